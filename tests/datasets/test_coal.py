@@ -14,7 +14,7 @@ def test_coal_disasters_are_whole_and_in_order():
     assert coal.names == ("date",)
     assert len(coal) == 191
     assert np.all(np.diff(coal["date"]) >= 0)
-    assert 1851 <= coal["date"].min()
+    assert coal["date"].min() >= 1851
     assert coal["date"].max() < 1963
 
 
