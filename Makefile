@@ -44,7 +44,7 @@ layers: $(VENV)/.dev
 	$(call step,layers,import-linter: imports point downwards,$(BIN)/lint-imports)
 
 doctest: $(VENV)/.dev
-	$(call step,doctest,the examples in docstrings,$(BIN)/pytest -q -n 2 --doctest-modules src)
+	$(call step,doctest,the examples in docstrings and in the README,$(BIN)/pytest -q -n 2 --doctest-modules --doctest-glob='README.md' src README.md)
 
 unit: $(VENV)/.dev
 	$(call step,unit,pytest without the slow tests,$(BIN)/pytest -q -n 2 -m 'not slow')

@@ -1,0 +1,82 @@
+"""Sphinx settings. The build needs no network: mathematics becomes MathML, figures are drawn here."""
+
+import sys
+from pathlib import Path
+
+import posteriori
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "posteriori"
+author = "The posteriori developers"
+copyright = "The posteriori developers"
+version = release = posteriori.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.doctest",
+    "sphinx.ext.napoleon",
+    "matplotlib.sphinxext.plot_directive",
+    "mathml",
+    "topics",
+]
+
+exclude_patterns = ["_build", "_ext", "_templates"]
+templates_path = ["_templates"]
+default_role = "code"
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+# Examples in pages are {doctest} blocks and run here; those in docstrings run with the test suite,
+# where each sees the names of its module.
+doctest_test_doctest_blocks = ""
+doctest_global_setup = "import numpy as np"
+
+autosummary_generate = True
+autosummary_imported_members = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_preprocess_types = False
+
+# One grey that reads well on a light and on a dark page.
+_GREY = "#7b8591"
+plot_formats = [("svg", 100)]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_include_source = False
+plot_pre_code = "import numpy as np\nimport matplotlib.pyplot as plt\n"
+plot_rcparams = {
+    "axes.edgecolor": _GREY,
+    "axes.labelcolor": _GREY,
+    "axes.prop_cycle": "cycler('color', ['#1f8aa8', '#d97b33', '#7a6fbe', '#5c9e5c'])",
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": _GREY,
+    "figure.constrained_layout.use": True,
+    "figure.figsize": (6.4, 3.0),
+    "font.size": 10,
+    "legend.frameon": False,
+    "legend.labelcolor": _GREY,
+    "lines.linewidth": 2,
+    "savefig.transparent": True,
+    "svg.hashsalt": "posteriori",
+    "text.color": _GREY,
+    "xtick.color": _GREY,
+    "ytick.color": _GREY,
+}
+plot_apply_rcparams = True
+
+html_theme = "furo"
+html_title = f"posteriori {version}"
+html_static_path = ["_static"]
+html_css_files = ["posteriori.css"]
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_sphinx = False
