@@ -1,0 +1,111 @@
+"""Linear algebra of covariances: Cholesky factors, triangular inverses, log determinants.
+
+All functions work on stacks ``(..., D, D)``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.numerics.types import Array
+
+__all__ = [
+    "Factor",
+    "cholesky_jittered",
+    "inverse_from_factor",
+    "log_det_from_factor",
+    "outer",
+    "quadratic_form",
+    "symmetrize",
+    "triangular_inverse",
+]
+
+_JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
+
+
+class Factor(NamedTuple):
+    """A Cholesky factor and what was added to the diagonal to get it.
+
+    Attributes
+    ----------
+    lower : (..., D, D)
+        L with L Lᵀ = A + jitter · I.
+    jitter : float
+        Absolute amount added; 0.0 when the matrix was positive definite as it stood.
+    """
+
+    lower: Array
+    jitter: float
+
+
+def cholesky_jittered(a: Array) -> Factor:
+    """Factor a symmetric matrix, adding the least jitter of a fixed ladder that makes it work.
+
+    The ladder is 0, 1e-14, …, 1e-6 times the mean diagonal. This is the one place where jitter
+    is chosen, and the result says how much was used.
+
+    Raises
+    ------
+    ValueError
+        When the matrix is indefinite beyond what rounding explains.
+
+    Examples
+    --------
+    >>> factor = cholesky_jittered(np.array([[1.0, 1.0], [1.0, 1.0]]))
+    >>> factor.jitter > 0
+    True
+    """
+    diagonal = np.diagonal(a, axis1=-2, axis2=-1)
+    size = float(np.mean(np.abs(diagonal))) or 1.0
+    identity = np.eye(a.shape[-1])
+    for relative in _JITTERS:
+        try:
+            lower = np.linalg.cholesky(a + (relative * size) * identity if relative else a)
+        except np.linalg.LinAlgError:
+            continue
+        return Factor(lower, relative * size)
+    smallest = float(np.linalg.eigvalsh(a).min())
+    raise ValueError(
+        f"matrix is not positive definite: smallest eigenvalue {smallest:.6g}; "
+        "check that it is a covariance, or add to its diagonal"
+    )
+
+
+def triangular_inverse(lower: Array) -> Array:
+    """Return L⁻¹ for lower-triangular L, one LAPACK call per matrix of the stack."""
+    from scipy.linalg.lapack import dtrtri
+
+    if lower.ndim == 2:
+        inverse: Array = dtrtri(lower, lower=1)[0]
+        return inverse
+    stacked = [dtrtri(block, lower=1)[0] for block in lower.reshape(-1, *lower.shape[-2:])]
+    return np.asarray(stacked, dtype=np.float64).reshape(lower.shape)
+
+
+def inverse_from_factor(lower: Array) -> Array:
+    """Return (L Lᵀ)⁻¹ = L⁻ᵀ L⁻¹, symmetric to the last bit."""
+    inverse = triangular_inverse(lower)
+    return symmetrize(np.swapaxes(inverse, -1, -2) @ inverse)
+
+
+def log_det_from_factor(lower: Array) -> Array:
+    """Return log |L Lᵀ| = 2 Σ log Lᵢᵢ."""
+    logs: Array = np.log(np.diagonal(lower, axis1=-2, axis2=-1))
+    return 2.0 * logs.sum(axis=-1)
+
+
+def symmetrize(a: Array) -> Array:
+    """Return (A + Aᵀ)/2."""
+    return 0.5 * (a + np.swapaxes(a, -1, -2))
+
+
+def outer(a: Array, b: Array) -> Array:
+    """Return a bᵀ on the last axes."""
+    return a[..., :, None] * b[..., None, :]
+
+
+def quadratic_form(a: Array, x: Array) -> Array:
+    """Return xᵀ A x on the last axes."""
+    return np.einsum("...i,...ij,...j->...", x, a, x)

@@ -1,0 +1,206 @@
+"""Checks of what users hand in: each names the argument, the value and the remedy.
+
+Every parameter check returns a locked float64 array (or ``np.float64`` for a plain number) and
+lets a :class:`~posteriori.numerics.Symbol` through untouched, so that constructors stay one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from posteriori.numerics.symbol import Symbol
+from posteriori.numerics.types import Array
+
+__all__ = [
+    "as_observation",
+    "check_symmetric",
+    "exactly_one",
+    "nonnegative",
+    "positive",
+    "positive_definite",
+    "positive_vector",
+    "probability",
+    "probability_vector",
+    "real",
+    "real_matrix",
+    "real_vector",
+    "whole",
+]
+
+_INFINITY = float("inf")
+_SUM_TOLERANCE = 1e-6
+_SYMMETRY_TOLERANCE = 1e-8
+
+
+def real(name: str, value: Any) -> Array:
+    """Check a finite number or array of finite numbers."""
+    if type(value) is float and -_INFINITY < value < _INFINITY:
+        return np.float64(value)  # type: ignore[return-value]  # the scalar member of Array
+    return _checked(name, value, None, "")
+
+
+def positive(name: str, value: Any) -> Array:
+    """Check numbers in (0, ∞)."""
+    if type(value) is float and 0.0 < value < _INFINITY:
+        return np.float64(value)  # type: ignore[return-value]
+    return _checked(name, value, lambda v: v > 0, "must be positive")
+
+
+def nonnegative(name: str, value: Any) -> Array:
+    """Check numbers in [0, ∞)."""
+    return _checked(name, value, lambda v: v >= 0, "must not be negative")
+
+
+def probability(name: str, value: Any) -> Array:
+    """Check numbers in [0, 1]."""
+    if type(value) is float and 0.0 <= value <= 1.0:
+        return np.float64(value)  # type: ignore[return-value]
+    return _checked(name, value, lambda v: (v >= 0) & (v <= 1), "must lie between 0 and 1")
+
+
+def whole(name: str, value: Any) -> Array:
+    """Check whole numbers 0, 1, 2, … (kept as float64)."""
+    return _checked(
+        name, value, lambda v: (v >= 0) & (v == np.floor(v)), "must be a whole number >= 0"
+    )
+
+
+def real_vector(name: str, value: Any) -> Array:
+    """Check a finite vector (..., D)."""
+    return _with_event(name, real(name, value), 1, "a vector")
+
+
+def positive_vector(name: str, value: Any) -> Array:
+    """Check a vector (..., D) of positive numbers."""
+    return _with_event(name, positive(name, value), 1, "a vector")
+
+
+def probability_vector(name: str, value: Any) -> Array:
+    """Check (..., K) non-negative numbers that sum to 1 within 1e-6; return them renormalised."""
+    p = _with_event(name, nonnegative(name, value), 1, "a vector of probabilities")
+    if isinstance(p, Symbol):
+        return p
+    total = p.sum(axis=-1, keepdims=True)
+    wrong = np.abs(total - 1.0) > _SUM_TOLERANCE
+    if np.any(wrong):
+        worst = float(total[wrong].flat[0])
+        raise ValueError(
+            f"{name} must sum to 1 (tolerance {_SUM_TOLERANCE:g}), got a sum of {worst:.10g}; "
+            f"divide by the sum to normalise"
+        )
+    return _lock(p / total)
+
+
+def real_matrix(name: str, value: Any) -> Array:
+    """Check a square matrix (..., D, D) that is symmetric up to rounding; return it symmetric."""
+    a = _with_event(name, real(name, value), 2, "a square matrix")
+    if isinstance(a, Symbol):
+        return a
+    return check_symmetric(name, a)
+
+
+def positive_definite(name: str, value: Any) -> Array:
+    """Check a symmetric positive definite matrix (..., D, D)."""
+    a = real_matrix(name, value)
+    if not isinstance(a, Symbol):
+        try:
+            np.linalg.cholesky(a)
+        except np.linalg.LinAlgError:
+            smallest = float(np.linalg.eigvalsh(a).min())
+            raise ValueError(
+                f"{name} must be positive definite, its smallest eigenvalue is {smallest:.6g}"
+            ) from None
+    return a
+
+
+def check_symmetric(name: str, a: Array) -> Array:
+    """Return (A + Aᵀ)/2 locked, or say which entries differ."""
+    if a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"{name} must be a square matrix, got shape {a.shape}")
+    transposed = np.swapaxes(a, -1, -2)
+    gap = np.abs(a - transposed)
+    if np.any(gap > _SYMMETRY_TOLERANCE * np.max(np.abs(a), axis=(-2, -1), keepdims=True)):
+        *_, i, j = np.unravel_index(int(np.argmax(gap)), a.shape)
+        raise ValueError(
+            f"{name} must be symmetric, entries ({i}, {j}) and ({j}, {i}) differ by "
+            f"{float(gap.max()):.6g}; use ({name} + {name}.T) / 2 if that is rounding"
+        )
+    return _lock(0.5 * (a + transposed))
+
+
+def exactly_one(family: str, **given: Any) -> str:
+    """Return the name of the one argument that is not None, else say which were expected."""
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) != 1:
+        got = " and ".join(names) if names else "none"
+        raise TypeError(f"{family} takes exactly one of {', '.join(given)}; got {got}")
+    return names[0]
+
+
+def as_observation(x: Any, name: str = "x") -> Array:
+    """Turn data into float64 without copying where it already is."""
+    kind = type(x)
+    if kind is float or kind is np.float64:
+        return np.float64(x)  # type: ignore[return-value]
+    if kind is np.ndarray and x.dtype == np.float64:
+        return x if x.ndim else x[()]
+    return _as_float(name, x)
+
+
+def _as_float(name: str, value: Any) -> Array:
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} is ragged: {error}") from None
+    if array.dtype.kind == "O":
+        array = _object_to_float(name, array)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
+    return array.astype(np.float64, copy=False)[()]
+
+
+def _object_to_float(name: str, array: np.ndarray[Any, Any]) -> Array:
+    """Convert nullable integers and the like; anything that is not a number is a TypeError."""
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        example = next(v for v in array.flat if not isinstance(v, (int, float)))
+        raise TypeError(f"{name} must hold real numbers, got {example!r}") from None
+
+
+def _checked(
+    name: str, value: Any, accept: Callable[[Array], Any] | None, complaint: str
+) -> Array:
+    if isinstance(value, Symbol):
+        return value  # type: ignore[return-value]  # the constructor hands it on
+    array = _as_float(name, value)
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite, got {_first(array, ~np.isfinite(array))}")
+    if accept is not None:
+        accepted = accept(array)
+        if not np.all(accepted):
+            raise ValueError(f"{name} {complaint}, got {_first(array, ~np.asarray(accepted))}")
+    return _lock(array, original=value)
+
+
+def _with_event(name: str, value: Array, ndim: int, what: str) -> Array:
+    if not isinstance(value, Symbol) and value.ndim < ndim:
+        raise ValueError(f"{name} must be {what}, got shape {value.shape}")
+    return value
+
+
+def _first(array: Array, bad: Any) -> str:
+    return f"{float(np.asarray(array)[np.asarray(bad)].flat[0]):.10g}"
+
+
+def _lock(array: Array, original: Any = None) -> Array:
+    """Copy once if the caller could still write to the memory, then forbid writing."""
+    if not array.ndim:
+        return array[()]
+    if array is original or (array.base is not None and array.flags.writeable):
+        array = array.copy()
+    array.setflags(write=False)
+    return array
