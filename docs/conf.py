@@ -42,6 +42,7 @@ autosummary_ignore_module_all = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
+napoleon_use_ivar = True
 napoleon_use_rtype = False
 napoleon_preprocess_types = False
 
@@ -80,3 +81,12 @@ html_css_files = ["posteriori.css"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sphinx = False
+
+
+def skip_tuple_field(app, what, name, member, skip, options):
+    """Leave out what NamedTuple says of its own fields; the class docstring says it better."""
+    return True if "Alias for field number" in str(getattr(member, "__doc__", "")) else None
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", skip_tuple_field)
