@@ -47,6 +47,7 @@ doctest: $(VENV)/.dev
 	$(call step,doctest,the examples in docstrings and in the README,$(BIN)/pytest -q -n 2 --doctest-modules --doctest-glob='README.md' src README.md)
 
 unit: $(VENV)/.dev
+	@find .cache/numba -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + 2>/dev/null || true
 	$(call step,unit,pytest without the slow tests,$(BIN)/pytest -q -n 2 -m 'not slow')
 
 test-slow: $(VENV)/.dev

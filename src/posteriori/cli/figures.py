@@ -116,7 +116,7 @@ def draw_prediction(analysis: CoalAnalysis) -> str:
 def _render(name: str, title: str, paint: Callable[[Axes], None]) -> str:
     # The salt makes the ids inside one figure reproducible and unlike those of its neighbours.
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
-        figure = Figure(figsize=(5.4, 3.3))
+        figure = Figure(figsize=(4.8, 3.1))
         paint(figure.add_subplot())
         buffer = io.StringIO()
         figure.savefig(
