@@ -1,0 +1,140 @@
+"""One row per family: what the laws in ``test_laws.py`` need to know about it.
+
+To add a family, add a row: two members of ordinary size, a batch, a few points, and the rule of
+``oracles.py`` that integrates (or sums) over its support. Every law that applies runs on it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from posteriori.distributions import Bernoulli, Beta, Dirichlet, Gamma, MvNormal, Normal
+from tests.distributions import oracles
+
+__all__ = ["CASES", "Case"]
+
+Make = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A family under test."""
+
+    #: A member of ordinary size, and another whose support is the same.
+    one: Make
+    two: Make
+    #: Members side by side, with a batch shape.
+    batch: Make
+    #: Points of the support (n, *event), or a tuple of arrays for a joint event.
+    inside: Any
+    #: How to integrate over the support; ten digits for the members above.
+    rule: Callable[[], oracles.Rule]
+    #: Single points off the support: log_prob is −inf there.
+    outside: Sequence[Any] = ()
+    #: Whether the density is a probability of single points.
+    discrete: bool = False
+    #: The same member as ``one`` in scipy.stats.
+    peer: Make | None = None
+    #: Members near the ends of the floating-point range, for round trips.
+    extremes: Sequence[Make] = ()
+    #: Natural parameters of messages that are no distribution.
+    improper: Sequence[tuple[Any, ...]] = ()
+    #: Relative accuracy of ``rule``; looser where it has several dimensions.
+    rtol: float = 1e-9
+    #: Number of draws behind the checks of samples.
+    n_draws: int = 20_000
+
+    @property
+    def family(self) -> type:
+        return type(self.one())
+
+    @property
+    def id(self) -> str:
+        return self.family.__name__
+
+
+CASES: tuple[Case, ...] = (
+    Case(
+        one=lambda: Normal(0.7, variance=1.69),
+        two=lambda: Normal(-0.4, variance=0.64),
+        batch=lambda: Normal([-1.0, 0.5, 2.0], variance=[0.5, 1.0, 3.0]),
+        inside=[-3.0, -0.2, 0.7, 1.1, 4.5],
+        rule=oracles.real_line,
+        peer=lambda: stats.norm(0.7, 1.3),
+        extremes=(
+            lambda: Normal(1e12, variance=1e-12),
+            lambda: Normal(-1e-12, variance=1e12),
+            lambda: Normal(3.0, precision=1e12),
+        ),
+        improper=((0.3, 0.0), (1.0, -0.5)),
+    ),
+    Case(
+        one=lambda: MvNormal([0.5, -0.3], cov=[[1.2, 0.4], [0.4, 0.8]]),
+        two=lambda: MvNormal([-0.2, 0.4], cov=[[0.7, -0.2], [-0.2, 1.1]]),
+        batch=lambda: MvNormal(
+            [[0.0, 1.0], [2.0, -1.0], [0.3, 0.3]],
+            cov=[[[1.0, 0.2], [0.2, 2.0]], [[0.5, 0.0], [0.0, 0.5]], [[2.0, -0.7], [-0.7, 1.0]]],
+        ),
+        inside=[[0.0, 0.0], [0.5, -0.3], [1.7, 0.2], [-2.0, 2.0]],
+        rule=oracles.plane,
+        peer=lambda: stats.multivariate_normal([0.5, -0.3], [[1.2, 0.4], [0.4, 0.8]]),
+        extremes=(
+            lambda: MvNormal([1e12, -1e12], cov=1e-12 * np.eye(2)),
+            lambda: MvNormal([1e-12, 1.0], precision=[[1e-12, 0.0], [0.0, 1e12]]),
+        ),
+        improper=(
+            ([0.3, -0.2], [[1.0, 1.0], [1.0, 1.0]]),
+            ([0.3, -0.2], [[1.0, 0.0], [0.0, -2.0]]),
+            ([0.0, 0.0], [[0.0, 0.0], [0.0, 0.0]]),
+        ),
+        rtol=1e-8,
+    ),
+    Case(
+        one=lambda: Gamma(2.7, 1.4),
+        two=lambda: Gamma(1.6, 0.9),
+        batch=lambda: Gamma([1.2, 3.0, 40.0], [0.5, 2.0, 10.0]),
+        inside=[0.05, 0.8, 1.9, 7.0],
+        outside=[-0.1, -5.0],
+        rule=oracles.positive_line,
+        peer=lambda: stats.gamma(2.7, scale=1 / 1.4),
+        extremes=(lambda: Gamma(1e12, 1e-12), lambda: Gamma(1e-12, 1e12)),
+        improper=((-1.5, -1.0), (1.0, 0.0), (0.5, 2.0)),
+    ),
+    Case(
+        one=lambda: Beta(2.3, 3.6),
+        two=lambda: Beta(1.9, 2.2),
+        batch=lambda: Beta([1.5, 3.0, 25.0], [2.0, 2.5, 40.0]),
+        inside=[0.03, 0.3, 0.5, 0.92],
+        outside=[-0.1, 1.2],
+        rule=oracles.unit_interval,
+        peer=lambda: stats.beta(2.3, 3.6),
+        extremes=(lambda: Beta(1e12, 1e-12), lambda: Beta(3.0, 1e12)),
+        improper=((-1.5, 1.0), (1.0, -2.0)),
+    ),
+    Case(
+        one=lambda: Dirichlet([2.3, 3.1, 1.8]),
+        two=lambda: Dirichlet([1.7, 2.0, 2.6]),
+        batch=lambda: Dirichlet([[1.5, 2.0, 2.5], [20.0, 30.0, 15.0]]),
+        inside=[[0.2, 0.3, 0.5], [0.7, 0.2, 0.1], [0.05, 0.9, 0.05]],
+        outside=[[0.5, 0.6, -0.1], [0.2, 0.2, 0.2]],
+        rule=oracles.simplex_3,
+        peer=lambda: stats.dirichlet([2.3, 3.1, 1.8]),
+        extremes=(lambda: Dirichlet([1e12, 3.0, 1e-12]),),
+        improper=(([-1.5, 1.0, 1.0],),),
+        rtol=1e-8,
+    ),
+    Case(
+        one=lambda: Bernoulli(0.3),
+        two=lambda: Bernoulli(0.6),
+        batch=lambda: Bernoulli([0.2, 0.5, 0.9]),
+        inside=[0.0, 1.0],
+        outside=[0.5, 2.0, -1.0],
+        rule=lambda: oracles.counts(1),
+        discrete=True,
+        peer=lambda: stats.bernoulli(0.3),
+        extremes=(lambda: Bernoulli(1e-12), lambda: Bernoulli(0.5)),
+    ),
+)
