@@ -14,7 +14,7 @@ from scipy import stats
 from posteriori.distributions import Bernoulli, Beta, Dirichlet, Gamma, MvNormal, Normal
 from tests.distributions import oracles
 
-__all__ = ["CASES", "Case"]
+__all__ = ["CASES", "Case", "members", "pick", "restack", "spread"]
 
 Make = Callable[[], Any]
 
@@ -47,6 +47,13 @@ class Case:
     #: Number of draws behind the checks of samples.
     n_draws: int = 20_000
 
+    #: Whether draws differ from one another.
+    varies: bool = True
+    #: A member without batch that combines with those of ``batch``; ``one`` if None.
+    beside_batch: Make | None = None
+    #: How the family fits data, where that takes more than the data.
+    fit_with: Callable[..., Any] | None = None
+
     @property
     def family(self) -> type:
         return type(self.one())
@@ -54,6 +61,51 @@ class Case:
     @property
     def id(self) -> str:
         return self.family.__name__
+
+    @property
+    def joint(self) -> bool:
+        """Whether an event is a tuple of arrays."""
+        return isinstance(self.inside, tuple)
+
+    @property
+    def points(self) -> Any:
+        return tuple(map(np.asarray, self.inside)) if self.joint else np.asarray(self.inside)
+
+    def event_shapes(self, d: Any) -> list[tuple[int, ...]]:
+        """Shape of one event, part by part."""
+        return list(d.event_shape) if self.joint else [d.event_shape]
+
+    def broadcastable(self) -> Any:
+        return (self.beside_batch or self.one)()
+
+    def fit(self, data: Any, weights: Any = None) -> Any:
+        return (self.fit_with or self.family.fit)(data, weights=weights)
+
+
+def pick(points: Any, index: Any) -> Any:
+    """Index plain or joint points."""
+    return tuple(p[index] for p in points) if isinstance(points, tuple) else points[index]
+
+
+def restack(points: Any, f: Callable[..., Any]) -> Any:
+    """Apply ``f`` to plain points or to each part of joint ones; a list gives several arguments."""
+    several = points if isinstance(points, list) else [points]
+    if isinstance(several[0], tuple):
+        return tuple(f(*parts) for parts in zip(*several, strict=True))
+    return f(*several)
+
+
+def spread(points: Any) -> Any:
+    """Insert the axis along which a batch lies, between points and events."""
+    return restack(points, lambda part: part[:, None])
+
+
+def members(d: Any) -> list[Any]:
+    """Return the members of a batch of shape (B,), one by one."""
+    given = {k: v for k in d._parameters if isinstance(v := d.__dict__.get(k), np.ndarray)}
+    rest = {k: v for k in d._parameters if (v := d.__dict__.get(k)) is not None and k not in given}
+    (size,) = d.batch_shape
+    return [d._from(**{k: v[i] for k, v in given.items()}, **rest) for i in range(size)]
 
 
 CASES: tuple[Case, ...] = (

@@ -7,8 +7,8 @@ and ``log_prob(x)`` broadcasts ``x`` of shape ``(..., *B, *event)``.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, wraps
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -50,6 +50,18 @@ CAPABILITIES = (
 )
 
 
+def _locking(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    @wraps(compute)
+    def locked(self: Any) -> Any:
+        value = compute(self)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, np.ndarray):
+                part.setflags(write=False)
+        return value
+
+    return locked
+
+
 class Distribution:
     """Base of all distributions.
 
@@ -63,6 +75,13 @@ class Distribution:
     #: What defines the value, in constructor order; ``repr`` names those that end in "=".
     _shown: ClassVar[tuple[str, ...]]
     _event_ndim: ClassVar[int] = 0
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Lock the arrays that properties remember, so that no caller can change them."""
+        super().__init_subclass__(**kwargs)
+        for remembered in vars(cls).values():
+            if isinstance(remembered, cached_property):
+                remembered.func = _locking(remembered.func)
 
     @classmethod
     def _from(cls, **parameters: Array) -> Self:
@@ -126,7 +145,8 @@ class Distribution:
         x = self._observe(x)
         outside = self._outside(x)
         if outside is False or not any_of(outside):
-            return self._settle(self._log_density(x), x)
+            with np.errstate(over="ignore", invalid="ignore"):  # ±inf has a density of 0
+                return self._settle(self._log_density(x), x)
         with np.errstate(all="ignore"):
             inside = self._log_density(self._replace(x, outside))
         return self._settle(np.where(outside, -np.inf, inside)[()], x)
@@ -189,6 +209,7 @@ class Distribution:
         -------
         array of shape ``(*size, *batch_shape, *event_shape)``
         """
+        self._require_proper("sample")
         lead = () if size is None else (size,) if isinstance(size, int) else tuple(size)
         return self._sample(lead + self.batch_shape, as_generator(rng))
 
@@ -202,6 +223,9 @@ class Distribution:
             raise ValueError(f"n must be a whole number >= 1, got {n!r}")
         given = {k: self.__dict__[k] for k in self._parameters if k in self.__dict__}
         return self._from(**{k: np.broadcast_to(v, (n, *np.shape(v))) for k, v in given.items()})
+
+    def _require_proper(self, what: str) -> None:
+        """Refuse what only a normalised density has; messages override this."""
 
     # -- being a value ---------------------------------------------------------------------
 
@@ -253,10 +277,12 @@ class Univariate(Distribution):
 
     def cdf(self, x: Any) -> Array:
         """Return P(X <= x)."""
+        self._require_proper("cdf")
         return self._cdf(as_observation(x))
 
     def quantile(self, q: Any) -> Array:
         """Return the smallest x with P(X <= x) >= q, for q in [0, 1]."""
+        self._require_proper("quantile")
         q = as_observation(q, "q")
         if not np.all((q >= 0) & (q <= 1)):
             raise ValueError("q must lie between 0 and 1")

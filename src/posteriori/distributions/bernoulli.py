@@ -133,4 +133,5 @@ class Bernoulli(ExponentialFamily, Univariate):
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return (rng.random(shape or None) < self.probability) * 1.0
 
-
+    def _interior(self) -> Array:
+        return self.mode

@@ -284,8 +284,6 @@ class ExponentialFamily(Distribution):
         for block, weight in cls._blocks(data, weights):
             part = cls.statistics(block, weight)
             total = part if total is None else total.merge(part)
-        if not np.all(total.count > 0):
-            raise ValueError("weights must not all be 0")
         return cls.from_statistics(total)
 
     @classmethod
@@ -298,6 +296,8 @@ class ExponentialFamily(Distribution):
         w = as_observation(weights, "weights")
         if w.ndim != 1 or not np.all(np.isfinite(w)) or np.any(w < 0):
             raise ValueError("weights must be one finite number >= 0 per row")
+        if not np.any(w):
+            raise ValueError("weights must not all be 0")
         start = 0
         for block in read_blocks(data, cls._event_ndim):
             cls._check_data(block)
@@ -305,7 +305,8 @@ class ExponentialFamily(Distribution):
             start += len(block)
             if len(part) != len(block):
                 break
-            yield block, part
+            if np.any(part):
+                yield block, part
         if start != len(w):
             raise ValueError(f"weights has {len(w)} entries but data has {start} rows or more")
 
