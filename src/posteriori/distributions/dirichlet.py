@@ -181,6 +181,8 @@ class Dirichlet(ExponentialFamily):
         return special.softmax(logs, axis=-1)
 
     def _interior(self) -> Array:
+        if self._all_proper:
+            return self.mean
         return np.full(self.event_shape, 1.0 / self.event_shape[0])
 
 

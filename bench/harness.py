@@ -1,0 +1,108 @@
+"""Timing in alternating runs: ours and a reference take turns, and ratios of medians count."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["Comparison", "compare", "peak_memory", "report", "time_processes"]
+
+ROUNDS = 9
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One line of the report.
+
+    Attributes
+    ----------
+    name : str
+        What was run.
+    ours, reference : float
+        Median seconds per call.
+    bar : float
+        The ratio that is the goal.
+    faster : bool
+        True: reference/ours must be at least ``bar``. False: ours/reference at most ``bar``.
+    """
+
+    name: str
+    ours: float
+    reference: float
+    bar: float
+    faster: bool
+
+    @property
+    def ratio(self) -> float:
+        return self.reference / self.ours if self.faster else self.ours / self.reference
+
+    @property
+    def met(self) -> bool:
+        return self.ratio >= self.bar if self.faster else self.ratio <= self.bar
+
+
+def compare(
+    name: str,
+    ours: Callable[[], object],
+    reference: Callable[[], object],
+    *,
+    bar: float,
+    faster: bool,
+    calls: int = 1,
+) -> Comparison:
+    """Time both in ``ROUNDS`` alternating runs of ``calls`` calls each."""
+    ours(), reference()
+    times: tuple[list[float], list[float]] = [], []
+    for _ in range(ROUNDS):
+        for function, kept in zip((ours, reference), times, strict=True):
+            start = time.perf_counter()
+            for _ in range(calls):
+                function()
+            kept.append((time.perf_counter() - start) / calls)
+    return Comparison(name, *map(statistics.median, times), bar=bar, faster=faster)
+
+
+def time_processes(name: str, ours: str, reference: str, *, bar: float) -> Comparison:
+    """Time two statements, each in cold processes that take turns."""
+    times: tuple[list[float], list[float]] = [], []
+    for _ in range(ROUNDS + 1):
+        for code, kept in zip((ours, reference), times, strict=True):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True)
+            kept.append(time.perf_counter() - start)
+    medians = (statistics.median(kept[1:]) for kept in times)  # the first fills the disk cache
+    return Comparison(name, *medians, bar=bar, faster=False)
+
+
+def peak_memory(function: Callable[[], object]) -> int:
+    """Return the most bytes that ``function`` held at one time."""
+    tracemalloc.start()
+    function()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def report(title: str, rows: list[Comparison]) -> None:
+    """Print a table of ratios with their goals."""
+    print(f"\n{title}  (medians of {ROUNDS} alternating runs)")
+    for row in rows:
+        sign = ">=" if row.faster else "<="
+        what = "reference/ours" if row.faster else "ours/reference"
+        flag = "" if row.met else "   MISSED"
+        print(
+            f"  {row.name:44} {_span(row.ours):>10} vs {_span(row.reference):>10}   "
+            f"{what} {row.ratio:6.2f} (goal {sign} {row.bar:g}){flag}"
+        )
+
+
+def _span(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"

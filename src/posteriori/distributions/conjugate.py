@@ -1,0 +1,252 @@
+r"""What makes a prior and a likelihood conjugate, and the registry of such pairs.
+
+A pair turns data into statistics, statistics and prior into a posterior, and evaluates the
+likelihood. Most pairs state one thing: the amounts :math:`t` that data add to the prior's natural
+parameters,
+
+.. math:: \ln p(x\mid\theta) = \langle t(x), T_{\text{prior}}(\theta)\rangle + c(x),
+
+from which posterior, evidence and predictive follow (:class:`NaturalPair`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+
+from posteriori.distributions.base import Distribution, any_of
+from posteriori.distributions.coordinates import inner
+from posteriori.distributions.exponential import ExponentialFamily
+from posteriori.distributions.statistics import Sums
+from posteriori.distributions.unknown import Conditional, Unknown
+from posteriori.numerics.types import Array
+
+__all__ = ["Correction", "NaturalPair", "Pair", "find_pair", "list_pairs", "register"]
+
+
+class Correction(NamedTuple):
+    """Learning as prediction and correction: ``posterior = prior + gain · error``.
+
+    Attributes
+    ----------
+    prior, posterior : array
+        What is predicted before and after the data.
+    data : array
+        What the data alone say.
+    error : array
+        Data less prior prediction.
+    gain : array
+        Share of the error that is believed; a matrix for vectors.
+    correction : array
+        Gain times error.
+    """
+
+    prior: Array
+    data: Array
+    gain: Array
+    error: Array
+    correction: Array
+    posterior: Array
+
+
+class Pair(ABC):
+    """A prior together with a likelihood whose posterior stays in the prior's family."""
+
+    prior_family: ClassVar[type[ExponentialFamily]]
+    likelihood_family: ClassVar[type[Distribution]]
+    #: Names of the likelihood's unknown parameters, in the order of the prior's event.
+    unknown: ClassVar[tuple[str, ...]]
+    #: Known parameters that must be given for the family name alone not to be enough.
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, prior: Any, conditional: Conditional) -> None:
+        self.prior = prior
+        self.conditional = conditional
+        self.known = conditional.known
+        #: Number of rows of known parameters that differ from row to row; None if none does.
+        self.row_count: int | None = None
+        self.check_maps()
+
+    @property
+    def event_ndim(self) -> int:
+        """Number of axes of one datum."""
+        return self.likelihood_family._event_ndim
+
+    @property
+    def of(self) -> str:
+        """Which data the evidence is the probability of."""
+        return "X"
+
+    def check_maps(self) -> None:
+        """Refuse maps of the unknowns under which the pair is not conjugate."""
+        for name, value in self.conditional.unknown.items():
+            if not value.is_plain:
+                raise TypeError(f"{name} must be the unknown itself, without a map applied to it")
+
+    def rows(self, value: Any, start: int, block: Array) -> Array:
+        """Return the part of a known quantity that belongs to the rows of ``block``."""
+        ndim = block.ndim - self.event_ndim
+        if value is None or np.ndim(value) < ndim or np.shape(value)[0] == 1:
+            return value  # type: ignore[no-any-return]
+        self.row_count = len(value)
+        part: Array = value[start : start + len(block)]
+        if len(part) != len(block):
+            raise ValueError(
+                f"a known parameter has {len(value)} rows but data have at least "
+                f"{start + len(block)}; give one row for each datum"
+            )
+        return part
+
+    def check_rows(self, count: int) -> None:
+        """Refuse known parameters with more rows than the data."""
+        if self.row_count not in (None, count):
+            raise ValueError(
+                f"a known parameter has {self.row_count} rows but data have {count}; "
+                "give one row for each datum"
+            )
+
+    def encode(self, data: Any) -> Any:
+        """Turn what the user has into numbers; labels become codes."""
+        return data
+
+    def off_support(self, x: Array) -> Any:
+        """Mark data that the likelihood cannot produce."""
+        off = getattr(self.likelihood_family, "_off_support", None)
+        return False if off is None else off(x)
+
+    def check(self, block: Array, start: int) -> None:
+        """Refuse data that the likelihood cannot produce, naming the row."""
+        outside = self.off_support(block)
+        if outside is not False and any_of(outside):
+            where = np.argwhere(outside)[0]
+            raise ValueError(
+                f"data must lie in the support of {self.likelihood_family.__name__}: "
+                f"row {start + where[0]} holds {block[tuple(where)]}"
+            )
+
+    @abstractmethod
+    def summarize(self, block: Array, start: int = 0) -> Any:
+        """Return mergeable statistics of the rows of ``block``."""
+
+    @abstractmethod
+    def update(self, belief: Any, statistics: Any) -> Any:
+        """Return the posterior that starts from ``belief``."""
+
+    @abstractmethod
+    def log_likelihood(self, theta: Any, statistics: Any) -> Array:
+        """Return ln p(data | θ)."""
+
+    @abstractmethod
+    def predictive(self, belief: Any) -> Distribution:
+        """Return the distribution of the next datum, θ integrated out."""
+
+    @abstractmethod
+    def correction(self, posterior: Any, statistics: Any) -> Correction:
+        """Return learning as prediction and correction."""
+
+    def log_evidence(self, posterior: Any, statistics: Any) -> Array:
+        r"""Return :math:`\ln p(D) = \ln p(D\mid\theta) + \ln p(\theta) - \ln p(\theta\mid D)`.
+
+        Bayes' rule holds at every θ; a point where the posterior is high keeps the digits.
+        """
+        theta = posterior._interior()
+        return (
+            self.log_likelihood(theta, statistics)
+            + self.prior.log_prob(theta)
+            - posterior.log_prob(theta)
+        )
+
+
+class NaturalPair(Pair):
+    """A pair whose data add to the prior's natural parameters.
+
+    The statistics are :class:`Sums` whose components are those increments, and whose
+    ``log_carrier`` is the part of the log likelihood without θ.
+    """
+
+    def update(self, belief: Any, statistics: Sums) -> Any:
+        """Add the increments to the natural parameters."""
+        return belief._from_natural(
+            *(p + t for p, t in zip(belief.natural, statistics.sums, strict=True))
+        )
+
+    def log_likelihood(self, theta: Any, statistics: Sums) -> Array:
+        """Return ⟨t, T(θ)⟩ + c."""
+        family = self.prior_family
+        exponent = inner(statistics.sums, family.sufficient(theta), family._natural_ndims)
+        return exponent + statistics.log_carrier
+
+    def correction(self, posterior: Any, statistics: Sums) -> Correction:
+        """Blend prior prediction and data estimate by their strengths."""
+        prior_strength, data_strength, data = self.strengths(statistics)
+        gain = data_strength / (prior_strength + data_strength)
+        before = self.prediction(self.prior)
+        if np.ndim(before) > np.ndim(gain):
+            gain = np.asarray(gain)[..., None]
+        error = data - before
+        return Correction(before, data, gain, error, gain * error, before + gain * error)
+
+    def prediction(self, belief: Any) -> Array:
+        """Return the predicted quantity: the mean of θ unless the pair says otherwise."""
+        mean: Array = belief.mean
+        return mean
+
+    @abstractmethod
+    def strengths(self, statistics: Sums) -> tuple[Array, Array, Array]:
+        """Return the weight of the prior, of the data, and what the data alone say."""
+
+
+_PAIRS: dict[tuple[type, type, tuple[str, ...]], type[Pair]] = {}
+P = TypeVar("P", bound=type[Pair])
+
+
+def register(pair: P) -> P:
+    """Add a pair to the registry; used as a decorator."""
+    _PAIRS[pair.prior_family, pair.likelihood_family, pair.unknown] = pair
+    return pair
+
+
+def list_pairs() -> list[type[Pair]]:
+    """Return all registered pairs."""
+    return list(_PAIRS.values())
+
+
+def find_pair(prior: Any, likelihood: Any) -> Pair:
+    """Return the pair for a prior and a likelihood: a family, or a traced conditional."""
+    if isinstance(likelihood, Conditional):
+        key = (type(prior), likelihood.family, tuple(likelihood.unknown))
+        if key not in _PAIRS:
+            raise TypeError(_no_pair(prior, likelihood.family, key[2]))
+        return _PAIRS[key](prior, likelihood)
+    rows = [
+        pair
+        for (prior_family, family, _), pair in _PAIRS.items()
+        if prior_family is type(prior) and family is likelihood
+    ]
+    for pair in rows:
+        if not pair.needs:
+            unknowns = {name: Unknown(i) for i, name in enumerate(pair.unknown)}
+            return pair(prior, Conditional(likelihood, unknowns))
+    if rows:
+        pair = rows[0]
+        known = ", ".join(f"{name}=..." for name in pair.needs)
+        unknown = ", ".join(pair.unknown)
+        raise TypeError(
+            f"a {type(prior).__name__} prior needs to know {' and '.join(pair.needs)} of "
+            f"{likelihood.__name__}; write the likelihood as a function: "
+            f"lambda {unknown}: {likelihood.__name__}({unknown}={unknown}, {known})"
+        )
+    raise TypeError(_no_pair(prior, likelihood, ()))
+
+
+def _no_pair(prior: Any, family: Any, unknown: tuple[str, ...]) -> str:
+    partners = sorted(
+        f"{pair.likelihood_family.__name__}({', '.join(pair.unknown)} unknown)"
+        for pair in _PAIRS.values()
+        if pair.prior_family is type(prior)
+    )
+    what = f" with unknown {', '.join(unknown)}" if unknown else ""
+    have = f"; it is conjugate to {', '.join(partners)}" if partners else ""
+    return f"{type(prior).__name__} is not conjugate to {family.__name__}{what}{have}"
