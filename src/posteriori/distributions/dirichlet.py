@@ -202,7 +202,10 @@ def dirichlet_divergence(concentration: Array, other: Array) -> Array:
     """
     s, t = concentration.sum(axis=-1), other.sum(axis=-1)
     m, m_other = concentration / s[..., None], other / t[..., None]
-    leading = t * relative_entropy_terms(m_other, m).sum(axis=-1)
+    rise = other - concentration
+    drift = concentration * rise.sum(axis=-1)[..., None]
+    gap = (rise * s[..., None] - drift) / (s * t)[..., None]  # m' − m
+    leading = t * relative_entropy_terms(m_other, m, gap).sum(axis=-1)
     rest = log_gamma_bregman_remainder(other, concentration).sum(axis=-1)
     return cast(Array, leading + rest - log_gamma_bregman_remainder(t, s))
 

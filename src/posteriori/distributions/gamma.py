@@ -185,7 +185,8 @@ def gamma_divergence(a: Array, b: Array, other_a: Array, other_b: Array) -> Arra
               + R(a') - R(a) - (a'-a)R'(a).
     """
     ratio = (a * (other_b - b) + b * (a - other_a)) / (other_a * b)
-    return -other_a * log1pmx(ratio) + log_gamma_bregman_remainder(other_a, a)
+    leading = -other_a * log1pmx(ratio, (a / other_a) * (other_b / b))
+    return leading + log_gamma_bregman_remainder(other_a, a)
 
 
 def solve_gamma_shape(gap: Array) -> Array:

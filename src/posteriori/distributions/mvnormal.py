@@ -223,7 +223,7 @@ class MvNormal(ExponentialFamily):
         whitening = other._whitening
         relative = symmetrize(whitening @ self.cov @ np.swapaxes(whitening, -1, -2))
         ratios = np.linalg.eigvalsh(relative)
-        spread = -log1pmx(ratios - 1.0).sum(axis=-1)
+        spread = -log1pmx(ratios - 1.0, ratios).sum(axis=-1)
         return 0.5 * (other._squared_distance(self.mean) + spread)
 
     def _times(self, other: Self) -> Self:

@@ -154,7 +154,7 @@ class Normal(ExponentialFamily, Univariate):
         # ½[(m−m')²/v' + ρ − 1 − ln ρ],  ρ = v/v'
         shift = (self.mean - other.mean) / other.scale
         excess = (self.variance - other.variance) / other.variance
-        return 0.5 * (shift * shift - log1pmx(excess))
+        return 0.5 * (shift * shift - log1pmx(excess, self.variance / other.variance))
 
     def _fisher_information(self) -> Array:
         m, v = self.mean, self.variance

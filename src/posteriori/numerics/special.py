@@ -35,10 +35,11 @@ LOG_2PI = 1.8378770664093453
 _LARGE = 10.0  # from here on the asymptotic series below are exact to rounding
 
 
-def log1pmx(x: ArrayLike) -> Array:
+def log1pmx(x: ArrayLike, whole: ArrayLike | None = None) -> Array:
     r"""Return :math:`\ln(1+x) - x` without cancellation near 0.
 
     With :math:`t = x/(2+x)`: :math:`-xt + 2t^3(\tfrac13 + \tfrac{t^2}5 + \tfrac{t^4}7 + \dots)`.
+    Near x = −1 the digits of 1 + x are lost in x; ``whole`` hands them in, say as a ratio.
 
     Examples
     --------
@@ -50,7 +51,8 @@ def log1pmx(x: ArrayLike) -> Array:
     t = np.where(near, x / np.where(near, 2.0 + x, 1.0), 0.0)
     series = np.polynomial.polynomial.polyval(t * t, _ODD_RECIPROCALS)
     with np.errstate(divide="ignore"):
-        far = np.log1p(np.where(near, 0.0, x)) - x
+        log = np.log1p(np.where(near, 0.0, x)) if whole is None else np.log(whole)
+        far = log - x
     return np.where(near, -x * t + 2.0 * t**3 * series, far)[()]
 
 
@@ -101,10 +103,7 @@ def gamma_kernel(a: ArrayLike, u: ArrayLike) -> Array:
     a = np.asarray(a, dtype=np.float64)
     u = np.asarray(u, dtype=np.float64)
     r = (u - a) / a
-    near = np.abs(r) < 0.5
-    with np.errstate(divide="ignore"):
-        far = np.log(np.where(near, 1.0, u / a)) - r
-    excess = a * np.where(near, log1pmx(np.where(near, r, 0.0)), far)
+    excess = a * log1pmx(r, u / a)
     return (0.5 * (np.log(a) - LOG_2PI) - log_gamma_correction(a) + excess)[()]
 
 
@@ -135,19 +134,21 @@ def log_gamma_bregman_remainder(a: Array, b: Array) -> Array:
         - log_gamma_correction(b)
         - (a - b) * log_gamma_correction_slope(b)
     )
-    return -0.5 * log1pmx((a - b) / b) + correction
+    return -0.5 * log1pmx((a - b) / b, a / b) + correction
 
 
-def relative_entropy_terms(a: ArrayLike, b: ArrayLike) -> Array:
+def relative_entropy_terms(a: ArrayLike, b: ArrayLike, gap: ArrayLike | None = None) -> Array:
     r"""Return :math:`a\ln(a/b) - a + b` elementwise for a >= 0, b >= 0: never negative.
 
     These are the terms of a Kullback–Leibler divergence between measures. For a near b the
-    value is :math:`b\,[(1+r)(\ln(1+r) - r) + r^2]` with :math:`r = (a-b)/b`, free of cancellation.
+    value is :math:`b\,[(1+r)(\ln(1+r) - r) + r^2]` with :math:`r = (a-b)/b`, free of cancellation;
+    ``gap`` hands in a − b where it is known better than by subtraction.
     """
     a = np.asarray(a, dtype=np.float64)
     b = np.asarray(b, dtype=np.float64)
     positive = b > 0
-    r = np.where(positive, (a - b) / np.where(positive, b, 1.0), 1.0)
+    gap = a - b if gap is None else np.asarray(gap, dtype=np.float64)
+    r = np.where(positive, gap / np.where(positive, b, 1.0), 1.0)
     near = np.abs(r) < 0.5
     small = np.where(near, r, 0.0)
     series = b * ((1.0 + small) * log1pmx(small) + small * small)
