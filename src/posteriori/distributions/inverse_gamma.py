@@ -119,12 +119,11 @@ class InverseGamma(ExponentialFamily, Univariate):
     # -- stable forms ----------------------------------------------------------------------
 
     def _log_density(self, x: Array) -> Array:
-        with np.errstate(over="ignore"):  # b/x = inf where the density is 0
-            if self._is_large:
-                inverse = np.minimum(self.scale / x, _LARGEST)
-                return gamma_kernel(self.shape, inverse) - np.log(x)
-            exponent = (self.shape + 1.0) * np.log(x) + self.scale / x
-            return -exponent - self.log_normalizer()
+        if self._is_large:
+            inverse = np.minimum(self.scale / x, _LARGEST)  # beyond, the density is 0
+            return gamma_kernel(self.shape, inverse) - np.log(x)
+        exponent = (self.shape + 1.0) * np.log(x) + self.scale / x
+        return -exponent - self.log_normalizer()
 
     @cached_property
     def _is_large(self) -> bool:
