@@ -55,13 +55,14 @@ def log_diff_exp(a: ArrayLike, b: ArrayLike) -> Array:
 
     Examples
     --------
-    >>> round(float(log_diff_exp(0.0, -1e-10)), 9)      # ln(1 - e^-1e-10)
+    >>> round(float(log_diff_exp(0.0, -1e-10)), 9)  # ln(1 - e^-1e-10)
     -23.02585093
     """
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if np.any(b > a):
         raise ValueError("log_diff_exp needs a >= b: the difference would be negative")
-    return (a + log1mexp(np.where(np.isneginf(a), np.inf, a - b)))[()]
+    gap = np.where(np.isneginf(a), np.inf, a - np.where(np.isneginf(a), 0.0, b))
+    return (a + log1mexp(gap))[()]
 
 
 def log1mexp(x: ArrayLike) -> Array:

@@ -159,7 +159,8 @@ def _as_float(name: str, value: Any) -> Array:
         array = _object_to_float(name, array)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
-    return array.astype(np.float64, copy=False)[()]
+    array = array.astype(np.float64, copy=False)
+    return array if array.ndim else array[()]
 
 
 def _object_to_float(name: str, array: np.ndarray[Any, Any]) -> Array:
@@ -171,9 +172,7 @@ def _object_to_float(name: str, array: np.ndarray[Any, Any]) -> Array:
         raise TypeError(f"{name} must hold real numbers, got {example!r}") from None
 
 
-def _checked(
-    name: str, value: Any, accept: Callable[[Array], Any] | None, complaint: str
-) -> Array:
+def _checked(name: str, value: Any, accept: Callable[[Array], Any] | None, complaint: str) -> Array:
     if isinstance(value, Symbol):
         return value  # type: ignore[return-value]  # the constructor hands it on
     array = _as_float(name, value)
@@ -200,7 +199,8 @@ def _lock(array: Array, original: Any = None) -> Array:
     """Copy once if the caller could still write to the memory, then forbid writing."""
     if not array.ndim:
         return array[()]
-    if array is original or (array.base is not None and array.flags.writeable):
+    fresh = original is None or isinstance(original, (list, tuple))
+    if not fresh or array.base is not None:
         array = array.copy()
     array.setflags(write=False)
     return array
