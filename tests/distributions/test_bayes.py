@@ -289,7 +289,9 @@ def integral(case: PairCase, f: Callable[..., float]) -> float:
         ranges = [lambda q: (0.0, 1.0 - q), (0.0, 1.0)]
         return integrate.nquad(value, ranges, opts={"epsrel": 1e-8})[0]
     points = [{"points": [0.0, 1.0, 2.0]}, {"points": [0.1, 0.5, 2.0, 8.0]}]
-    return integrate.nquad(value, case.ranges, opts=[{"epsrel": 1e-9, "limit": 200, **p} for p in points])[0]
+    return integrate.nquad(
+        value, case.ranges, opts=[{"epsrel": 1e-9, "limit": 200, **p} for p in points]
+    )[0]
 
 
 @pytest.mark.parametrize("name", INTEGRABLE)
@@ -427,9 +429,7 @@ def test_a_batch_of_priors_equals_a_loop(name: str) -> None:
 def test_data_far_from_zero_keep_their_variance() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=1000)
-    near, far = (
-        bayes(NormalGamma(c, 1.0, 1.0, 1.0), Normal, x + c) for c in (0.0, 1e8)
-    )
+    near, far = (bayes(NormalGamma(c, 1.0, 1.0, 1.0), Normal, x + c) for c in (0.0, 1e8))
     assert far.posterior.rate == pytest.approx(near.posterior.rate, rel=1e-7)
     assert float(far.log_evidence) == pytest.approx(float(near.log_evidence), abs=1e-4)
     y = (x + 1e8) - 1e8  # what float64 keeps of x out there
@@ -467,7 +467,9 @@ def test_linear_gaussian_equals_conditioning_the_joint() -> None:
 
 def test_noise_free_observation_has_evidence() -> None:
     r = bayes(
-        MvNormal([0.0, 0.0], cov=np.eye(2)), lambda x: MvNormal([[1.0, 1.0]] @ x, cov=[[0.0]]), [[2.0]]
+        MvNormal([0.0, 0.0], cov=np.eye(2)),
+        lambda x: MvNormal([[1.0, 1.0]] @ x, cov=[[0.0]]),
+        [[2.0]],
     )
     np.testing.assert_allclose(r.posterior.mean, [1.0, 1.0])
     assert float(r.log_evidence) == pytest.approx(stats.norm.logpdf(2.0, 0.0, np.sqrt(2.0)))

@@ -84,7 +84,7 @@ class Distribution:
                 remembered.func = _locking(remembered.func)
 
     @classmethod
-    def _from(cls, **parameters: Array) -> Self:
+    def _from(cls, **parameters: Any) -> Self:
         """Build from checked parameters.
 
         The one place where a constructor that met a symbol returns a conditional instead.

@@ -7,7 +7,7 @@ Natural parameter :math:`\eta = \ln\frac\mu{1-\mu}` with statistic x and
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
@@ -16,7 +16,7 @@ from posteriori.distributions.base import Univariate
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.statistics import Sums
 from posteriori.numerics.special import relative_entropy_terms
-from posteriori.numerics.types import Array, Natural
+from posteriori.numerics.types import Array, Natural, number
 from posteriori.numerics.validation import as_observation
 from posteriori.numerics.validation import probability as check_probability
 
@@ -68,7 +68,7 @@ class Bernoulli(ExponentialFamily, Univariate):
     @cached_property
     def natural(self) -> Natural:
         """(ln μ/(1−μ),)."""
-        return (cast(Array, special.logit(self.probability)),)
+        return (special.logit(self.probability),)
 
     @classmethod
     def _from_natural(cls, *natural: Array) -> Self:
@@ -103,10 +103,10 @@ class Bernoulli(ExponentialFamily, Univariate):
 
     def _log_density(self, x: Array) -> Array:
         p = self.probability
-        return cast(Array, special.xlogy(x, p) + special.xlog1py(1.0 - x, -p))
+        return special.xlogy(x, p) + special.xlog1py(1.0 - x, -p)
 
     def _entropy(self) -> Array:
-        return cast(Array, special.entr(self.probability) + special.entr(1.0 - self.probability))
+        return special.entr(self.probability) + special.entr(1.0 - self.probability)
 
     def _kl(self, other: Self) -> Array:
         p, q = self.probability, other.probability
@@ -118,9 +118,9 @@ class Bernoulli(ExponentialFamily, Univariate):
     @classmethod
     def statistics(cls, x: Array, weights: Array | None = None) -> Sums:
         """Summarise by the number of ones."""
-        count = np.float64(len(x)) if weights is None else weights.sum()
+        count = number(len(x)) if weights is None else weights.sum()
         ones = x.sum(axis=0) if weights is None else np.tensordot(weights, x, axes=(0, 0))
-        return Sums(count, (ones,), np.float64(0.0))  # type: ignore[arg-type]
+        return Sums(count, (ones,), number(0.0))
 
     # -- univariate ------------------------------------------------------------------------
 

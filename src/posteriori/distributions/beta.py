@@ -108,7 +108,7 @@ class Beta(ExponentialFamily, Univariate):
         return cls(concentration[..., 0], concentration[..., 1])
 
     def _log_normalizer(self) -> Array:
-        return cast(Array, special.betaln(self.a, self.b))
+        return special.betaln(self.a, self.b)
 
     @classmethod
     def _off_support(cls, x: Array) -> Any:
@@ -157,10 +157,10 @@ class Beta(ExponentialFamily, Univariate):
     # -- univariate ------------------------------------------------------------------------
 
     def _cdf(self, x: Array) -> Array:
-        return cast(Array, special.betainc(self.a, self.b, np.clip(x, 0.0, 1.0)))
+        return special.betainc(self.a, self.b, np.clip(x, 0.0, 1.0))
 
     def _quantile(self, q: Array) -> Array:
-        return cast(Array, special.betaincinv(self.a, self.b, q))
+        return special.betaincinv(self.a, self.b, q)
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return rng.beta(self.a, self.b, shape or None)

@@ -89,7 +89,7 @@ class Pair(ABC):
         """Return the part of a known quantity that belongs to the rows of ``block``."""
         ndim = block.ndim - self.event_ndim
         if value is None or np.ndim(value) < ndim or np.shape(value)[0] == 1:
-            return value  # type: ignore[no-any-return]
+            return value
         self.row_count = len(value)
         part: Array = value[start : start + len(block)]
         if len(part) != len(block):

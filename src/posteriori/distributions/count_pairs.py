@@ -20,7 +20,7 @@ from posteriori.distributions.multinomial import Multinomial
 from posteriori.distributions.poisson import Poisson
 from posteriori.distributions.predictive import Predictive
 from posteriori.distributions.statistics import Sums
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, number
 from posteriori.numerics.validation import as_observation
 
 __all__ = [
@@ -252,12 +252,12 @@ class GammaExponential(NaturalPair):
         return self.prior.shape - 1.0, number, total / number
 
 
-_ZERO = cast(Array, np.float64(0.0))
-_ONE = cast(Array, np.float64(1.0))
+_ZERO = number(0.0)
+_ONE = number(1.0)
 
 
 def _count(block: Array) -> Array:
-    return cast(Array, np.float64(len(block)))
+    return number(len(block))
 
 
 def _log_choose(n: Array, x: Array) -> Array:

@@ -7,7 +7,7 @@ Natural parameters :math:`\alpha - 1` with statistics :math:`\ln x`.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
@@ -68,7 +68,7 @@ class Dirichlet(ExponentialFamily):
 
     @cached_property
     def _total(self) -> Array:
-        return cast(Array, self.concentration.sum(axis=-1))
+        return self.concentration.sum(axis=-1)
 
     @cached_property
     def mean(self) -> Array:
@@ -91,7 +91,7 @@ class Dirichlet(ExponentialFamily):
     @property
     def std(self) -> Array:
         """Marginal standard deviations."""
-        return cast(Array, np.sqrt(self.variance))
+        return np.sqrt(self.variance)
 
     @cached_property
     def mode(self) -> Array:
@@ -139,7 +139,7 @@ class Dirichlet(ExponentialFamily):
 
     def _log_normalizer(self) -> Array:
         logs = special.gammaln(self.concentration).sum(axis=-1)
-        return cast(Array, logs - special.gammaln(self._total))
+        return logs - special.gammaln(self._total)
 
     @classmethod
     def _off_support(cls, x: Array) -> Any:
@@ -153,7 +153,7 @@ class Dirichlet(ExponentialFamily):
     def _log_density(self, x: Array) -> Array:
         if not self._is_large:
             logs = special.xlogy(self.concentration - 1.0, x)
-            return cast(Array, logs.sum(axis=-1) - self.log_normalizer())
+            return logs.sum(axis=-1) - self.log_normalizer()
         s = self._total
         ends = gamma_density_kernel(self.concentration, s[..., None] * x).sum(axis=-1)
         return ends + self.event_shape[0] * np.log(s) - gamma_kernel(s, s)
@@ -191,7 +191,7 @@ def dirichlet_entropy(concentration: Array) -> Array:
     s = concentration.sum(axis=-1)
     spare = concentration.shape[-1] - 1
     parts = gamma_entropy(concentration).sum(axis=-1)
-    return cast(Array, parts - gamma_entropy(s) - spare * special.digamma(s))
+    return parts - gamma_entropy(s) - spare * special.digamma(s)
 
 
 def dirichlet_divergence(concentration: Array, other: Array) -> Array:
@@ -207,7 +207,7 @@ def dirichlet_divergence(concentration: Array, other: Array) -> Array:
     gap = (rise * s[..., None] - drift) / (s * t)[..., None]  # m' − m
     leading = t * relative_entropy_terms(m_other, m, gap).sum(axis=-1)
     rest = log_gamma_bregman_remainder(other, concentration).sum(axis=-1)
-    return cast(Array, leading + rest - log_gamma_bregman_remainder(t, s))
+    return leading + rest - log_gamma_bregman_remainder(t, s)
 
 
 def solve_dirichlet_concentration(mean_logs: Array) -> Array:

@@ -15,7 +15,7 @@ inference", 2008, ch. 3.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -30,7 +30,7 @@ from posteriori.distributions.coordinates import (
 from posteriori.distributions.statistics import Moments, Sums
 from posteriori.numerics.chunks import read_blocks
 from posteriori.numerics.derivatives import jacobian
-from posteriori.numerics.types import Array, Natural
+from posteriori.numerics.types import Array, Natural, number
 from posteriori.numerics.validation import as_observation
 
 __all__ = ["ExponentialFamily", "Product"]
@@ -152,7 +152,7 @@ class ExponentialFamily(Distribution):
         self._require_same_family(other, "KL divergence")
         self._require_proper("KL divergence")
         other._require_proper("KL divergence")
-        return cast(Array, np.maximum(self._kl(other), 0.0))  # rounding may dip below 0
+        return np.maximum(self._kl(other), 0.0)  # rounding may dip below 0
 
     def _kl(self, other: Self) -> Array:
         gap = tuple(q - p for p, q in zip(self.natural, other.natural, strict=True))
@@ -182,7 +182,7 @@ class ExponentialFamily(Distribution):
         rows = []
         for index in np.ndindex(*self.batch_shape):
             like = tuple(part[index] for part in self.natural)
-            rows.append(jacobian(lambda eta, like=like: mean_params(eta, like), flat[index]))
+            rows.append(jacobian(partial(mean_params, like=like), flat[index]))
         stacked = np.stack(rows).reshape(self.batch_shape + rows[0].shape)
         return 0.5 * (stacked + np.swapaxes(stacked, -1, -2))
 
@@ -259,9 +259,9 @@ class ExponentialFamily(Distribution):
         """Summarise a block of rows (N, ...) for :meth:`from_statistics`."""
         if weights is None:
             sums = tuple(t.sum(axis=0) for t in cls.sufficient(x))
-            return Sums(np.float64(len(x)), sums, np.float64(0.0))  # type: ignore[arg-type]
+            return Sums(number(len(x)), sums, number(0.0))
         sums = tuple(np.tensordot(weights, t, axes=(0, 0)) for t in cls.sufficient(x))
-        return Sums(weights.sum(), sums, np.float64(0.0))  # type: ignore[arg-type]
+        return Sums(weights.sum(), sums, number(0.0))
 
     @classmethod
     def from_statistics(cls, statistics: Sums | Moments) -> Self:

@@ -111,7 +111,7 @@ class Gamma(ExponentialFamily, Univariate):
         return cls(shape, shape / mean)
 
     def _log_normalizer(self) -> Array:
-        return cast(Array, special.gammaln(self.shape) - self.shape * np.log(self.rate))
+        return special.gammaln(self.shape) - self.shape * np.log(self.rate)
 
     @classmethod
     def _off_support(cls, x: Array) -> Any:
@@ -154,10 +154,10 @@ class Gamma(ExponentialFamily, Univariate):
     # -- univariate ------------------------------------------------------------------------
 
     def _cdf(self, x: Array) -> Array:
-        return cast(Array, special.gammainc(self.shape, self.rate * np.maximum(x, 0.0)))
+        return special.gammainc(self.shape, self.rate * np.maximum(x, 0.0))
 
     def _quantile(self, q: Array) -> Array:
-        return cast(Array, special.gammaincinv(self.shape, q) / self.rate)
+        return special.gammaincinv(self.shape, q) / self.rate
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return rng.standard_gamma(self.shape, shape or None) / self.rate

@@ -6,7 +6,7 @@ from 0 keep their digits.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from posteriori.distributions.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.statistics import Moments, Sums
 from posteriori.distributions.student_t import StudentT
 from posteriori.numerics.special import LOG_2PI
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, number
 
 __all__ = [
     "GammaPrecision",
@@ -85,7 +85,7 @@ class _NormalMean(Pair):
 
     def update(self, belief: Normal, statistics: WeightedMoments) -> Normal:
         """Add precisions; move the mean by its share of the innovation."""
-        strength, centre, _ = statistics.moments
+        strength, centre = statistics.moments.count, statistics.moments.mean
         precision = belief.precision + strength
         if not belief._all_proper:
             return belief._from_natural(belief.weighted_mean + strength * centre, precision)
@@ -104,7 +104,7 @@ class _NormalMean(Pair):
 
     def correction(self, posterior: Normal, statistics: WeightedMoments) -> Correction:
         """Return the scalar Kalman gain view."""
-        strength, centre, _ = statistics.moments
+        strength, centre = statistics.moments.count, statistics.moments.mean
         gain = strength / posterior.precision
         error = centre - self.prior.mean
         return Correction(self.prior.mean, centre, gain, error, gain * error, posterior.mean)
@@ -118,7 +118,7 @@ class NormalMeanVariance(_NormalMean):
 
     def variance_of(self, known: Any) -> Array:
         """Return it as it is."""
-        return cast(Array, known)
+        return known
 
 
 @register
@@ -129,7 +129,7 @@ class NormalMeanScale(_NormalMean):
 
     def variance_of(self, known: Any) -> Array:
         """Return its square."""
-        return cast(Array, known * known)
+        return known * known
 
 
 @register
@@ -140,7 +140,7 @@ class NormalMeanPrecision(_NormalMean):
 
     def variance_of(self, known: Any) -> Array:
         """Return its inverse."""
-        return cast(Array, 1.0 / known)
+        return 1.0 / known
 
 
 @register
@@ -217,7 +217,7 @@ class _MeanAndSpread(Pair):
         self, belief: Any, amount: Array, statistics: Moments
     ) -> tuple[Array, Array, Array, Array]:
         """Return (m, κ, a, b) of the posterior; ``amount`` is the prior's b."""
-        n, centre, scatter = statistics
+        n, centre, scatter = statistics.count, statistics.mean, statistics.scatter
         strength = belief.mean_strength + n
         error = centre - belief.location
         spread = 0.5 * (scatter + belief.mean_strength * n / strength * error**2)
@@ -307,12 +307,11 @@ def _squared_deviations(pair: Pair, name: str, block: Array, start: int) -> Sums
     squares = np.broadcast_to(c * deviation**2, block.shape).sum(axis=0)
     half = np.full(block.shape[1:], 0.5 * len(block))[()]
     carrier = 0.5 * np.broadcast_to(np.log(c) - LOG_2PI, block.shape).sum(axis=0)
-    count = cast(Array, np.float64(len(block)))
-    return Sums(count, (sign * half, -0.5 * squares), carrier)
+    return Sums(number(len(block)), (sign * half, -0.5 * squares), carrier)
 
 
 def _factor(unknown: Any) -> Array:
-    return cast(Array, np.float64(1.0)) if unknown.factor is None else unknown.factor
+    return number(1.0) if unknown.factor is None else unknown.factor
 
 
 def _require_factor(unknown: Any, name: str) -> None:

@@ -9,7 +9,7 @@ natural) and derives the others when asked; a rank-deficient precision is a lega
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class MvNormal(ExponentialFamily):
     Examples
     --------
     >>> joint = MvNormal([1.0, 2.0], cov=[[0.3, 0.7], [0.7, 2.0]])
-    >>> joint.condition([0], [0.1])                   # x₁ given x₀ = 0.1
+    >>> joint.condition([0], [0.1])  # x₁ given x₀ = 0.1
     MvNormal([-0.1], cov=[[0.366667]])
     """
 
@@ -108,7 +108,7 @@ class MvNormal(ExponentialFamily):
     @property
     def std(self) -> Array:
         """Marginal standard deviations."""
-        return cast(Array, np.sqrt(self.variance))
+        return np.sqrt(self.variance)
 
     @property
     def mode(self) -> Array:
@@ -213,7 +213,7 @@ class MvNormal(ExponentialFamily):
             z = shift @ self._whitening.T
         else:
             z = _times_vector(self._whitening, shift)
-        return cast(Array, z @ z) if z.ndim == 1 else np.einsum("...i,...i->...", z, z)
+        return z @ z if z.ndim == 1 else np.einsum("...i,...i->...", z, z)
 
     def _entropy(self) -> Array:
         return 0.5 * self.event_shape[0] + self._log_height
@@ -236,7 +236,9 @@ class MvNormal(ExponentialFamily):
 
     def _over(self, other: Self) -> Self:
         precision = self.precision - other.precision
-        if not (self._all_proper and other._all_proper and np.all(_is_positive_definite(precision))):
+        if not (
+            self._all_proper and other._all_proper and np.all(_is_positive_definite(precision))
+        ):
             return super()._over(other)
         pull = _times_vector(other.precision, self.mean - other.mean)
         shift = np.linalg.solve(precision, pull[..., None])[..., 0]
@@ -283,9 +285,7 @@ class MvNormal(ExponentialFamily):
         """Return the distribution of A x + b, with mean A m + b and covariance A Σ Aᵀ."""
         a = as_observation(matrix, "matrix")
         if a.ndim < 2 or a.shape[-1] != self.event_shape[0]:
-            raise ValueError(
-                f"matrix must have {self.event_shape[0]} columns, got shape {a.shape}"
-            )
+            raise ValueError(f"matrix must have {self.event_shape[0]} columns, got shape {a.shape}")
         mean = _times_vector(a, self.mean) + as_observation(offset, "offset")
         return self._from(mean=mean, cov=symmetrize(a @ self.cov @ np.swapaxes(a, -1, -2)))
 
@@ -393,7 +393,7 @@ def _log_normalizer_of_messages(message: MvNormal) -> Array:
 
 
 def _times_vector(matrix: Array, vector: Array) -> Array:
-    return cast(Array, np.matmul(matrix, vector[..., None])[..., 0])
+    return np.matmul(matrix, vector[..., None])[..., 0]
 
 
 def _solve_right(a: Array, b: Array) -> Array:

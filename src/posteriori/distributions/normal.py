@@ -8,7 +8,7 @@ evaluated in the moment form, where a mean far from 0 costs no digits.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
@@ -71,7 +71,7 @@ class Normal(ExponentialFamily, Univariate):
     @cached_property
     def scale(self) -> Array:
         """Standard deviation √v."""
-        return cast(Array, np.sqrt(self.variance))
+        return np.sqrt(self.variance)
 
     @cached_property
     def precision(self) -> Array:
@@ -141,7 +141,7 @@ class Normal(ExponentialFamily, Univariate):
 
     @cached_property
     def _log_height(self) -> Array:
-        return cast(Array, np.log(self.scale) + 0.5 * LOG_2PI)
+        return np.log(self.scale) + 0.5 * LOG_2PI
 
     def _log_density(self, x: Array) -> Array:
         z = (x - self.mean) / self.scale
@@ -171,7 +171,9 @@ class Normal(ExponentialFamily, Univariate):
         return self._from(mean=self.mean + share * (other.mean - self.mean), precision=precision)
 
     def _over(self, other: Self) -> Self:
-        if not (self._all_proper and other._all_proper and np.all(self.precision > other.precision)):
+        if not (
+            self._all_proper and other._all_proper and np.all(self.precision > other.precision)
+        ):
             return super()._over(other)
         precision = self.precision - other.precision
         share = other.precision / precision
@@ -201,10 +203,10 @@ class Normal(ExponentialFamily, Univariate):
     # -- univariate ------------------------------------------------------------------------
 
     def _cdf(self, x: Array) -> Array:
-        return cast(Array, special.ndtr((x - self.mean) / self.scale))
+        return special.ndtr((x - self.mean) / self.scale)
 
     def _quantile(self, q: Array) -> Array:
-        return cast(Array, self.mean + self.scale * special.ndtri(q))
+        return self.mean + self.scale * special.ndtri(q)
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.mean + self.scale * rng.standard_normal(shape or None)

@@ -1,4 +1,4 @@
-r"""The predictive distribution of any conjugate pair, written once:
+r"""The predictive distribution of any conjugate pair, written once.
 
 .. math:: p(x) = \int p(x\mid\theta)\,p(\theta)\,d\theta
           = \frac{p(x\mid\theta)\,p(\theta)}{p(\theta\mid x)} \quad\text{at every } \theta.
@@ -39,7 +39,7 @@ class Predictive(Distribution):
         return self
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:  # type: ignore[override]
+    def batch_shape(self) -> tuple[int, ...]:
         """Batch shape of the belief."""
         shape: tuple[int, ...] = self.belief.batch_shape
         return shape

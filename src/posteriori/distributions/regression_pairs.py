@@ -6,7 +6,8 @@ sums of squares of large numbers are never formed.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +18,13 @@ from posteriori.distributions.normal import Normal
 from posteriori.distributions.student_t import StudentT
 from posteriori.distributions.vector_normal_inverse_gamma import VectorNormalInverseGamma
 from posteriori.numerics.special import LOG_2PI
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, number
 
 __all__ = ["Triangle", "VectorNormalInverseGammaRegression", "WeightsVariance"]
 
 
-class Triangle(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Triangle:
     """Reduced rows of a least-squares system.
 
     Attributes
@@ -41,24 +43,22 @@ class Triangle(NamedTuple):
 
     def merge(self, other: Triangle) -> Triangle:
         """Return the reduction of both sets of rows."""
-        both = np.linalg.qr(np.concatenate([self.factor, other.factor]), mode="r")
-        return Triangle(
-            self.count + other.count, both, self.log_carrier + other.log_carrier
-        )
+        both = _triangle(np.concatenate([self.factor, other.factor]))
+        return Triangle(self.count + other.count, both, self.log_carrier + other.log_carrier)
 
     def squared_error(self, shift: Array) -> Array:
         """Return |r − X δ|²."""
         size = self.factor.shape[-1] - 1
         residual = self.factor[:, size] - shift @ self.factor[:, :size].T
-        return cast(Array, (residual**2).sum(axis=-1))
+        return (residual**2).sum(axis=-1)
 
     def minimise(self, root: Array) -> tuple[Array, Array, Array]:
         """Minimise |root δ|² + |r − X δ|²; return δ, the new root and the minimum."""
         size = root.shape[-1]
         prior_rows = np.concatenate([root, np.zeros((len(root), 1))], axis=1)
-        r = np.linalg.qr(np.concatenate([prior_rows, self.factor]), mode="r")
+        r = _triangle(np.concatenate([prior_rows, self.factor]))
         shift = np.linalg.solve(r[:size, :size], r[:size, size])
-        return shift, r[:size, :size], cast(Array, (r[size:, size] ** 2).sum())
+        return shift, r[:size, :size], (r[size:, size] ** 2).sum()
 
 
 class _Regression(Pair):
@@ -97,7 +97,7 @@ class _Regression(Pair):
         rows = matrix[start : start + len(block)]
         if len(rows) != len(block):
             raise ValueError(f"X has {len(matrix)} rows but y has at least {start + len(block)}")
-        return cast(Array, rows)
+        return rows
 
     def reduce(self, block: Array, start: int, variance: Any) -> Triangle:
         """Reduce rows to a triangle under noise of the given variance."""
@@ -112,8 +112,7 @@ class _Regression(Pair):
         if len(system) < size:
             system = np.concatenate([system, np.zeros((size - len(system), size))])
         log_carrier = -0.5 * (LOG_2PI + np.log(v)).sum()
-        count = cast(Array, np.float64(len(block)))
-        return Triangle(count, np.linalg.qr(system, mode="r"), log_carrier)
+        return Triangle(number(len(block)), _triangle(system), log_carrier)
 
     def _next(self, belief_mean: Array) -> tuple[Array, Array]:
         """Return the design of the next data and their predicted means."""
@@ -199,14 +198,11 @@ class VectorNormalInverseGammaRegression(_Regression):
         """Return m₀ + δ, Λ + XᵀX, a + N/2 and b + half the penalised squared error."""
         root = np.linalg.cholesky(belief.mean_precision).T
         shift, factor, error = statistics.minimise(root)
-        return cast(
-            VectorNormalInverseGamma,
-            VectorNormalInverseGamma(
-                belief.location + shift,
-                mean_precision=factor.T @ factor,
-                shape=belief.shape + 0.5 * statistics.count,
-                scale=belief.scale + 0.5 * error,
-            ),
+        return VectorNormalInverseGamma(
+            belief.location + shift,
+            mean_precision=factor.T @ factor,
+            shape=belief.shape + 0.5 * statistics.count,
+            scale=belief.scale + 0.5 * error,
         )
 
     def log_likelihood(self, theta: Any, statistics: Triangle) -> Array:
@@ -230,3 +226,9 @@ class VectorNormalInverseGammaRegression(_Regression):
     def _prior_information(self) -> Array:
         precision: Array = self.prior.mean_precision
         return precision
+
+
+def _triangle(system: Array) -> Array:
+    """Return R of the QR decomposition."""
+    r: Array = np.linalg.qr(system, mode="r")  # type: ignore[assignment]  # the stubs miss the mode
+    return r

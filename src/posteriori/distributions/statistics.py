@@ -7,16 +7,17 @@ Both merge: batch, stream and cluster agree to rounding.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
-from posteriori.numerics.types import Array, Natural
+from posteriori.numerics.types import Array, Natural, number
 
 __all__ = ["Moments", "Sums"]
 
 
-class Sums(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sums:
     """Plain sums of sufficient statistics.
 
     Attributes
@@ -47,7 +48,8 @@ class Sums(NamedTuple):
         return tuple(total / self.count for total in self.sums)
 
 
-class Moments(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Moments:
     """Count, mean and centred scatter of numbers or vectors.
 
     Attributes
@@ -70,7 +72,7 @@ class Moments(NamedTuple):
         if weights is None:
             mean = x.mean(axis=0)
             centred = x - mean
-            return cls(np.float64(len(x)), mean, np.einsum("n...,n...->...", centred, centred))  # type: ignore[arg-type]
+            return cls(number(len(x)), mean, np.einsum("n...,n...->...", centred, centred))
         count = weights.sum()
         mean = np.tensordot(weights, x, axes=(0, 0)) / count
         centred = x - mean

@@ -2,7 +2,7 @@ r"""Conjugate pairs of the multivariate normal likelihood: mean, covariance, bot
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from posteriori.numerics.linalg import (
     symmetrize,
 )
 from posteriori.numerics.special import LOG_2PI
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, number
 
 __all__ = [
     "InverseWishartCovariance",
@@ -52,7 +52,7 @@ class _LinearGaussian(Pair):
     def _matrix(self) -> Array:
         unknown = self.conditional.unknown["mean"]
         if unknown.matrix is not None:
-            return cast(Array, np.atleast_2d(unknown.matrix))
+            return np.atleast_2d(unknown.matrix)
         factor = 1.0 if unknown.factor is None else unknown.factor
         identity: Array = factor * np.eye(self.prior.event_shape[0])
         return identity
@@ -111,9 +111,7 @@ class _LinearGaussian(Pair):
         error = self._innovation(self.prior, statistics)
         move = _apply(gain, error)
         before = self.prior.mean
-        return Correction(
-            before, statistics.mean - self._offset, gain, error, move, before + move
-        )
+        return Correction(before, statistics.mean - self._offset, gain, error, move, before + move)
 
 
 @register
@@ -170,13 +168,12 @@ class _KnownMean(NaturalPair):
         deviation = block - self.rows(self.known["mean"], start, block)
         scatter = np.einsum("n...i,n...j->...ij", deviation, deviation)
         half = np.full(block.shape[1:-1], 0.5 * self.sign * len(block))[()]
-        carrier = np.float64(-0.5 * block.shape[-1] * LOG_2PI * len(block))
-        count = cast(Array, np.float64(len(block)))
-        return Sums(count, (half, -0.5 * scatter), cast(Array, carrier))
+        carrier = number(-0.5 * block.shape[-1] * LOG_2PI * len(block))
+        return Sums(number(len(block)), (half, -0.5 * scatter), carrier)
 
     def rows(self, value: Any, start: int, block: Array) -> Array:
         """The known mean is one vector for all rows."""
-        return cast(Array, value)
+        return value
 
     def strengths(self, statistics: Sums) -> tuple[Array, Array, Array]:
         """Weigh ν − D − 1 against N; the data say their scatter / N."""
@@ -237,7 +234,7 @@ class _MeanAndCovariance(Pair):
         self, belief: Any, amount: Array, statistics: Moments
     ) -> tuple[Array, Array, Array, Array]:
         """Return (m, κ, ν, Ψ) of the posterior; ``amount`` is the prior's Ψ."""
-        n, centre, scatter = statistics
+        n, centre, scatter = statistics.count, statistics.mean, statistics.scatter
         strength = belief.mean_strength + n
         error = centre - belief.location
         share = np.asarray(belief.mean_strength * n / strength)[..., None, None]
@@ -332,7 +329,7 @@ def _gaussian_log_likelihood(scatter: Array, cov: Array, count: Array) -> Array:
         ) from None
     trace = np.trace(np.linalg.solve(cov, scatter), axis1=-2, axis2=-1)
     log_det = log_det_from_factor(factor) + cov.shape[-1] * LOG_2PI
-    return cast(Array, -0.5 * trace - 0.5 * count * log_det)
+    return -0.5 * trace - 0.5 * count * log_det
 
 
 def _inverse(a: Array) -> Array:
@@ -340,4 +337,4 @@ def _inverse(a: Array) -> Array:
 
 
 def _apply(matrix: Array, vector: Array) -> Array:
-    return cast(Array, np.matmul(matrix, vector[..., None])[..., 0])
+    return np.matmul(matrix, vector[..., None])[..., 0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +17,8 @@ Kind = Literal["exact", "bound", "laplace", "ep", "bethe", "type-II", "estimate"
 _WORD = 2**64
 
 
-class Fingerprint(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
     """Which data an evidence speaks of: their number and a checksum.
 
     The checksum adds the bit patterns of all values modulo 2⁶⁴, so it is exact, does not depend
@@ -58,7 +60,7 @@ class LogEvidence:
     >>> one = LogEvidence(-5.25, kind="exact", of="X")
     >>> one
     LogEvidence(-5.25, kind="exact", of="X")
-    >>> float(one - LogEvidence(-7.25, kind="exact", of="X"))      # log Bayes factor
+    >>> float(one - LogEvidence(-7.25, kind="exact", of="X"))  # log Bayes factor
     2.0
     """
 
@@ -140,9 +142,7 @@ class LogEvidence:
             )
         both = self.fingerprint is not None and other.fingerprint is not None
         merged = self.fingerprint.merge(other.fingerprint) if both else None  # type: ignore[union-attr,arg-type]
-        return LogEvidence(
-            self.value + other.value, kind=self.kind, of=self.of, fingerprint=merged
-        )
+        return LogEvidence(self.value + other.value, kind=self.kind, of=self.of, fingerprint=merged)
 
     def __lt__(self, other: Any) -> Any:
         return (self - other) < 0 if isinstance(other, LogEvidence) else self.value < other

@@ -43,7 +43,7 @@ def log1pmx(x: ArrayLike, whole: ArrayLike | None = None) -> Array:
 
     Examples
     --------
-    >>> print(f"{log1pmx(1e-6):.12g}")                  # -x²/2 + x³/3
+    >>> print(f"{log1pmx(1e-6):.12g}")  # -x²/2 + x³/3
     -4.99999666667e-13
     """
     x = np.asarray(x, dtype=np.float64)
@@ -97,7 +97,7 @@ def gamma_kernel(a: ArrayLike, u: ArrayLike) -> Array:
 
     Examples
     --------
-    >>> round(float(gamma_kernel(3.0, 2.0)), 12)        # 3 ln 2 - 2 - ln 2
+    >>> round(float(gamma_kernel(3.0, 2.0)), 12)  # 3 ln 2 - 2 - ln 2
     -0.61370563888
     """
     a = np.asarray(a, dtype=np.float64)
@@ -130,9 +130,7 @@ def log_gamma_bregman(a: ArrayLike, b: ArrayLike) -> Array:
 def log_gamma_bregman_remainder(a: Array, b: Array) -> Array:
     r"""Return :func:`log_gamma_bregman` less its leading part :math:`a\ln(a/b) - a + b`."""
     correction = (
-        log_gamma_correction(a)
-        - log_gamma_correction(b)
-        - (a - b) * log_gamma_correction_slope(b)
+        log_gamma_correction(a) - log_gamma_correction(b) - (a - b) * log_gamma_correction_slope(b)
     )
     return -0.5 * log1pmx((a - b) / b, a / b) + correction
 
@@ -160,7 +158,7 @@ def multivariate_log_gamma(a: ArrayLike, dim: int) -> Array:
 
     Examples
     --------
-    >>> float(multivariate_log_gamma(2.0, 1))          # ln Γ(2)
+    >>> float(multivariate_log_gamma(2.0, 1))  # ln Γ(2)
     0.0
     """
     shifted = np.asarray(a, dtype=np.float64)[..., None] - 0.5 * np.arange(dim)
