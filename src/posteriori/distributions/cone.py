@@ -1,0 +1,71 @@
+"""The cone of symmetric positive definite matrices: who belongs to it, and factors of its members.
+
+All functions work on stacks ``(..., D, D)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dtrtrs
+
+from posteriori.numerics.types import Array
+
+__all__ = ["factor", "is_positive_definite", "off_cone", "solve_factor"]
+
+_SYMMETRY_TOLERANCE = 1e-8
+_ROUNDING = 4.0 * np.finfo(np.float64).eps
+
+
+def factor(x: Array) -> Array:
+    """Return lower L with L Lᵀ = x; a single matrix goes to LAPACK directly.
+
+    Raises
+    ------
+    LinAlgError
+        When a matrix of the stack is not positive definite.
+    """
+    if x.ndim != 2:
+        return np.linalg.cholesky(x)
+    lower, info = dpotrf(x, lower=1)
+    if info:
+        raise np.linalg.LinAlgError("matrix is not positive definite")
+    return cast(Array, lower)
+
+
+def solve_factor(lower: Array, b: Array) -> Array:
+    """Return L⁻¹ B."""
+    if lower.ndim == 2 and b.ndim == 2:
+        return cast(Array, dtrtrs(lower, b, lower=1)[0])
+    return np.linalg.solve(lower, b)
+
+
+def off_cone(x: Array) -> Any:
+    """Mark matrices that are not symmetric positive definite; False where there are none.
+
+    Raises
+    ------
+    ValueError
+        When ``x`` holds NaN.
+    """
+    if (x == np.swapaxes(x, -1, -2)).all():
+        try:
+            factor(x)
+        except np.linalg.LinAlgError:
+            pass
+        else:
+            return False
+    if np.isnan(x).any():
+        raise ValueError("x must not hold NaN; drop or impute missing values first")
+    return ~is_positive_definite(x)
+
+
+def is_positive_definite(a: Array) -> Any:
+    """Tell which matrices are finite, symmetric up to rounding, and positive definite."""
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(a - np.swapaxes(a, -1, -2)).max(axis=(-2, -1))
+        symmetric = gap <= _SYMMETRY_TOLERANCE * np.abs(a).max(axis=(-2, -1))
+    safe = np.where(symmetric[..., None, None], a, 0.0)
+    values = np.linalg.eigvalsh(safe)
+    return symmetric & (values[..., 0] > _ROUNDING * a.shape[-1] * values[..., -1])
