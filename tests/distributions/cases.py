@@ -6,12 +6,17 @@ To add a family, add a row: two members of ordinary size, a batch, a few points,
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from posteriori.distributions import Bernoulli, Beta, Dirichlet, Gamma, MvNormal, Normal
+from posteriori.distributions.binomial import Binomial
+from posteriori.distributions.exponential_distribution import Exponential
+from posteriori.distributions.inverse_gamma import InverseGamma
+from posteriori.distributions.poisson import Poisson
 from tests.distributions import oracles
 
 __all__ = ["CASES", "Case", "members", "pick", "restack", "spread"]
@@ -188,5 +193,50 @@ CASES: tuple[Case, ...] = (
         discrete=True,
         peer=lambda: stats.bernoulli(0.3),
         extremes=(lambda: Bernoulli(1e-12), lambda: Bernoulli(0.5)),
+    ),
+    Case(
+        one=lambda: InverseGamma(5.5, 4.0),
+        two=lambda: InverseGamma(6.2, 3.0),
+        batch=lambda: InverseGamma([3.0, 2.5, 40.0], [0.5, 2.0, 60.0]),
+        inside=[0.1, 0.6, 1.1, 5.0],
+        outside=[-0.1, 0.0],
+        rule=oracles.positive_line,
+        peer=lambda: stats.invgamma(5.5, scale=4.0),
+        extremes=(lambda: InverseGamma(1e12, 1e-12), lambda: InverseGamma(1e-12, 1e12)),
+        improper=((-0.5, -1.0), (-3.0, 0.0)),
+    ),
+    Case(
+        one=lambda: Exponential(1.7),
+        two=lambda: Exponential(0.6),
+        batch=lambda: Exponential([0.2, 1.0, 30.0]),
+        inside=[0.01, 0.5, 2.0, 6.0],
+        outside=[-0.1],
+        rule=oracles.positive_line,
+        peer=lambda: stats.expon(scale=1 / 1.7),
+        extremes=(lambda: Exponential(1e12), lambda: Exponential(1e-12)),
+        improper=((0.0,), (0.5,)),
+    ),
+    Case(
+        one=lambda: Poisson(3.4),
+        two=lambda: Poisson(1.9),
+        batch=lambda: Poisson([0.5, 4.0, 60.0]),
+        inside=[0.0, 1.0, 3.0, 20.0],
+        outside=[-1.0, 0.5],
+        rule=lambda: oracles.counts(100),
+        discrete=True,
+        peer=lambda: stats.poisson(3.4),
+        extremes=(lambda: Poisson(1e12), lambda: Poisson(1e-12)),
+    ),
+    Case(
+        one=lambda: Binomial(12, 0.3),
+        two=lambda: Binomial(12, 0.55),
+        batch=lambda: Binomial([12, 12, 12], [0.1, 0.5, 0.9]),
+        inside=[0.0, 3.0, 7.0, 12.0],
+        outside=[-1.0, 0.5, 13.0],
+        rule=lambda: oracles.counts(12),
+        discrete=True,
+        peer=lambda: stats.binom(12, 0.3),
+        extremes=(lambda: Binomial(1_000_000_000_000, 0.25), lambda: Binomial(5, 1e-12)),
+        fit_with=partial(Binomial.fit, trials=12),
     ),
 )

@@ -175,7 +175,7 @@ def test_mean_parameters_lead_back_to_the_member(case):
 @pytest.mark.parametrize("case", EXPONENTIAL)
 def test_from_natural_refuses_the_wrong_number_of_components(case):
     with pytest.raises(TypeError, match=rf"{case.id}\.from_natural takes"):
-        case.family.from_natural(*case.one().natural, 1.0)
+        case.one().from_natural(*case.one().natural, 1.0)
 
 
 @pytest.mark.parametrize("case", EXPONENTIAL)

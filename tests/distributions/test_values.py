@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pytest
 
-import posteriori.distributions as room
 from posteriori.distributions.base import CAPABILITIES, Distribution
 from posteriori.distributions.exponential import ExponentialFamily
 from tests.distributions.cases import CASES, pick, restack
@@ -120,9 +119,11 @@ def as_parts(value):
 @pytest.mark.parametrize("case", FAMILIES)
 def test_the_callers_arrays_are_copied(case):
     d = case.batch()
-    given = {name.rstrip("="): getattr(d, name.rstrip("=")) for name in d._shown}
+    given = {name: getattr(d, name.rstrip("=")) for name in d._shown}
     given = {k: np.array(v) if isinstance(v, np.ndarray) else v for k, v in given.items()}
-    made = case.family(**given)
+    by_position = [v for k, v in given.items() if not k.endswith("=")]
+    by_name = {k.rstrip("="): v for k, v in given.items() if k.endswith("=")}
+    made = case.family(*by_position, **by_name)
     assert made == d
     for array in given.values():
         if isinstance(array, np.ndarray):
@@ -163,7 +164,7 @@ def test_values_travel(case, carry):
 def test_what_is_printed_can_be_typed(case):
     for make in (case.one, case.two, case.batch):
         d = make()
-        assert eval(repr(d), vars(room)) == d
+        assert eval(repr(d), {case.id: case.family}) == d
 
 
 # -- capabilities ------------------------------------------------------------------------------
