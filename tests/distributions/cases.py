@@ -7,6 +7,7 @@ To add a family, add a row: two members of ordinary size, a batch, a few points,
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,9 @@ class Case:
     batch: Make
     #: Points of the support (n, *event), or a tuple of arrays for a joint event.
     inside: Any
-    #: How to integrate over the support; ten digits for the members above.
-    rule: Callable[[], oracles.Rule]
+    #: How to integrate over the support, ten digits for the members above; a rule that fits
+    #: itself to a member takes it as argument.
+    rule: Callable[..., oracles.Rule]
     #: Single points off the support: log_prob is −inf there.
     outside: Sequence[Any] = ()
     #: Whether the density is a probability of single points.
@@ -79,6 +81,10 @@ class Case:
     def event_shapes(self, d: Any) -> list[tuple[int, ...]]:
         """Shape of one event, part by part."""
         return list(d.event_shape) if self.joint else [d.event_shape]
+
+    def rule_for(self, d: Any) -> oracles.Rule:
+        takes_member = any(p.default is p.empty for p in signature(self.rule).parameters.values())
+        return self.rule(d) if takes_member else self.rule()
 
     def broadcastable(self) -> Any:
         return (self.beside_batch or self.one)()

@@ -20,7 +20,6 @@ from posteriori.distributions.coordinates import flatten_statistics
 
 __all__ = [
     "Rule",
-    "add_coordinates",
     "compositions",
     "counts",
     "cov",
@@ -28,9 +27,10 @@ __all__ = [
     "high_precision",
     "listed",
     "mass",
+    "inverse_matrices_2d",
+    "inverted",
     "matrices_2d",
     "plane",
-    "points_count",
     "positive_line",
     "positives",
     "real_line",
@@ -38,6 +38,7 @@ __all__ = [
     "statistics_of",
     "tensor",
     "unit_interval",
+    "with_mean",
 ]
 
 
@@ -140,34 +141,61 @@ def simplex_3(n: int = 120) -> Rule:
 
 
 @lru_cache
-def matrices_2d(n: int = 44, scale: float = 1.0) -> Rule:
-    """Integrate over positive definite 2×2 matrices by A = L Lᵀ: dA = 4 l₁₁² l₂₂ dL."""
-    diagonal, below = positives(n, scale), numbers(n, scale=scale)
-    (l11, l21, l22), w = (
-        (grid := tensor(diagonal, below, diagonal)).points.T,
-        grid.weights,
-    )
-    points = np.empty((len(w), 2, 2))
+def matrices_2d() -> Rule:
+    """Integrate over positive definite 2×2 matrices by A = L Lᵀ: dA = 4 l₁₁² l₂₂ dL.
+
+    Wide enough for means near 1 and a dozen degrees of freedom, to about eight digits.
+    """
+    t, h = np.linspace(-3.0, 2.0, 40, retstep=True)
+    diagonal = Rule(np.exp(t), h * np.exp(t))
+    z, h = np.linspace(-3.4, 3.4, 30, retstep=True)
+    below = Rule(z, np.full(len(z), h))
+    grid = tensor(diagonal, below, diagonal)
+    l11, l21, l22 = grid.points.T
+    points = np.empty((len(l11), 2, 2))
     points[:, 0, 0] = l11 * l11
     points[:, 0, 1] = points[:, 1, 0] = l11 * l21
     points[:, 1, 1] = l21 * l21 + l22 * l22
-    return Rule(points, w * 4.0 * l11 * l11 * l22)
+    return Rule(points, grid.weights * 4.0 * l11 * l11 * l22)
 
 
-def add_coordinates(rule: Rule, line: Rule, join: Callable[[Any, Any], Any]) -> Rule:
-    """Integrate over pairs of one point of ``rule`` and one of ``line``; ``join`` makes the event."""
-    m, k = len(rule.weights), len(line.weights)
-    left = np.repeat(np.asarray(rule.points), k, axis=0)
-    right = np.concatenate([np.asarray(line.points)] * m, axis=0)
-    return Rule(join(left, right), np.repeat(rule.weights, k) * np.tile(line.weights, m))
+@lru_cache
+def inverse_matrices_2d() -> Rule:
+    """The same matrices through their inverses: dA⁻¹ = |A|⁻³ dA."""
+    points, weights = matrices_2d()
+    return Rule(np.linalg.inv(points), weights / np.linalg.det(points) ** 3)
+
+
+def inverted(rule: Rule) -> Rule:
+    """Integrate over 1/x for the positive numbers x of another rule."""
+    return Rule(1.0 / rule.points, rule.weights / rule.points**2)
+
+
+def with_mean(spread: Rule, location: Any, root: np.ndarray) -> Rule:
+    """Integrate over pairs (μ, s), s from another rule and μ = m + F z by Gauss–Hermite in z.
+
+    ``root`` is F for each s, (M,) or (M, D, D), such that a normal μ given s has covariance F Fᵀ:
+    five nodes an axis are then exact for polynomials in μ up to the ninth degree.
+    """
+    location = np.asarray(location, dtype=float)
+    size = location.shape[-1] if location.ndim else 1
+    nodes, weights = np.polynomial.hermite_e.hermegauss(5)
+    grid = tensor(*[Rule(nodes, weights * np.exp(0.5 * nodes**2))] * size)
+    if root.ndim == 1:
+        means = location + root[:, None, None] * grid.points
+        volume = root**size
+    else:
+        means = location + np.einsum("mij,kj->mki", root, grid.points)
+        volume = np.abs(np.linalg.det(root))
+    k = len(grid.weights)
+    means = means.reshape(-1, size) if location.ndim else means.reshape(-1)
+    return Rule(
+        (means, np.repeat(spread.points, k, axis=0)),
+        np.repeat(spread.weights * volume, k) * np.tile(grid.weights, len(volume)),
+    )
 
 
 # -- expectations ------------------------------------------------------------------------------
-
-
-def points_count(points: Any) -> int:
-    """Number of points, for plain and joint events."""
-    return len(points[0]) if isinstance(points, tuple) else len(points)
 
 
 def mass(d: Any, rule: Rule) -> np.ndarray:
