@@ -13,10 +13,11 @@ from typing import Any, Self
 import numpy as np
 from scipy import special
 
-from posteriori.distributions.base import Univariate
+from posteriori.distributions.base import Distribution, Univariate
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.statistics import Moments, Sums
 from posteriori.numerics.special import LOG_2PI, log1pmx
+from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array, Natural
 from posteriori.numerics.validation import as_observation, exactly_one, positive, real
 
@@ -183,6 +184,48 @@ class Normal(ExponentialFamily, Univariate):
         if not self._all_proper or power <= 0:
             return super()._to_the(power)
         return self._from(mean=self.mean, variance=self.variance / power)
+
+    # -- Gaussian algebra ------------------------------------------------------------------
+
+    def affine(self, gain: Any, offset: Any = 0.0) -> Self:
+        """Return the distribution of ``gain * x + offset``, with mean g m + b, variance g² v.
+
+        Examples
+        --------
+        >>> Normal(1.0, variance=4.0).affine(-0.5, 3.0)
+        Normal(2.5, variance=1)
+        """
+        g = real("gain", gain)
+        if not np.all(g):
+            raise ValueError("gain must not be 0: the result would be certain, a PointMass")
+        mean = g * self.mean + real("offset", offset)
+        return self._from(mean=mean, scale=np.abs(g) * self.scale)
+
+    def __add__(self, other: Any) -> Self:
+        """Return the distribution of x + y for independent x and y, or of x plus a constant.
+
+        Examples
+        --------
+        >>> Normal(2.0, variance=1.0) + Normal(2.0, variance=0.25)
+        Normal(4, variance=1.25)
+        """
+        if isinstance(other, Normal):
+            return self._from(mean=self.mean + other.mean, variance=self.variance + other.variance)
+        if isinstance(other, (Distribution, Symbol)):
+            return NotImplemented
+        return self.affine(1.0, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Self:
+        """Return the distribution of x − y for independent x and y, or of x less a constant."""
+        if isinstance(other, (Distribution, Symbol)) and not isinstance(other, Normal):
+            return NotImplemented
+        return self + (other.affine(-1.0) if isinstance(other, Normal) else -real("other", other))
+
+    def __rsub__(self, other: Any) -> Self:
+        """Return the distribution of a constant less x."""
+        return self.affine(-1.0, other)
 
     # -- learning --------------------------------------------------------------------------
 
