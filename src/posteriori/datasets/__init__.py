@@ -16,8 +16,42 @@ from posteriori.datasets.catalogue import (
     load_old_faithful,
     load_sunspots,
 )
+from posteriori.datasets.classes import (
+    make_fish,
+    make_fruit,
+    make_masked_classes,
+    make_three_class_unequal,
+    make_two_class_hard,
+    make_xor,
+)
+from posteriori.datasets.clusters import (
+    make_blobs_unequal,
+    make_elongated,
+    make_mouse,
+    make_rings,
+)
+from posteriori.datasets.curves import (
+    make_curve,
+    make_heteroscedastic_line,
+    make_noisy_line,
+    make_polynomial,
+    make_sinusoid,
+)
 from posteriori.datasets.dataset import Dataset
+from posteriori.datasets.draws import (
+    make_coin_flips,
+    make_constant_signal,
+    make_correlated_pair,
+    make_die_rolls,
+    make_mixed_sources,
+)
 from posteriori.datasets.events import yearly_counts
+from posteriori.datasets.outliers import (
+    make_contaminated_normal,
+    make_line_with_outliers,
+    make_separable,
+    make_two_class_outliers,
+)
 
 __all__ = [
     "Dataset",
@@ -30,5 +64,29 @@ __all__ = [
     "load_nile",
     "load_old_faithful",
     "load_sunspots",
+    "make_blobs_unequal",
+    "make_coin_flips",
+    "make_constant_signal",
+    "make_contaminated_normal",
+    "make_correlated_pair",
+    "make_curve",
+    "make_die_rolls",
+    "make_elongated",
+    "make_fish",
+    "make_fruit",
+    "make_heteroscedastic_line",
+    "make_line_with_outliers",
+    "make_masked_classes",
+    "make_mixed_sources",
+    "make_mouse",
+    "make_noisy_line",
+    "make_polynomial",
+    "make_rings",
+    "make_separable",
+    "make_sinusoid",
+    "make_three_class_unequal",
+    "make_two_class_hard",
+    "make_two_class_outliers",
+    "make_xor",
     "yearly_counts",
 ]
