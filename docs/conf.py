@@ -20,6 +20,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "matplotlib.sphinxext.plot_directive",
     "mathml",
+    "plain_bars",
     "topics",
 ]
 
@@ -43,6 +44,7 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_ivar = True
+napoleon_use_param = False  # types are prose ("array (N, D)"), not names to link
 napoleon_use_rtype = False
 napoleon_preprocess_types = False
 

@@ -60,8 +60,8 @@ def _tell_posterior(analysis: CoalAnalysis) -> Section:
     prior, posterior = analysis.prior, analysis.posterior
     return Section(
         "1  From prior to posterior",
-        f"Suppose disasters came at one constant rate. Before the data, {prior} per year; the "
-        f"{analysis.counts.sum()} disasters of {len(analysis.years)} years turn it into "
+        f"Suppose disasters came at one constant rate. Before the data, the belief about it is "
+        f"{prior}; after {analysis.counts.sum()} disasters in {len(analysis.years)} years it is "
         f"{posterior}.",
         ("rate per year", "mean", "sd", "95 % interval"),
         [
