@@ -56,7 +56,7 @@ class Categorical(ExponentialFamily):
     _shown = ("probabilities", "labels=")
     _natural_ndims = (1,)
 
-    labels: tuple[Any, ...] | None = None
+    _labels: tuple[Any, ...] | None = None
 
     def __new__(cls, probabilities: Any, labels: Sequence[Any] | None = None) -> Self:
         p = probability_vector("probabilities", probabilities)
@@ -66,8 +66,13 @@ class Categorical(ExponentialFamily):
 
     def _labelled(self, labels: Sequence[Any] | None) -> Self:
         if labels is not None:
-            self.__dict__["labels"] = check_labels(labels, self.n_categories)
+            self.__dict__["_labels"] = check_labels(labels, self.n_categories)
         return self
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """Names of the categories in the order of their codes; None where there are none."""
+        return self._labels
 
     @property
     def n_categories(self) -> int:
