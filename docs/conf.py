@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+from sphinx.ext.napoleon.docstring import NumpyDocstring
+
 import posteriori
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
@@ -63,7 +65,7 @@ plot_rcparams = {
     "axes.spines.top": False,
     "axes.titlecolor": _GREY,
     "figure.constrained_layout.use": True,
-    "figure.figsize": (6.4, 3.0),
+    "figure.figsize": (5.4, 2.9),
     "font.size": 10,
     "legend.frameon": False,
     "legend.labelcolor": _GREY,
@@ -88,6 +90,10 @@ html_show_sphinx = False
 def skip_tuple_field(app, what, name, member, skip, options):
     """Leave out what NamedTuple says of its own fields; the class docstring says it better."""
     return True if "Alias for field number" in str(getattr(member, "__doc__", "")) else None
+
+
+# Without this, the docstring "Shape of the batch: () for one" of a property reads as "type: text".
+NumpyDocstring._consume_inline_attribute = lambda self: ("", self._dedent(self._consume_to_end()))
 
 
 def setup(app):
