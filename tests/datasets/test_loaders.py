@@ -123,7 +123,7 @@ def test_a_changed_frame_changes_neither_the_data_nor_the_next_load():
 def test_pandas_is_loaded_only_for_the_frame():
     code = (
         "import sys; from posteriori import datasets as d;"
-        "tables = [d.load_dataset(n) for n in d.list_datasets()];"
+        "tables = [d.load_dataset(n) for n in d.list_datasets()] + [d.make_fruit(rng=0)];"
         "assert 'pandas' not in sys.modules;"
         "tables[0].frame; assert 'pandas' in sys.modules"
     )

@@ -87,7 +87,7 @@ def make_two_class_hard(n_samples: int = 200, *, rng: Seed = None) -> Dataset:
     The data of the lesson on discriminative classification. Class 0 (60 %) is N((1, 4), I). Class 1
     (40 %) is half a flat box, 3 ≤ x₁ ≤ 9, 6 ≤ x₂ ≤ 6.5, and half N((5.5, 0), 0.5 I). A generative
     model with one Gaussian per class misplaces the boundary; logistic regression does not. About
-    one set in three is linearly separable: maximum likelihood then has no finite answer.
+    two sets of 200 in five are linearly separable: maximum likelihood then has no finite answer.
 
     Parameters
     ----------

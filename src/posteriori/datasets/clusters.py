@@ -96,7 +96,7 @@ def make_elongated(n_samples: int = 200, *, rng: Seed = None) -> Dataset:
     """
     return _draw_mixture(
         [0.5, 0.5],
-        [[0.0, -1.0], [0.0, 1.0]],
+        [[-2.0, -1.0], [2.0, 1.0]],
         np.tile(np.diag([9.0, 0.1]), (2, 1, 1)),
         n_samples,
         rng,
@@ -107,8 +107,8 @@ def make_elongated(n_samples: int = 200, *, rng: Seed = None) -> Dataset:
 def make_mouse(n_samples: int = 500, *, rng: Seed = None) -> Dataset:
     """Draw the face of a mouse: a big disc, the head, and two small ones, the ears.
 
-    The set on which the lesson on clustering compares K-means with the Gaussian mixture. The points
-    are equally dense everywhere inside the discs, so that the head has most of them.
+    The set on which the lesson on clustering compares K-means with the Gaussian mixture. Inside a
+    disc the points are equally dense everywhere; the head has 60 % of them, each ear 20 %.
 
     Parameters
     ----------
@@ -133,11 +133,11 @@ def make_mouse(n_samples: int = 500, *, rng: Seed = None) -> Dataset:
     >>> from posteriori.datasets import make_mouse
     >>> mouse = make_mouse(rng=0)
     >>> mouse.classes, mouse.truth["radii"].tolist()
-    (('head', 'left ear', 'right ear'), [1.0, 0.4, 0.4])
+    (('head', 'left ear', 'right ear'), [1.0, 0.3, 0.3])
     """
     centers = np.array([[0.0, 0.0], [-1.0, 1.1], [1.0, 1.1]])
-    radii = np.array([1.0, 0.4, 0.4])
-    probabilities = radii**2 / np.sum(radii**2)
+    radii = np.array([1.0, 0.3, 0.3])
+    probabilities = np.array([0.6, 0.2, 0.2])
     generator = as_generator(rng)
     labels = generator.choice(3, count("n_samples", n_samples), p=probabilities)
     # The share of a disc inside radius r is r²: the square root of a uniform number undoes it.

@@ -271,7 +271,7 @@ def make_two_class_outliers(
     (110, [1, 1, 1])
     """
     regular, extra = count("n_samples", n_samples), count("n_outliers", n_outliers, least=0)
-    means = np.array([[-1.0, 1.0], [1.5, -1.0], [7.0, -7.0]])
+    means = np.array([[-1.0, 1.0], [1.0, -1.0], [12.0, -6.0]])
     cov = np.array([[0.6, 0.4], [0.4, 0.6]])
     group = np.concatenate([np.arange(regular) % 2, np.full(extra, 2)])
     return labelled(
