@@ -51,7 +51,9 @@ def multivariate() -> list[Row]:
     zeros = np.zeros(3)
     # scipy.stats evaluates Wishart densities at most a matrix at a time from an axis at the end
     return [
-        Row(po.MvNormal(zeros, cov=COV), stats.multivariate_normal(zeros, COV), vectors[0], vectors),
+        Row(
+            po.MvNormal(zeros, cov=COV), stats.multivariate_normal(zeros, COV), vectors[0], vectors
+        ),
         Row(
             po.MvStudentT(5.0, zeros, scale=COV),
             stats.multivariate_t(zeros, COV, 5.0),
@@ -101,7 +103,11 @@ def array_rows(rows: Iterable[Row]) -> list[Comparison]:
             continue
         theirs = log_density(peer)
         arg = points.T if isinstance(ours, po.Dirichlet) else points
-        np.testing.assert_allclose(ours.log_prob(points[:1000]), theirs(arg[..., :1000] if isinstance(ours, po.Dirichlet) else arg[:1000]), rtol=1e-9)
+        np.testing.assert_allclose(
+            ours.log_prob(points[:1000]),
+            theirs(arg[..., :1000] if isinstance(ours, po.Dirichlet) else arg[:1000]),
+            rtol=1e-9,
+        )
         done.append(
             compare(
                 f"{type(ours).__name__}.log_prob of 10^6 points",
@@ -164,9 +170,15 @@ def memory() -> None:
     flips = RNG.integers(0, 2, 10**7)
     for name, size, work in (
         ("MvNormal.fit, 10^6 x 10", x.nbytes, lambda: po.MvNormal.fit(x)),
-        ("bayes(Beta, Bernoulli), 10^7", flips.nbytes, lambda: po.bayes(po.Beta(1, 1), po.Bernoulli, flips).posterior),
+        (
+            "bayes(Beta, Bernoulli), 10^7",
+            flips.nbytes,
+            lambda: po.bayes(po.Beta(1, 1), po.Bernoulli, flips).posterior,
+        ),
     ):
-        print(f"  {name:44} peak {peak_memory(work) / 1e6:8.2f} MB beside {size / 1e6:.0f} MB of data")
+        print(
+            f"  {name:44} peak {peak_memory(work) / 1e6:8.2f} MB beside {size / 1e6:.0f} MB of data"
+        )
 
 
 if __name__ == "__main__":

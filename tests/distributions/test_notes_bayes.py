@@ -174,7 +174,9 @@ def test_gamma_poisson_predictive_is_negative_binomial() -> None:
 def test_gamma_exponential_predictive_is_lomax() -> None:
     r = bayes(Gamma(3.0, 2.0), Exponential, [1.2, 0.4, 2.3])
     peer = stats.lomax(r.posterior.shape, scale=r.posterior.rate)
-    np.testing.assert_allclose(r.predictive.log_prob([0.1, 2.0]), peer.logpdf([0.1, 2.0]), rtol=1e-12)
+    np.testing.assert_allclose(
+        r.predictive.log_prob([0.1, 2.0]), peer.logpdf([0.1, 2.0]), rtol=1e-12
+    )
     assert r.predictive.mean == pytest.approx(peer.mean())
     assert r.predictive.variance == pytest.approx(peer.var())
 

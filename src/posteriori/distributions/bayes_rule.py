@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from posteriori.distributions import count_pairs as _count_pairs  # the registry fills on import
+from posteriori.distributions import gaussian_pairs as _gaussian_pairs
+from posteriori.distributions import regression_pairs as _regression_pairs
+from posteriori.distributions import vector_pairs as _vector_pairs
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.conjugate import Correction, Pair, find_pair
 from posteriori.distributions.exponential import ExponentialFamily
@@ -18,6 +22,8 @@ from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.types import Array
 
 __all__ = ["BayesResult", "bayes"]
+
+_REGISTERED = (_count_pairs, _gaussian_pairs, _regression_pairs, _vector_pairs)
 
 
 def bayes(prior: Any, likelihood: Any, data: Any) -> BayesResult:
@@ -105,7 +111,7 @@ class BayesResult:
 
     @cached_property
     def log_evidence(self) -> LogEvidence:
-        """ln p(data): the prior-averaged likelihood. An improper prior has none."""
+        """Ln p(data): the prior-averaged likelihood. An improper prior has none."""
         if not self.prior._all_proper:
             raise ValueError(
                 "an improper prior gives no evidence: its scale is arbitrary; use a proper prior"

@@ -198,53 +198,60 @@ class NaturalPair(Pair):
         """Return the weight of the prior, of the data, and what the data alone say."""
 
 
-_PAIRS: dict[tuple[type, type, tuple[str, ...]], type[Pair]] = {}
+_PAIRS: list[type[Pair]] = []
 P = TypeVar("P", bound=type[Pair])
 
 
 def register(pair: P) -> P:
     """Add a pair to the registry; used as a decorator."""
-    _PAIRS[pair.prior_family, pair.likelihood_family, pair.unknown] = pair
+    _PAIRS.append(pair)
     return pair
 
 
 def list_pairs() -> list[type[Pair]]:
     """Return all registered pairs."""
-    return list(_PAIRS.values())
+    return list(_PAIRS)
 
 
 def find_pair(prior: Any, likelihood: Any) -> Pair:
     """Return the pair for a prior and a likelihood: a family, or a traced conditional."""
-    if isinstance(likelihood, Conditional):
-        key = (type(prior), likelihood.family, tuple(likelihood.unknown))
-        if key not in _PAIRS:
-            raise TypeError(_no_pair(prior, likelihood.family, key[2]))
-        return _PAIRS[key](prior, likelihood)
+    traced = isinstance(likelihood, Conditional)
+    family = likelihood.family if traced else likelihood
     rows = [
         pair
-        for (prior_family, family, _), pair in _PAIRS.items()
-        if prior_family is type(prior) and family is likelihood
+        for pair in _PAIRS
+        if pair.prior_family is type(prior) and pair.likelihood_family is family
     ]
+    if traced:
+        unknown = tuple(likelihood.unknown)
+        for pair in rows:
+            if pair.unknown == unknown and set(pair.needs) <= set(likelihood.known):
+                return pair(prior, likelihood)
+        raise TypeError(_no_pair(prior, family, unknown))
     for pair in rows:
         if not pair.needs:
             unknowns = {name: Unknown(i) for i, name in enumerate(pair.unknown)}
-            return pair(prior, Conditional(likelihood, unknowns))
+            return pair(prior, Conditional(family, unknowns))
     if rows:
-        pair = rows[0]
-        known = ", ".join(f"{name}=..." for name in pair.needs)
-        unknown = ", ".join(pair.unknown)
-        raise TypeError(
-            f"a {type(prior).__name__} prior needs to know {' and '.join(pair.needs)} of "
-            f"{likelihood.__name__}; write the likelihood as a function: "
-            f"lambda {unknown}: {likelihood.__name__}({unknown}={unknown}, {known})"
-        )
-    raise TypeError(_no_pair(prior, likelihood, ()))
+        raise TypeError(_needs_function(rows[0]))
+    raise TypeError(_no_pair(prior, family, ()))
+
+
+def _needs_function(pair: type[Pair]) -> str:
+    family, unknown = pair.likelihood_family.__name__, ", ".join(pair.unknown)
+    arguments = ", ".join([f"{name}={name}" for name in pair.unknown])
+    known = ", ".join(f"{name}=..." for name in pair.needs)
+    return (
+        f"a {pair.prior_family.__name__} prior needs to know the {' and '.join(pair.needs)} of "
+        f"{family}; write the likelihood as a function: "
+        f"lambda {unknown}: {family}({arguments}, {known})"
+    )
 
 
 def _no_pair(prior: Any, family: Any, unknown: tuple[str, ...]) -> str:
     partners = sorted(
         f"{pair.likelihood_family.__name__}({', '.join(pair.unknown)} unknown)"
-        for pair in _PAIRS.values()
+        for pair in _PAIRS
         if pair.prior_family is type(prior)
     )
     what = f" with unknown {', '.join(unknown)}" if unknown else ""

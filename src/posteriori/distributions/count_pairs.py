@@ -16,6 +16,7 @@ from posteriori.distributions.conjugate import NaturalPair, register
 from posteriori.distributions.dirichlet import Dirichlet
 from posteriori.distributions.exponential_distribution import Exponential
 from posteriori.distributions.gamma import Gamma
+from posteriori.distributions.labels import encode_labels
 from posteriori.distributions.multinomial import Multinomial
 from posteriori.distributions.poisson import Poisson
 from posteriori.distributions.predictive import Predictive
