@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-_ROOMS = ("cli", "datasets", "distributions", "numerics")
+_ROOMS = ("cli", "datasets", "distributions", "factors", "numerics")
 
 _ROOM_OF = {
     "Bernoulli": "distributions",
@@ -49,6 +49,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori import cli as cli
     from posteriori import datasets as datasets
     from posteriori import distributions as distributions
+    from posteriori import factors as factors
     from posteriori import numerics as numerics
     from posteriori.distributions import Bernoulli as Bernoulli
     from posteriori.distributions import Beta as Beta

@@ -1,0 +1,263 @@
+r"""Products of many factors, summed or maximised over what is not wanted.
+
+:math:`\sum_{x \setminus \text{keep}} \prod_i \phi_i` by elimination: one variable after another is
+summed out of the product of the few factors that hold it. The order is greedy: next comes the
+variable that leaves the smallest table. The product in front of a sum is never written down; the
+two are one product of matrices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.factors.axes import Axes, Label, Names, as_names, pair, refuse_axis
+from posteriori.factors.cells import _SMALL, contract_cells
+from posteriori.factors.factor import _BITS, Factor, _make, _tightened
+
+__all__ = ["Decoding", "contract", "decode"]
+
+#: More cells than this in one table are refused before the memory is asked for.
+_MOST_CELLS = 1 << 34
+_PLANS = 1 << 12
+
+
+class Decoding(NamedTuple):
+    """The most probable assignment and the logarithm of its value."""
+
+    assignment: dict[str, Label]
+    log_value: float
+
+
+class Step(NamedTuple):
+    """Replace the factors at ``parts`` (one or two) by their product, summed down to ``keep``."""
+
+    parts: tuple[int, ...]
+    keep: tuple[str, ...]
+
+
+def contract(factors: Iterable[Factor], keep: Names = ()) -> Factor:
+    r"""Multiply factors and sum out every axis but ``keep``.
+
+    Parameters
+    ----------
+    factors : iterable of Factor
+        Axes of the same name must have the same labels. No factors make the number 1.
+    keep : str or iterable of str
+        The axes of the result, in order.
+
+    Returns
+    -------
+    Factor
+        :math:`\sum \prod_i \phi_i`, not normalised.
+
+    Raises
+    ------
+    ValueError
+        When no factor has an axis of ``keep``, or labels differ.
+    MemoryError
+        When even the best order found needs a table too large to hold.
+
+    Notes
+    -----
+    Cost O(n K^w) for n variables of K labels, w the width of the greedy order.
+
+    Examples
+    --------
+    >>> chain = [Factor(["A", "B"], [[0.9, 0.1], [0.2, 0.8]]), Factor("A", [0.5, 0.5])]
+    >>> contract(chain, "B").values
+    array([0.55, 0.45])
+    """
+    live = list(factors)
+    chosen = as_names(keep, "keep")
+    if not live:
+        live = [Factor.scalar(1.0)]
+    for step in _eliminate(tuple(factor._axes for factor in live), chosen):
+        parts = [live[i] for i in step.parts]
+        live.append(
+            _contract_two(parts[0], parts[1], step.keep)
+            if len(parts) == 2
+            else parts[0].marginal(step.keep)
+        )
+    return live[-1].transpose(chosen)
+
+
+def decode(factors: Iterable[Factor]) -> Decoding:
+    r"""Return the assignment that maximises the product of factors.
+
+    Elimination with max in place of Σ, then the best labels are read off in reverse order.
+
+    Raises
+    ------
+    ValueError
+        When the product is 0 everywhere.
+
+    Examples
+    --------
+    >>> rain = Factor("R", [0.7, 0.3], labels={"R": ["dry", "wet"]})
+    >>> wet = Factor(["R", "G"], [[0.9, 0.1], [0.05, 0.95]], labels={"R": ["dry", "wet"]})
+    >>> decode([rain, wet]).assignment
+    {'R': 'dry', 'G': 0}
+    """
+    live = list(factors) or [Factor.scalar(1.0)]
+    names = dict.fromkeys(name for factor in live for name in factor.names)
+    products = []
+    for step in _eliminate(tuple(factor._axes for factor in live), ()):
+        product = live[step.parts[0]]
+        for i in step.parts[1:]:
+            product = product * live[i]
+        if len(step.keep) < len(product.names):
+            products.append(product)
+        live.append(product.maximum(step.keep))
+    log_value = live[-1].log_total
+    if log_value == -np.inf:
+        raise ValueError("the product of the factors is 0 everywhere: nothing can be decoded")
+    best: dict[str, Label] = {}
+    for product in reversed(products):
+        best |= product.restrict(best).argmax()
+    return Decoding({name: best[name] for name in names}, log_value)
+
+
+class _Pair(NamedTuple):
+    """How two tables contract."""
+
+    axes: Axes
+    alone: tuple[tuple[str, ...] | None, tuple[str, ...] | None]
+    numbers: tuple[list[int], list[int], list[int]]
+    subscripts: str
+    work: int
+    log2_terms: float
+
+
+def _contract_two(a: Factor, b: Factor, keep: tuple[str, ...]) -> Factor:
+    """Multiply two factors and sum down to ``keep`` without writing the product down."""
+    plan = _pair_plan(a._axes, b._axes, keep)
+    if plan.alone[0] is not None or plan.alone[1] is not None:
+        a = a if plan.alone[0] is None else a.marginal(plan.alone[0])
+        b = b if plan.alone[1] is None else b.marginal(plan.alone[1])
+        return _contract_two(a, b, keep)
+    if plan.log2_terms == 0:
+        return (a * b).transpose(keep)
+    if not _fits(a, b, plan):
+        a, b = _tightened(a), _tightened(b)
+        if not _fits(a, b, plan):
+            return (a * b).marginal(keep)
+    assert a._exponent is not None
+    assert b._exponent is not None
+    if plan.work <= _SMALL and plan.subscripts:
+        cells = np.einsum(plan.subscripts, a._cells, b._cells)
+    else:
+        cells = contract_cells(a._cells, b._cells, *plan.numbers)
+    low, high = a._low + b._low, a._high + b._high + plan.log2_terms
+    return _make(plan.axes, cells, a._exponent + b._exponent, low, high)
+
+
+def _fits(a: Factor, b: Factor, plan: _Pair) -> bool:
+    """Tell whether plain numbers hold every product and every sum."""
+    return a._low + b._low >= -_BITS and a._high + b._high + plan.log2_terms <= _BITS
+
+
+@lru_cache(_PLANS)
+def _pair_plan(a: Axes, b: Axes, keep: tuple[str, ...]) -> _Pair:
+    union = pair(a, b).axes
+    kept = set(keep)
+    alone_a = tuple(n for n in a.names if n in kept or n in b.position)
+    alone_b = tuple(n for n in b.names if n in kept or n in a.position)
+    number = union.position
+    numbers = (
+        [number[n] for n in a.names],
+        [number[n] for n in b.names],
+        [number[n] for n in keep],
+    )
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    subscripts = ""
+    if len(union.names) <= len(letters):
+        left, right, out = ("".join(letters[i] for i in group) for group in numbers)
+        subscripts = f"{left},{right}->{out}"
+    axes = union.select(number[n] for n in keep)
+    return _Pair(
+        axes=axes,
+        alone=(
+            None if alone_a == a.names else alone_a,
+            None if alone_b == b.names else alone_b,
+        ),
+        numbers=numbers,
+        subscripts=subscripts,
+        work=union.size,
+        log2_terms=math.log2(union.size // axes.size),
+    )
+
+
+@lru_cache(_PLANS)
+def _eliminate(scopes: tuple[Axes, ...], keep: tuple[str, ...]) -> tuple[Step, ...]:
+    """Plan which factors to join, in which order, and what to sum out on the way."""
+    sizes = _sizes(scopes)
+    for name in keep:
+        if name not in sizes:
+            refuse_axis(name, tuple(sizes))
+    kept = set(keep)
+    live = {i: frozenset(axes.names) for i, axes in enumerate(scopes)}
+    holders: dict[str, set[int]] = {name: set() for name in sizes}
+    for i, scope in live.items():
+        for name in scope:
+            holders[name].add(i)
+    steps: list[Step] = []
+
+    def join(parts: tuple[int, ...]) -> int:
+        scope = frozenset().union(*(live[i] for i in parts))
+        rest = tuple(n for n in sizes if n in scope and (n in kept or holders[n] - set(parts)))
+        for i in parts:
+            for name in live.pop(i):
+                holders[name].discard(i)
+        new = len(scopes) + len(steps)
+        live[new] = frozenset(rest)
+        for name in rest:
+            holders[name].add(new)
+        steps.append(Step(parts, rest))
+        _check_memory(rest, sizes)
+        return new
+
+    def cost(name: str) -> int:
+        scope = frozenset().union(*(live[i] for i in holders[name]))
+        return math.prod(sizes[n] for n in scope if n != name)
+
+    def cells(i: int) -> int:
+        return math.prod(sizes[n] for n in live[i])
+
+    costs = {name: cost(name) for name in sizes if name not in kept}
+    while costs:
+        name = min(costs, key=costs.__getitem__)
+        first, *others = sorted(holders[name], key=cells)
+        if not others:
+            first = join((first,))
+        for i in others:
+            first = join((first, i))
+        costs = {n: costs[n] for n in costs if holders[n]}
+        costs |= {n: cost(n) for n in live[first] if n in costs}
+    first, *others = sorted(live, key=cells)
+    for i in others:
+        first = join((first, i))
+    return tuple(steps)
+
+
+def _sizes(scopes: tuple[Axes, ...]) -> Mapping[str, int]:
+    """Return the size of every axis; the labels of axes of one name must agree."""
+    first: dict[str, Axes] = {}
+    for axes in scopes:
+        for name in axes.names:
+            if first.setdefault(name, axes) is not axes:
+                pair(first[name], axes)
+    return {name: axes.shape[axes.position[name]] for name, axes in first.items()}
+
+
+def _check_memory(names: tuple[str, ...], sizes: Mapping[str, int]) -> None:
+    cells = math.prod(sizes[name] for name in names)
+    if cells > _MOST_CELLS or len(names) > 64:
+        raise MemoryError(
+            f"summing out exactly needs a table of {cells:.3g} cells over {len(names)} axes; "
+            "fix more axes by evidence, or use an approximate method"
+        )
