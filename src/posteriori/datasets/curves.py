@@ -280,7 +280,7 @@ def make_curve(
 ) -> Dataset:
     """Draw points on one of the four curves that a small neural network learns to follow.
 
-    The lesson on neural networks approximates x², sin x, |x| and the step at 0 with three hidden
+    The lesson on neural networks approximates x², sin x, abs(x) and the step at 0 with three hidden
     units, from points without noise.
 
     Parameters
