@@ -7,7 +7,6 @@ messages add without a reference category. Weights of 0 (η = −inf) are legal:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,7 +16,7 @@ from scipy import special
 from posteriori.distributions.base import any_of
 from posteriori.distributions.counts import off_whole_numbers
 from posteriori.distributions.exponential import ExponentialFamily, Product
-from posteriori.distributions.labels import check_labels, decode_labels, encode_labels
+from posteriori.distributions.labels import LabelsLike, check_labels, decode_labels, encode_labels
 from posteriori.distributions.statistics import Moments, Sums
 from posteriori.numerics.linalg import outer
 from posteriori.numerics.logspace import log_sum_exp, softmax
@@ -58,13 +57,13 @@ class Categorical(ExponentialFamily):
 
     _labels: tuple[Any, ...] | None = None
 
-    def __new__(cls, probabilities: Any, labels: Sequence[Any] | None = None) -> Self:
+    def __new__(cls, probabilities: Any, labels: LabelsLike | None = None) -> Self:
         p = probability_vector("probabilities", probabilities)
         if isinstance(p, Symbol):
             return cls._from(probabilities=p, labels=labels)
         return cls._from(probabilities=p)._labelled(labels)
 
-    def _labelled(self, labels: Sequence[Any] | None) -> Self:
+    def _labelled(self, labels: LabelsLike | None) -> Self:
         if labels is not None:
             self.__dict__["_labels"] = check_labels(labels, self.n_categories)
         return self
@@ -253,7 +252,7 @@ class Categorical(ExponentialFamily):
         data: Any,
         weights: Any = None,
         n_categories: int | None = None,
-        labels: Sequence[Any] | None = None,
+        labels: LabelsLike | None = None,
     ) -> Self:
         """Fit by maximum likelihood: probabilities are the shares of the categories.
 
@@ -348,7 +347,7 @@ def one_hot_cov(p: Array) -> Array:
     return spread
 
 
-def _encoded(data: Any, labels: Sequence[Any]) -> Any:
+def _encoded(data: Any, labels: LabelsLike) -> Any:
     if hasattr(data, "__next__"):
         return (encode_labels(chunk, labels) for chunk in data)
     return encode_labels(data, labels)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import difflib
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from posteriori.numerics.types import Array
 
-__all__ = ["check_labels", "decode_labels", "encode_labels"]
+__all__ = ["Labels", "LabelsLike", "check_labels", "decode_labels", "encode_labels"]
 
-Labels = tuple[Hashable, ...]
+Labels: TypeAlias = tuple[Hashable, ...]
+LabelsLike: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
 
 
-def check_labels(labels: Sequence[Any], size: int | None = None) -> Labels:
+def check_labels(labels: LabelsLike, size: int | None = None) -> Labels:
     """Check that labels are distinct and as many as there are categories."""
     if isinstance(labels, str):
         raise TypeError(f"labels must be a sequence of names, got the single text {labels!r}")
@@ -34,7 +35,7 @@ def check_labels(labels: Sequence[Any], size: int | None = None) -> Labels:
     return names
 
 
-def encode_labels(data: Any, labels: Sequence[Any]) -> Array:
+def encode_labels(data: Any, labels: LabelsLike) -> Array:
     """Turn labels into codes 0, …, K − 1 (as float64).
 
     Raises
