@@ -49,7 +49,7 @@ def off_cone(x: Array) -> Any:
     ValueError
         When ``x`` holds NaN.
     """
-    if (x == np.swapaxes(x, -1, -2)).all():
+    if (x == np.swapaxes(x, -1, -2)).all() or np.all(_is_symmetric(x)):
         try:
             factor(x)
         except np.linalg.LinAlgError:
@@ -63,9 +63,14 @@ def off_cone(x: Array) -> Any:
 
 def is_positive_definite(a: Array) -> Any:
     """Tell which matrices are finite, symmetric up to rounding, and positive definite."""
-    with np.errstate(invalid="ignore"):
-        gap = np.abs(a - np.swapaxes(a, -1, -2)).max(axis=(-2, -1))
-        symmetric = gap <= _SYMMETRY_TOLERANCE * np.abs(a).max(axis=(-2, -1))
+    symmetric = _is_symmetric(a)
     safe = np.where(symmetric[..., None, None], a, 0.0)
     values = np.linalg.eigvalsh(safe)
     return symmetric & (values[..., 0] > _ROUNDING * a.shape[-1] * values[..., -1])
+
+
+def _is_symmetric(a: Array) -> Any:
+    """Tell which matrices are finite and symmetric up to rounding."""
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(a - np.swapaxes(a, -1, -2)).max(axis=(-2, -1))
+    return gap <= _SYMMETRY_TOLERANCE * np.abs(a).max(axis=(-2, -1))

@@ -10,7 +10,7 @@ distribution of scale :math:`\Psi^{-1}`, whose stable forms it shares.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 

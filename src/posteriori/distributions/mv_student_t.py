@@ -18,6 +18,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from posteriori.distributions.base import Distribution
+from posteriori.distributions.cone import is_positive_definite
 from posteriori.distributions.joint import require_same_size
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.wishart import log_gamma_ratio
@@ -120,8 +121,9 @@ class MvStudentT(Distribution):
     def log_prob(self, x: Any) -> Array:
         """Return ln p(x); a single vector takes a short way."""
         if type(x) is np.ndarray and x.shape == self._single and x.dtype == np.float64:
-            z = (x - self.location).dot(self._standardizer)
-            value = self._log_height - self._exponent * np.log1p(z.dot(z))
+            with np.errstate(over="ignore", invalid="ignore"):
+                z = (x - self.location).dot(self._standardizer)
+                value = self._log_height - self._exponent * np.log1p(z.dot(z))
             if value == value:
                 return cast(Array, value)
         return super().log_prob(x)
@@ -195,10 +197,11 @@ class MvStudentT(Distribution):
         return self._from(dof=dof, location=rest.mean, scale=widening * rest.cov)
 
     def affine(self, matrix: Any, offset: Any = 0.0) -> Self:
-        """Return the distribution of A x + b; A must not have more rows than its rank."""
+        """Return the distribution of A x + b; the rows of A must be linearly independent."""
         image = self._normal.affine(matrix, offset)
-        scale = positive_definite("A Σ Aᵀ", image.cov)
-        return self._from(dof=self.dof, location=image.mean, scale=scale)
+        if not np.all(is_positive_definite(image.cov)):
+            raise ValueError("the rows of matrix are linearly dependent: A x + b has no density")
+        return self._from(dof=self.dof, location=image.mean, scale=image.cov)
 
     # -- learning --------------------------------------------------------------------------
 

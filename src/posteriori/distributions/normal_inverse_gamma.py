@@ -71,6 +71,8 @@ class NormalInverseGamma(JointFamily):
         given = exactly_one(
             "NormalInverseGamma", mean_strength=mean_strength, mean_precision=mean_precision
         )
+        if shape is None or scale is None:
+            raise TypeError("NormalInverseGamma needs shape and scale of the variance")
         if given == "mean_precision":
             return VectorNormalInverseGamma(
                 mean, mean_precision=mean_precision, shape=shape, scale=scale
