@@ -13,11 +13,30 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from posteriori.distributions import Bernoulli, Beta, Dirichlet, Gamma, MvNormal, Normal
-from posteriori.distributions.binomial import Binomial
-from posteriori.distributions.exponential_distribution import Exponential
-from posteriori.distributions.inverse_gamma import InverseGamma
-from posteriori.distributions.poisson import Poisson
+from posteriori.distributions import (
+    Bernoulli,
+    Beta,
+    Binomial,
+    Categorical,
+    Dirichlet,
+    Exponential,
+    Gamma,
+    InverseGamma,
+    InverseWishart,
+    Multinomial,
+    MvNormal,
+    MvStudentT,
+    Normal,
+    NormalGamma,
+    NormalInverseGamma,
+    NormalInverseWishart,
+    NormalWishart,
+    Poisson,
+    StudentT,
+    VectorNormalInverseGamma,
+    Wishart,
+)
+from posteriori.distributions.point_mass import PointMass
 from tests.distributions import oracles
 
 __all__ = ["CASES", "Case", "members", "pick", "restack", "spread"]
@@ -244,5 +263,174 @@ CASES: tuple[Case, ...] = (
         peer=lambda: stats.binom(12, 0.3),
         extremes=(lambda: Binomial(1_000_000_000_000, 0.25), lambda: Binomial(5, 1e-12)),
         fit_with=partial(Binomial.fit, trials=12),
+    ),
+    Case(
+        one=lambda: Categorical([0.2, 0.35, 0.45]),
+        two=lambda: Categorical([0.6, 0.3, 0.1]),
+        batch=lambda: Categorical([[0.1, 0.2, 0.7], [0.3, 0.4, 0.3]]),
+        inside=[0.0, 1.0, 2.0],
+        outside=[-1.0, 0.5, 3.0],
+        rule=lambda: oracles.counts(2),
+        discrete=True,
+        extremes=(lambda: Categorical([1e-12, 0.5, 0.5 - 1e-12]),),
+        fit_with=partial(Categorical.fit, n_categories=3),
+    ),
+    Case(
+        one=lambda: Multinomial(4, [0.2, 0.3, 0.5]),
+        two=lambda: Multinomial(4, [0.6, 0.3, 0.1]),
+        batch=lambda: Multinomial([4, 4], [[0.1, 0.2, 0.7], [0.3, 0.4, 0.3]]),
+        inside=[[1.0, 1.0, 2.0], [4.0, 0.0, 0.0], [0.0, 3.0, 1.0]],
+        outside=[[1.0, 1.0, 1.0], [-1.0, 2.0, 3.0], [0.5, 1.5, 2.0]],
+        rule=lambda: oracles.compositions(4, 3),
+        discrete=True,
+        peer=lambda: stats.multinomial(4, [0.2, 0.3, 0.5]),
+        extremes=(lambda: Multinomial(10**12, [1e-12, 0.5, 0.5 - 1e-12]),),
+    ),
+    Case(
+        one=lambda: StudentT(9.0, 0.5, scale=1.2),
+        two=lambda: StudentT(14.0, -0.3, scale=0.8),
+        batch=lambda: StudentT([3.0, 5.0, 1e6], [0.0, 1.0, -2.0], scale=[0.5, 2.0, 1.0]),
+        inside=[-4.0, -0.5, 0.5, 2.0],
+        rule=oracles.real_line,
+        peer=lambda: stats.t(9.0, 0.5, 1.2),
+    ),
+    Case(
+        one=lambda: MvStudentT(9.0, [0.5, -0.3], scale=[[1.2, 0.4], [0.4, 0.8]]),
+        two=lambda: MvStudentT(14.0, [-0.2, 0.4], scale=[[0.7, -0.2], [-0.2, 1.1]]),
+        batch=lambda: MvStudentT(
+            [3.0, 1e6], [[0.0, 1.0], [2.0, -1.0]], scale=[[[1.0, 0.2], [0.2, 2.0]], np.eye(2)]
+        ),
+        inside=[[0.0, 0.0], [0.5, -0.3], [1.7, 0.2], [-6.0, 5.0]],
+        rule=lambda: oracles.tensor(oracles.real_line(240), oracles.real_line(240)),
+        peer=lambda: stats.multivariate_t([0.5, -0.3], [[1.2, 0.4], [0.4, 0.8]], 9.0),
+        rtol=1e-8,
+    ),
+    Case(
+        one=lambda: PointMass(1.5),
+        two=lambda: PointMass(-0.5),
+        batch=lambda: PointMass([1.5, -0.5, 3.0]),
+        inside=[1.5, 1.5],
+        outside=[0.0],
+        rule=lambda: oracles.listed([1.5, -0.5, 0.0]),
+        discrete=True,
+        varies=False,
+    ),
+    Case(
+        one=lambda: Wishart(12.0, [[0.12, 0.03], [0.03, 0.1]]),
+        two=lambda: Wishart(14.0, [[0.1, -0.02], [-0.02, 0.12]]),
+        batch=lambda: Wishart([3.5, 80.0], [[[1.0, 0.2], [0.2, 2.0]], [[0.01, 0.0], [0.0, 0.02]]]),
+        inside=[[[1.0, 0.2], [0.2, 1.5]], [[0.5, -0.3], [-0.3, 0.4]], [[3.0, 1.0], [1.0, 2.0]]],
+        outside=[[[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.2], [0.3, 1.0]], [[-1.0, 0.0], [0.0, -1.0]]],
+        rule=oracles.matrices_2d,
+        peer=lambda: stats.wishart(12.0, [[0.12, 0.03], [0.03, 0.1]]),
+        extremes=(
+            lambda: Wishart(1e12, 1e-12 * np.eye(2)),
+            lambda: Wishart(3.0, [[1e-12, 0.0], [0.0, 1e12]]),
+        ),
+        improper=((-2.0, -np.eye(2)), (1.0, np.eye(2)), (1.0, -np.ones((2, 2)))),
+        rtol=1e-6,
+    ),
+    Case(
+        one=lambda: InverseWishart(14.0, [[8.0, 1.0], [1.0, 7.0]]),
+        two=lambda: InverseWishart(12.0, [[9.0, -1.0], [-1.0, 10.0]]),
+        batch=lambda: InverseWishart(
+            [6.5, 80.0], [[[1.0, 0.2], [0.2, 2.0]], [[100.0, 0.0], [0.0, 50.0]]]
+        ),
+        inside=[[[1.0, 0.2], [0.2, 1.5]], [[0.5, -0.3], [-0.3, 0.4]], [[3.0, 1.0], [1.0, 2.0]]],
+        outside=[[[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.2], [0.3, 1.0]], [[-1.0, 0.0], [0.0, -1.0]]],
+        rule=oracles.inverse_matrices_2d,
+        peer=lambda: stats.invwishart(14.0, [[8.0, 1.0], [1.0, 7.0]]),
+        extremes=(
+            lambda: InverseWishart(1e12, 1e12 * np.eye(2)),
+            lambda: InverseWishart(3.0, [[1e-12, 0.0], [0.0, 1e12]]),
+        ),
+        improper=((-1.5, -np.eye(2)), (-4.0, np.eye(2))),
+        rtol=1e-6,
+    ),
+    Case(
+        one=lambda: NormalGamma(0.5, 1.7, 4.0, 3.0),
+        two=lambda: NormalGamma(-0.2, 0.8, 5.5, 4.0),
+        batch=lambda: NormalGamma([0.0, 3.0], [0.5, 20.0], [2.5, 50.0], [1.0, 40.0]),
+        inside=([0.0, 0.5, 2.0], [0.4, 1.3, 3.0]),
+        outside=[(0.0, -1.0)],
+        rule=lambda d: oracles.with_mean(
+            (tau := oracles.positive_line()), d.location, (d.mean_strength * tau.points) ** -0.5
+        ),
+        extremes=(lambda: NormalGamma(0.0, 1e12, 1e12, 1e-12),),
+        improper=((0.5, -1.0, 0.3, 0.5), (-2.0, -1.0, 0.0, -0.5)),
+    ),
+    Case(
+        one=lambda: NormalInverseGamma(0.5, 1.7, 5.5, 3.0),
+        two=lambda: NormalInverseGamma(-0.2, 0.8, 6.5, 4.0),
+        batch=lambda: NormalInverseGamma([0.0, 3.0], [0.5, 20.0], [2.5, 50.0], [1.0, 40.0]),
+        inside=([0.0, 0.5, 2.0], [0.4, 1.3, 3.0]),
+        outside=[(0.0, -1.0), (0.0, 0.0)],
+        rule=lambda d: oracles.with_mean(
+            (variance := oracles.inverted(oracles.positive_line())),
+            d.location,
+            (variance.points / d.mean_strength) ** 0.5,
+        ),
+        extremes=(lambda: NormalInverseGamma(0.0, 1e12, 1e12, 1e-12),),
+        improper=((-3.5, -1.0, 0.3, 0.5), (0.0, -1.0, 0.0, -0.5)),
+    ),
+    Case(
+        one=lambda: VectorNormalInverseGamma(
+            [0.5, -0.3], mean_precision=[[1.2, 0.4], [0.4, 0.8]], shape=5.5, scale=3.0
+        ),
+        two=lambda: VectorNormalInverseGamma(
+            [-0.2, 0.4], mean_precision=[[0.7, -0.2], [-0.2, 1.1]], shape=6.5, scale=4.0
+        ),
+        batch=lambda: VectorNormalInverseGamma(
+            [[0.0, 1.0], [2.0, -1.0]],
+            mean_precision=[[[1.0, 0.2], [0.2, 2.0]], [[5.0, 0.0], [0.0, 9.0]]],
+            shape=[2.5, 50.0],
+            scale=[1.0, 40.0],
+        ),
+        inside=([[0.0, 0.0], [0.5, -0.3], [1.0, 2.0]], [0.4, 1.3, 3.0]),
+        outside=[([0.0, 0.0], -1.0), ([0.0, 0.0], 0.0)],
+        rule=lambda d: oracles.with_mean(
+            (variance := oracles.inverted(oracles.positive_line())),
+            d.location,
+            oracles.inverse_root(d.mean_precision) * variance.points[:, None, None] ** 0.5,
+        ),
+        improper=((-3.5, -1.0, [0.3, 0.0], 0.5 * np.eye(2)), (0.0, -1.0, [0.0, 0.0], -np.eye(2))),
+    ),
+    Case(
+        one=lambda: NormalWishart([0.3, -0.2], 1.7, 12.0, [[0.12, 0.03], [0.03, 0.1]]),
+        two=lambda: NormalWishart([-0.1, 0.4], 0.8, 14.0, [[0.1, -0.02], [-0.02, 0.12]]),
+        batch=lambda: NormalWishart(
+            [[0.0, 1.0], [2.0, -1.0]],
+            [0.5, 20.0],
+            [6.5, 80.0],
+            [[[1.0, 0.2], [0.2, 2.0]], [[0.01, 0.0], [0.0, 0.02]]],
+        ),
+        inside=([[0.0, 0.0], [0.5, -0.3]], [[[1.0, 0.2], [0.2, 1.5]], [[0.5, -0.3], [-0.3, 0.4]]]),
+        outside=[([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]])],
+        rule=lambda d: oracles.with_mean(
+            (precision := oracles.matrices_2d()),
+            d.location,
+            oracles.inverse_root(precision.points) * d.mean_strength**-0.5,
+        ),
+        improper=((0.5, -np.eye(2), [0.3, 0.0], 0.5), (-3.0, -np.eye(2), [0.0, 0.0], -0.5)),
+        rtol=1e-6,
+    ),
+    Case(
+        one=lambda: NormalInverseWishart([0.3, -0.2], 1.7, 14.0, [[8.0, 1.0], [1.0, 7.0]]),
+        two=lambda: NormalInverseWishart([-0.1, 0.4], 0.8, 12.0, [[9.0, -1.0], [-1.0, 10.0]]),
+        batch=lambda: NormalInverseWishart(
+            [[0.0, 1.0], [2.0, -1.0]],
+            [0.5, 20.0],
+            [6.5, 80.0],
+            [[[1.0, 0.2], [0.2, 2.0]], [[100.0, 0.0], [0.0, 50.0]]],
+        ),
+        inside=([[0.0, 0.0], [0.5, -0.3]], [[[1.0, 0.2], [0.2, 1.5]], [[0.5, -0.3], [-0.3, 0.4]]]),
+        outside=[([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]])],
+        rule=lambda d: oracles.with_mean(
+            (cov := oracles.inverse_matrices_2d()),
+            d.location,
+            np.linalg.cholesky(cov.points) * d.mean_strength**-0.5,
+        ),
+        improper=((-3.5, -np.eye(2), [0.3, 0.0], 0.5), (0.5, -np.eye(2), [0.0, 0.0], -0.5)),
+        rtol=1e-6,
     ),
 )

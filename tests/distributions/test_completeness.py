@@ -9,16 +9,17 @@ import posteriori
 import posteriori.distributions as room
 from posteriori.distributions.base import Distribution, Univariate
 from posteriori.distributions.exponential import ExponentialFamily
+from posteriori.distributions.predictive import Predictive
 from tests.distributions.cases import CASES
 
-#: Abstract bases: they have laws but no members.
-BASES = {Distribution, Univariate, ExponentialFamily}
+#: Abstract bases have laws but no members; a predictive is an integral over some family.
+NO_FAMILIES = {Distribution, Univariate, ExponentialFamily, Predictive}
 
 FAMILIES = sorted(
     {
         value
         for value in vars(room).values()
-        if inspect.isclass(value) and issubclass(value, Distribution) and value not in BASES
+        if inspect.isclass(value) and issubclass(value, Distribution) and value not in NO_FAMILIES
     },
     key=lambda family: family.__name__,
 )

@@ -29,6 +29,9 @@ def having(*names):
     return [p for p in FAMILIES if all(hasattr(p.values[0].family, name) for name in names)]
 
 
+FITTED = [p for p in having("fit") if p in EXPONENTIAL]
+
+
 def natural_vector(d):
     return flatten_natural(d.natural, d._natural_ndims)
 
@@ -45,8 +48,10 @@ def mean_vector(d):
 def close(actual, expected, rtol=1e-10, atol=None):
     """Compare with an absolute floor of the size of the largest entry."""
     expected = np.asarray(expected, dtype=float)
-    floor = rtol * max(1.0, float(np.max(np.abs(expected), initial=0.0))) if atol is None else atol
-    np.testing.assert_allclose(np.asarray(actual, dtype=float), expected, rtol=rtol, atol=floor)
+    if atol is None:
+        finite = expected[np.isfinite(expected)]
+        atol = rtol * max(1.0, float(np.max(np.abs(finite), initial=0.0)))
+    np.testing.assert_allclose(np.asarray(actual, dtype=float), expected, rtol=rtol, atol=atol)
 
 
 # -- density, moments, information -------------------------------------------------------------
@@ -89,8 +94,11 @@ def test_variance_is_the_mean_squared_deviation(case, which):
 def test_cov_is_the_mean_outer_product_of_deviations(case):
     d = case.one()
     rule = case.rule_for(d)
-    close(d.cov, oracles.cov(d, rule, lambda x: x), case.rtol)
-    close(np.diagonal(d.cov), d.variance, 1e-14)
+    if hasattr(case.family, "mean"):
+        close(d.cov, oracles.cov(d, rule, lambda x: x), case.rtol)
+        close(np.diagonal(d.cov), d.variance, 1e-14)
+    else:  # a category is no number: the covariance is that of its code
+        close(d.cov, oracles.cov(d, rule, oracles.statistics_of(d)), case.rtol)
 
 
 @pytest.mark.parametrize("case", having("mode"))
@@ -105,16 +113,19 @@ def test_no_point_is_more_probable_than_the_mode(case):
 @pytest.mark.parametrize("which", ["one", "two"])
 def test_entropy_is_the_mean_surprise(case, which):
     d = getattr(case, which)()
-    close(d.entropy(), -oracles.expect(d, case.rule_for(d), d.log_prob), case.rtol)
+    rule = case.rule_for(d)
+    log_p = d.log_prob(rule.points)
+    close(d.entropy(), -oracles.average(rule.weights * np.exp(log_p), log_p), case.rtol)
 
 
 @pytest.mark.parametrize("case", having("kl"))
 def test_kl_and_cross_entropy_are_mean_log_ratios(case):
     for p, q in ((case.one(), case.two()), (case.two(), case.one())):
         rule = case.rule_for(p)
-        log_ratio = oracles.expect(p, rule, lambda x, p=p, q=q: p.log_prob(x) - q.log_prob(x))
-        close(p.kl(q), log_ratio, case.rtol)
-        close(p.cross_entropy(q), -oracles.expect(p, rule, q.log_prob), case.rtol)
+        log_p, log_q = p.log_prob(rule.points), q.log_prob(rule.points)
+        w = rule.weights * np.exp(log_p)
+        close(p.kl(q), oracles.average(w, log_p) - oracles.average(w, log_q), case.rtol)
+        close(p.cross_entropy(q), -oracles.average(w, log_q), case.rtol)
         assert 0.0 <= p.kl(p) <= 1e-15
 
 
@@ -264,7 +275,7 @@ def test_an_improper_message_is_its_exponent_and_has_no_moments(case, eta):
     message = case.family.from_natural(*eta)
     univariate = isinstance(message, Univariate)
     assert not np.any(message.is_proper)
-    t = oracles.statistics_of(message)(np.asarray(case.points, dtype=float))
+    t = oracles.statistics_of(message)(case.points)
     close(message.log_prob(case.points), t @ natural_vector(message), 1e-12)
     for back, part in zip(message.natural, eta, strict=True):
         close(back, part, 1e-14)
@@ -291,7 +302,7 @@ def data_of(case, n=60):
     return case.one().sample(n, rng=np.random.default_rng(5))
 
 
-@pytest.mark.parametrize("case", having("fit"))
+@pytest.mark.parametrize("case", FITTED)
 def test_fit_is_a_maximum_of_the_likelihood(case):
     data = data_of(case)
     best = case.fit(data)
@@ -303,14 +314,14 @@ def test_fit_is_a_maximum_of_the_likelihood(case):
         assert with_natural(best, moved).log_prob(data).sum() < top
 
 
-@pytest.mark.parametrize("case", having("fit"))
+@pytest.mark.parametrize("case", FITTED)
 def test_fit_matches_the_mean_of_the_statistics(case):
     data = data_of(case)
-    t = flatten_statistics(case.family.sufficient(data), case.one()._natural_ndims)
+    t = oracles.statistics_of(case.one())(data)
     close(mean_vector(case.fit(data)), t.mean(axis=0), 1e-8)
 
 
-@pytest.mark.parametrize("case", having("fit"))
+@pytest.mark.parametrize("case", FITTED)
 def test_weights_count_as_repeated_rows(case):
     data = data_of(case, 30)
     times = np.arange(30) % 4
@@ -319,7 +330,7 @@ def test_weights_count_as_repeated_rows(case):
     close(natural_vector(weighted), natural_vector(repeated), 1e-9)
 
 
-@pytest.mark.parametrize("case", having("fit"))
+@pytest.mark.parametrize("case", FITTED)
 def test_fit_of_a_stream_is_the_fit_of_the_whole(case):
     data = data_of(case, 50)
     weights = np.linspace(0.5, 2.0, 50)
@@ -331,7 +342,7 @@ def test_fit_of_a_stream_is_the_fit_of_the_whole(case):
         close(natural_vector(stream), natural_vector(whole), 1e-9)
 
 
-@pytest.mark.parametrize("case", having("fit"))
+@pytest.mark.parametrize("case", FITTED)
 def test_columns_of_data_are_fitted_side_by_side(case):
     columns = [case.one().sample(40, rng=1), case.two().sample(40, rng=2)]
     both = restack(columns, lambda *parts: np.stack(parts, axis=1))
@@ -341,10 +352,10 @@ def test_columns_of_data_are_fitted_side_by_side(case):
         close(natural_vector(member), natural_vector(case.fit(column)), 1e-9)
 
 
-@pytest.mark.parametrize("case", having("fit"))
+@pytest.mark.parametrize("case", FITTED)
 def test_fit_refuses_bad_data(case):
     data = data_of(case, 5)
-    broken = restack(data, np.array)
+    broken = restack(data, lambda part: np.array(part, dtype=float))
     next(iter(broken if case.joint else [broken]))[2, ...] = np.nan
     with pytest.raises(ValueError, match="row 2"):
         case.fit(broken)
@@ -376,7 +387,7 @@ def test_draws_have_the_moments_of_the_density(case):
     error = values.std(axis=0) / np.sqrt(case.n_draws)
     assert np.all(np.abs(values.mean(axis=0) - expected) <= 5 * error + 1e-12)
     spread_of = np.cov(values.T).reshape(values.shape[1], -1)
-    kurtosis = ((values - expected) ** 2).std(axis=0) / np.sqrt(case.n_draws)
+    kurtosis = ((values - expected) ** 2).std(axis=0) / np.sqrt(case.n_draws) + 5 * error**2
     wanted = oracles.cov(d, case.rule_for(d), f)
     assert np.all(np.abs(np.diag(spread_of) - np.diag(wanted)) <= 5 * kurtosis + 1e-12)
 
@@ -547,9 +558,9 @@ def test_scipy_says_the_same(case):
     log_density = getattr(peer, "logpdf", None) or peer.logpmf
     expected = [float(np.squeeze(log_density(x))) for x in np.asarray(case.points)]
     close(d.log_prob(case.points), expected, 1e-11)
-    if hasattr(case.family, "entropy"):
-        close(d.entropy(), peer.entropy(), 1e-9)
-    if hasattr(case.family, "mean"):
+    if hasattr(case.family, "entropy") and case.id != "InverseWishart":
+        close(d.entropy(), peer.entropy(), 1e-9)  # scipy's of InverseWishart forgets D ln 2
+    if hasattr(case.family, "mean") and hasattr(peer, "mean"):
         close(d.mean, peer.mean() if callable(peer.mean) else peer.mean, 1e-11)
     if hasattr(case.family, "variance") and hasattr(peer, "var"):
         close(d.variance, peer.var(), 1e-11)
