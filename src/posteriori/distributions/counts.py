@@ -126,7 +126,7 @@ _WINDOW = np.arange(-212.0, 213.0)
 def count_quantile(
     cdf: Callable[[Array], Array], q: Array, mean: Array, variance: Array, upper: Array
 ) -> Array:
-    """Return the smallest whole number x with cdf(x) >= q, by bisection; ``upper`` where q = 1."""
+    """Return the least whole number with cdf(x) >= q, by bisection; ``upper`` where q = 1."""
     reach = 40.0 * np.sqrt(variance) + 800.0  # beyond, probabilities are below 1e-300
     shape = np.broadcast_shapes(np.shape(q), np.shape(mean), np.shape(upper))
     low = np.broadcast_to(np.maximum(np.floor(mean - reach), 0.0) - 1.0, shape)
@@ -136,7 +136,8 @@ def count_quantile(
         enough = (cdf(middle) >= q) & (middle >= 0)
         high = np.where(enough, middle, high)
         low = np.where(enough | (high - low <= 1.0), low, middle)
-    return np.where(q >= 1.0, upper, high)[()]
+    inner = np.where(q > 0, high, 0.0)
+    return np.where((q >= 1.0) & (variance > 0), upper, inner)[()]
 
 
 # -- the kernel, for a number and for a block ------------------------------------------------

@@ -120,8 +120,9 @@ class InverseGamma(ExponentialFamily, Univariate):
 
     def _log_density(self, x: Array) -> Array:
         if self._is_large:
-            inverse = np.minimum(self.scale / x, _LARGEST)  # beyond, the density is 0
-            return gamma_kernel(self.shape, inverse) - np.log(x)
+            inverse = self.scale / x
+            inside = gamma_kernel(self.shape, np.minimum(inverse, _LARGEST)) - np.log(x)
+            return np.where(inverse > _LARGEST, -np.inf, inside)[()]
         exponent = (self.shape + 1.0) * np.log(x) + self.scale / x
         return -exponent - self.log_normalizer()
 

@@ -1,0 +1,502 @@
+"""What the families of counts and categories promise beyond the common laws."""
+
+import copy
+import pickle
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from mpmath import log, loggamma
+from scipy import stats
+
+from posteriori.distributions.bernoulli import Bernoulli
+from posteriori.distributions.binomial import Binomial
+from posteriori.distributions.categorical import Categorical
+from posteriori.distributions.counts import poisson_log_mass
+from posteriori.distributions.dirichlet import Dirichlet
+from posteriori.distributions.labels import encode_labels
+from posteriori.distributions.multinomial import Multinomial
+from posteriori.distributions.poisson import Poisson
+from tests.distributions.oracles import compositions, high_precision
+
+# -- Poisson -----------------------------------------------------------------------------------
+
+
+def poisson(x, rate):
+    return x * log(rate) - rate - loggamma(x + 1)
+
+
+def around(mean, deviation):
+    """Whole numbers up to 8 deviations from the mean, and some far ones."""
+    far = mean * np.array([0.0, 0.1, 0.5, 0.8, 1.2, 3.0])
+    near = mean + deviation * np.arange(-8.0, 9.0)
+    return np.unique(np.rint(np.maximum(np.concatenate([far, near, np.arange(20.0)]), 0.0)))
+
+
+@pytest.mark.topic("000/M15")
+@pytest.mark.parametrize("rate", [1e-8, 0.7, 15.9, 16.1, 400.0, 1e6, 1e9, 1e12])
+def test_poisson_log_prob_keeps_its_digits(rate):
+    x = around(rate, np.sqrt(rate))
+    expected = [high_precision(poisson, v, rate) for v in x]
+    np.testing.assert_allclose(Poisson(rate).log_prob(x), expected, rtol=1e-12)
+    one_by_one = [Poisson(rate).log_prob(v) for v in x]
+    np.testing.assert_array_equal(Poisson(rate).log_prob(x), one_by_one)
+
+
+@pytest.mark.parametrize("rate", [1e-6, 0.5, 3.0, 60.0, 255.0, 257.0, 3000.0])
+def test_poisson_entropy_is_the_sum_over_the_support(rate):
+    x = np.arange(rate + 40.0 * np.sqrt(rate) + 60.0)
+    logs = stats.poisson(rate).logpmf(x)
+    expected = -np.sum(np.exp(logs) * logs)
+    np.testing.assert_allclose(Poisson(rate).entropy(), expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("rate", [1e5, 1e9, 1e14])
+def test_poisson_entropy_of_large_rates_follows_its_expansion(rate):
+    expected = 0.5 * np.log(2 * np.pi * np.e * rate) - 1 / (12 * rate) - 1 / (24 * rate**2)
+    np.testing.assert_allclose(Poisson(rate).entropy(), expected, rtol=1e-14)
+
+
+def test_poisson_entropy_of_a_large_batch_takes_little_memory():
+    rates = np.geomspace(1e-3, 1e9, 3000)
+    entropies = Poisson(rates).entropy()
+    np.testing.assert_allclose(entropies[::700], [Poisson(r).entropy() for r in rates[::700]])
+
+
+@pytest.mark.parametrize("rate", [0.2, 3.3, 200.0, 1e7, 1e12])
+def test_poisson_quantiles_jump_where_the_cdf_does(rate):
+    d = Poisson(rate)
+    q = np.array([1e-9, 0.05, 0.3, 0.5, 0.9, 1 - 1e-9])
+    x = d.quantile(q)
+    assert np.all(d.cdf(x) >= q)
+    assert np.all(d.cdf(x - 1.0) < q)
+    np.testing.assert_array_equal(d.quantile([0.0, 1.0]), [0.0, np.inf])
+
+
+def test_poisson_cdf_between_and_beyond_the_points():
+    d = Poisson(2.0)
+    np.testing.assert_array_equal(d.cdf([-np.inf, -0.5, np.inf]), [0.0, 0.0, 1.0])
+    np.testing.assert_array_equal(d.cdf(2.9), d.cdf(2.0))
+
+
+def test_poisson_edges():
+    d = Poisson(4.0)
+    assert d.mode == 4.0
+    assert Poisson(3.9).mode == 3.0
+    np.testing.assert_allclose(d.log_prob(3.0), d.log_prob(4.0))  # a whole rate has two modes
+    for call, message in (
+        (lambda: Poisson(0.0), "rate must be positive"),
+        (lambda: Poisson.from_natural(-np.inf), "rate must be positive"),
+        (lambda: Poisson.from_natural(1e4), "rate must be finite"),
+        (lambda: Poisson.fit([0, 0]), "mean of the counts"),
+        (lambda: Poisson.fit([1, 2.5]), "support of Poisson"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_statistics_carry_the_part_without_parameters():
+    x = np.array([3.0, 0.0, 5.0])
+    sums = Poisson.statistics(x)
+    likelihood = sums.sums[0] * np.log(2.0) - 2.0 * sums.count + sums.log_carrier
+    np.testing.assert_allclose(likelihood, Poisson(2.0).log_prob(x).sum())
+    sums = Binomial.statistics(x, np.array([1.0, 2.0, 1.0]), trials=6)
+    d = Binomial(6, 0.3)
+    likelihood = sums.sums[0] * d.natural[0] - sums.count * d.log_normalizer() + sums.log_carrier
+    np.testing.assert_allclose(likelihood, d.log_prob(x) @ [1.0, 2.0, 1.0])
+    rows = np.array([[1.0, 3.0], [2.0, 2.0]])
+    counts = Multinomial.statistics(rows)
+    m = Multinomial(4, [0.3, 0.7])
+    likelihood = counts.sums[0] @ m.natural[0] + counts.log_carrier
+    np.testing.assert_allclose(likelihood, m.log_prob(rows).sum())
+
+
+# -- binomial ----------------------------------------------------------------------------------
+
+
+def binomial(x, n, p):
+    choose = loggamma(n + 1) - loggamma(x + 1) - loggamma(n - x + 1)
+    return choose + x * log(p) + (n - x) * log(1 - p)
+
+
+@pytest.mark.parametrize(
+    ("trials", "p"),
+    [(12, 0.3), (1000, 1e-3), (10**9, 0.3), (10**9, 1e-6), (10**9, 0.999), (2**50, 0.5)],
+)
+def test_binomial_log_prob_keeps_its_digits(trials, p):
+    d = Binomial(trials, p)
+    x = np.minimum(around(d.mean, d.std), trials)
+    expected = [high_precision(binomial, v, trials, p) for v in x]
+    np.testing.assert_allclose(d.log_prob(x), expected, rtol=1e-12)
+    np.testing.assert_array_equal(d.log_prob(x), [d.log_prob(v) for v in x])
+
+
+@pytest.mark.parametrize(("trials", "p"), [(1, 0.2), (12, 0.3), (5000, 1e-3), (5000, 0.6)])
+def test_binomial_entropy_is_the_sum_over_the_support(trials, p):
+    logs = stats.binom(trials, p).logpmf(np.arange(trials + 1.0))
+    expected = -np.sum(np.exp(logs) * np.maximum(logs, -1e6))
+    np.testing.assert_allclose(Binomial(trials, p).entropy(), expected, rtol=1e-10)
+
+
+def test_binomial_entropy_of_many_trials_is_that_of_its_normal_limit():
+    d = Binomial(10**12, 0.3)
+    limit = 0.5 * np.log(2 * np.pi * np.e * d.variance)
+    np.testing.assert_allclose(d.entropy(), limit, rtol=1e-12)
+
+
+def test_binomial_at_certainty():
+    never, always, none = Binomial(5, 0.0), Binomial(5, 1.0), Binomial(0, 0.3)
+    np.testing.assert_array_equal(never.log_prob([0, 1]), [0.0, -np.inf])
+    np.testing.assert_array_equal(always.log_prob([5, 4]), [0.0, -np.inf])
+    assert none.log_prob(0) == 0.0
+    for d, x in ((never, 0.0), (always, 5.0), (none, 0.0)):
+        assert d.entropy() == 0.0
+        assert d.variance == 0.0
+        assert d.mode == d.quantile(0.3) == d.quantile(1.0) == d.median == x
+        np.testing.assert_array_equal(d.cdf([x - 0.5, x, 9.0]), [0.0, 1.0, 1.0])
+        np.testing.assert_array_equal(d.sample(3, rng=0), [x] * 3)
+    assert never.kl(always) == np.inf
+    assert never.kl(never) == 0.0
+    assert never.kl(Binomial(5, 0.5)) == pytest.approx(5 * np.log(2))
+    np.testing.assert_array_equal(never.from_natural(*never.natural).probability, 0.0)
+    np.testing.assert_array_equal(always.from_natural(*always.natural).probability, 1.0)
+
+
+@pytest.mark.parametrize(("trials", "p"), [(7, 0.4), (1000, 0.01), (10**9, 0.3)])
+def test_binomial_quantiles_jump_where_the_cdf_does(trials, p):
+    d = Binomial(trials, p)
+    q = np.array([1e-9, 0.05, 0.3, 0.5, 0.9, 1 - 1e-9])
+    x = d.quantile(q)
+    assert np.all(d.cdf(x) >= q)
+    assert np.all(d.cdf(x - 1.0) < q)
+    np.testing.assert_array_equal(d.quantile([0.0, 1.0]), [0.0, trials])
+    np.testing.assert_allclose(d.cdf(x), stats.binom(trials, p).cdf(x), rtol=1e-9)
+
+
+def test_binomial_trials_are_known():
+    d = Binomial([5, 20], [0.2, 0.5])
+    np.testing.assert_allclose(d.from_natural(*d.natural).probability, d.probability)
+    np.testing.assert_allclose(d.from_mean_params(*d.mean_params).probability, d.probability)
+    np.testing.assert_allclose(Binomial.from_natural(0.0, trials=3).mean, 1.5)
+    np.testing.assert_allclose(Binomial.from_mean_params(1.5, trials=3).probability, 0.5)
+    both = Binomial.fit([[2, 1], [3, 3]], trials=[5, 8])
+    np.testing.assert_allclose(both.probability, [0.5, 0.25])
+    for call in (
+        lambda: Binomial.from_natural(0.0),
+        lambda: Binomial.from_mean_params(1.0),
+        lambda: Binomial.fit([1, 2]),
+        lambda: Binomial.statistics(np.array([1.0])),
+    ):
+        with pytest.raises(TypeError, match=r"known number of trials.*trials=n"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Binomial(2.5, 0.3), "trials must be a whole number"),
+        (lambda: Binomial(-1, 0.3), "trials must be a whole number"),
+        (lambda: Binomial(3, 1.5), "probability must lie between 0 and 1"),
+        (lambda: Binomial(3, 0.5).kl(Binomial(4, 0.5)), "equal trials, got 3 and 4"),
+        (lambda: Binomial.fit([11], trials=10), "support of Binomial, got 11 successes in 10"),
+        (lambda: Binomial.fit([0], trials=0), "no trials say nothing"),
+        (lambda: Binomial.from_mean_params(4.0, trials=3), "between 0 and trials"),
+        (lambda: Binomial(3, 0.5).log_prob([1.0, np.nan]), "NaN"),
+        (lambda: Multinomial(3, [0.5, 0.5]).kl(Multinomial(4, [0.5, 0.5])), "equal trials"),
+        (lambda: Multinomial(3, [0.5, 0.4]), "probabilities must sum to 1"),
+        (
+            lambda: Multinomial.fit([[1, 2], [1, 3]]),
+            "support of Multinomial.*sum to 3 trials, got 4",
+        ),
+        (lambda: Multinomial.fit([[1, 2]], trials=5), "sum to 5 trials, got 3"),
+        (lambda: Multinomial.fit([[0, 0]]), "positive number of trials"),
+        (lambda: Multinomial(3, [0.5, 0.5]).log_prob([1.0, np.nan]), "NaN"),
+        (lambda: Multinomial(3, [0.5, 0.5]).log_prob([[1.0, np.nan], [1.0, 2.0]]), "NaN"),
+    ],
+)
+def test_bad_counts_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+# -- multinomial -------------------------------------------------------------------------------
+
+
+@pytest.mark.topic("000/M13", "004/5.8", "003/P.6")
+def test_multinomial_moments_against_enumeration():
+    d = Multinomial(4, [0.2, 0.3, 0.5])
+    x, _ = compositions(4, 3)
+    p = np.exp(d.log_prob(x))
+    np.testing.assert_allclose(p.sum(), 1.0, rtol=1e-14)
+    np.testing.assert_allclose(p @ x, 4 * np.array([0.2, 0.3, 0.5]))
+    centred = x - p @ x
+    np.testing.assert_allclose(d.cov, np.einsum("n,ni,nj->ij", p, centred, centred), atol=1e-14)
+    np.testing.assert_allclose(d.entropy(), -p @ np.log(p), rtol=1e-13)
+
+
+def multinomial(x, y, z, p, q, r):
+    n = x + y + z
+    coefficient = loggamma(n + 1) - loggamma(x + 1) - loggamma(y + 1) - loggamma(z + 1)
+    return coefficient + x * log(p) + y * log(q) + z * log(r)
+
+
+def test_multinomial_log_prob_keeps_its_digits():
+    n, p = 10**9, np.array([0.25, 0.25, 0.5])
+    d = Multinomial(n, p)
+    for shift in ([0, 0, 0], [20_000, -10_000, -10_000], [-(10**6), 0, 10**6]):
+        x = n * p + shift
+        np.testing.assert_allclose(d.log_prob(x), high_precision(multinomial, *x, *p), rtol=1e-12)
+
+
+def test_multinomial_entropy_of_many_trials_is_that_of_its_normal_limit():
+    d = Multinomial(10**10, [0.2, 0.3, 0.5])
+    minor = d.cov[:2, :2]
+    limit = 0.5 * np.log(np.linalg.det(2 * np.pi * np.e * minor))
+    np.testing.assert_allclose(d.entropy(), limit, rtol=1e-9)
+
+
+def test_multinomial_mode_is_found_by_enumeration():
+    rng = np.random.default_rng(2)
+    x, _ = compositions(7, 3)
+    for _ in range(30):
+        d = Multinomial(7, rng.dirichlet([1.0, 1.0, 1.0]))
+        assert d.mode.sum() == 7
+        assert d.log_prob(d.mode) >= d.log_prob(x).max() - 1e-12
+
+
+def test_multinomial_with_impossible_categories():
+    d = Multinomial([3, 40], [[0.5, 0.0, 0.5], [1.0, 0.0, 0.0]])
+    np.testing.assert_allclose(
+        d.log_prob([[1, 0, 2], [40, 0, 0]]), [np.log(3 / 8), 0.0], atol=1e-15
+    )
+    np.testing.assert_array_equal(d.log_prob([[1, 1, 1], [39, 0, 1]]), [-np.inf, -np.inf])
+    np.testing.assert_allclose(d.entropy(), [Binomial(3, 0.5).entropy(), 0.0], atol=1e-14)
+    draws = d.sample(50, rng=1)
+    assert np.all(draws[..., 1] == 0)
+    np.testing.assert_array_equal(draws.sum(axis=-1), np.tile([3.0, 40.0], (50, 1)))
+    again = d.from_natural(*d.natural)
+    np.testing.assert_allclose(again.probabilities, d.probabilities)
+
+
+@pytest.mark.topic("004/5.10", "004/5.4")
+def test_multinomial_maximum_likelihood_by_two_routes():
+    rows = np.array([[2, 1, 3], [4, 0, 2], [1, 1, 4]])
+    counts = rows.sum(axis=0)
+    best = Multinomial.fit(rows)
+    np.testing.assert_allclose(best.probabilities, counts / counts.sum())
+    np.testing.assert_allclose(best.probabilities, Dirichlet(counts + 1.0).mode)
+    throws = np.repeat(np.arange(3), counts)
+    np.testing.assert_allclose(best.probabilities, Categorical.fit(throws).probabilities)
+    d = Categorical([0.2, 0.3, 0.5])  # the likelihood knows the data only by their counts
+    np.testing.assert_allclose(d.log_prob(throws).sum(), counts @ np.log(d.probabilities))
+
+
+# -- categorical -------------------------------------------------------------------------------
+
+
+@pytest.mark.topic("000/M12", "003/P.5", "004/5.2", "004/5.3")
+def test_categorical_one_hot_code():
+    np.testing.assert_array_equal(Categorical.sufficient(2, n_categories=6)[0], [0, 0, 1, 0, 0, 0])
+    d = Categorical([0.2, 0.3, 0.5])
+    np.testing.assert_allclose(d.mean_params[0], [0.2, 0.3, 0.5])
+    np.testing.assert_allclose(d.cov, np.diag([0.2, 0.3, 0.5]) - np.outer(*[[0.2, 0.3, 0.5]] * 2))
+    np.testing.assert_allclose(d.cov.sum(axis=0), 0.0, atol=1e-16)
+
+
+@pytest.mark.topic("004/5.9", "000/M18")
+def test_special_cases_agree():
+    p = np.array([0.2, 0.3, 0.5])
+    one, many = Categorical(p), Multinomial(1, p)
+    np.testing.assert_allclose(one.log_prob([0, 1, 2]), many.log_prob(np.eye(3)), rtol=1e-14)
+    np.testing.assert_allclose(one.entropy(), many.entropy(), rtol=1e-14)
+    np.testing.assert_allclose(one.cov, many.cov)
+    coin, two = Bernoulli(0.3), Categorical([0.7, 0.3])
+    np.testing.assert_allclose(coin.log_prob([0, 1]), two.log_prob([0, 1]))
+    np.testing.assert_allclose(coin.entropy(), two.entropy())
+    np.testing.assert_allclose(coin.kl(Bernoulli(0.6)), two.kl(Categorical([0.4, 0.6])), rtol=1e-14)
+    x = np.arange(10.0)
+    flips, sides = Binomial(9, 0.3), Multinomial(9, [0.3, 0.7])
+    np.testing.assert_allclose(
+        flips.log_prob(x), sides.log_prob(np.stack([x, 9 - x], axis=-1)), rtol=1e-13
+    )
+    np.testing.assert_allclose(flips.entropy(), sides.entropy(), rtol=1e-13)
+    np.testing.assert_allclose(
+        flips.kl(Binomial(9, 0.6)), sides.kl(Multinomial(9, [0.6, 0.4])), rtol=1e-13
+    )
+    np.testing.assert_allclose(Binomial(1, 0.3).log_prob([0, 1]), coin.log_prob([0, 1]))
+
+
+def test_categorical_log_weights_of_any_size():
+    d = Categorical.from_natural([1000.0, -np.inf, -2000.0])
+    np.testing.assert_array_equal(d.log_prob([0, 1, 2]), [0.0, -np.inf, -3000.0])
+    assert d.log_normalizer() == 1000.0
+    np.testing.assert_array_equal(d.probabilities, [1.0, 0.0, 0.0])
+    batch = Categorical.from_natural([[0.0, 1.0], [5.0, 5.0]])
+    np.testing.assert_allclose(batch.probabilities[1], [0.5, 0.5])
+    np.testing.assert_allclose(batch.log_normalizer(), [np.log1p(np.e), 5 + np.log(2)])
+    for weights, message in (
+        ([-np.inf, -np.inf], "contradictory"),
+        ([0.0, np.inf], "infinity"),
+        (1.0, "vector"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Categorical.from_natural(weights)
+
+
+def test_products_of_certainties():
+    sure, other, open_ = Categorical([1.0, 0.0]), Categorical([0.0, 1.0]), Categorical([0.4, 0.6])
+    assert (sure * open_) == sure
+    d, log_scale = sure.product(open_)
+    np.testing.assert_allclose(log_scale, np.log(0.4))
+    assert d == sure
+    with pytest.raises(ValueError, match="contradictory certainties"):
+        sure * other
+    with pytest.raises(ValueError, match="divided by 0"):
+        open_ / sure
+    np.testing.assert_array_equal((sure / sure).probabilities, [1.0, 0.0])  # 0/0 counts as 0
+    np.testing.assert_array_equal((sure**0).probabilities, [0.5, 0.5])
+    assert sure.kl(open_) == pytest.approx(-np.log(0.4))
+    assert open_.kl(sure) == np.inf
+    assert sure.entropy() == 0.0
+
+
+def test_codes_off_the_range_have_no_probability():
+    d = Categorical([0.2, 0.3, 0.5])
+    np.testing.assert_array_equal(d.log_prob([-1, 3, 0.5, np.inf, -np.inf]), [-np.inf] * 5)
+    batch = Categorical([[0.5, 0.5], [0.1, 0.9]])
+    np.testing.assert_allclose(batch.log_prob(1), np.log([0.5, 0.9]))
+    np.testing.assert_allclose(
+        batch.log_prob([[0, 1], [7, 0]]), [[np.log(0.5), np.log(0.9)], [-np.inf, np.log(0.1)]]
+    )
+
+
+@pytest.mark.parametrize("size", [2, 3, 7, 100])
+def test_draws_of_batches_follow_the_probabilities(size):
+    rng = np.random.default_rng(size)
+    p = rng.dirichlet(np.ones(size), 3)
+    p[0, size // 2] = 0.0
+    p /= p.sum(axis=-1, keepdims=True)
+    draws = Categorical(p).sample(20_000, rng=rng)
+    for j in range(3):
+        shares = np.bincount(draws[:, j], minlength=size) / 20_000
+        assert np.all(np.abs(shares - p[j]) <= 5 * np.sqrt(p[j] * (1 - p[j]) / 20_000))
+
+
+def test_a_category_has_no_mean():
+    d = Categorical([0.2, 0.8])
+    for name in ("mean", "variance", "cdf", "quantile", "median"):
+        with pytest.raises(AttributeError, match=f"Categorical has no {name}"):
+            getattr(d, name)
+
+
+# -- labels ------------------------------------------------------------------------------------
+
+PETS = ("cat", "dog", "emu")
+
+
+def test_labels_name_the_categories():
+    d = Categorical([0.2, 0.3, 0.5], labels=PETS)
+    np.testing.assert_allclose(d.log_prob(["emu", "cat"]), np.log([0.5, 0.2]))
+    np.testing.assert_allclose(d.log_prob("dog"), np.log(0.3))
+    np.testing.assert_allclose(d.log_prob(np.array([["cat"], ["dog"]])), np.log([[0.2], [0.3]]))
+    np.testing.assert_allclose(d.log_prob(pd.Series(["dog", "emu"])), np.log([0.3, 0.5]))
+    assert d.mode == "emu"
+    assert d.sample(rng=0) in PETS
+    draws = d.sample((50, 2), rng=0)
+    assert draws.shape == (50, 2)
+    assert set(draws.ravel().tolist()) == set(PETS)
+    np.testing.assert_array_equal(
+        encode_labels(draws, PETS), Categorical([0.2, 0.3, 0.5]).sample((50, 2), rng=0)
+    )
+    assert repr(d) == "Categorical([0.2, 0.3, 0.5], labels=('cat', 'dog', 'emu'))"
+
+
+def test_labels_stay_with_the_value():
+    d = Categorical([0.2, 0.3, 0.5], labels=PETS)
+    q = Categorical([0.5, 0.25, 0.25], labels=list(PETS))
+    for kept in (d * q, d / q, d**2, d.iid(2), copy.deepcopy(d), pickle.loads(pickle.dumps(d))):
+        assert kept.labels == PETS
+    assert pickle.loads(pickle.dumps(d)) == d
+    assert hash(pickle.loads(pickle.dumps(d))) == hash(d)
+    assert d != Categorical([0.2, 0.3, 0.5])
+    together, log_scale = d.product(q)
+    np.testing.assert_allclose(np.exp(log_scale), 0.2 * 0.5 + 0.3 * 0.25 + 0.5 * 0.25)
+    assert together.labels == PETS
+    np.testing.assert_allclose(
+        d.kl(q), Categorical(d.probabilities).kl(Categorical(q.probabilities))
+    )
+
+
+@pytest.mark.parametrize(
+    "labels", [(10, 20, 30), (True, False), ("a", 1, None), ((0, 1), (1, 0)), (2.5, -1.0)]
+)
+def test_labels_of_any_hashable_kind(labels):
+    size = len(labels)
+    d = Categorical(np.full(size, 1.0 / size), labels=labels)
+    for label in labels:
+        np.testing.assert_allclose(d.log_prob(label), -np.log(size))
+    np.testing.assert_allclose(d.log_prob(list(labels)), np.full(size, -np.log(size)))
+    draws = d.sample(40, rng=0)
+    assert set(draws.tolist()) == set(labels)
+    fitted = Categorical.fit(draws, labels=labels)
+    shares = [sum(v == label for v in draws.tolist()) / 40 for label in labels]
+    np.testing.assert_allclose(fitted.probabilities, shares)
+
+
+def test_fit_of_labels_streams_and_unseen_categories():
+    d = Categorical.fit(["dog", "emu", "dog"], labels=PETS)
+    np.testing.assert_allclose(d.probabilities, [0.0, 2 / 3, 1 / 3])
+    assert d.labels == PETS
+    stream = Categorical.fit(iter([["dog"], ["emu", "dog"]]), labels=PETS)
+    np.testing.assert_allclose(stream.probabilities, d.probabilities)
+    np.testing.assert_allclose(
+        Categorical.fit(iter([[0], [3, 3]])).probabilities, [1 / 3, 0, 0, 2 / 3]
+    )
+    np.testing.assert_allclose(
+        Categorical.fit([0, 1], n_categories=4).probabilities, [0.5, 0.5, 0, 0]
+    )
+    columns = Categorical.fit([[0, 1], [1, 1], [1, 2]], weights=[2, 1, 1])
+    np.testing.assert_allclose(columns.probabilities, [[0.5, 0.5, 0.0], [0.0, 0.75, 0.25]])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda d: d.log_prob("dgo"), ValueError, "'dgo' is no label; did you mean 'dog'"),
+        (lambda d: d.log_prob(["cat", "zebra"]), ValueError, "'zebra' is no label; the labels are"),
+        (lambda d: d.log_prob(0), ValueError, "0 is no label"),
+        (lambda d: d * Categorical([0.2, 0.3, 0.5]), ValueError, "same categories"),
+        (lambda d: d.kl(Categorical([0.5, 0.5])), ValueError, "same categories"),
+        (lambda d: Categorical([0.5, 0.5], labels=PETS), ValueError, "2 categories, got 3"),
+        (lambda d: Categorical([0.5, 0.5], labels=["a", "a"]), ValueError, "'a' occurs twice"),
+        (lambda d: Categorical([0.5, 0.5], labels="ab"), TypeError, "single text 'ab'"),
+        (lambda d: Categorical([0.5, 0.5], labels=[["a"], ["b"]]), TypeError, "hashable"),
+        (lambda d: Categorical.fit(["cat", "cow"], labels=PETS), ValueError, "'cow' is no label"),
+        (lambda d: Categorical.fit([0, 5], n_categories=3), ValueError, "got 5 with codes 0 to 2"),
+        (lambda d: Categorical.fit(["a", "b"]), TypeError, "real numbers"),
+    ],
+)
+def test_bad_labels_are_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call(Categorical([0.2, 0.3, 0.5], labels=PETS))
+
+
+# -- the kernel of counts ----------------------------------------------------------------------
+
+
+def test_the_kernel_of_counts_at_the_edges():
+    x, rate = np.array([0.0, 1.0, 20.0, 0.0]), np.array([0.0, 0.0, 0.0, 50.0])
+    np.testing.assert_array_equal(poisson_log_mass(x, rate), [0.0, -np.inf, -np.inf, -50.0])
+    for v, u in zip(x, rate, strict=True):
+        assert poisson_log_mass(v, u) == poisson_log_mass(np.array([v]), u)[0]
+    assert np.isnan(poisson_log_mass(np.float64(np.nan), np.float64(2.0)))
+    assert np.isnan(poisson_log_mass(np.array([np.nan]), np.float64(2.0)))
+
+
+def test_the_kernel_of_counts_is_the_same_for_numbers_and_arrays():
+    rates = np.array([1e-3, 0.5, 3.0, 15.5, 16.0, 40.0, 1e3, 1e7])
+    x = np.array([0.0, 1.0, 2.0, 15.0, 16.0, 17.0, 39.0, 1e3, 1e7])
+    table = poisson_log_mass(x[:, None], rates)
+    for (i, v), (j, u) in product(enumerate(x), enumerate(rates)):
+        assert poisson_log_mass(v, u) == table[i, j]
