@@ -5,7 +5,21 @@ import numpy as np
 import pytest
 from mpmath import digamma, log, loggamma, pi
 
-from posteriori.distributions import Beta, Dirichlet, Gamma, MvNormal, Normal
+from posteriori.distributions import (
+    Bernoulli,
+    Beta,
+    Binomial,
+    Dirichlet,
+    Exponential,
+    Gamma,
+    InverseGamma,
+    MvNormal,
+    Normal,
+    NormalGamma,
+    NormalInverseGamma,
+    Poisson,
+    Wishart,
+)
 from tests.distributions.oracles import high_precision
 
 TWELVE_DIGITS = 1e-12
@@ -214,6 +228,99 @@ def test_dirichlet_log_prob():
 
     expected = high_precision(exact, *alpha, *x)
     assert Dirichlet(alpha).log_prob(x) == pytest.approx(expected, rel=TWELVE_DIGITS)
+
+
+def test_poisson_kl_and_exponential_kl():
+    for a, b in [(1e12, 1e12 + 1e6), (1e12, 1.0), (1e-12, 1e12), (3.0, 3.0 + 1e-7), (1e12, 1e-12)]:
+        expected = high_precision(lambda a, b: a * log(a / b) - a + b, a, b)
+        assert Poisson(a).kl(Poisson(b)) == pytest.approx(expected, rel=TWELVE_DIGITS)
+        expected = high_precision(lambda a, b: log(a / b) + b / a - 1, a, b)
+        assert Exponential(a).kl(Exponential(b)) == pytest.approx(expected, rel=TWELVE_DIGITS)
+
+
+def test_bernoulli_and_binomial_kl():
+    def exact(p, q):
+        return p * log(p / q) + (1 - p) * log((1 - p) / (1 - q))
+
+    for p, q in [(0.3, 0.3 + 2**-30), (1e-12, 0.5), (0.5, 1e-12), (1e-9, 2e-9), (0.5, 0.75)]:
+        expected = high_precision(exact, p, q)
+        assert Bernoulli(p).kl(Bernoulli(q)) == pytest.approx(expected, rel=TWELVE_DIGITS)
+        many = Binomial(10**9, p).kl(Binomial(10**9, q))
+        assert many == pytest.approx(1e9 * expected, rel=TWELVE_DIGITS)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "a2", "b2"),
+    [(1e12, 1.0, 1e12 + 1e6, 1.0), (3.0, 1e12, 2.0, 1e-12), (1e-12, 1.0, 1e3, 1.0)],
+)
+def test_inverse_gamma_kl(a, b, a2, b2):
+    expected = high_precision(gamma_kl, a, b, a2, b2)
+    assert InverseGamma(a, b).kl(InverseGamma(a2, b2)) == pytest.approx(expected, rel=TWELVE_DIGITS)
+
+
+@pytest.mark.parametrize("family", [NormalGamma, NormalInverseGamma])
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [
+        ((1e8, 2.0, 3.0, 4.0), (1e8 + 0.5, 1.0, 2.5, 4.5)),
+        ((0.0, 1e12, 3.0, 4.0), (0.0, 1e-12, 3.0, 4.0)),
+        ((0.0, 1e-12, 3.0, 4.0), (1e-3, 1e12, 3.0, 4.0)),
+        ((1e8, 2.0, 1e12, 1e12), (1e8 + 2**-10, 2.0 + 2**-20, 1e12 + 1e6, 1e12)),
+    ],
+)
+def test_kl_of_a_mean_with_its_spread(family, p, q):
+    def exact(m, k, a, b, m2, k2, a2, b2):
+        given = (k2 * (m - m2) ** 2 * a / b + k2 / k - 1 - log(k2 / k)) / 2
+        return gamma_kl(a, b, a2, b2) + given
+
+    expected = high_precision(exact, *p, *q)
+    assert family(*p).kl(family(*q)) == pytest.approx(expected, rel=TWELVE_DIGITS)
+
+
+def test_joint_log_prob_far_from_the_origin():
+    def exact(m, t, m0, k, a, b):
+        return normal_log_prob(m, m0, 1 / (k * t)) + gamma_log_prob(t, a, b)
+
+    at, known = (1e8 + 0.25, 1.5), (1e8, 2.0, 3.0, 4.0)
+    expected = high_precision(exact, *at, *known)
+    assert NormalGamma(*known).log_prob(at) == pytest.approx(expected, rel=TWELVE_DIGITS)
+
+
+@pytest.mark.parametrize(("nu", "nu2"), [(5.0, 7.5), (1e10, 1.5e10), (1e12, 3e12), (3.0, 1e6)])
+def test_wishart_kl_and_entropy(nu, nu2):
+    v, v2 = (0.5, 0.25), (0.75, 0.125)
+
+    def log_gamma_2(a):
+        return log(pi) / 2 + loggamma(a) + loggamma(a - mpmath.mpf("0.5"))
+
+    def digamma_2(a):
+        return digamma(a) + digamma(a - mpmath.mpf("0.5"))
+
+    def exact_kl(n, n2, *scales):
+        ratios = [scales[0] / scales[2], scales[1] / scales[3]]
+        fit = (n * sum(r - 1 for r in ratios) - n2 * sum(map(log, ratios))) / 2
+        return fit + log_gamma_2(n2 / 2) - log_gamma_2(n / 2) + (n - n2) / 2 * digamma_2(n / 2)
+
+    def exact_entropy(n, *scales):
+        log_det = log(scales[0] * scales[1])
+        core = log_gamma_2(n / 2) - (n - 3) / 2 * digamma_2(n / 2) + n
+        return core + (log_det + 2 * log(2)) * 3 / 2
+
+    p, q = Wishart(nu, np.diag(v)), Wishart(nu2, np.diag(v2))
+    expected = high_precision(exact_kl, nu, nu2, *v, *v2)
+    assert p.kl(q) == pytest.approx(expected, rel=TWELVE_DIGITS)
+    expected = high_precision(exact_entropy, nu, *v)
+    assert p.entropy() == pytest.approx(expected, rel=TWELVE_DIGITS)
+
+
+def test_wishart_in_one_dimension_is_a_gamma():
+    for nu in (3.0, 2e12):
+        p, q = Wishart(nu, [[0.5]]), Gamma(0.5 * nu, 1.0)
+        x = 0.5 * nu * (1 + 1e-6)
+        condition = 4 * abs(0.5 * nu - x) * np.finfo(float).eps
+        expected = high_precision(gamma_log_prob, x, 0.5 * nu, 1.0)
+        assert p.log_prob([[x]]) == pytest.approx(expected, rel=TWELVE_DIGITS, abs=condition)
+        assert p.entropy() == pytest.approx(q.entropy(), rel=TWELVE_DIGITS)
 
 
 def test_the_oracle_itself_knows_a_closed_form():

@@ -122,7 +122,7 @@ class Exponential(ExponentialFamily, Univariate):
 
     def _kl(self, other: Self) -> Array:
         # ρ − 1 − ln ρ,  ρ = λ'/λ
-        return -log1pmx((other.rate - self.rate) / self.rate)
+        return -log1pmx((other.rate - self.rate) / self.rate, other.rate / self.rate)
 
     def _fisher_information(self) -> Array:
         return self.variance[..., None, None]

@@ -144,7 +144,7 @@ class JointFamily(ExponentialFamily):
     def _strength_divergence(self, other: Self) -> Array:
         """Return Σ(ρ − 1 − ln ρ) over the eigenvalues ρ of K⁻¹K'."""
         excess = (other._strength - self._strength) / self._strength
-        return -self._size * log1pmx(excess)
+        return -self._size * log1pmx(excess, other._strength / self._strength)
 
     def _colored(self, spread: Array, noise: Array) -> Array:
         """Turn unit noise into draws of N(0, (KΛ)⁻¹)."""
