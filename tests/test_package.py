@@ -53,6 +53,15 @@ def test_every_room_on_disk_is_listed():
     assert {p.parent.name for p in root.glob("*/__init__.py")} == ROOMS
 
 
+@pytest.mark.parametrize("room", sorted(ROOMS))
+def test_every_room_is_shown_in_the_readme_and_the_reference(room):
+    project = Path(__file__).parents[1]
+    readme = (project / "README.md").read_text(encoding="utf-8")
+    assert f"`src/posteriori/{room}/`" in readme
+    reference = (project / "docs/reference/index.rst").read_text(encoding="utf-8")
+    assert room == "cli" or f"   posteriori.{room}\n" in reference  # a command, not a library
+
+
 @pytest.mark.parametrize("name", sorted(posteriori._ROOM_OF))
 def test_every_public_name_resolves_to_the_object_of_its_room(name):
     room = getattr(posteriori, posteriori._ROOM_OF[name])
