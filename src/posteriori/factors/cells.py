@@ -25,8 +25,8 @@ _TILE = 1 << 11
 _LOOP = 64
 #: How many cells of ``post`` still make a product with an expanded matrix worth while.
 _THIN = 16
-#: A batched product pays when each of its matrices has this many cells.
-_BLOCK = 1 << 12
+#: From this many cells of ``post`` on a batch of BLAS products beats einsum for a single row.
+_WIDE = 1 << 11
 #: How many axes einsum can tell apart.
 _LETTERS = 50
 #: Copying a table into the layout of the BLAS pays when each cell is used this often.
@@ -168,7 +168,7 @@ def _apply(matrix: Array, x: Array) -> Array:
         # (pre, k·post) times matrix ⊗ I: more operations, but in one product.
         expanded = np.kron(matrix.T, np.eye(post))
         return np.dot(x.reshape(pre, length * post), expanded).reshape(pre, rows, post)
-    if length * post >= _BLOCK or rows > 1 or post <= _THIN:
+    if rows > 1 or post <= _THIN or post >= _WIDE:
         return np.matmul(matrix, x)
     result: Array = np.einsum("k,akc->ac", matrix[0], x)[:, None]
     return result
