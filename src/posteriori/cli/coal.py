@@ -27,7 +27,7 @@ DRAWS = 20_000
 
 
 class Rate(NamedTuple):
-    """What is believed about one rate: mean, standard deviation and a 95 % interval."""
+    """What is believed about one rate: mean, standard deviation and a 95% interval."""
 
     mean: float
     std: float
@@ -79,7 +79,7 @@ class CoalAnalysis(NamedTuple):
 
     @property
     def change_interval(self) -> tuple[int, int]:
-        """First and last year of the central 95 % of the posterior of the year of change."""
+        """First and last year of the central 95% of the posterior of the year of change."""
         below = np.cumsum(self.change_probabilities)
         low, high = np.searchsorted(below, [(1 - MASS) / 2, (1 + MASS) / 2])
         return int(self.change_years[low]), int(self.change_years[high])

@@ -67,7 +67,7 @@ def _print_section(console: Console, section: Section) -> None:
     console.print(Padding(section.text, (0, 0, 0, 2)), markup=False)
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 3, 0, 0))
     for position, heading in enumerate(section.header):
-        table.add_column(heading, justify="left" if position == 0 else "right", no_wrap=True)
+        table.add_column(heading, justify="left" if position == 0 else "right")
     for row in section.rows:
         table.add_row(*row)
     console.print()

@@ -45,7 +45,7 @@ _STYLE: dict[Any, Any] = {
 
 
 def draw_counts(analysis: CoalAnalysis) -> str:
-    """Draw the counts with the posterior mean and the 95 % band of the better model's rate."""
+    """Draw the counts with the posterior mean and the 95% band of the better model's rate."""
 
     def paint(axes: Axes) -> None:
         years, model = analysis.years, analysis.better
@@ -53,7 +53,7 @@ def draw_counts(analysis: CoalAnalysis) -> str:
         axes.fill_between(
             years, model.yearly_low, model.yearly_high, color=FIRST, alpha=0.3, lw=0, step="mid"
         )
-        axes.step(years, model.yearly_mean, where="mid", color=FIRST, lw=2, label="rate, 95 % band")
+        axes.step(years, model.yearly_mean, where="mid", color=FIRST, lw=2, label="rate, 95% band")
         axes.set(xlabel="year", ylabel="per year", xlim=(years[0] - 1, years[-1] + 1))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(loc="upper right")

@@ -63,7 +63,7 @@ def _tell_posterior(analysis: CoalAnalysis) -> Section:
         f"Suppose disasters came at one constant rate. Before the data, the belief about it is "
         f"{prior}; after {analysis.counts.sum()} disasters in {len(analysis.years)} years it is "
         f"{posterior}.",
-        ("rate per year", "mean", "sd", "95 % interval"),
+        ("rate per year", "mean", "sd", "95% interval"),
         [
             _rate_row("prior", summarise_rate(prior)),
             _rate_row("posterior", summarise_rate(posterior)),
@@ -103,8 +103,8 @@ def _tell_change(analysis: CoalAnalysis) -> Section:
     return Section(
         "3  What changed, and when",
         f"If the rate changed once, its new value most probably began in {most_probable}, and "
-        f"with probability 95 % between {low} and {high}.",
-        ("rate per year", "mean", "sd", "95 % interval"),
+        f"with probability 95% between {low} and {high}.",
+        ("rate per year", "mean", "sd", "95% interval"),
         [_rate_row(name, rate) for name, rate in rates.items()],
         f"The mean rate {'fell' if late.mean < early.mean else 'rose'} from {early.mean:.2f} to "
         f"{late.mean:.2f} per year.",
@@ -143,7 +143,7 @@ def _signed(number: float) -> str:
 
 
 def _percent(probability: float) -> str:
-    return f"{100 * probability:.1f} %"
+    return f"{100 * probability:.1f}%"
 
 
 def _format_probability(probability: float) -> str:
