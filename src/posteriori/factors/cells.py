@@ -176,7 +176,8 @@ def _apply(matrix: Array, x: Array) -> Array:
 
 def _tiled(large: Array, small: Array) -> Array:
     """Expand the short end of ``small`` so that the innermost loop of the product is long."""
-    if not large.flags.c_contiguous:
+    contained = all(m <= n for n, m in zip(large.shape, small.shape, strict=True))
+    if not contained or not large.flags.c_contiguous:
         return small
     runs = _runs([(n, m == 1) for n, m in zip(large.shape, small.shape, strict=True) if n != 1])
     if runs[-1][0] >= _LOOP:

@@ -131,6 +131,7 @@ class _Pair(NamedTuple):
     subscripts: str
     work: int
     log2_terms: float
+    nothing_summed: bool
 
 
 def _contract_two(a: Factor, b: Factor, keep: tuple[str, ...]) -> Factor:
@@ -140,7 +141,7 @@ def _contract_two(a: Factor, b: Factor, keep: tuple[str, ...]) -> Factor:
         a = a if plan.alone[0] is None else a.marginal(plan.alone[0])
         b = b if plan.alone[1] is None else b.marginal(plan.alone[1])
         return _contract_two(a, b, keep)
-    if plan.log2_terms == 0:
+    if plan.nothing_summed:
         return (a * b).transpose(keep)
     if not _fits(a, b, plan):
         a, b = _tightened(a), _tightened(b)
@@ -189,6 +190,7 @@ def _pair_plan(a: Axes, b: Axes, keep: tuple[str, ...]) -> _Pair:
         subscripts=subscripts,
         work=union.size,
         log2_terms=math.log2(union.size // axes.size),
+        nothing_summed=len(keep) == len(union.names),
     )
 
 
