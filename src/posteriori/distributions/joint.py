@@ -15,53 +15,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from posteriori.distributions.coordinates import inner
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.numerics.chunks import read_blocks
-from posteriori.numerics.linalg import outer, symmetrize
 from posteriori.numerics.special import LOG_2PI, log1pmx
 from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array, Natural
 from posteriori.numerics.validation import as_observation, check_symmetric, positive
 
-__all__ = [
-    "ETAS",
-    "JointFamily",
-    "MatrixJoint",
-    "MeanCov",
-    "MeanPrecision",
-    "MeanVariance",
-    "require_same_size",
-    "vector_size",
-]
+__all__ = ["ETAS", "JointFamily", "require_same_size", "vector_size"]
 
 #: Where a value made from natural parameters keeps them.
 ETAS = ("_eta1", "_eta2", "_eta3", "_eta4")
-
-
-class MeanPrecision(NamedTuple):
-    """A mean and a precision: numbers, or a vector (D,) and a matrix (D, D)."""
-
-    mean: Array
-    precision: Array
-
-
-class MeanVariance(NamedTuple):
-    """A mean, number or vector (D,), and a variance."""
-
-    mean: Array
-    variance: Array
-
-
-class MeanCov(NamedTuple):
-    """A mean (D,) and a covariance (D, D)."""
-
-    mean: Array
-    cov: Array
 
 
 class JointFamily(ExponentialFamily):
@@ -411,38 +380,6 @@ class JointFamily(ExponentialFamily):
             raise ValueError(
                 f"data must lie in the support of {cls.__name__}, not every {part} does"
             )
-
-
-class MatrixJoint(JointFamily):
-    """A vector μ with a matrix Λ, and one number κ for K."""
-
-    _event_ndims = (1, 2)
-    _natural_ndims = (0, 2, 1, 0)
-
-    @classmethod
-    def _apply(cls, strength: Array, vector: Array) -> Array:
-        return strength[..., None] * vector
-
-    @classmethod
-    def _divide(cls, strength: Array, vector: Array) -> Array:
-        return vector / strength[..., None]
-
-    @classmethod
-    def _bilinear(cls, strength: Array, a: Array, b: Array) -> Array:
-        return symmetrize(strength[..., None, None] * outer(a, b))
-
-    @classmethod
-    def _lift(cls, precision: Array, mean: Array) -> tuple[Array, Array]:
-        weighted = np.matmul(precision, mean[..., None])[..., 0]
-        return weighted, np.einsum("...i,...i->...", weighted, mean)
-
-    @classmethod
-    def _lower(cls, precision: Array, weighted: Array) -> Array:
-        return np.linalg.solve(precision, weighted[..., None])[..., 0]
-
-    @property
-    def _size(self) -> int:
-        return vector_size(self)
 
 
 def vector_size(joint: JointFamily) -> int:

@@ -13,7 +13,8 @@ from typing import Any, Self
 import numpy as np
 
 from posteriori.distributions.gamma import Gamma
-from posteriori.distributions.joint import ETAS, JointFamily, MeanPrecision
+from posteriori.distributions.joint import ETAS, JointFamily
+from posteriori.distributions.mean_and_spread import MeanPrecision
 from posteriori.distributions.student_t import StudentT
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import positive, real

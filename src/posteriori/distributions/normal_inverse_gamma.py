@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.inverse_gamma import InverseGamma
-from posteriori.distributions.joint import ETAS, JointFamily, MeanVariance
+from posteriori.distributions.joint import ETAS, JointFamily
+from posteriori.distributions.mean_and_spread import MeanVariance
 from posteriori.distributions.student_t import StudentT
 from posteriori.distributions.vector_normal_inverse_gamma import VectorNormalInverseGamma
 from posteriori.numerics.types import Array

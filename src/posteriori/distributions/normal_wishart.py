@@ -12,7 +12,9 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from posteriori.distributions.joint import ETAS, MatrixJoint, MeanPrecision, require_same_size
+from posteriori.distributions.joint import ETAS, require_same_size
+from posteriori.distributions.matrix_joint import MatrixJoint
+from posteriori.distributions.mean_and_spread import MeanPrecision
 from posteriori.distributions.mv_student_t import MvStudentT
 from posteriori.distributions.wishart import Wishart, check_dof
 from posteriori.numerics.types import Array

@@ -14,13 +14,8 @@ import numpy as np
 
 from posteriori.distributions.cone import factor, is_positive_definite
 from posteriori.distributions.inverse_gamma import InverseGamma
-from posteriori.distributions.joint import (
-    ETAS,
-    JointFamily,
-    MeanVariance,
-    require_same_size,
-    vector_size,
-)
+from posteriori.distributions.joint import ETAS, JointFamily, require_same_size, vector_size
+from posteriori.distributions.mean_and_spread import MeanVariance
 from posteriori.distributions.mv_student_t import MvStudentT
 from posteriori.numerics.linalg import (
     inverse_from_factor,
