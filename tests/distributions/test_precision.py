@@ -286,7 +286,9 @@ def test_joint_log_prob_far_from_the_origin():
     assert NormalGamma(*known).log_prob(at) == pytest.approx(expected, rel=TWELVE_DIGITS)
 
 
-@pytest.mark.parametrize(("nu", "nu2"), [(5.0, 7.5), (1e10, 1.5e10), (1e12, 3e12), (3.0, 1e6)])
+@pytest.mark.parametrize(
+    ("nu", "nu2"), [(5.0, 7.5), (1e10, 1.5e10), (1e12, 3e12), (3.0, 1e6), (1e12, 3.0)]
+)
 def test_wishart_kl_and_entropy(nu, nu2):
     v, v2 = (0.5, 0.25), (0.75, 0.125)
 

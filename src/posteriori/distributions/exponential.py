@@ -240,9 +240,9 @@ class ExponentialFamily(Distribution):
         return Product(d, self.log_prob(x) + other.log_prob(x) - d.log_prob(x))
 
     def _times(self, other: Self) -> Self:
-        return self._from_natural(
-            *(p + q for p, q in zip(self.natural, other.natural, strict=True))
-        )
+        with np.errstate(invalid="ignore"):  # certainties that contradict are for the family
+            total = tuple(p + q for p, q in zip(self.natural, other.natural, strict=True))
+        return self._from_natural(*total)
 
     def _over(self, other: Self) -> Self:
         return self._from_natural(
