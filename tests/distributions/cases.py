@@ -31,12 +31,12 @@ from posteriori.distributions import (
     NormalInverseGamma,
     NormalInverseWishart,
     NormalWishart,
+    PointMass,
     Poisson,
     StudentT,
     VectorNormalInverseGamma,
     Wishart,
 )
-from posteriori.distributions.point_mass import PointMass
 from tests.distributions import oracles
 
 __all__ = ["CASES", "Case", "members", "pick", "restack", "spread"]

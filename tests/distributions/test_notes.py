@@ -4,12 +4,19 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from posteriori.distributions import Bernoulli, Beta, Dirichlet, Gamma, MvNormal, Normal
-from posteriori.distributions.binomial import Binomial
-from posteriori.distributions.categorical import Categorical
+from posteriori.distributions import (
+    Bernoulli,
+    Beta,
+    Binomial,
+    Categorical,
+    Dirichlet,
+    Gamma,
+    Multinomial,
+    MvNormal,
+    Normal,
+    Poisson,
+)
 from posteriori.distributions.coordinates import flatten_natural, flatten_statistics
-from posteriori.distributions.multinomial import Multinomial
-from posteriori.distributions.poisson import Poisson
 from posteriori.numerics import check_gradient, check_hessian, gradient
 
 JOINT = MvNormal([1.0, 2.0], cov=[[0.3, 0.7], [0.7, 2.0]])

@@ -5,12 +5,19 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from posteriori.distributions import Bernoulli, Beta, Dirichlet, Gamma, MvNormal, Normal
-from posteriori.distributions.binomial import Binomial
+from posteriori.distributions import (
+    Bernoulli,
+    Beta,
+    Binomial,
+    Dirichlet,
+    Exponential,
+    Gamma,
+    InverseGamma,
+    MvNormal,
+    Normal,
+    Poisson,
+)
 from posteriori.distributions.coordinates import flatten_natural, inner
-from posteriori.distributions.exponential_distribution import Exponential
-from posteriori.distributions.inverse_gamma import InverseGamma
-from posteriori.distributions.poisson import Poisson
 
 reals = st.floats(-50, 50)
 sizes = st.floats(0.05, 50)
