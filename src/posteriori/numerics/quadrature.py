@@ -1,0 +1,100 @@
+r"""Integrals over a line, a half-line or an interval by the double-exponential rule.
+
+A change of variables makes the integrand decay doubly exponentially at both ends; the plain
+trapezoidal sum then converges at an exponential rate, also with singular ends:
+
+.. math:: x = c + s\sinh(\tfrac\pi2\sinh t),\qquad x = a + s\,e^{\frac\pi2\sinh t},\qquad
+          x = a + \frac{b-a}{1 + e^{-\pi\sinh t}}.
+
+Reference: H. Takahasi & M. Mori, "Double exponential formulas for numerical integration", 1974.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.numerics.types import Array
+
+__all__ = ["Integral", "integrate"]
+
+_FIRST_LEVEL, _LAST_LEVEL = 4, 12
+_END = 4.2  # sinh(t)·π/2 reaches 52 here: far tails without overflow
+
+
+class Integral(NamedTuple):
+    """An integral and the change when the grid was last halved, a cautious bound of its error."""
+
+    value: float
+    error: float
+
+
+def integrate(
+    f: Callable[[Array], Any],
+    lower: float,
+    upper: float,
+    *,
+    centre: float = 0.0,
+    scale: float = 1.0,
+    rtol: float = 1e-12,
+) -> Integral:
+    """Integrate a function that takes an array of points.
+
+    Parameters
+    ----------
+    f : function of an array (M,)
+        The integrand; it may be infinite at the ends themselves, which are never evaluated.
+    lower, upper : float
+        Limits, possibly infinite.
+    centre, scale : float
+        Where the integrand lives: the middle of its bulk and its width.
+    rtol : float
+        Relative change between two grids at which to stop halving.
+
+    Examples
+    --------
+    >>> round(integrate(lambda x: np.exp(-x * x / 2), -np.inf, np.inf).value, 12)  # √(2π)
+    2.506628274631
+    """
+    if not lower < upper:
+        raise ValueError(f"lower must be below upper, got {lower!r} and {upper!r}")
+    previous = _sum(f, lower, upper, centre, scale, _FIRST_LEVEL)
+    change = np.inf
+    for level in range(_FIRST_LEVEL + 1, _LAST_LEVEL + 1):
+        value = _sum(f, lower, upper, centre, scale, level)
+        previous, last, change = value, change, abs(value - previous)
+        if change <= rtol * abs(value) or (level > 8 and change >= 0.5 * last):
+            break
+    return Integral(previous, change)
+
+
+def _sum(
+    f: Callable[[Array], Any], lower: float, upper: float, centre: float, scale: float, level: int
+) -> float:
+    step = 2.0**-level
+    t = np.arange(-_END, _END + step / 2, step)
+    x, slope = _mapped(t, lower, upper, centre, scale)
+    inside = (x > lower) & (x < upper) & np.isfinite(slope) & (slope > 0)
+    with np.errstate(over="ignore", under="ignore"):
+        terms = np.asarray(f(x[inside]), dtype=np.float64) * slope[inside]
+    return float(step * terms.sum())
+
+
+def _mapped(
+    t: Array, lower: float, upper: float, centre: float, scale: float
+) -> tuple[Array, Array]:
+    """Return x(t) and dx/dt."""
+    inner, rate = 0.5 * np.pi * np.sinh(t), 0.5 * np.pi * np.cosh(t)
+    if np.isfinite(lower) and np.isfinite(upper):
+        width = upper - lower
+        share = np.exp(-np.logaddexp(0.0, -2.0 * inner))
+        rest = np.exp(-np.logaddexp(0.0, 2.0 * inner))
+        x = np.where(share < 0.5, lower + width * share, upper - width * rest)
+        return x, 2.0 * width * share * rest * rate
+    if np.isfinite(lower):
+        return lower + scale * np.exp(inner), scale * np.exp(inner) * rate
+    if np.isfinite(upper):
+        return upper - scale * np.exp(inner), scale * np.exp(inner) * rate
+    return centre + scale * np.sinh(inner), scale * np.cosh(inner) * rate
