@@ -18,11 +18,10 @@ from posteriori.distributions.counts import (
     count_quantile,
     expect_over_counts,
     off_whole_numbers,
-    poisson_log_mass,
 )
 from posteriori.distributions.statistics import Sums
 from posteriori.distributions.trials import KnownTrials, listed, require_trials
-from posteriori.numerics.special import relative_entropy_terms
+from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
 from posteriori.numerics.types import Array, Natural
 from posteriori.numerics.validation import as_observation, whole
 from posteriori.numerics.validation import probability as check_probability
@@ -128,8 +127,8 @@ class Binomial(KnownTrials, Univariate):
 
     def _log_density(self, x: Array) -> Array:
         # n trials of two outcomes are two Poisson counts, given that they sum to n
-        ones = poisson_log_mass(x, self.mean)
-        return ones + poisson_log_mass(self.trials - x, self._mean_zeros) - self._log_mass_of_total
+        ones = poisson_kernel(x, self.mean)
+        return ones + poisson_kernel(self.trials - x, self._mean_zeros) - self._log_mass_of_total
 
     @cached_property
     def _mean_zeros(self) -> Array:
@@ -137,7 +136,7 @@ class Binomial(KnownTrials, Univariate):
 
     @cached_property
     def _log_mass_of_total(self) -> Array:
-        return poisson_log_mass(self.trials, self.trials)
+        return poisson_kernel(self.trials, self.trials)
 
     def _entropy(self) -> Array:
         parameters = self.trials, self.probability

@@ -5,10 +5,11 @@ All functions work on stacks ``(..., D, D)``.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtrs
+from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dpotrf
 
 from posteriori.numerics.types import Array
 
@@ -31,13 +32,13 @@ def factor(x: Array) -> Array:
     lower, info = dpotrf(x, lower=1)
     if info:
         raise np.linalg.LinAlgError("matrix is not positive definite")
-    return cast(Array, lower)
+    return lower
 
 
 def solve_factor(lower: Array, b: Array) -> Array:
     """Return L⁻¹ B."""
     if lower.ndim == 2 and b.ndim == 2:
-        return cast(Array, dtrtrs(lower, b, lower=1)[0])
+        return dtrsm(1.0, lower, b, lower=1)  # dtrtrs starts threads for the smallest matrix
     return np.linalg.solve(lower, b)
 
 
@@ -49,13 +50,8 @@ def off_cone(x: Array) -> Any:
     ValueError
         When ``x`` holds NaN.
     """
-    if (x == np.swapaxes(x, -1, -2)).all() or np.all(_is_symmetric(x)):
-        try:
-            factor(x)
-        except np.linalg.LinAlgError:
-            pass
-        else:
-            return False
+    if _all_inside(x):
+        return False
     if np.isnan(x).any():
         raise ValueError("x must not hold NaN; drop or impute missing values first")
     return ~is_positive_definite(x)
@@ -63,10 +59,26 @@ def off_cone(x: Array) -> Any:
 
 def is_positive_definite(a: Array) -> Any:
     """Tell which matrices are finite, symmetric up to rounding, and positive definite."""
+    if _all_inside(a, margin=1e-4):
+        return np.ones(a.shape[:-2], dtype=bool)[()]
     symmetric = _is_symmetric(a)
     safe = np.where(symmetric[..., None, None], a, 0.0)
     values = np.linalg.eigvalsh(safe)
     return symmetric & (values[..., 0] > _ROUNDING * a.shape[-1] * values[..., -1])
+
+
+def _all_inside(a: Array, margin: float = 0.0) -> bool:
+    """Tell whether all matrices are symmetric up to rounding and have Cholesky factors.
+
+    ``margin`` is the least ratio of the entries on a factor's diagonal: well inside the cone.
+    """
+    if not ((a == np.swapaxes(a, -1, -2)).all() or np.all(_is_symmetric(a))):
+        return False
+    try:
+        entries = np.diagonal(factor(a), axis1=-2, axis2=-1)
+    except np.linalg.LinAlgError:
+        return False
+    return margin == 0.0 or bool(np.all(entries.min(axis=-1) > margin * entries.max(axis=-1)))
 
 
 def _is_symmetric(a: Array) -> Any:

@@ -143,17 +143,16 @@ class Dirichlet(ExponentialFamily):
 
     @classmethod
     def _off_support(cls, x: Array) -> Any:
-        return np.any(x <= 0, axis=-1) | (np.abs(x.sum(axis=-1) - 1.0) > _SUM_TOLERANCE)
+        return _off_simplex(x) | np.any(x == 0, axis=-1)
 
     def _outside(self, x: Array) -> Any:
-        return np.any(x < 0, axis=-1) | (np.abs(x.sum(axis=-1) - 1.0) > _SUM_TOLERANCE)
+        return _off_simplex(x)  # the density has limits at the faces
 
     # -- stable forms ----------------------------------------------------------------------
 
     def _log_density(self, x: Array) -> Array:
         if not self._is_large:
-            logs = special.xlogy(self.concentration - 1.0, x)
-            return logs.sum(axis=-1) - self.log_normalizer()
+            return _weighted_logs(self.concentration - 1.0, x) - self.log_normalizer()
         s = self._total
         ends = gamma_density_kernel(self.concentration, s[..., None] * x).sum(axis=-1)
         return ends + self.event_shape[0] * np.log(s) - gamma_kernel(s, s)
@@ -184,6 +183,19 @@ class Dirichlet(ExponentialFamily):
         if self._all_proper:
             return self.mean
         return np.full(self.event_shape, 1.0 / self.event_shape[0])
+
+
+def _weighted_logs(weights: Array, x: Array) -> Array:
+    """Return Σ w ln x with 0 ln 0 = 0; a product with one vector where no entry is 0."""
+    if weights.ndim == 1 and x.size and x.min() > 0:
+        return np.log(x) @ weights
+    return special.xlogy(weights, x).sum(axis=-1)
+
+
+def _off_simplex(x: Array) -> Any:
+    total = x @ np.ones(x.shape[-1])
+    wrong = np.abs(total - 1.0) > _SUM_TOLERANCE
+    return wrong if x.size == 0 or x.min() >= 0 else wrong | np.any(x < 0, axis=-1)
 
 
 def dirichlet_entropy(concentration: Array) -> Array:

@@ -203,8 +203,8 @@ class ExponentialFamily(Distribution):
 
     def __mul__(self, other: Any) -> Self:
         """Multiply two densities and normalise: natural parameters add."""
-        if not isinstance(other, Distribution):
-            return NotImplemented
+        if not isinstance(other, ExponentialFamily):
+            return NotImplemented  # a point mass has its own rule
         self._require_same_family(other, "product")
         self._require_constant_carrier("a product")
         return self._times(cast(Self, other))

@@ -23,11 +23,10 @@ from posteriori.distributions.coordinates import inner
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.numerics.chunks import read_blocks
 from posteriori.numerics.special import LOG_2PI, log1pmx
-from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array, Natural
 from posteriori.numerics.validation import as_observation, check_symmetric, positive
 
-__all__ = ["ETAS", "JointFamily", "require_same_size", "vector_size"]
+__all__ = ["ETAS", "JointFamily", "vector_size"]
 
 #: Where a value made from natural parameters keeps them.
 ETAS = ("_eta1", "_eta2", "_eta3", "_eta4")
@@ -386,12 +385,3 @@ def vector_size(joint: JointFamily) -> int:
     """Return D of a joint law of a vector, whichever form it was given in."""
     stored = joint.__dict__["location" if "location" in joint.__dict__ else "_eta3"]
     return int(stored.shape[-1])
-
-
-def require_same_size(mean: Array, matrix: Array, name: str) -> None:
-    """Refuse a mean of another length than the matrix beside it."""
-    if isinstance(mean, Symbol) or isinstance(matrix, Symbol):
-        return
-    if mean.shape[-1] != matrix.shape[-1]:
-        size = matrix.shape[-1]
-        raise ValueError(f"mean has {mean.shape[-1]} entries but {name} is {size} x {size}")

@@ -19,13 +19,11 @@ from posteriori.distributions.categorical import check_log_weights, one_hot_cov
 from posteriori.distributions.counts import (
     binomial_log_mass,
     expect_over_counts,
-    joint_poisson_log_mass,
-    poisson_log_mass,
 )
 from posteriori.distributions.statistics import Sums
 from posteriori.distributions.trials import KnownTrials, listed
 from posteriori.numerics.logspace import log_sum_exp, softmax
-from posteriori.numerics.special import relative_entropy_terms
+from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
 from posteriori.numerics.types import Array, Natural
 from posteriori.numerics.validation import as_observation, probability_vector, whole
 
@@ -174,11 +172,11 @@ class Multinomial(KnownTrials):
 
     def _log_density(self, x: Array) -> Array:
         # N trials are independent Poisson counts, given that they sum to N
-        return joint_poisson_log_mass(x, self.mean) - self._log_mass_of_total
+        return poisson_kernel(x, self.mean).sum(axis=-1) - self._log_mass_of_total
 
     @cached_property
     def _log_mass_of_total(self) -> Array:
-        return poisson_log_mass(self.trials, self.trials)
+        return poisson_kernel(self.trials, self.trials)
 
     def _entropy(self) -> Array:
         # −E[ln p] of the Poisson form, one binomial marginal at a time
@@ -258,4 +256,4 @@ def _log_marginal(x: Array, trials: Array, probability: Array) -> Array:
 
 
 def _log_poisson(x: Array, trials: Array, probability: Array) -> Array:
-    return poisson_log_mass(x, trials * probability)
+    return poisson_kernel(x, trials * probability)

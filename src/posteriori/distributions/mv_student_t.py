@@ -13,24 +13,23 @@ Reference: C. Bishop, "Pattern Recognition and Machine Learning", 2006, section 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.cone import is_positive_definite
-from posteriori.distributions.joint import require_same_size
 from posteriori.distributions.mvnormal import MvNormal
-from posteriori.distributions.wishart import log_gamma_ratio
 from posteriori.numerics.chunks import read_blocks
 from posteriori.numerics.linalg import symmetrize
-from posteriori.numerics.special import LOG_2PI, log_gamma_correction_slope
+from posteriori.numerics.special import LOG_2PI, log_gamma_correction_slope, log_gamma_ratio
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import (
     as_observation,
     positive,
     positive_definite,
     real_vector,
+    require_same_size,
 )
 
 __all__ = ["MvStudentT"]
@@ -118,35 +117,10 @@ class MvStudentT(Distribution):
 
     # -- density ---------------------------------------------------------------------------
 
-    def log_prob(self, x: Any) -> Array:
-        """Return ln p(x); a single vector takes a short way."""
-        if type(x) is np.ndarray and x.shape == self._single and x.dtype == np.float64:
-            with np.errstate(over="ignore", invalid="ignore"):
-                z = (x - self.location).dot(self._standardizer)
-                value = self._log_height - self._exponent * np.log1p(z.dot(z))
-            if value == value:
-                return cast(Array, value)
-        return super().log_prob(x)
-
-    @cached_property
-    def _single(self) -> tuple[int, ...] | None:
-        """Shape of a point that is one vector for one distribution."""
-        return None if self.batch_shape else self.event_shape
-
     def _log_density(self, x: Array) -> Array:
-        # (1 + δ²/ν)^{−(ν+D)/2}, δ²/ν the squared length of z
-        if self._standardizer.ndim == 2:
-            z = (x - self.location) @ self._standardizer
-        else:
-            z = np.matmul((x - self.location)[..., None, :], self._standardizer)[..., 0, :]
-        square = z @ z if z.ndim == 1 else np.einsum("...i,...i->...", z, z)
-        return cast(Array, self._log_height - self._exponent * np.log1p(square))
-
-    @cached_property
-    def _standardizer(self) -> Array:
-        """S with S Sᵀ = (νΣ)⁻¹."""
-        whitening = np.swapaxes(self._normal._whitening, -1, -2)
-        return whitening / np.sqrt(self.dof)[..., None, None]
+        # (1 + δ²/ν)^{−(ν+D)/2}
+        square = self._normal._squared_distance(x)
+        return self._log_height - self._exponent * np.log1p(square / self.dof)
 
     @cached_property
     def _exponent(self) -> Array:

@@ -13,12 +13,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from posteriori.distributions.cone import is_positive_definite
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.statistics import Moments, Sums
 from posteriori.numerics.linalg import (
     inverse_from_factor,
     log_det_from_factor,
     outer,
+    squared_distance,
     symmetrize,
     triangular_inverse,
 )
@@ -32,6 +34,7 @@ from posteriori.numerics.validation import (
     positive_definite,
     real_matrix,
     real_vector,
+    require_same_size,
 )
 
 __all__ = ["MvNormal"]
@@ -64,8 +67,7 @@ class MvNormal(ExponentialFamily):
         name = exactly_one("MvNormal", cov=cov, precision=precision)
         centre = real_vector("mean", mean)
         spread = _semidefinite("cov", cov) if name == "cov" else positive_definite(name, precision)
-        if not isinstance(centre, Symbol) and not isinstance(spread, Symbol):
-            _require_same_size(centre, spread, name)
+        require_same_size(centre, spread, name)
         return cls._from(**{"mean": centre, name: spread})
 
     @property
@@ -158,7 +160,7 @@ class MvNormal(ExponentialFamily):
         made = super().from_natural(*natural)
         xi, w = made.natural
         check_symmetric("precision", w)
-        _require_same_size(xi, w, "precision")
+        require_same_size(xi, w, "precision")
         return made
 
     @classmethod
@@ -171,7 +173,7 @@ class MvNormal(ExponentialFamily):
         """Whether the precision is positive definite."""
         if "weighted_mean" not in self.__dict__:
             return np.True_
-        return _is_positive_definite(self.precision)
+        return is_positive_definite(self.precision)
 
     @classmethod
     def sufficient(cls, x: Any) -> Natural:
@@ -207,13 +209,7 @@ class MvNormal(ExponentialFamily):
         return -0.5 * self._squared_distance(x) - self._log_height
 
     def _squared_distance(self, x: Array) -> Array:
-        """Mahalanobis distance squared, |B (x − m)|²."""
-        shift = x - self.mean
-        if self._whitening.ndim == 2:
-            z = shift @ self._whitening.T
-        else:
-            z = _times_vector(self._whitening, shift)
-        return z @ z if z.ndim == 1 else np.einsum("...i,...i->...", z, z)
+        return squared_distance(x, self.mean, self._whitening)
 
     def _entropy(self) -> Array:
         return 0.5 * self.event_shape[0] + self._log_height
@@ -236,9 +232,7 @@ class MvNormal(ExponentialFamily):
 
     def _over(self, other: Self) -> Self:
         precision = self.precision - other.precision
-        if not (
-            self._all_proper and other._all_proper and np.all(_is_positive_definite(precision))
-        ):
+        if not (self._all_proper and other._all_proper and np.all(is_positive_definite(precision))):
             return super()._over(other)
         pull = _times_vector(other.precision, self.mean - other.mean)
         shift = np.linalg.solve(precision, pull[..., None])[..., 0]
@@ -363,23 +357,6 @@ def _semidefinite(name: str, value: Any) -> Array:
                 f"{float(values.min()):.6g}"
             ) from None
     return a
-
-
-def _require_same_size(vector: Array, matrix: Array, name: str) -> None:
-    if vector.shape[-1] != matrix.shape[-1]:
-        raise ValueError(
-            f"mean has {vector.shape[-1]} entries but {name} is "
-            f"{matrix.shape[-2]} x {matrix.shape[-1]}"
-        )
-
-
-def _is_positive_definite(a: Array) -> Any:
-    try:
-        np.linalg.cholesky(a)
-    except np.linalg.LinAlgError:
-        scale = np.abs(np.diagonal(a, axis1=-2, axis2=-1)).max(axis=-1)
-        return np.linalg.eigvalsh(a)[..., 0] > 1e-15 * scale * a.shape[-1]
-    return np.ones(a.shape[:-2], dtype=bool)[()]
 
 
 def _log_normalizer_of_messages(message: MvNormal) -> Array:

@@ -14,13 +14,18 @@ from typing import Any, Self, cast
 import numpy as np
 
 from posteriori.distributions.inverse_wishart import InverseWishart
-from posteriori.distributions.joint import ETAS, require_same_size
+from posteriori.distributions.joint import ETAS
 from posteriori.distributions.matrix_joint import MatrixJoint
 from posteriori.distributions.mean_and_spread import MeanCov
 from posteriori.distributions.mv_student_t import MvStudentT
 from posteriori.distributions.wishart import check_dof
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import positive, positive_definite, real_vector
+from posteriori.numerics.validation import (
+    positive,
+    positive_definite,
+    real_vector,
+    require_same_size,
+)
 
 __all__ = ["NormalInverseWishart"]
 

@@ -12,13 +12,18 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from posteriori.distributions.joint import ETAS, require_same_size
+from posteriori.distributions.joint import ETAS
 from posteriori.distributions.matrix_joint import MatrixJoint
 from posteriori.distributions.mean_and_spread import MeanPrecision
 from posteriori.distributions.mv_student_t import MvStudentT
 from posteriori.distributions.wishart import Wishart, check_dof
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import positive, positive_definite, real_vector
+from posteriori.numerics.validation import (
+    positive,
+    positive_definite,
+    real_vector,
+    require_same_size,
+)
 
 __all__ = ["NormalWishart"]
 

@@ -150,6 +150,8 @@ class PointMass(Distribution):
         made: Self = self.product(other).distribution
         return made
 
+    __rmul__ = __mul__
+
     # -- being a value ---------------------------------------------------------------------
 
     def iid(self, n: int) -> Self:

@@ -16,11 +16,10 @@ from posteriori.distributions.counts import (
     count_quantile,
     expect_over_counts,
     off_whole_numbers,
-    poisson_log_mass,
 )
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.statistics import Sums
-from posteriori.numerics.special import relative_entropy_terms
+from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
 from posteriori.numerics.types import Array, Natural
 from posteriori.numerics.validation import as_observation, positive
 
@@ -111,12 +110,10 @@ class Poisson(ExponentialFamily, Univariate):
     # -- stable forms ----------------------------------------------------------------------
 
     def _log_density(self, x: Array) -> Array:
-        return poisson_log_mass(x, self.rate)
+        return poisson_kernel(x, self.rate)
 
     def _entropy(self) -> Array:
-        return 0.0 - expect_over_counts(
-            _log_mass, poisson_log_mass, self.rate, self.rate, self.rate
-        )
+        return 0.0 - expect_over_counts(_log_mass, poisson_kernel, self.rate, self.rate, self.rate)
 
     def _kl(self, other: Self) -> Array:
         return relative_entropy_terms(self.rate, other.rate)
@@ -154,4 +151,4 @@ _NO_LIMIT = np.asarray(np.inf)
 
 def _log_mass(x: Array, rate: Array) -> Array:
     """Return the log mass, −inf below 0."""
-    return np.where(x < 0, -np.inf, poisson_log_mass(np.maximum(x, 0.0), rate))
+    return np.where(x < 0, -np.inf, poisson_kernel(np.maximum(x, 0.0), rate))

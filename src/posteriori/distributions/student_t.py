@@ -20,7 +20,7 @@ from scipy import special
 
 from posteriori.distributions.base import Univariate, any_of
 from posteriori.distributions.formatting import format_distribution
-from posteriori.numerics.chunks import read_blocks
+from posteriori.distributions.rows import gather_rows, weighted_median
 from posteriori.numerics.special import (
     LOG_2PI,
     log1pmx,
@@ -28,9 +28,9 @@ from posteriori.numerics.special import (
     log_gamma_correction_slope,
 )
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import as_observation, positive, real
+from posteriori.numerics.validation import positive, real
 
-__all__ = ["StudentT"]
+__all__ = ["StudentT", "log1p_square"]
 
 _FAR = 1e150  # from here on z² would overflow
 _DOF_RANGE = (1e-2, 1e6)  # where fit looks for dof
@@ -106,7 +106,7 @@ class StudentT(Univariate):
 
     def _log_density(self, x: Array) -> Array:
         z = (x - self.location) / self.scale
-        return -self._power * _log1p_square(z / self._root) - self._log_height
+        return -self._power * log1p_square(z / self._root) - self._log_height
 
     @cached_property
     def _power(self) -> Array:
@@ -173,7 +173,7 @@ class StudentT(Univariate):
         >>> bool(abs(fitted.mean) < 0.3)  # 25 does not move it
         True
         """
-        x, w = _gather(data, weights)
+        x, w = gather_rows(data, weights)
         known = None if dof is None else positive("dof", dof)
         centre, scale, nu = _starting_point(x, w, known)
         for _ in range(_MAX_ITER):
@@ -198,7 +198,7 @@ class StudentT(Univariate):
 # -- functions of dof that approach those of the normal ---------------------------------------
 
 
-def _log1p_square(y: Array) -> Array:
+def log1p_square(y: Array) -> Array:
     """Return ln(1 + y²), also where y² overflows."""
     size = np.abs(y)
     if any_of(size > _FAR):
@@ -227,36 +227,16 @@ def _digamma_step(a: Array) -> Array:
 # -- the steps of fit -------------------------------------------------------------------------
 
 
-def _gather(data: Any, weights: Any) -> tuple[Array, Array]:
-    """Return all rows (N, ...) and their weights (N, 1, …, 1), which sum to 1."""
-    x = np.concatenate(list(read_blocks(data)))
-    w = np.ones(len(x)) if weights is None else as_observation(weights, "weights")
-    if w.shape != (len(x),) or not np.all(np.isfinite(w)) or np.any(w < 0) or not np.any(w):
-        raise ValueError(
-            "weights must be one finite number >= 0 per row, not all 0; "
-            f"got shape {w.shape} for {len(x)} rows"
-        )
-    return x, (w / w.sum()).reshape(-1, *[1] * (x.ndim - 1))
-
-
 def _starting_point(x: Array, w: Array, known: Array | None) -> tuple[Array, Array, Array]:
     """Start from the median and the median distance to it, which outliers do not move."""
-    centre = _median(x, w)
-    spread = _median(np.abs(x - centre), w)
+    centre = weighted_median(x, w)
+    spread = weighted_median(np.abs(x - centre), w)
     deviation = np.sqrt((w * (x - centre) ** 2).sum(axis=0))
     if not np.all(deviation > 0):
         raise ValueError("data do not vary: the maximum-likelihood scale is 0")
     scale = np.where(spread > 0, 1.5 * spread, deviation)
     nu = np.full(np.shape(centre), 5.0) if known is None else known
     return centre, scale, nu
-
-
-def _median(x: Array, w: Array) -> Array:
-    order = np.argsort(x, axis=0)
-    levels = np.cumsum(np.take_along_axis(np.broadcast_to(w, x.shape), order, axis=0), axis=0)
-    middle = np.argmax(levels >= 0.5 - 1e-12, axis=0)
-    ranked = np.take_along_axis(x, order, axis=0)
-    return np.take_along_axis(ranked, middle[None], axis=0)[0]
 
 
 def _update_centre_and_scale(

@@ -130,7 +130,9 @@ class Unknown(Symbol):
             raise TypeError("the left side of @ must be a vector or a matrix")
         offset = None if self.offset is None else np.matmul(matrix, self.offset)
         if self.matrix is not None:
-            return Unknown(self.index, factor=self.factor, matrix=matrix @ self.matrix, offset=offset)
+            return Unknown(
+                self.index, factor=self.factor, matrix=matrix @ self.matrix, offset=offset
+            )
         scaled = matrix if self.factor is None else matrix * self.factor
         return Unknown(self.index, matrix=scaled, offset=offset)
 

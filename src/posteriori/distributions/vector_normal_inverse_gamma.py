@@ -14,7 +14,7 @@ import numpy as np
 
 from posteriori.distributions.cone import factor, is_positive_definite
 from posteriori.distributions.inverse_gamma import InverseGamma
-from posteriori.distributions.joint import ETAS, JointFamily, require_same_size, vector_size
+from posteriori.distributions.joint import ETAS, JointFamily, vector_size
 from posteriori.distributions.mean_and_spread import MeanVariance
 from posteriori.distributions.mv_student_t import MvStudentT
 from posteriori.numerics.linalg import (
@@ -24,7 +24,12 @@ from posteriori.numerics.linalg import (
 )
 from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import positive, positive_definite, real_vector
+from posteriori.numerics.validation import (
+    positive,
+    positive_definite,
+    real_vector,
+    require_same_size,
+)
 
 __all__ = ["VectorNormalInverseGamma"]
 

@@ -29,8 +29,8 @@ from posteriori.numerics.special import (
     gamma_kernel,
     log1pmx,
     log_gamma_bregman_remainder,
-    log_gamma_correction,
     log_gamma_correction_slope,
+    log_gamma_ratio,
     multivariate_digamma,
     multivariate_log_gamma,
     relative_entropy_terms,
@@ -44,7 +44,7 @@ from posteriori.numerics.validation import (
     positive_definite,
 )
 
-__all__ = ["Wishart", "check_dof", "log_gamma_ratio", "solve_wishart_dof"]
+__all__ = ["Wishart", "check_dof", "solve_wishart_dof"]
 
 _LARGE_DOF = 60.0  # from here on ln Γ_D(ν/2) is large enough to cost digits
 
@@ -311,23 +311,6 @@ def check_dof(value: Any, matrix: Array) -> Array:
             f"got {float(np.min(dof)):.10g}"
         )
     return dof
-
-
-def log_gamma_ratio(a: Array, step: Array | float) -> Array:
-    r"""Return :math:`\ln\Gamma(a+h) - \ln\Gamma(a)` for h >= 0, at any a > 0.
-
-    With Stirling's terms cancelled: :math:`h\ln(a+h) - \tfrac12\ln(1+\tfrac ha)
-    + a[\ln(1+\tfrac ha) - \tfrac ha] + R(a+h) - R(a)`.
-
-    Examples
-    --------
-    >>> print(f"{log_gamma_ratio(np.float64(3.0), 2.0):.12g}")  # ln 4!/2!
-    2.48490664979
-    """
-    relative = step / a
-    correction = log_gamma_correction(a + step) - log_gamma_correction(a)
-    leading = step * np.log(a + step) - 0.5 * np.log1p(relative)
-    return cast(Array, leading + a * log1pmx(relative) + correction)
 
 
 def solve_wishart_dof(gap: Array, size: int) -> Array:

@@ -18,6 +18,7 @@ __all__ = [
     "log_det_from_factor",
     "outer",
     "quadratic_form",
+    "squared_distance",
     "symmetrize",
     "triangular_inverse",
 ]
@@ -109,3 +110,28 @@ def outer(a: Array, b: Array) -> Array:
 def quadratic_form(a: Array, x: Array) -> Array:
     """Return xᵀ A x on the last axes."""
     return np.einsum("...i,...ij,...j->...", x, a, x)
+
+
+_BLOCK_ROWS = 1 << 13
+
+
+def squared_distance(x: Array, mean: Array, whitening: Array) -> Array:
+    """Return |B (x − m)|², the squared Mahalanobis distance, for BᵀB = Σ⁻¹.
+
+    The rows of a long table pass through the cache block by block.
+    """
+    if whitening.ndim > 2 or mean.ndim > 1:
+        z = np.matmul(whitening, (x - mean)[..., None])[..., 0]
+        return np.einsum("...i,...i->...", z, z)
+    turned = whitening.T
+    if x.ndim == 1:
+        z = (x - mean).dot(turned)
+        return z.dot(z)
+    if x.ndim > 2 or len(x) <= _BLOCK_ROWS:
+        z = (x - mean) @ turned
+        return np.einsum("...i,...i->...", z, z)
+    squares = np.empty(len(x))
+    for first in range(0, len(x), _BLOCK_ROWS):
+        z = (x[first : first + _BLOCK_ROWS] - mean) @ turned
+        np.einsum("ni,ni->n", z, z, out=squares[first : first + _BLOCK_ROWS])
+    return squares

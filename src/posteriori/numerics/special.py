@@ -12,6 +12,9 @@ leaves the small correction :math:`R(a) = 1/(12a) - \dots`; the large parts then
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
@@ -26,13 +29,18 @@ __all__ = [
     "log_gamma_bregman_remainder",
     "log_gamma_correction",
     "log_gamma_correction_slope",
+    "log_gamma_ratio",
     "multivariate_digamma",
     "multivariate_log_gamma",
+    "poisson_kernel",
     "relative_entropy_terms",
 ]
 
 LOG_2PI = 1.8378770664093453
 _LARGE = 10.0  # from here on the asymptotic series below are exact to rounding
+_NEAR = 0.1  # below, the series of ln((1+t)/(1−t)) in t is exact to rounding
+_MODERATE = 30.0  # up to here ln Γ is too small to cost digits
+_BLOCK = 1 << 13  # values per block: temporaries stay in the processor's cache
 
 
 def log1pmx(x: ArrayLike, whole: ArrayLike | None = None) -> Array:
@@ -46,28 +54,24 @@ def log1pmx(x: ArrayLike, whole: ArrayLike | None = None) -> Array:
     >>> print(f"{log1pmx(1e-6):.12g}")  # -x²/2 + x³/3
     -4.99999666667e-13
     """
-    x = np.asarray(x, dtype=np.float64)
-    near = np.abs(x) < 0.5
-    t = np.where(near, x / np.where(near, 2.0 + x, 1.0), 0.0)
-    series = np.polynomial.polynomial.polyval(t * t, _ODD_RECIPROCALS)
-    with np.errstate(divide="ignore"):
-        log = np.log1p(np.where(near, 0.0, x)) if whole is None else np.log(whole)
-        far = log - x
-    return np.where(near, -x * t + 2.0 * t**3 * series, far)[()]
-
-
-_ODD_RECIPROCALS = 1.0 / np.arange(3.0, 37.0, 2.0)
+    x = _as_float(x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = x / (2.0 + x)
+        return _choose(
+            np.abs(t) < _NEAR,
+            lambda: 2.0 * t * (t * t) * _log_series(t * t) - x * t,
+            lambda: (np.log1p(x) if whole is None else np.log(whole)) - x,
+        )
 
 
 def log_gamma_correction(a: ArrayLike) -> Array:
     r"""Return :math:`R(a) = \ln\Gamma(a) - (a-\tfrac12)\ln a + a - \tfrac12\ln 2\pi` for a > 0."""
-    a = np.asarray(a, dtype=np.float64)
-    large = a >= _LARGE
-    small = np.where(large, 1.0, a)
-    direct = special.gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * LOG_2PI
-    r = 1.0 / np.where(large, a, 1.0)
-    series = r * np.polynomial.polynomial.polyval(r * r, _STIRLING)
-    return np.where(large, series, direct)[()]
+    a = _as_float(a)
+    return _choose(
+        a >= _LARGE,
+        lambda: _horner(1.0 / (a * a), _STIRLING) / a,
+        lambda: special.gammaln(a) - (a - 0.5) * np.log(a) + a - 0.5 * LOG_2PI,
+    )
 
 
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
@@ -75,13 +79,12 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 /
 
 def log_gamma_correction_slope(a: ArrayLike) -> Array:
     r"""Return :math:`R'(a) = \psi(a) - \ln a + 1/(2a)` for a > 0."""
-    a = np.asarray(a, dtype=np.float64)
-    large = a >= _LARGE
-    small = np.where(large, 1.0, a)
-    direct = special.digamma(small) - np.log(small) + 0.5 / small
-    r2 = 1.0 / np.where(large, a, 1.0) ** 2
-    series = -r2 * np.polynomial.polynomial.polyval(r2, _STIRLING_SLOPE)
-    return np.where(large, series, direct)[()]
+    a = _as_float(a)
+    return _choose(
+        a >= _LARGE,
+        lambda: -_horner(1.0 / (a * a), _STIRLING_SLOPE) / (a * a),
+        lambda: special.digamma(a) - np.log(a) + 0.5 / a,
+    )
 
 
 _STIRLING_SLOPE = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
@@ -100,20 +103,49 @@ def gamma_kernel(a: ArrayLike, u: ArrayLike) -> Array:
     >>> round(float(gamma_kernel(3.0, 2.0)), 12)  # 3 ln 2 - 2 - ln 2
     -0.61370563888
     """
-    a = np.asarray(a, dtype=np.float64)
-    u = np.asarray(u, dtype=np.float64)
-    r = (u - a) / a
-    excess = a * log1pmx(r, u / a)
-    return (0.5 * (np.log(a) - LOG_2PI) - log_gamma_correction(a) + excess)[()]
+    return _in_blocks(_gamma_kernel, _as_float(a), _as_float(u))
+
+
+def _gamma_kernel(a: Array, u: Array) -> Array:
+    height = 0.5 * (np.log(a) - LOG_2PI) - log_gamma_correction(a)
+    return _kernel_excess(a, u) + height
+
+
+def _kernel_excess(a: Array, u: Array) -> Array:
+    """Return a [ln(1+r) − r] with r = (u − a)/a, for which t = r/(2 + r) = (u − a)/(u + a)."""
+    gap = u - a
+    t = gap / (u + a)
+    return _choose(
+        np.abs(t) < _NEAR,
+        lambda: (2.0 * a * t * (t * t) * _log_series(t * t)) - gap * t,
+        lambda: a * np.log(u / a) - gap if u.ndim or u else -np.inf + 0.0 * gap,
+    )
 
 
 def gamma_density_kernel(a: ArrayLike, u: ArrayLike) -> Array:
     r"""Return :math:`K(a, u) - \ln u`, the log density of a unit-rate gamma, also at u = 0."""
-    u = np.asarray(u, dtype=np.float64)
-    zero = u == 0
-    inner = np.where(zero, 1.0, u)
-    limit = np.where(np.asarray(a) > 1, -np.inf, np.where(np.asarray(a) < 1, np.inf, 0.0))
-    return np.where(zero, limit, gamma_kernel(a, inner) - np.log(inner))[()]
+    a, u = _as_float(a), _as_float(u)
+    return _choose(
+        u > 0,
+        lambda: gamma_kernel(a, u) - np.log(u),
+        lambda: np.where(a > 1, -np.inf, np.where(a < 1, np.inf, 0.0))[()] + 0.0 * u,
+    )
+
+
+def poisson_kernel(x: ArrayLike, u: ArrayLike) -> Array:
+    r"""Return :math:`x\ln u - u - \ln\Gamma(x+1) = K(x, u) - \ln x` for x >= 0, also at x = 0."""
+    x, u = _as_float(x), _as_float(u)
+    if u.max() <= _MODERATE if u.ndim else u <= _MODERATE:  # no large terms cancel
+        return special.xlogy(x, u) - u - special.gammaln(x + 1.0)
+    return _in_blocks(_poisson_kernel, x, u)
+
+
+def _poisson_kernel(x: Array, u: Array) -> Array:
+    def positive() -> Array:
+        height = -0.5 * (np.log(x) + LOG_2PI) - log_gamma_correction(x)
+        return _kernel_excess(x, u) + height
+
+    return _choose(x > 0, positive, lambda: -u + 0.0 * x)
 
 
 def log_gamma_bregman(a: ArrayLike, b: ArrayLike) -> Array:
@@ -122,8 +154,7 @@ def log_gamma_bregman(a: ArrayLike, b: ArrayLike) -> Array:
     It is the leading part :math:`a\ln(a/b) - a + b` plus what
     :func:`log_gamma_bregman_remainder` returns.
     """
-    a = np.asarray(a, dtype=np.float64)
-    b = np.asarray(b, dtype=np.float64)
+    a, b = _as_float(a), _as_float(b)
     return relative_entropy_terms(a, b) + log_gamma_bregman_remainder(a, b)
 
 
@@ -142,15 +173,32 @@ def relative_entropy_terms(a: ArrayLike, b: ArrayLike, gap: ArrayLike | None = N
     value is :math:`b\,[(1+r)(\ln(1+r) - r) + r^2]` with :math:`r = (a-b)/b`, free of cancellation;
     ``gap`` hands in a − b where it is known better than by subtraction.
     """
-    a = np.asarray(a, dtype=np.float64)
-    b = np.asarray(b, dtype=np.float64)
-    positive = b > 0
-    gap = a - b if gap is None else np.asarray(gap, dtype=np.float64)
-    r = np.where(positive, gap / np.where(positive, b, 1.0), 1.0)
-    near = np.abs(r) < 0.5
-    small = np.where(near, r, 0.0)
-    series = b * ((1.0 + small) * log1pmx(small) + small * small)
-    return np.where(near, series, special.rel_entr(a, b) - a + b)[()]
+    a, b = _as_float(a), _as_float(b)
+    gap = a - b if gap is None else _as_float(gap)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        r = gap / b
+        return _choose(
+            np.abs(r) < 0.5,
+            lambda: b * ((1.0 + r) * log1pmx(r) + r * r),
+            lambda: special.rel_entr(a, b) - a + b,
+        )
+
+
+def log_gamma_ratio(a: Array, step: Array | float) -> Array:
+    r"""Return :math:`\ln\Gamma(a+h) - \ln\Gamma(a)` for h >= 0, at any a > 0.
+
+    With Stirling's terms cancelled: :math:`h\ln(a+h) - \tfrac12\ln(1+\tfrac ha)
+    + a[\ln(1+\tfrac ha) - \tfrac ha] + R(a+h) - R(a)`.
+
+    Examples
+    --------
+    >>> print(f"{log_gamma_ratio(np.float64(3.0), 2.0):.12g}")  # ln 4!/2!
+    2.48490664979
+    """
+    relative = step / a
+    correction = log_gamma_correction(a + step) - log_gamma_correction(a)
+    leading = step * np.log(a + step) - 0.5 * np.log1p(relative)
+    return leading + a * log1pmx(relative) + correction
 
 
 def multivariate_log_gamma(a: ArrayLike, dim: int) -> Array:
@@ -172,3 +220,49 @@ def multivariate_digamma(a: ArrayLike, dim: int, order: int = 0) -> Array:
     if order == 0:
         return special.digamma(shifted).sum(axis=-1)
     return special.polygamma(order, shifted).sum(axis=-1)
+
+
+def _as_float(x: ArrayLike) -> Array:
+    return x if type(x) is np.float64 else np.asarray(x, dtype=np.float64)[()]  # type: ignore[return-value]
+
+
+def _choose(condition: Array, yes: Callable[[], Array], no: Callable[[], Array]) -> Array:
+    """Evaluate the branch that applies; both, where an array needs both."""
+    if not condition.ndim:
+        return yes() if condition else no()
+    if condition.all():
+        return yes()
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(condition, yes(), no()) if condition.any() else no()
+
+
+def _in_blocks(f: Callable[[Array, Array], Array], a: Array, u: Array) -> Array:
+    """Evaluate f(a, u) for long arrays a block at a time."""
+    if not (a.ndim or u.ndim):
+        return f(a, u)
+    if max(a.size, u.size) <= _BLOCK:
+        with np.errstate(divide="ignore"):
+            return f(a, u)
+    shape = np.broadcast_shapes(a.shape, u.shape)
+    flat = [np.broadcast_to(v, shape).reshape(-1) if v.ndim else v for v in (a, u)]
+    out = np.empty(int(np.prod(shape)))
+    with np.errstate(divide="ignore"):
+        for first in range(0, out.size, _BLOCK):
+            part = slice(first, first + _BLOCK)
+            out[part] = f(*(v[part] if v.ndim else v for v in flat))
+    return out.reshape(shape)
+
+
+def _log_series(s: Array) -> Array:
+    """Return (ln((1+t)/(1−t))/(2t) − 1)/t² at s = t²."""
+    return _horner(s, _ODD_RECIPROCALS)
+
+
+_ODD_RECIPROCALS = tuple(1.0 / k for k in range(3, 19, 2))
+
+
+def _horner(s: Array, coefficients: tuple[float, ...]) -> Array:
+    total: Any = coefficients[-1]
+    for coefficient in coefficients[-2::-1]:
+        total = total * s + coefficient
+    return total

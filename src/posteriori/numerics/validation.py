@@ -27,6 +27,7 @@ __all__ = [
     "real",
     "real_matrix",
     "real_vector",
+    "require_same_size",
     "whole",
 ]
 
@@ -129,6 +130,15 @@ def check_symmetric(name: str, a: Array) -> Array:
             f"{float(gap.max()):.6g}; use ({name} + {name}.T) / 2 if that is rounding"
         )
     return _lock(0.5 * (a + transposed))
+
+
+def require_same_size(mean: Array, matrix: Array, name: str) -> None:
+    """Refuse a mean of another length than the matrix beside it."""
+    if isinstance(mean, Symbol) or isinstance(matrix, Symbol):
+        return
+    if mean.shape[-1] != matrix.shape[-1]:
+        size = matrix.shape[-1]
+        raise ValueError(f"mean has {mean.shape[-1]} entries but {name} is {size} x {size}")
 
 
 def exactly_one(family: str, **given: Any) -> str:
