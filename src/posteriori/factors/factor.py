@@ -393,12 +393,14 @@ class Factor:
         return _restore, (*state, self._exponent, self._low, self._high)
 
     def __repr__(self) -> str:
-        over = ", ".join(self.names) or "no axes"
+        return f"Factor over {', '.join(self.names) or 'no axes'}\n{self._table('value')}"
+
+    def _table(self, title: str) -> str:
+        """Return the cells as aligned text, one row per cell."""
         try:
-            column, title = self.values, "value"
+            return format_table(self.names, self._axes.labels, self.values, title)
         except OverflowError:
-            column, title = self.log_values, "log value"
-        return f"Factor over {over}\n{format_table(self.names, self._axes.labels, column, title)}"
+            return format_table(self.names, self._axes.labels, self.log_values, f"log {title}")
 
     def _logs(self) -> Array:
         if self._exponent is None:
