@@ -6,12 +6,22 @@ from posteriori.distributions.bernoulli import Bernoulli
 from posteriori.distributions.beta import Beta
 from posteriori.distributions.binomial import Binomial
 from posteriori.distributions.categorical import Categorical
+from posteriori.distributions.channels import ChannelCapacity, channel_capacity
 from posteriori.distributions.conjugate import Correction
 from posteriori.distributions.dirichlet import Dirichlet
+from posteriori.distributions.expectations import Expectation, cross_covariance, expectation
 from posteriori.distributions.exponential import ExponentialFamily, Product
 from posteriori.distributions.exponential_distribution import Exponential
 from posteriori.distributions.gamma import Gamma
 from posteriori.distributions.gaussian_algebra import complete_square
+from posteriori.distributions.information import (
+    conditional_entropy,
+    cross_entropy,
+    entropy,
+    kl_divergence,
+    mutual_information,
+    self_information,
+)
 from posteriori.distributions.inverse_gamma import InverseGamma
 from posteriori.distributions.inverse_wishart import InverseWishart
 from posteriori.distributions.multinomial import Multinomial
@@ -25,6 +35,12 @@ from posteriori.distributions.normal_wishart import NormalWishart
 from posteriori.distributions.point_mass import PointMass
 from posteriori.distributions.poisson import Poisson
 from posteriori.distributions.predictive import Predictive
+from posteriori.distributions.source_coding import (
+    CodingBound,
+    HuffmanCode,
+    coding_bound,
+    huffman_code,
+)
 from posteriori.distributions.statistics import Moments, Sums
 from posteriori.distributions.student_t import StudentT
 from posteriori.distributions.unknown import Conditional
@@ -38,13 +54,17 @@ __all__ = [
     "Beta",
     "Binomial",
     "Categorical",
+    "ChannelCapacity",
+    "CodingBound",
     "Conditional",
     "Correction",
     "Dirichlet",
     "Distribution",
+    "Expectation",
     "Exponential",
     "ExponentialFamily",
     "Gamma",
+    "HuffmanCode",
     "InverseGamma",
     "InverseWishart",
     "Moments",
@@ -66,5 +86,16 @@ __all__ = [
     "VectorNormalInverseGamma",
     "Wishart",
     "bayes",
+    "channel_capacity",
+    "coding_bound",
     "complete_square",
+    "conditional_entropy",
+    "cross_covariance",
+    "cross_entropy",
+    "entropy",
+    "expectation",
+    "huffman_code",
+    "kl_divergence",
+    "mutual_information",
+    "self_information",
 ]
