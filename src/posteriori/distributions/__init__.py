@@ -9,7 +9,6 @@ from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.channels import ChannelCapacity, channel_capacity
 from posteriori.distributions.conjugate import Correction
 from posteriori.distributions.dirichlet import Dirichlet
-from posteriori.distributions.expectations import Expectation, cross_covariance, expectation
 from posteriori.distributions.exponential import ExponentialFamily, Product
 from posteriori.distributions.exponential_distribution import Exponential
 from posteriori.distributions.gamma import Gamma
@@ -60,7 +59,6 @@ __all__ = [
     "Correction",
     "Dirichlet",
     "Distribution",
-    "Expectation",
     "Exponential",
     "ExponentialFamily",
     "Gamma",
@@ -90,10 +88,8 @@ __all__ = [
     "coding_bound",
     "complete_square",
     "conditional_entropy",
-    "cross_covariance",
     "cross_entropy",
     "entropy",
-    "expectation",
     "huffman_code",
     "kl_divergence",
     "mutual_information",

@@ -18,7 +18,8 @@ import numpy as np
 from scipy import special
 
 from posteriori.distributions.base import Distribution, Univariate
-from posteriori.distributions.expectations import Expectation, expectation
+from posteriori.distributions.integrals import integrate_against
+from posteriori.numerics.quadrature import Integral
 from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.types import Array, number
 from posteriori.numerics.validation import nonnegative, probability
@@ -229,11 +230,11 @@ def _entropy_of(p: Distribution) -> Array:
     if hasattr(type(p), "entropy"):
         return p.entropy()
     if isinstance(p, Univariate):
-        found = expectation(p, lambda x: -p.log_prob(x))
+        found = integrate_against(p, lambda x: -p.log_prob(x))
         return _trusted(found, f"the entropy of {p!r}")
     raise TypeError(
         f"{type(p).__name__} has no closed entropy; estimate it by draws: "
-        "expectation(p, lambda x: -p.log_prob(x), n_draws=100_000)"
+        "-p.log_prob(p.sample(100_000)).mean()"
     )
 
 
@@ -245,23 +246,23 @@ def _divergence_of(p: Any, q: Any) -> Array:
     if not (isinstance(p, Univariate) and isinstance(q, Univariate)):
         raise TypeError(
             f"no closed form of KL({type(p).__name__} ‖ {type(q).__name__}) is known; estimate it "
-            "by draws: expectation(p, lambda x: p.log_prob(x) - q.log_prob(x), n_draws=100_000)"
+            "by draws x = p.sample(100_000): (p.log_prob(x) - q.log_prob(x)).mean()"
         )
     return _numeric_divergence(p, q)
 
 
 def _numeric_divergence(p: Univariate, q: Univariate) -> Array:
-    excluded = expectation(p, lambda x: np.where(np.isneginf(q.log_prob(x)), 1.0, 0.0))
+    excluded = integrate_against(p, lambda x: np.where(np.isneginf(q.log_prob(x)), 1.0, 0.0))
     if excluded.value > 1e-12:
         return number(np.inf)
-    found = expectation(p, lambda x: p.log_prob(x) - q.log_prob(x))
+    found = integrate_against(p, lambda x: p.log_prob(x) - q.log_prob(x))
     return np.maximum(_trusted(found, f"KL({p!r} ‖ {q!r})"), 0.0)
 
 
-def _trusted(found: Expectation, what: str) -> Array:
+def _trusted(found: Integral, what: str) -> Array:
     if not found.error <= _QUADRATURE_TOLERANCE * max(1.0, abs(found.value)):
         raise ValueError(
             f"{what} could not be integrated: the error is about {found.error:.2g}; it may be "
-            "infinite. Estimate it by draws: expectation(p, f, n_draws=100_000)"
+            "infinite"
         )
     return number(found.value)
