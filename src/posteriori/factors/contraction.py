@@ -126,10 +126,11 @@ class _Pair(NamedTuple):
     """How two tables contract."""
 
     axes: Axes
-    alone: tuple[tuple[str, ...] | None, tuple[str, ...] | None]
+    #: What to sum each table down to first, where that saves work.
+    alone: tuple[tuple[str, ...], tuple[str, ...]] | None
     numbers: tuple[list[int], list[int], list[int]]
     subscripts: str
-    work: int
+    small: bool
     log2_terms: float
     nothing_summed: bool
 
@@ -137,10 +138,8 @@ class _Pair(NamedTuple):
 def _contract_two(a: Factor, b: Factor, keep: tuple[str, ...]) -> Factor:
     """Multiply two factors and sum down to ``keep`` without writing the product down."""
     plan = _pair_plan(a._axes, b._axes, keep)
-    if plan.alone[0] is not None or plan.alone[1] is not None:
-        a = a if plan.alone[0] is None else a.marginal(plan.alone[0])
-        b = b if plan.alone[1] is None else b.marginal(plan.alone[1])
-        return _contract_two(a, b, keep)
+    if plan.alone is not None:
+        return _contract_two(a.marginal(plan.alone[0]), b.marginal(plan.alone[1]), keep)
     if plan.nothing_summed:
         return (a * b).transpose(keep)
     if not _fits(a, b, plan):
@@ -149,7 +148,7 @@ def _contract_two(a: Factor, b: Factor, keep: tuple[str, ...]) -> Factor:
             return (a * b).marginal(keep)
     assert a._exponent is not None
     assert b._exponent is not None
-    if plan.work <= _SMALL and plan.subscripts:
+    if plan.small:
         cells = np.einsum(plan.subscripts, a._cells, b._cells)
     else:
         cells = contract_cells(a._cells, b._cells, *plan.numbers)
@@ -168,6 +167,7 @@ def _pair_plan(a: Axes, b: Axes, keep: tuple[str, ...]) -> _Pair:
     kept = set(keep)
     alone_a = tuple(n for n in a.names if n in kept or n in b.position)
     alone_b = tuple(n for n in b.names if n in kept or n in a.position)
+    nothing_alone = alone_a == a.names and alone_b == b.names
     number = union.position
     numbers = (
         [number[n] for n in a.names],
@@ -182,13 +182,10 @@ def _pair_plan(a: Axes, b: Axes, keep: tuple[str, ...]) -> _Pair:
     axes = union.select(number[n] for n in keep)
     return _Pair(
         axes=axes,
-        alone=(
-            None if alone_a == a.names else alone_a,
-            None if alone_b == b.names else alone_b,
-        ),
+        alone=None if nothing_alone or union.size <= _SMALL else (alone_a, alone_b),
         numbers=numbers,
         subscripts=subscripts,
-        work=union.size,
+        small=bool(subscripts) and union.size <= _SMALL,
         log2_terms=math.log2(union.size // axes.size),
         nothing_summed=len(keep) == len(union.names),
     )
