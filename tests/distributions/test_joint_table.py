@@ -200,7 +200,7 @@ def test_information_of_a_small_table():
 @pytest.mark.topic("000/O1")
 def test_surprise_is_minus_the_log_of_the_probability():
     t = JointTable("x", [0.25, 0.75, 0.0])
-    assert t.event("x=0").information("bits") == pytest.approx(2.0, abs=1e-15)
+    assert t.event("x=0").information(unit="bits") == pytest.approx(2.0, abs=1e-15)
     assert t.event("x=1").information() == pytest.approx(-math.log(0.75), abs=1e-15)
     assert t.event("x=2").information() == math.inf
     assert t.event(lambda: True).information() == 0.0

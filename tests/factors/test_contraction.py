@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.factors import Factor, contract, decode
+from posteriori.numerics import log_sum_exp
 
 SIZES = {"A": 2, "B": 3, "C": 2, "D": 1, "E": 3, "F": 2}
 
@@ -161,6 +163,29 @@ def test_large_contractions_agree_with_einsum(subscripts, seed):
         factors.append(Factor(list(axes), arrays[-1]).transpose(order))
     expected = np.einsum(subscripts, *arrays, optimize=True)
     np.testing.assert_allclose(contract(factors, list(result)).values, expected, rtol=1e-11)
+
+
+def peak_bytes(call):
+    tracemalloc.start()
+    call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_the_product_in_front_of_a_sum_is_not_written_down():
+    rng = np.random.default_rng(0)
+    a, b = Factor(["a", "b"], rng.random((300, 300))), Factor(["b", "c"], rng.random((300, 300)))
+    assert peak_bytes(lambda: contract([a, b], ["a", "c"])) < 8e6  # the product has 216e6
+
+
+def test_a_wide_range_is_contracted_in_slices():
+    rng = np.random.default_rng(0)
+    logs = [rng.uniform(-3000.0, 0.0, size=(170, 170)) for _ in range(2)]
+    a, b = Factor.from_log(["a", "b"], logs[0]), Factor.from_log(["b", "c"], logs[1])
+    expected = log_sum_exp(logs[0][:, :, None] + logs[1], axis=1)
+    np.testing.assert_allclose(contract([a, b], ["c", "a"]).log_values, expected.T, rtol=1e-13)
+    assert peak_bytes(lambda: contract([a, b], ["a", "c"])) < 8e6  # the product has 39e6
 
 
 def test_sixty_axes_of_one_label_are_no_obstacle():

@@ -163,11 +163,11 @@ def test_entropy_is_that_of_the_normalised_cells(a):
     logs = [v - total for v in cells_of(a).values()]
     expected = -math.fsum(math.exp(v) * v for v in logs)
     assert a.entropy() == pytest.approx(expected, rel=1e-10, abs=1e-12)
-    assert a.entropy("bits") == pytest.approx(expected / math.log(2), rel=1e-10, abs=1e-12)
+    assert a.entropy(unit="bits") == pytest.approx(expected / math.log(2), rel=1e-10, abs=1e-12)
 
 
 def test_a_cell_of_zero_has_no_entropy():
-    assert Factor("X", [0.0, 2.0, 2.0]).entropy("bits") == pytest.approx(1.0, abs=1e-15)
+    assert Factor("X", [0.0, 2.0, 2.0]).entropy(unit="bits") == pytest.approx(1.0, abs=1e-15)
 
 
 # -- range -----------------------------------------------------------------------------------
@@ -403,7 +403,7 @@ def test_small_tables_print_whole_and_long_ones_are_cut():
         (lambda: weather().rename({"Wind": "Rain"}), ValueError, "'Rain' twice"),
         (lambda: weather() * Factor("Rain", [1, 2]), ValueError, "labels of axis 'Rain' differ"),
         (lambda: weather() * Factor("Wind", [1, 2]), ValueError, "labels of axis 'Wind' differ"),
-        (lambda: weather().entropy("bit"), ValueError, "unit must be 'nats' or 'bits'"),
+        (lambda: weather().entropy(unit="bit"), ValueError, "unit must be 'nats' or 'bits'"),
         (lambda: weather().marginals, AttributeError, "did you mean 'marginal'"),
         (lambda: weather() / 0.0, ZeroDivisionError, "Rain='no', Wind=0"),
     ],

@@ -84,7 +84,7 @@ class Event:
         gap = (self & other).probability - self.probability * other.probability
         return abs(gap) <= tolerance
 
-    def information(self, unit: str = "nats") -> float:
+    def information(self, *, unit: str = "nats") -> float:
         """Return −ln p, the surprise when the event happens; infinite if it cannot."""
         p = self.probability
         return math.inf if p == 0.0 else -math.log(p) / nats_per(unit) + 0.0

@@ -386,11 +386,11 @@ class JointTable:
 
     # -- information -----------------------------------------------------------------------
 
-    def entropy(self, names: Names | None = None, unit: str = "nats") -> float:
+    def entropy(self, names: Names | None = None, *, unit: str = "nats") -> float:
         """Return the entropy −Σ p ln p of all variables, or of ``names`` (in nats or bits)."""
-        return (self.factor if names is None else self.marginal(names).factor).entropy(unit)
+        return (self.factor if names is None else self.marginal(names).factor).entropy(unit=unit)
 
-    def conditional_entropy(self, target: Names, given: Names, unit: str = "nats") -> float:
+    def conditional_entropy(self, target: Names, given: Names, *, unit: str = "nats") -> float:
         """Return H(target | given) = H(target, given) − H(given).
 
         Examples
@@ -405,7 +405,7 @@ class JointTable:
         return float(-np.sum(weights * logs)) / nats_per(unit) + 0.0
 
     def mutual_information(
-        self, a: Names, b: Names, given: Names = (), unit: str = "nats"
+        self, a: Names, b: Names, given: Names = (), *, unit: str = "nats"
     ) -> float:
         """Return I(a; b | given), the divergence of p(a, b) from p(a) p(b).
 
@@ -419,7 +419,7 @@ class JointTable:
         terms = relative_entropy_terms(both.values, (product / known).values)
         return float(np.sum(terms)) / nats_per(unit)
 
-    def kl(self, other: JointTable, unit: str = "nats") -> float:
+    def kl(self, other: JointTable, *, unit: str = "nats") -> float:
         """Return KL(self ‖ other), infinite where the other excludes what this one allows."""
         if not self.factor._same_axes(other.factor):
             raise ValueError(

@@ -9,13 +9,14 @@ runs are short, as they are in tables of binary variables.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from posteriori.numerics.types import Array
 
-__all__ = ["contract_cells", "multiply_cells", "sum_cells"]
+__all__ = ["contract_cells", "max_cells", "multiply_cells", "sum_cells"]
 
 #: Below this many cells the overhead of a call decides, not the memory.
 _SMALL = 1 << 12
@@ -45,21 +46,15 @@ def sum_cells(x: Array, gone: tuple[int, ...]) -> Array:
     if x.size <= _SMALL:
         total: Array = np.add.reduce(x, axis=gone)
         return total
-    kept = [i for i in range(x.ndim) if i not in gone]
-    order = _memory_order(x)
-    dense = x.transpose(order)
-    if not dense.flags.c_contiguous:
-        dense = np.ascontiguousarray(dense)
-    runs = _runs([(x.shape[i], i in gone) for i in order])
-    while any(summed for _, summed in runs):
-        at = max((i for i, run in enumerate(runs) if run[1]), key=lambda i: runs[i][0])
-        pre = math.prod(size for size, _ in runs[:at])
-        post = math.prod(size for size, _ in runs[at + 1 :])
-        dense = _apply(np.ones((1, runs[at][0])), dense.reshape(pre, runs[at][0], post))
-        runs = _runs(runs[:at] + runs[at + 1 :])
-    left = [i for i in order if i not in gone]
-    result = dense.reshape([x.shape[i] for i in left])
-    return result.transpose([left.index(i) for i in kept])
+    return _by_runs(x, gone, lambda cube: _apply(np.ones((1, cube.shape[1])), cube))
+
+
+def max_cells(x: Array, gone: tuple[int, ...]) -> Array:
+    """Return the maximum over the axes ``gone``."""
+    if x.size <= _SMALL:
+        largest: Array = np.maximum.reduce(x, axis=gone)
+        return largest
+    return _by_runs(x, gone, _largest)
 
 
 def contract_cells(
@@ -96,6 +91,24 @@ def contract_cells(
         return sum_cells(product, gone).transpose([left.index(axis) for axis in keep])
     result: Array = np.einsum(a, axes_a, b, axes_b, keep)
     return result
+
+
+def _by_runs(x: Array, gone: tuple[int, ...], reduce: Callable[[Array], Array]) -> Array:
+    """Reduce one run of axes after the other, the longest first, each as (pre, run, post)."""
+    order = _memory_order(x)
+    dense = x.transpose(order)
+    if not dense.flags.c_contiguous:
+        dense = np.ascontiguousarray(dense)
+    runs = _runs([(x.shape[i], i in gone) for i in order])
+    while any(going for _, going in runs):
+        at = max((i for i, run in enumerate(runs) if run[1]), key=lambda i: runs[i][0])
+        pre = math.prod(size for size, _ in runs[:at])
+        post = math.prod(size for size, _ in runs[at + 1 :])
+        dense = reduce(dense.reshape(pre, runs[at][0], post))
+        runs = _runs(runs[:at] + runs[at + 1 :])
+    left = [i for i in order if i not in gone]
+    kept = sorted(left)
+    return dense.reshape([x.shape[i] for i in left]).transpose([left.index(i) for i in kept])
 
 
 def _matrix_product(
@@ -171,6 +184,18 @@ def _apply(matrix: Array, x: Array) -> Array:
     if rows > 1 or post <= _THIN or post >= _WIDE:
         return np.matmul(matrix, x)
     result: Array = np.einsum("k,akc->ac", matrix[0], x)[:, None]
+    return result
+
+
+def _largest(x: Array) -> Array:
+    """Return max_k x[pre, k, post]; short loops are avoided by halving the run."""
+    while x.shape[1] > 1 and (x.shape[2] < _LOOP) and (x.shape[1] < _LOOP or x.shape[2] > 1):
+        half = x.shape[1] // 2
+        folded = np.maximum(x[:, :half], x[:, half : 2 * half])
+        if x.shape[1] % 2:
+            np.maximum(folded[:, :1], x[:, -1:], out=folded[:, :1])
+        x = folded
+    result: Array = np.maximum.reduce(x, axis=1, keepdims=True)
     return result
 
 

@@ -17,13 +17,15 @@ import numpy as np
 
 from posteriori.factors.axes import Axes, Label, Names, as_names, pair, refuse_axis
 from posteriori.factors.cells import _SMALL, contract_cells
-from posteriori.factors.factor import _BITS, Factor, _make, _tightened
+from posteriori.factors.factor import _BITS, Factor, _from_logs, _make, _tightened
 
 __all__ = ["Decoding", "contract", "decode"]
 
 #: More cells than this in one table are refused before the memory is asked for.
 _MOST_CELLS = 1 << 34
 _PLANS = 1 << 12
+#: Products of logarithms are written down in slices of about this many cells.
+_SLICE = 1 << 22
 
 
 class Decoding(NamedTuple):
@@ -145,7 +147,7 @@ def _contract_two(a: Factor, b: Factor, keep: tuple[str, ...]) -> Factor:
     if not _fits(a, b, plan):
         a, b = _tightened(a), _tightened(b)
         if not _fits(a, b, plan):
-            return (a * b).marginal(keep)
+            return _contract_logs(a, b, keep)
     assert a._exponent is not None
     assert b._exponent is not None
     if plan.small:
@@ -154,6 +156,22 @@ def _contract_two(a: Factor, b: Factor, keep: tuple[str, ...]) -> Factor:
         cells = contract_cells(a._cells, b._cells, *plan.numbers)
     low, high = a._low + b._low, a._high + b._high + plan.log2_terms
     return _make(plan.axes, cells, a._exponent + b._exponent, low, high)
+
+
+def _contract_logs(a: Factor, b: Factor, keep: tuple[str, ...]) -> Factor:
+    """Contract tables of very wide range; a large product is made one slice at a time."""
+    union = pair(a._axes, b._axes).axes
+    if union.size <= _SLICE or not keep:
+        return (a * b).marginal(keep)
+    sizes = {name: union.shape[union.position[name]] for name in keep}
+    name = max(sizes, key=sizes.__getitem__)
+    rest = tuple(other for other in keep if other != name)
+    slices = [
+        _contract_two(a.restrict({name: label}), b.restrict({name: label}), rest)._logs()
+        for label in union.labels[union.position[name]]
+    ]
+    axes = union.select(union.position[other] for other in (name, *rest))
+    return _from_logs(axes, np.stack(slices)).transpose(keep)
 
 
 def _fits(a: Factor, b: Factor, plan: _Pair) -> bool:

@@ -29,7 +29,7 @@ from posteriori.factors.axes import (
     reduction,
     without,
 )
-from posteriori.factors.cells import multiply_cells, sum_cells
+from posteriori.factors.cells import max_cells, multiply_cells, sum_cells
 from posteriori.factors.formatting import format_table
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
@@ -250,7 +250,7 @@ class Factor:
         plan = reduction(self._axes, chosen)
         if not plan.gone:
             return self.transpose(chosen)
-        cells = np.maximum.reduce(self._cells, axis=plan.gone)
+        cells = max_cells(self._cells, plan.gone)
         result = _make(plan.axes, cells, self._exponent, self._low, self._high)
         return result if plan.axes.names == chosen else result.transpose(chosen)
 
@@ -331,7 +331,7 @@ class Factor:
             factor = _linear(self._axes, cells, shift)
         return Normalized(factor, log_total)
 
-    def entropy(self, unit: str = "nats") -> float:
+    def entropy(self, *, unit: str = "nats") -> float:
         """Return the entropy −Σ p ln p of the normalised table.
 
         Parameters
@@ -341,7 +341,7 @@ class Factor:
 
         Examples
         --------
-        >>> Factor("X", [1, 1]).entropy("bits")
+        >>> Factor("X", [1, 1]).entropy(unit="bits")
         1.0
         """
         total = float(np.sum(special.entr(self.probabilities)))
