@@ -487,6 +487,13 @@ def test_labelled_categories() -> None:
         ((Gamma(1, 1), lambda r: Poisson(np.ones(4) * r), [0, 1, 2]), ValueError, "4 rows"),
         ((Gamma(1, 1), lambda r: Poisson(3.0), [0]), TypeError, "depends on its argument"),
         ((Beta(1, 1), lambda p: Binomial(3, p), [4]), ValueError, "trials"),
+        ((Beta([1.0, 2.0], 1.0), Bernoulli, np.ones((5, 3))), ValueError, "batch shape"),
+        ((Dirichlet([1, 1]), Multinomial, [[1, 2, 3]]), ValueError, "shape"),
+        (
+            (NormalInverseWishart([0, 0], 1, 4, np.eye(2)), MvNormal, np.ones((4, 3))),
+            ValueError,
+            r"shape \(2,\)",
+        ),
     ],
 )
 def test_bad_input(arguments: tuple[Any, ...], error: type[Exception], words: str) -> None:

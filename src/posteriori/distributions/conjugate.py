@@ -116,8 +116,29 @@ class Pair(ABC):
         off = getattr(self.likelihood_family, "_off_support", None)
         return False if off is None else off(x)
 
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of one datum."""
+        return ()
+
+    def check_shape(self, block: Array) -> None:
+        """Refuse rows of another shape than the likelihood's data, or than the prior's batch."""
+        cut = block.ndim - self.event_ndim
+        if block.shape[cut:] != self.event_shape:
+            raise ValueError(
+                f"each datum must have shape {self.event_shape}, got {block.shape[cut:]}"
+            )
+        try:
+            np.broadcast_shapes(block.shape[1:cut], self.prior.batch_shape)
+        except ValueError:
+            raise ValueError(
+                f"rows have batch shape {block.shape[1:cut]}, which does not broadcast against "
+                f"the prior's batch shape {self.prior.batch_shape}"
+            ) from None
+
     def check(self, block: Array, start: int) -> None:
         """Refuse data that the likelihood cannot produce, naming the row."""
+        self.check_shape(block)
         outside = self.off_support(block)
         if outside is not False and any_of(outside):
             where = np.argwhere(outside)[0]

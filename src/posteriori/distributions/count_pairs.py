@@ -138,6 +138,12 @@ class DirichletMultinomialPair(NaturalPair):
 
     prior_family, likelihood_family, unknown = Dirichlet, Multinomial, ("probabilities",)
 
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """(K,)."""
+        shape: tuple[int, ...] = self.prior.event_shape
+        return shape
+
     def summarize(self, block: Array, start: int = 0) -> Sums:
         """Return the counts (..., K) and Σ ln N!/∏m!."""
         total = special.gammaln(block.sum(axis=-1) + 1.0)

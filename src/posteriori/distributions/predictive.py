@@ -47,8 +47,8 @@ class Predictive(Distribution):
     @property
     def event_shape(self) -> tuple[int, ...]:
         """Shape of one datum."""
-        shape: tuple[int, ...] = self.belief.event_shape
-        return shape if self.pair.event_ndim else ()
+        shape: tuple[int, ...] = self.pair.event_shape
+        return shape
 
     @property
     def _event_ndim(self) -> int:  # type: ignore[override]

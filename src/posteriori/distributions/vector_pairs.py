@@ -62,6 +62,11 @@ class _LinearGaussian(Pair):
         offset = self.conditional.unknown["mean"].offset
         return 0.0 if offset is None else offset
 
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """(P,), the rows of A."""
+        return self._matrix.shape[-2:-1]
+
     def noise_cov(self) -> Array:
         """Return R."""
         raise TypeError("stated by subclasses")
@@ -163,6 +168,11 @@ class _KnownMean(NaturalPair):
     #: +1 where |Λ| is a statistic of the prior, −1 where |Σ| is.
     sign = 1.0
 
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """(D,)."""
+        return self.prior.scale.shape[-1:]
+
     def summarize(self, block: Array, start: int = 0) -> Sums:
         """Return (±N/2, −½ Σ (x − m)(x − m)ᵀ)."""
         deviation = block - self.rows(self.known["mean"], start, block)
@@ -225,6 +235,11 @@ class _MeanAndCovariance(Pair):
     """Mean and covariance both unknown."""
 
     likelihood_family = MvNormal
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """(D,)."""
+        return self.prior.location.shape[-1:]
 
     def summarize(self, block: Array, start: int = 0) -> Moments:
         """Return count, mean and centred scatter."""
