@@ -358,6 +358,7 @@ def test_labels_that_are_equal_but_print_differently_stay_apart():
 def test_numbers_scale_a_factor():
     a = Factor("A", [1.0, 3.0])
     assert (2 * a / 4) == Factor("A", [0.5, 1.5])
+    assert np.float64(0.5) * a == a * np.float32(0.5) == Factor("A", [0.5, 1.5])
     with pytest.raises(TypeError):
         a * "B"
     with pytest.raises(ValueError, match="must not be negative"):
@@ -382,6 +383,7 @@ def test_small_tables_print_whole_and_long_ones_are_cut():
         (lambda: Factor(["A", "A"], [[1, 2], [3, 4]]), ValueError, "'A' twice"),
         (lambda: Factor(["A"], [[1, 2], [3, 4]]), ValueError, "do not fit a table with 2 axes"),
         (lambda: Factor(["A", 3], [[1, 2], [3, 4]]), TypeError, "strings, got 3"),
+        (lambda: Factor(3, [1, 2]), TypeError, "names must be a name or several names, got 3"),
         (lambda: Factor("A", [1, -2]), ValueError, "values must not be negative, got -2"),
         (lambda: Factor("A", [1, np.nan]), ValueError, "values must be finite, got nan"),
         (lambda: Factor("A", []), ValueError, "'A' has no cells"),

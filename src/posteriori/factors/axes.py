@@ -194,6 +194,8 @@ def ordering(axes: Axes, names: tuple[str, ...]) -> tuple[Axes, tuple[int, ...]]
 
 def as_names(names: Names, argument: str = "names") -> tuple[str, ...]:
     """Return names as a tuple; a single string is one name."""
+    if not isinstance(names, Iterable):
+        raise TypeError(f"{argument} must be a name or several names, got {names!r}")
     chosen = (names,) if isinstance(names, str) else tuple(names)
     for name in chosen:
         if not isinstance(name, str) or not name:

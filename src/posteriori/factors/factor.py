@@ -83,6 +83,9 @@ class Factor:
     array([    0., -3000.])
     """
 
+    #: Lets ``number * factor`` reach the factor when the number is NumPy's.
+    __array_ufunc__ = None
+
     _axes: Axes
     _cells: Array
     #: The exponent e of 2, or None when the cells are logarithms.
