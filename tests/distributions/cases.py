@@ -16,25 +16,38 @@ from scipy import stats
 from posteriori.distributions import (
     Bernoulli,
     Beta,
+    BetaBinomial,
     Binomial,
     Categorical,
+    Cauchy,
     Dirichlet,
+    DirichletMultinomial,
     Exponential,
     Gamma,
+    Geometric,
+    HalfCauchy,
+    HalfNormal,
     InverseGamma,
     InverseWishart,
+    Laplace,
+    LogNormal,
     Multinomial,
     MvNormal,
     MvStudentT,
+    NegativeBinomial,
     Normal,
     NormalGamma,
     NormalInverseGamma,
     NormalInverseWishart,
     NormalWishart,
+    Pareto,
     PointMass,
     Poisson,
     StudentT,
+    TruncatedNormal,
+    Uniform,
     VectorNormalInverseGamma,
+    VonMises,
     Wishart,
 )
 from tests.distributions import oracles
@@ -77,6 +90,8 @@ class Case:
     varies: bool = True
     #: A member without batch that combines with those of ``batch``; ``one`` if None.
     beside_batch: Make | None = None
+    #: Where the support of ``one`` begins; by default 0 if points lie off it, else −inf.
+    begins: float | None = None
     #: How the family fits data, where that takes more than the data.
     fit_with: Callable[..., Any] | None = None
 
@@ -92,6 +107,12 @@ class Case:
     def joint(self) -> bool:
         """Whether an event is a tuple of arrays."""
         return isinstance(self.inside, tuple)
+
+    @property
+    def least(self) -> float:
+        """Where an integral over the support of ``one`` begins."""
+        default = 0.0 if len(self.outside) else -np.inf
+        return default if self.begins is None else self.begins
 
     @property
     def points(self) -> Any:
@@ -432,5 +453,140 @@ CASES: tuple[Case, ...] = (
         ),
         improper=((-3.5, -np.eye(2), [0.3, 0.0], 0.5), (0.5, -np.eye(2), [0.0, 0.0], -0.5)),
         rtol=1e-6,
+    ),
+    Case(
+        one=lambda: Uniform(0.0, 2.5),
+        two=lambda: Uniform(-0.5, 3.0),
+        batch=lambda: Uniform([0.0, -1.0, -9.0], [3.0, 5.0, 40.0]),
+        inside=[0.1, 0.7, 1.9, 2.4],
+        outside=[-0.6, 3.2],
+        rule=lambda d: oracles.interval(float(d.low), float(d.high)),
+        peer=lambda: stats.uniform(0.0, 2.5),
+    ),
+    Case(
+        one=lambda: Laplace(0.7, 1.3),
+        two=lambda: Laplace(-0.4, 0.8),
+        batch=lambda: Laplace([-1.0, 0.5, 2.0], [0.5, 1.0, 3.0]),
+        inside=[-3.0, -0.2, 0.7, 1.1, 4.5],
+        rule=lambda: oracles.with_kinks(-0.4, 0.7),
+        peer=lambda: stats.laplace(0.7, 1.3),
+    ),
+    Case(
+        one=lambda: Cauchy(0.7, 1.3),
+        two=lambda: Cauchy(-0.4, 0.8),
+        batch=lambda: Cauchy([-1.0, 0.5, 2.0], [0.5, 1.0, 3.0]),
+        inside=[-30.0, -0.2, 0.7, 1.1, 4.5],
+        rule=oracles.real_line,
+        peer=lambda: stats.cauchy(0.7, 1.3),
+    ),
+    Case(
+        one=lambda: HalfNormal(1.3),
+        two=lambda: HalfNormal(0.8),
+        batch=lambda: HalfNormal([0.5, 1.0, 3.0]),
+        inside=[0.0, 0.2, 1.1, 3.5],
+        outside=[-0.1],
+        rule=oracles.positive_line,
+        peer=lambda: stats.halfnorm(0.0, 1.3),
+        extremes=(lambda: HalfNormal(1e12), lambda: HalfNormal(1e-12)),
+        improper=((0.0,), (-0.7,)),
+    ),
+    Case(
+        one=lambda: HalfCauchy(1.3),
+        two=lambda: HalfCauchy(0.8),
+        batch=lambda: HalfCauchy([0.5, 1.0, 3.0]),
+        inside=[0.0, 0.2, 1.1, 35.0],
+        outside=[-0.1],
+        rule=oracles.positive_line,
+        peer=lambda: stats.halfcauchy(0.0, 1.3),
+    ),
+    Case(
+        one=lambda: LogNormal(0.3, variance=0.25),
+        two=lambda: LogNormal(-0.2, variance=0.16),
+        batch=lambda: LogNormal([-1.0, 0.5, 2.0], variance=[0.5, 1.0, 0.1]),
+        inside=[0.2, 0.9, 1.4, 6.0],
+        outside=[-0.1, 0.0],
+        rule=oracles.positive_line,
+        peer=lambda: stats.lognorm(0.5, scale=np.exp(0.3)),
+        extremes=(
+            lambda: LogNormal(30.0, variance=1e-12),
+            lambda: LogNormal(-20.0, variance=1e4),
+        ),
+        improper=((0.3, 0.0), (1.0, -0.5)),
+    ),
+    Case(
+        one=lambda: Pareto(5.5, 1.2),
+        two=lambda: Pareto(7.0, 1.2),
+        batch=lambda: Pareto([3.5, 1.5, 0.7], [1.2, 1.2, 1.2]),
+        inside=[1.21, 1.5, 2.0, 30.0],
+        outside=[-1.0, 0.0, 1.19],
+        rule=lambda d: oracles.half_line(float(d.minimum)),
+        peer=lambda: stats.pareto(5.5, scale=1.2),
+        extremes=(lambda: Pareto(1e12, 1.0), lambda: Pareto(1e-12, 1e12)),
+        fit_with=partial(Pareto.fit, minimum=1.2),
+        begins=1.2,
+    ),
+    Case(
+        one=lambda: VonMises(0.7, 2.3),
+        two=lambda: VonMises(-0.4, 1.1),
+        batch=lambda: VonMises([-1.0, 0.5, 3.0], [0.2, 1.0, 300.0]),
+        inside=[-2.3, -0.2, 0.7, 1.1, 3.1],
+        rule=lambda d: oracles.interval(float(d.mean) - np.pi, float(d.mean) + np.pi),
+        peer=lambda: stats.vonmises(2.3, 0.7),
+        extremes=(lambda: VonMises(0.5, 1e12), lambda: VonMises(-3.0, 1e-12)),
+        begins=0.7 - np.pi,
+    ),
+    Case(
+        one=lambda: TruncatedNormal(0.7, 0.0, 3.0, variance=1.69),
+        two=lambda: TruncatedNormal(-0.4, 0.0, 3.0, variance=0.64),
+        batch=lambda: TruncatedNormal(
+            [0.0, 9.0, -9.0], [-1.0, 0.0, -0.5], [4.0, 3.0, np.inf], scale=[1.0, 0.5, 2.0]
+        ),
+        inside=[0.01, 0.4, 1.5, 2.9],
+        outside=[-1.5, 5.0],
+        rule=lambda d: oracles.interval(float(d.lower), float(d.upper)),
+        peer=lambda: stats.truncnorm(-0.7 / 1.3, 2.3 / 1.3, 0.7, 1.3),
+        beside_batch=lambda: TruncatedNormal(0.7, -2.0, np.inf, variance=1.69),
+    ),
+    Case(
+        one=lambda: Geometric(0.3),
+        two=lambda: Geometric(0.55),
+        batch=lambda: Geometric([0.1, 0.5, 0.9], start=[0, 0, 0]),
+        inside=[0.0, 1.0, 3.0, 20.0],
+        outside=[-1.0, 0.5],
+        rule=lambda: oracles.counts(150),
+        discrete=True,
+        peer=lambda: stats.geom(0.3, loc=-1),
+        extremes=(lambda: Geometric(1e-12), lambda: Geometric(0.5, start=1)),
+        improper=((0.0,), (0.4,)),
+    ),
+    Case(
+        one=lambda: NegativeBinomial(2.5, 0.4),
+        two=lambda: NegativeBinomial(3.0, mean=2.0),
+        batch=lambda: NegativeBinomial([0.5, 4.0, 1e6], mean=[0.5, 4.0, 6.0]),
+        inside=[0.0, 1.0, 3.0, 20.0],
+        outside=[-1.0, 0.5],
+        rule=lambda: oracles.counts(200),
+        discrete=True,
+        peer=lambda: stats.nbinom(2.5, 0.4),
+    ),
+    Case(
+        one=lambda: BetaBinomial(12, 1.7, 2.6),
+        two=lambda: BetaBinomial(12, 4.0, 0.8),
+        batch=lambda: BetaBinomial([12, 12, 12], [0.3, 5.0, 2e6], [0.4, 2.0, 1e6]),
+        inside=[0.0, 3.0, 7.0, 12.0],
+        outside=[-1.0, 0.5, 13.0],
+        rule=lambda: oracles.counts(12),
+        discrete=True,
+        peer=lambda: stats.betabinom(12, 1.7, 2.6),
+    ),
+    Case(
+        one=lambda: DirichletMultinomial(4, [1.2, 0.7, 2.5]),
+        two=lambda: DirichletMultinomial(4, [3.0, 4.0, 1.0]),
+        batch=lambda: DirichletMultinomial([4, 4], [[0.3, 0.4, 0.3], [2e6, 1e6, 3e6]]),
+        inside=[[1.0, 1.0, 2.0], [4.0, 0.0, 0.0], [0.0, 3.0, 1.0]],
+        outside=[[1.0, 1.0, 1.0], [-1.0, 2.0, 3.0], [0.5, 1.5, 2.0]],
+        rule=lambda: oracles.compositions(4, 3),
+        discrete=True,
+        peer=lambda: stats.dirichlet_multinomial([1.2, 0.7, 2.5], 4),
     ),
 )

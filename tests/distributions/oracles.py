@@ -25,7 +25,9 @@ __all__ = [
     "counts",
     "cov",
     "expect",
+    "half_line",
     "high_precision",
+    "interval",
     "listed",
     "mass",
     "inverse_matrices_2d",
@@ -40,6 +42,7 @@ __all__ = [
     "statistics_of",
     "tensor",
     "unit_interval",
+    "with_kinks",
     "with_mean",
 ]
 
@@ -111,6 +114,32 @@ def positives(n: int = 60, scale: float = 1.0) -> Rule:
     t, h = np.linspace(-3.0, 5.5, n, retstep=True)
     x = scale * np.exp(t - np.exp(-t))
     return Rule(x, h * x * (1.0 + np.exp(-t)))
+
+
+@lru_cache
+def interval(low: float, high: float, n: int = 300) -> Rule:
+    """Integrate over (low, high)."""
+    points, weights = unit_interval(n)
+    width = high - low
+    return Rule(low + width * points, width * weights)
+
+
+@lru_cache
+def half_line(low: float, scale: float = 1.0) -> Rule:
+    """Integrate over the numbers from ``low`` on."""
+    points, weights = positive_line(scale=scale)
+    return Rule(low + points, weights)
+
+
+@lru_cache
+def with_kinks(left: float, right: float) -> Rule:
+    """Integrate over all numbers, for densities with kinks at two places."""
+    points, weights = positive_line()
+    middle = interval(left, right)
+    return Rule(
+        np.concatenate([left - points[::-1], middle.points, right + points]),
+        np.concatenate([weights[::-1], middle.weights, weights]),
+    )
 
 
 def tensor(*rules: Rule) -> Rule:

@@ -439,7 +439,8 @@ def test_a_batch_is_a_loop_over_its_members(case):
             expected = np.stack([getattr(m, name)() for m in parts])
             close(getattr(d, name)(), expected, 1e-9 if name == "fisher_information" else 1e-12)
     for name in ("mean", "variance", "std", "cov", "mode", "median"):
-        if hasattr(case.family, name):
+        needed = "variance" if name == "std" else name
+        if hasattr(case.family, needed) and hasattr(case.family, name):
             compare_parts(getattr(d, name), [getattr(m, name) for m in parts])
 
 
@@ -510,8 +511,9 @@ def test_cdf_is_the_integral_of_the_density(case):
         if case.discrete:
             expected = oracles.mass(d, rule)[rule.points <= x].sum()
         else:
-            low = 0.0 if case.outside else -np.inf
-            expected, _ = integrate.quad(lambda u: np.exp(d.log_prob(u)), low, x, epsabs=1e-12)
+            expected, _ = integrate.quad(
+                lambda u: np.exp(d.log_prob(u)), case.least, x, epsabs=1e-12
+            )
         close(d.cdf(x), expected, 1e-9)
     assert d.cdf(-np.inf) == 0.0
     assert d.cdf(np.inf) == 1.0
