@@ -29,6 +29,16 @@ from posteriori import (
     Wishart,
     bayes,
 )
+from posteriori.distributions import (
+    BetaBinomial,
+    DirichletMultinomial,
+    Geometric,
+    LogNormal,
+    NegativeBinomial,
+    Pareto,
+    Predictive,
+    Uniform,
+)
 from posteriori.distributions.conjugate import list_pairs
 from tests.distributions import oracles
 
@@ -247,6 +257,122 @@ CASES = {
         VECTORS,
         lambda mu, cov, x, n: stats.multivariate_normal.logpdf(x, mu, cov),
     ),
+    "Beta-Geometric": PairCase(
+        lambda: Beta(4.5, 2.5),
+        Geometric,
+        [0, 2, 1, 0, 3, 1],
+        lambda p, x, n: stats.geom.logpmf(x + 1, p),
+        oracles.unit_interval,
+    ),
+    "Beta-Geometric from one": PairCase(
+        lambda: Beta(4.5, 2.5),
+        lambda p: Geometric(p, start=1),
+        [1, 3, 2, 1, 4, 2],
+        lambda p, x, n: stats.geom.logpmf(x, p),
+        oracles.unit_interval,
+    ),
+    "Beta-NegativeBinomial": PairCase(
+        lambda: Beta(4.5, 2.5),
+        lambda p: NegativeBinomial(2.5, p),
+        [3, 0, 2, 5, 1, 2],
+        lambda p, x, n: stats.nbinom.logpmf(x, 2.5, p),
+        oracles.unit_interval,
+    ),
+    "Beta-NegativeBinomial by row": PairCase(
+        lambda: Beta(4.5, 2.5),
+        lambda p: NegativeBinomial(EXPOSURE, p),
+        [3, 0, 2, 5, 1, 2],
+        lambda p, x, n: stats.nbinom.logpmf(x, EXPOSURE[n], p),
+        oracles.unit_interval,
+        by_row=True,
+    ),
+    "Pareto-Uniform": PairCase(
+        lambda: Pareto(3.5, 1.4),
+        lambda high: Uniform(0.0, high),
+        NUMBERS,
+        lambda high, x, n: stats.uniform.logpdf(x, 0.0, high),
+        lambda: oracles.half_line(2.3),
+    ),
+    "Pareto-Uniform width": PairCase(
+        lambda: Pareto(3.5, 1.4),
+        lambda width: Uniform(-0.5, -0.5 + 1.5 * width),
+        NUMBERS,
+        lambda width, x, n: stats.uniform.logpdf(x, -0.5, 1.5 * width),
+        lambda: oracles.half_line(2.8 / 1.5),
+    ),
+    "Gamma-Pareto": PairCase(
+        lambda: Gamma(3.0, 2.0),
+        lambda shape: Pareto(shape, 0.3),
+        NUMBERS,
+        lambda shape, x, n: stats.pareto.logpdf(x, shape, scale=0.3),
+        oracles.positive_line,
+    ),
+    "LogNormal mean": PairCase(
+        lambda: Normal(0.5, variance=4.0),
+        lambda mu: LogNormal(mu, variance=0.7),
+        NUMBERS,
+        lambda mu, x, n: stats.lognorm.logpdf(x, np.sqrt(0.7), scale=np.exp(mu)),
+        lambda: oracles.numbers(200),
+    ),
+    "LogNormal mean by scale, affine, by row": PairCase(
+        lambda: Normal(0.5, precision=0.3),
+        lambda mu: LogNormal(2.0 * mu - 0.5, scale=NOISE),
+        NUMBERS,
+        lambda mu, x, n: stats.lognorm.logpdf(x, NOISE[n], scale=np.exp(2 * mu - 0.5)),
+        lambda: oracles.numbers(200),
+        by_row=True,
+    ),
+    "LogNormal mean by precision": PairCase(
+        lambda: Normal(0.5, variance=4.0),
+        lambda mu: LogNormal(1.0 - mu, precision=2.0),
+        NUMBERS,
+        lambda mu, x, n: stats.lognorm.logpdf(x, np.sqrt(0.5), scale=np.exp(1 - mu)),
+        lambda: oracles.numbers(200),
+    ),
+    "LogNormal, Gamma precision": PairCase(
+        lambda: Gamma(2.0, 1.0),
+        lambda tau: LogNormal(0.2, precision=tau),
+        NUMBERS,
+        lambda tau, x, n: stats.lognorm.logpdf(x, tau**-0.5, scale=np.exp(0.2)),
+        oracles.positive_line,
+    ),
+    "LogNormal, InverseGamma variance": PairCase(
+        lambda: InverseGamma(3.0, 2.0),
+        lambda v: LogNormal(0.2, variance=v),
+        NUMBERS,
+        lambda v, x, n: stats.lognorm.logpdf(x, np.sqrt(v), scale=np.exp(0.2)),
+        oracles.positive_line,
+    ),
+    "LogNormal, NormalGamma": PairCase(
+        lambda: NormalGamma(0.0, 1.0, 1.0, 1.0),
+        LogNormal,
+        NUMBERS,
+        lambda mu, tau, x, n: stats.norm.logpdf(np.log(x), mu, tau**-0.5) - np.log(x),
+        mean_and_spread,
+    ),
+    "LogNormal, NormalInverseGamma": PairCase(
+        lambda: NormalInverseGamma(0.3, 2.0, 3.0, 2.0),
+        lambda mu, v: LogNormal(mu, variance=v),
+        NUMBERS,
+        lambda mu, v, x, n: stats.norm.logpdf(np.log(x), mu, np.sqrt(v)) - np.log(x),
+        mean_and_spread,
+    ),
+}
+
+#: Pairs whose next datum has no finite mean.
+NO_MOMENTS = {
+    "Gamma-Pareto",
+    "LogNormal, Gamma precision",
+    "LogNormal, InverseGamma variance",
+    "LogNormal, NormalGamma",
+    "LogNormal, NormalInverseGamma",
+}
+
+#: Pairs whose predictive has a family of its own.
+CLOSED_PREDICTIVES = {
+    "Beta-Binomial": BetaBinomial,
+    "Dirichlet-Multinomial": DirichletMultinomial,
+    "Gamma-Poisson": NegativeBinomial,
 }
 
 INTEGRABLE = [name for name, case in CASES.items() if case.rule is not None]
@@ -349,6 +475,10 @@ def test_predictive_is_the_ratio_of_evidences(name: str) -> None:
 def test_predictive_moments_match_its_draws(name: str) -> None:
     case = CASES[name]
     d = run(case).predictive
+    if name in NO_MOMENTS:
+        assert d.mean == d.variance == np.inf
+        assert np.all(np.isfinite(d.log_prob(d.sample(50, rng=3))))
+        return
     draws = np.asarray(d.sample(40_000, rng=3))
     if name == "Dirichlet-Categorical":
         draws, mean = np.eye(3)[draws.astype(int)], d.probabilities
@@ -356,6 +486,18 @@ def test_predictive_moments_match_its_draws(name: str) -> None:
         mean = d.mean
     error = draws.std(axis=0) / np.sqrt(len(draws))
     assert np.all(np.abs(draws.mean(axis=0) - mean) < 5 * error)
+
+
+@pytest.mark.parametrize("name", CLOSED_PREDICTIVES)
+def test_closed_predictive_equals_the_generic_one(name: str) -> None:
+    case = CASES[name]
+    r = run(case)
+    closed, generic = r.predictive, Predictive(r.posterior, r.pair)
+    assert type(closed) is CLOSED_PREDICTIVES[name]
+    data = np.asarray(case.data)
+    np.testing.assert_allclose(closed.log_prob(data), generic.log_prob(data), rtol=1e-11)
+    np.testing.assert_allclose(closed.mean, generic.mean, rtol=1e-13)
+    np.testing.assert_allclose(closed.variance, generic.variance, rtol=1e-13)
 
 
 @pytest.mark.parametrize("name", CASES)

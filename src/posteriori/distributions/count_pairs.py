@@ -10,14 +10,17 @@ from scipy import special
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.bernoulli import Bernoulli
 from posteriori.distributions.beta import Beta
+from posteriori.distributions.beta_binomial import BetaBinomial
 from posteriori.distributions.binomial import Binomial
 from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.conjugate import NaturalPair, register
 from posteriori.distributions.dirichlet import Dirichlet
+from posteriori.distributions.dirichlet_multinomial import DirichletMultinomial
 from posteriori.distributions.exponential_distribution import Exponential
 from posteriori.distributions.gamma import Gamma
 from posteriori.distributions.labels import encode_labels
 from posteriori.distributions.multinomial import Multinomial
+from posteriori.distributions.negative_binomial import NegativeBinomial
 from posteriori.distributions.poisson import Poisson
 from posteriori.distributions.predictive import Predictive
 from posteriori.distributions.statistics import Sums
@@ -81,7 +84,7 @@ class BetaBinomialPair(NaturalPair):
 
     def predictive(self, belief: Beta) -> Distribution:
         """Return the beta-binomial."""
-        return Predictive(belief, self)
+        return BetaBinomial(self.known["trials"], belief.a, belief.b)
 
     def predictive_moments(self, belief: Beta) -> tuple[Array, Array]:
         """E[np] and E[np(1−p)] + Var[np]."""
@@ -163,7 +166,7 @@ class DirichletMultinomialPair(NaturalPair):
                 "the number of trials of the next draw is not known; write the likelihood as "
                 "lambda p: Multinomial(trials, p)"
             )
-        return Predictive(belief, self)
+        return DirichletMultinomial(self.known["trials"], belief.concentration)
 
     def predictive_moments(self, belief: Dirichlet) -> tuple[Array, Array]:
         """E[np] and E[np(1−p)] + Var[np], per category."""
@@ -200,8 +203,11 @@ class GammaPoisson(NaturalPair):
         return _ONE if factor is None else self.rows(factor, start, block)
 
     def predictive(self, belief: Gamma) -> Distribution:
-        """Return the negative binomial."""
-        return Predictive(belief, self)
+        """Return the negative binomial of count a and mean ea/b."""
+        factor = self.conditional.unknown["rate"].factor
+        return NegativeBinomial(
+            belief.shape, mean=(_ONE if factor is None else factor) * belief.mean
+        )
 
     def predictive_moments(self, belief: Gamma) -> tuple[Array, Array]:
         """E[eλ] and E[eλ] + Var[eλ]."""

@@ -88,7 +88,8 @@ class Predictive(Distribution):
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         lead = shape[: len(shape) - len(self.batch_shape)]
         theta = self.belief.sample(lead, rng=rng)
-        return self.pair.conditional.at(theta).sample(rng=rng)
+        values = theta if isinstance(theta, tuple) else (theta,)
+        return self.pair.conditional.at(*values).sample(rng=rng)
 
     def _key(self) -> tuple[Array, ...]:
         known = self.pair.known
