@@ -4,10 +4,12 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import posteriori
+from posteriori import distributions
 
 ROOMS = set(posteriori._ROOMS)
 HEAVY = ("numba", "pandas", "matplotlib", "sklearn", "networkx", "scipy.stats", "rich", "typer")
@@ -82,15 +84,29 @@ def test_star_import_brings_every_public_name():
     assert names == "True"
 
 
-def test_type_checkers_see_the_same_names_as_the_table():
-    tree = ast.parse(Path(posteriori.__file__).read_text(encoding="utf-8"))
+def names_for_type_checkers(package: ModuleType) -> dict[str, str]:
+    """Return each name of the TYPE_CHECKING block with the module it comes from."""
+    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
-    seen = {
-        alias.asname: node.module.removeprefix("posteriori").removeprefix(".")
+    prefix = package.__name__
+    return {
+        alias.asname: node.module.removeprefix(prefix).removeprefix(".")
         for node in block.body
         for alias in node.names
     }
+
+
+def test_type_checkers_see_the_same_names_as_the_table():
+    seen = names_for_type_checkers(posteriori)
     assert seen == posteriori._ROOM_OF | dict.fromkeys(ROOMS, "")
+    assert names_for_type_checkers(distributions) == distributions._FILE_OF
+
+
+def test_every_name_of_the_distributions_loads():
+    for name in distributions.__all__:
+        assert getattr(distributions, name) is not None
+    with pytest.raises(AttributeError, match="Nromal"):
+        _ = distributions.Nromal
 
 
 @pytest.mark.parametrize(

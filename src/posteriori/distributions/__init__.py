@@ -1,123 +1,186 @@
-"""Distributions as immutable, batched values; their algebra; Bayes' rule for conjugate pairs."""
+"""Distributions as immutable, batched values; their algebra; Bayes' rule for conjugate pairs.
 
-from posteriori.distributions.base import CAPABILITIES, Distribution, Univariate
-from posteriori.distributions.bayes_rule import BayesResult, bayes
-from posteriori.distributions.bernoulli import Bernoulli
-from posteriori.distributions.beta import Beta
-from posteriori.distributions.beta_binomial import BetaBinomial
-from posteriori.distributions.binomial import Binomial
-from posteriori.distributions.categorical import Categorical
-from posteriori.distributions.cauchy import Cauchy
-from posteriori.distributions.channels import ChannelCapacity, channel_capacity
-from posteriori.distributions.conjugate import Correction
-from posteriori.distributions.dirichlet import Dirichlet
-from posteriori.distributions.dirichlet_multinomial import DirichletMultinomial
-from posteriori.distributions.exponential import ExponentialFamily, Product
-from posteriori.distributions.exponential_distribution import Exponential
-from posteriori.distributions.gamma import Gamma
-from posteriori.distributions.gaussian_algebra import complete_square
-from posteriori.distributions.geometric import Geometric
-from posteriori.distributions.half_cauchy import HalfCauchy
-from posteriori.distributions.half_normal import HalfNormal
-from posteriori.distributions.information import (
-    conditional_entropy,
-    cross_entropy,
-    entropy,
-    kl_divergence,
-    mutual_information,
-    self_information,
-)
-from posteriori.distributions.inverse_gamma import InverseGamma
-from posteriori.distributions.inverse_wishart import InverseWishart
-from posteriori.distributions.laplace import Laplace
-from posteriori.distributions.log_normal import LogNormal
-from posteriori.distributions.multinomial import Multinomial
-from posteriori.distributions.mv_student_t import MvStudentT
-from posteriori.distributions.mvnormal import MvNormal
-from posteriori.distributions.negative_binomial import NegativeBinomial
-from posteriori.distributions.normal import Normal
-from posteriori.distributions.normal_gamma import NormalGamma
-from posteriori.distributions.normal_inverse_gamma import NormalInverseGamma
-from posteriori.distributions.normal_inverse_wishart import NormalInverseWishart
-from posteriori.distributions.normal_wishart import NormalWishart
-from posteriori.distributions.pareto import Pareto
-from posteriori.distributions.point_mass import PointMass
-from posteriori.distributions.poisson import Poisson
-from posteriori.distributions.predictive import Predictive
-from posteriori.distributions.source_coding import (
-    CodingBound,
-    HuffmanCode,
-    coding_bound,
-    huffman_code,
-)
-from posteriori.distributions.statistics import Moments, Sums
-from posteriori.distributions.student_t import StudentT
-from posteriori.distributions.truncated_normal import TruncatedNormal
-from posteriori.distributions.uniform import Uniform
-from posteriori.distributions.unknown import Conditional
-from posteriori.distributions.vector_normal_inverse_gamma import VectorNormalInverseGamma
-from posteriori.distributions.von_mises import VonMises
-from posteriori.distributions.wishart import Wishart
+Every name is loaded on first use: a file that nobody asks for costs nothing.
+"""
 
-__all__ = [
-    "CAPABILITIES",
-    "BayesResult",
-    "Bernoulli",
-    "Beta",
-    "BetaBinomial",
-    "Binomial",
-    "Categorical",
-    "Cauchy",
-    "ChannelCapacity",
-    "CodingBound",
-    "Conditional",
-    "Correction",
-    "Dirichlet",
-    "DirichletMultinomial",
-    "Distribution",
-    "Exponential",
-    "ExponentialFamily",
-    "Gamma",
-    "Geometric",
-    "HalfCauchy",
-    "HalfNormal",
-    "HuffmanCode",
-    "InverseGamma",
-    "InverseWishart",
-    "Laplace",
-    "LogNormal",
-    "Moments",
-    "Multinomial",
-    "MvNormal",
-    "MvStudentT",
-    "NegativeBinomial",
-    "Normal",
-    "NormalGamma",
-    "NormalInverseGamma",
-    "NormalInverseWishart",
-    "NormalWishart",
-    "Pareto",
-    "PointMass",
-    "Poisson",
-    "Predictive",
-    "Product",
-    "StudentT",
-    "Sums",
-    "TruncatedNormal",
-    "Uniform",
-    "Univariate",
-    "VectorNormalInverseGamma",
-    "VonMises",
-    "Wishart",
-    "bayes",
-    "channel_capacity",
-    "coding_bound",
-    "complete_square",
-    "conditional_entropy",
-    "cross_entropy",
-    "entropy",
-    "huffman_code",
-    "kl_divergence",
-    "mutual_information",
-    "self_information",
-]
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+#: Which file defines which public names.
+_FILES = {
+    "base": (
+        "CAPABILITIES",
+        "Distribution",
+        "Univariate",
+    ),
+    "bayes_rule": (
+        "BayesResult",
+        "bayes",
+    ),
+    "bernoulli": ("Bernoulli",),
+    "beta": ("Beta",),
+    "beta_binomial": ("BetaBinomial",),
+    "binomial": ("Binomial",),
+    "categorical": ("Categorical",),
+    "cauchy": ("Cauchy",),
+    "channels": (
+        "ChannelCapacity",
+        "channel_capacity",
+    ),
+    "conditional_table": ("ConditionalTable",),
+    "conjugate": ("Correction",),
+    "derivation": (
+        "Derivation",
+        "Step",
+    ),
+    "dirichlet": ("Dirichlet",),
+    "dirichlet_multinomial": ("DirichletMultinomial",),
+    "events": ("Event",),
+    "exponential": (
+        "ExponentialFamily",
+        "Product",
+    ),
+    "exponential_distribution": ("Exponential",),
+    "gamma": ("Gamma",),
+    "gaussian_algebra": ("complete_square",),
+    "geometric": ("Geometric",),
+    "half_cauchy": ("HalfCauchy",),
+    "half_normal": ("HalfNormal",),
+    "information": (
+        "conditional_entropy",
+        "cross_entropy",
+        "entropy",
+        "kl_divergence",
+        "mutual_information",
+        "self_information",
+    ),
+    "inverse_gamma": ("InverseGamma",),
+    "inverse_wishart": ("InverseWishart",),
+    "joint_table": (
+        "JointTable",
+        "diagnostic_test",
+    ),
+    "laplace": ("Laplace",),
+    "log_normal": ("LogNormal",),
+    "multinomial": ("Multinomial",),
+    "mv_student_t": ("MvStudentT",),
+    "mvnormal": ("MvNormal",),
+    "negative_binomial": ("NegativeBinomial",),
+    "normal": ("Normal",),
+    "normal_gamma": ("NormalGamma",),
+    "normal_inverse_gamma": ("NormalInverseGamma",),
+    "normal_inverse_wishart": ("NormalInverseWishart",),
+    "normal_wishart": ("NormalWishart",),
+    "pareto": ("Pareto",),
+    "point_mass": ("PointMass",),
+    "poisson": ("Poisson",),
+    "predictive": ("Predictive",),
+    "source_coding": (
+        "CodingBound",
+        "HuffmanCode",
+        "coding_bound",
+        "huffman_code",
+    ),
+    "statistics": (
+        "Moments",
+        "Sums",
+    ),
+    "student_t": ("StudentT",),
+    "truncated_normal": ("TruncatedNormal",),
+    "uniform": ("Uniform",),
+    "unknown": ("Conditional",),
+    "vector_normal_inverse_gamma": ("VectorNormalInverseGamma",),
+    "von_mises": ("VonMises",),
+    "wishart": ("Wishart",),
+}
+_FILE_OF = {name: file for file, names in _FILES.items() for name in names}
+
+__all__ = sorted(_FILE_OF)
+
+if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table
+    from posteriori.distributions.base import CAPABILITIES as CAPABILITIES
+    from posteriori.distributions.base import Distribution as Distribution
+    from posteriori.distributions.base import Univariate as Univariate
+    from posteriori.distributions.bayes_rule import BayesResult as BayesResult
+    from posteriori.distributions.bayes_rule import bayes as bayes
+    from posteriori.distributions.bernoulli import Bernoulli as Bernoulli
+    from posteriori.distributions.beta import Beta as Beta
+    from posteriori.distributions.beta_binomial import BetaBinomial as BetaBinomial
+    from posteriori.distributions.binomial import Binomial as Binomial
+    from posteriori.distributions.categorical import Categorical as Categorical
+    from posteriori.distributions.cauchy import Cauchy as Cauchy
+    from posteriori.distributions.channels import ChannelCapacity as ChannelCapacity
+    from posteriori.distributions.channels import channel_capacity as channel_capacity
+    from posteriori.distributions.conditional_table import ConditionalTable as ConditionalTable
+    from posteriori.distributions.conjugate import Correction as Correction
+    from posteriori.distributions.derivation import Derivation as Derivation
+    from posteriori.distributions.derivation import Step as Step
+    from posteriori.distributions.dirichlet import Dirichlet as Dirichlet
+    from posteriori.distributions.dirichlet_multinomial import (
+        DirichletMultinomial as DirichletMultinomial,
+    )
+    from posteriori.distributions.events import Event as Event
+    from posteriori.distributions.exponential import ExponentialFamily as ExponentialFamily
+    from posteriori.distributions.exponential import Product as Product
+    from posteriori.distributions.exponential_distribution import Exponential as Exponential
+    from posteriori.distributions.gamma import Gamma as Gamma
+    from posteriori.distributions.gaussian_algebra import complete_square as complete_square
+    from posteriori.distributions.geometric import Geometric as Geometric
+    from posteriori.distributions.half_cauchy import HalfCauchy as HalfCauchy
+    from posteriori.distributions.half_normal import HalfNormal as HalfNormal
+    from posteriori.distributions.information import conditional_entropy as conditional_entropy
+    from posteriori.distributions.information import cross_entropy as cross_entropy
+    from posteriori.distributions.information import entropy as entropy
+    from posteriori.distributions.information import kl_divergence as kl_divergence
+    from posteriori.distributions.information import mutual_information as mutual_information
+    from posteriori.distributions.information import self_information as self_information
+    from posteriori.distributions.inverse_gamma import InverseGamma as InverseGamma
+    from posteriori.distributions.inverse_wishart import InverseWishart as InverseWishart
+    from posteriori.distributions.joint_table import JointTable as JointTable
+    from posteriori.distributions.joint_table import diagnostic_test as diagnostic_test
+    from posteriori.distributions.laplace import Laplace as Laplace
+    from posteriori.distributions.log_normal import LogNormal as LogNormal
+    from posteriori.distributions.multinomial import Multinomial as Multinomial
+    from posteriori.distributions.mv_student_t import MvStudentT as MvStudentT
+    from posteriori.distributions.mvnormal import MvNormal as MvNormal
+    from posteriori.distributions.negative_binomial import NegativeBinomial as NegativeBinomial
+    from posteriori.distributions.normal import Normal as Normal
+    from posteriori.distributions.normal_gamma import NormalGamma as NormalGamma
+    from posteriori.distributions.normal_inverse_gamma import (
+        NormalInverseGamma as NormalInverseGamma,
+    )
+    from posteriori.distributions.normal_inverse_wishart import (
+        NormalInverseWishart as NormalInverseWishart,
+    )
+    from posteriori.distributions.normal_wishart import NormalWishart as NormalWishart
+    from posteriori.distributions.pareto import Pareto as Pareto
+    from posteriori.distributions.point_mass import PointMass as PointMass
+    from posteriori.distributions.poisson import Poisson as Poisson
+    from posteriori.distributions.predictive import Predictive as Predictive
+    from posteriori.distributions.source_coding import CodingBound as CodingBound
+    from posteriori.distributions.source_coding import HuffmanCode as HuffmanCode
+    from posteriori.distributions.source_coding import coding_bound as coding_bound
+    from posteriori.distributions.source_coding import huffman_code as huffman_code
+    from posteriori.distributions.statistics import Moments as Moments
+    from posteriori.distributions.statistics import Sums as Sums
+    from posteriori.distributions.student_t import StudentT as StudentT
+    from posteriori.distributions.truncated_normal import TruncatedNormal as TruncatedNormal
+    from posteriori.distributions.uniform import Uniform as Uniform
+    from posteriori.distributions.unknown import Conditional as Conditional
+    from posteriori.distributions.vector_normal_inverse_gamma import (
+        VectorNormalInverseGamma as VectorNormalInverseGamma,
+    )
+    from posteriori.distributions.von_mises import VonMises as VonMises
+    from posteriori.distributions.wishart import Wishart as Wishart
+
+
+def __getattr__(name: str) -> object:
+    if name not in _FILE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(_import_module(f"{__name__}.{_FILE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -9,13 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from posteriori.distributions import count_pairs as _count_pairs  # the registry fills on import
-from posteriori.distributions import gaussian_pairs as _gaussian_pairs
-from posteriori.distributions import log_normal_pairs as _log_normal_pairs
-from posteriori.distributions import pareto_pairs as _pareto_pairs
-from posteriori.distributions import regression_pairs as _regression_pairs
-from posteriori.distributions import vector_pairs as _vector_pairs
-from posteriori.distributions import waiting_pairs as _waiting_pairs
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.conjugate import Correction, Pair, find_pair
 from posteriori.distributions.exponential import ExponentialFamily
@@ -25,16 +18,6 @@ from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.types import Array
 
 __all__ = ["BayesResult", "bayes"]
-
-_REGISTERED = (
-    _count_pairs,
-    _gaussian_pairs,
-    _regression_pairs,
-    _vector_pairs,
-    _log_normal_pairs,
-    _pareto_pairs,
-    _waiting_pairs,
-)
 
 
 def bayes(prior: Any, likelihood: Any, data: Any) -> BayesResult:

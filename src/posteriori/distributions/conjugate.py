@@ -12,6 +12,8 @@ from which posterior, evidence and predictive follow (:class:`NaturalPair`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cache
+from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -219,6 +221,16 @@ class NaturalPair(Pair):
         """Return the weight of the prior, of the data, and what the data alone say."""
 
 
+#: Files whose pairs join the registry when the first pair is looked up.
+_FILES = (
+    "count_pairs",
+    "gaussian_pairs",
+    "log_normal_pairs",
+    "pareto_pairs",
+    "regression_pairs",
+    "vector_pairs",
+    "waiting_pairs",
+)
 _PAIRS: list[type[Pair]] = []
 P = TypeVar("P", bound=type[Pair])
 
@@ -229,8 +241,15 @@ def register(pair: P) -> P:
     return pair
 
 
+@cache
+def _load_files() -> None:
+    for file in _FILES:
+        import_module(f"posteriori.distributions.{file}")
+
+
 def list_pairs() -> list[type[Pair]]:
     """Return all registered pairs."""
+    _load_files()
     return list(_PAIRS)
 
 
@@ -240,7 +259,7 @@ def find_pair(prior: Any, likelihood: Any) -> Pair:
     family = likelihood.family if traced else likelihood
     rows = [
         pair
-        for pair in _PAIRS
+        for pair in list_pairs()
         if pair.prior_family is type(prior) and pair.likelihood_family is family
     ]
     if traced:
