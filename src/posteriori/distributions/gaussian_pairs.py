@@ -6,7 +6,7 @@ from 0 keep their digits.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -50,7 +50,8 @@ class WeightedMoments(NamedTuple):
 class _NormalMean(Pair):
     """Unknown mean θ of x ~ N(aθ + b, v) with known a, b, v (per row, if need be)."""
 
-    prior_family, likelihood_family = Normal, Normal
+    prior_family = Normal
+    likelihood_family: ClassVar[type[Distribution]] = Normal
 
     def variance_of(self, known: Any) -> Array:
         """Return v from the known spread parameter."""
@@ -147,7 +148,8 @@ class NormalMeanPrecision(_NormalMean):
 class GammaPrecision(NaturalPair):
     """Unknown precision τ (times a known factor), known mean: squared deviations add to the rate."""
 
-    prior_family, likelihood_family, unknown, needs = Gamma, Normal, ("precision",), ("mean",)
+    prior_family, unknown, needs = Gamma, ("precision",), ("mean",)
+    likelihood_family: ClassVar[type[Distribution]] = Normal
 
     def check_maps(self) -> None:
         """Allow a known factor times the precision."""
@@ -177,8 +179,8 @@ class GammaPrecision(NaturalPair):
 class InverseGammaVariance(NaturalPair):
     """Unknown variance (times a known factor), known mean."""
 
-    prior_family, likelihood_family = InverseGamma, Normal
-    unknown, needs = ("variance",), ("mean",)
+    prior_family, unknown, needs = InverseGamma, ("variance",), ("mean",)
+    likelihood_family: ClassVar[type[Distribution]] = Normal
 
     def check_maps(self) -> None:
         """Allow a known factor times the variance."""
@@ -207,7 +209,7 @@ class InverseGammaVariance(NaturalPair):
 class _MeanAndSpread(Pair):
     """Mean and spread both unknown: κ, m, a, b are corrected by count, mean and scatter."""
 
-    likelihood_family = Normal
+    likelihood_family: ClassVar[type[Distribution]] = Normal
 
     def summarize(self, block: Array, start: int = 0) -> Moments:
         """Return count, mean and centred scatter."""

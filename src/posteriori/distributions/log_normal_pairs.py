@@ -6,7 +6,7 @@ r"""Conjugate pairs of the log-normal likelihood: those of the normal one, on ln
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,7 +42,7 @@ __all__ = [
 class _OfLogarithm(Pair):
     """A pair of the normal likelihood, applied to ln x."""
 
-    likelihood_family = LogNormal
+    likelihood_family: ClassVar[type[Distribution]] = LogNormal
 
     def summarize(self, block: Array, start: int = 0) -> Any:
         """Summarise ln x, with −Σ ln x in the constant part."""

@@ -6,7 +6,8 @@ multiplies it by 1/θ and rules out widths below the datum.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,8 @@ from posteriori.numerics.types import Array, number
 __all__ = ["Extent", "GammaPareto", "ParetoUniform"]
 
 
-class Extent(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Extent:
     """How many data there are, how far they reach, and the constant part of the likelihood."""
 
     count: Array
