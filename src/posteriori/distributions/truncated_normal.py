@@ -149,11 +149,14 @@ class TruncatedNormal(Comparable):
     # -- univariate ------------------------------------------------------------------------
 
     def _cdf(self, x: Array) -> Array:
-        low, _ = self._ends
+        low, high = self._ends
         below, above = x <= self.lower, x >= self.upper
         t = (np.where(below | above, self.mode, x) - self.mode) / self.parent.scale
-        share = np.exp(_log_mass(low, t, self._slope) - self._log_mass)
-        return np.where(below, 0.0, np.where(above, 1.0, np.minimum(share, 1.0)))[()]
+        left = t <= self._moments[0]  # the smaller side keeps its digits
+        side = _log_mass(np.where(left, low, t), np.where(left, t, high), self._slope)
+        share = np.exp(side - self._log_mass)
+        inside = np.where(left, share, 1.0 - share)
+        return np.where(below, 0.0, np.where(above, 1.0, inside))[()]
 
     def _quantile(self, q: Array) -> Array:
         (low, high), c = self._ends, self._slope
