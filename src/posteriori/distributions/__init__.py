@@ -35,6 +35,10 @@ _FILES = {
     ),
     "dirichlet": ("Dirichlet",),
     "dirichlet_multinomial": ("DirichletMultinomial",),
+    "entropic_inference": (
+        "maximum_entropy",
+        "maximum_relative_entropy",
+    ),
     "events": ("Event",),
     "exponential": (
         "ExponentialFamily",
@@ -44,6 +48,10 @@ _FILES = {
     "gamma": ("Gamma",),
     "gaussian_algebra": ("complete_square",),
     "geometric": ("Geometric",),
+    "gibbs_models": (
+        "Interval",
+        "MaximumEntropy",
+    ),
     "half_cauchy": ("HalfCauchy",),
     "half_normal": ("HalfNormal",),
     "information": (
@@ -119,6 +127,10 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions.dirichlet_multinomial import (
         DirichletMultinomial as DirichletMultinomial,
     )
+    from posteriori.distributions.entropic_inference import maximum_entropy as maximum_entropy
+    from posteriori.distributions.entropic_inference import (
+        maximum_relative_entropy as maximum_relative_entropy,
+    )
     from posteriori.distributions.events import Event as Event
     from posteriori.distributions.exponential import ExponentialFamily as ExponentialFamily
     from posteriori.distributions.exponential import Product as Product
@@ -126,6 +138,8 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions.gamma import Gamma as Gamma
     from posteriori.distributions.gaussian_algebra import complete_square as complete_square
     from posteriori.distributions.geometric import Geometric as Geometric
+    from posteriori.distributions.gibbs_models import Interval as Interval
+    from posteriori.distributions.gibbs_models import MaximumEntropy as MaximumEntropy
     from posteriori.distributions.half_cauchy import HalfCauchy as HalfCauchy
     from posteriori.distributions.half_normal import HalfNormal as HalfNormal
     from posteriori.distributions.information import conditional_entropy as conditional_entropy
