@@ -22,6 +22,7 @@ from posteriori.distributions import (
     Cauchy,
     Dirichlet,
     DirichletMultinomial,
+    Empirical,
     Exponential,
     Gamma,
     Geometric,
@@ -31,6 +32,9 @@ from posteriori.distributions import (
     InverseWishart,
     Laplace,
     LogNormal,
+    MatrixNormal,
+    MatrixNormalWishart,
+    Mixture,
     Multinomial,
     MvNormal,
     MvStudentT,
@@ -40,16 +44,22 @@ from posteriori.distributions import (
     NormalInverseGamma,
     NormalInverseWishart,
     NormalWishart,
+    Numeric,
+    NumericCounts,
     Pareto,
     PointMass,
     Poisson,
+    PolyaGamma,
     StudentT,
+    Transformed,
     TruncatedNormal,
     Uniform,
     VectorNormalInverseGamma,
     VonMises,
     Wishart,
 )
+from posteriori.distributions.batches import take_members
+from posteriori.distributions.maps import AbsoluteMap, ExpMap, LinearMap
 from tests.distributions import oracles
 
 __all__ = ["CASES", "Case", "members", "pick", "restack", "spread"]
@@ -153,6 +163,8 @@ def spread(points: Any) -> Any:
 
 def members(d: Any) -> list[Any]:
     """Return the members of a batch of shape (B,), one by one."""
+    if hasattr(type(d), "_take_members"):
+        return [take_members(d, i) for i in range(*d.batch_shape)]
     given = {k: v for k in d._parameters if isinstance(v := d.__dict__.get(k), np.ndarray)}
     rest = {k: v for k in d._parameters if (v := d.__dict__.get(k)) is not None and k not in given}
     (size,) = d.batch_shape
@@ -539,13 +551,13 @@ CASES: tuple[Case, ...] = (
         one=lambda: TruncatedNormal(0.7, 0.0, 3.0, variance=1.69),
         two=lambda: TruncatedNormal(-0.4, 0.0, 3.0, variance=0.64),
         batch=lambda: TruncatedNormal(
-            [0.0, 9.0, -9.0], [-1.0, 0.0, -0.5], [4.0, 3.0, np.inf], scale=[1.0, 0.5, 2.0]
+            [0.0, 9.0, -9.0], [-1.0, 0.0, -0.5], [4.0, 3.0, 40.0], variance=[1.0, 0.25, 4.0]
         ),
         inside=[0.01, 0.4, 1.5, 2.9],
         outside=[-1.5, 5.0],
         rule=lambda d: oracles.interval(float(d.lower), float(d.upper)),
         peer=lambda: stats.truncnorm(-0.7 / 1.3, 2.3 / 1.3, 0.7, 1.3),
-        beside_batch=lambda: TruncatedNormal(0.7, -2.0, np.inf, variance=1.69),
+        beside_batch=lambda: TruncatedNormal(0.7, -2.0, 50.0, variance=1.69),
     ),
     Case(
         one=lambda: Geometric(0.3),
@@ -588,5 +600,156 @@ CASES: tuple[Case, ...] = (
         rule=lambda: oracles.compositions(4, 3),
         discrete=True,
         peer=lambda: stats.dirichlet_multinomial([1.2, 0.7, 2.5], 4),
+    ),
+    Case(
+        one=lambda: MatrixNormal(
+            [[0.5, -0.3], [0.2, 0.1]], [[1.2, 0.4], [0.4, 0.8]], [[0.7, -0.2], [-0.2, 1.1]]
+        ),
+        two=lambda: MatrixNormal(
+            [[0.0, 0.4], [-0.3, 0.2]], [[0.8, 0.1], [0.1, 0.9]], [[1.0, 0.3], [0.3, 0.6]]
+        ),
+        batch=lambda: MatrixNormal(
+            [[[0.0, 1.0], [2.0, 0.5]], [[2.0, -1.0], [0.3, 0.0]]],
+            [[[1.0, 0.2], [0.2, 2.0]], np.eye(2)],
+            [[[0.5, 0.0], [0.0, 0.5]], [[2.0, -0.7], [-0.7, 1.0]]],
+        ),
+        inside=[[[0.0, 0.0], [0.0, 0.0]], [[0.5, -0.3], [0.2, 0.1]], [[1.7, 0.2], [-2.0, 1.0]]],
+        rule=oracles.matrices_around,
+        peer=lambda: stats.matrix_normal(
+            [[0.5, -0.3], [0.2, 0.1]], [[1.2, 0.4], [0.4, 0.8]], [[0.7, -0.2], [-0.2, 1.1]]
+        ),
+    ),
+    Case(
+        one=lambda: MatrixNormalWishart(
+            [[0.5], [-0.3]], [[1.2, 0.4], [0.4, 0.8]], dof=8.0, scale=[[0.5]]
+        ),
+        two=lambda: MatrixNormalWishart(
+            [[-0.2], [0.4]], [[0.7, -0.2], [-0.2, 1.1]], dof=11.0, scale=[[0.3]]
+        ),
+        batch=lambda: MatrixNormalWishart(
+            [[[0.0], [1.0]], [[2.0], [-1.0]]],
+            [[[1.0, 0.2], [0.2, 2.0]], [[5.0, 0.0], [0.0, 9.0]]],
+            dof=[5.0, 80.0],
+            scale=[[[1.0]], [[0.01]]],
+        ),
+        inside=([[[0.0], [0.0]], [[0.5], [-0.3]], [[1.0], [2.0]]], [[[0.4]], [[1.3]], [[3.0]]]),
+        outside=[([[0.0], [0.0]], [[-1.0]])],
+        rule=lambda d: oracles.as_columns(
+            oracles.with_mean(
+                (precision := oracles.positive_line()),
+                d.location[:, 0],
+                oracles.inverse_root(d.mean_precision) / precision.points[:, None, None] ** 0.5,
+            )
+        ),
+        improper=(
+            (0.5, [[-1.0]], [0.3, 0.0], 0.5 * np.eye(2)),
+            (-3.0, [[-1.0]], [0.0, 0.0], -np.eye(2)),
+        ),
+    ),
+    Case(
+        one=lambda: PolyaGamma(1.7, 0.8),
+        two=lambda: PolyaGamma(3.0, -2.0),
+        batch=lambda: PolyaGamma([0.6, 1.0, 12.0], [0.0, 3.0, 1.0]),
+        inside=[0.03, 0.2, 0.6, 2.0],
+        outside=[-0.1, 0.0],
+        rule=lambda: oracles.positive_line(300),
+    ),
+    Case(
+        one=lambda: Empirical([[0.5, 1.0], [2.0, -1.0], [3.0, 0.0]], [0.25, 0.25, 0.5]),
+        two=lambda: Empirical([[0.5, 1.0], [2.0, -1.0], [3.0, 0.0]], [0.5, 0.25, 0.25]),
+        batch=lambda: Empirical(
+            [[[0.5, 1.0], [2.0, -1.0]], [[2.0, -1.0], [0.5, 1.0]]],
+            [[0.25, 0.75], [0.5, 0.5]],
+            event_ndim=1,
+        ),
+        inside=[[0.5, 1.0], [2.0, -1.0], [0.5, 1.0]],
+        outside=[[0.5, 0.0]],
+        rule=lambda: oracles.listed([[0.5, 1.0], [2.0, -1.0], [3.0, 0.0]]),
+        discrete=True,
+    ),
+    Case(
+        one=lambda: Empirical([2.0, 0.5, 3.0, 2.0], [0.25, 0.25, 0.25, 0.25]),
+        two=lambda: Empirical([2.0, 0.5, 3.0], [0.5, 0.375, 0.125]),
+        batch=lambda: Empirical([[0.5, 2.0], [2.0, 0.5]], [[0.25, 0.75], [0.5, 0.5]], event_ndim=0),
+        inside=[0.5, 2.0, 0.5],
+        outside=[-1.0, 1.0, 4.0],
+        rule=lambda: oracles.listed([0.5, 2.0, 3.0]),
+        discrete=True,
+    ),
+    Case(
+        one=lambda: Mixture(
+            [0.25, 0.75],
+            MvNormal([[0.5, -0.3], [1.5, 1.0]], cov=[[[1.2, 0.4], [0.4, 0.8]], np.eye(2)]),
+        ),
+        two=lambda: Mixture(
+            [0.5, 0.5],
+            MvNormal([[-0.5, 0.3], [0.5, 0.0]], cov=[[[0.7, 0.2], [0.2, 0.8]], np.eye(2)]),
+        ),
+        batch=lambda: Mixture(
+            [[0.25, 0.75], [0.5, 0.5]],
+            MvStudentT(
+                [[5.0, 9.0], [4.0, 6.0]],
+                [[[0.0, 1.0], [2.0, -1.0]], [[0.3, 0.3], [1.0, 1.0]]],
+                scale=[[np.eye(2), np.eye(2)], [np.eye(2), 0.5 * np.eye(2)]],
+            ),
+        ),
+        inside=[[0.0, 0.0], [0.5, -0.3], [1.7, 0.2], [-2.0, 2.0]],
+        rule=lambda: oracles.plane(200),
+        rtol=1e-8,
+    ),
+    Case(
+        one=lambda: Mixture([0.25, 0.75], Normal([-1.0, 1.5], variance=[0.5, 2.0])),
+        two=lambda: Mixture([0.5, 0.5], Normal([0.0, 1.0], variance=[1.0, 3.0])),
+        batch=lambda: Mixture(
+            [[0.25, 0.75], [0.5, 0.5]],
+            Normal([[0.0, 2.0], [-1.0, 4.0]], variance=[[1.0, 2.0], [0.5, 3.0]]),
+        ),
+        inside=[-3.0, -0.2, 0.7, 1.1, 4.5],
+        rule=oracles.real_line,
+    ),
+    Case(
+        one=lambda: Transformed(
+            MvNormal([0.5, -0.3], cov=[[1.2, 0.4], [0.4, 0.8]]),
+            LinearMap([[1.0, 0.5], [-0.5, 0.75]], [0.5, 0.0]),
+        ),
+        two=lambda: Transformed(
+            MvStudentT(14.0, [-0.2, 0.4], scale=[[0.7, -0.2], [-0.2, 1.1]]),
+            LinearMap([[1.0, 0.0], [0.5, 1.0]]),
+        ),
+        batch=lambda: Transformed(
+            MvNormal([[0.0, 1.0], [2.0, -1.0]], cov=[np.eye(2), 0.5 * np.eye(2)]),
+            LinearMap([[1.0, 0.5], [-0.5, 0.75]]),
+        ),
+        inside=[[0.0, 0.0], [0.5, -0.3], [1.7, 0.2], [-2.0, 2.0]],
+        rule=lambda: oracles.tensor(oracles.real_line(240), oracles.real_line(240)),
+        rtol=1e-8,
+    ),
+    Case(
+        one=lambda: Transformed(Normal(0.3, variance=0.4), ExpMap()),
+        two=lambda: Transformed(StudentT(9.0, scale=1.0), AbsoluteMap()),
+        batch=lambda: Transformed(Normal([0.0, 1.0], variance=[0.25, 0.5]), ExpMap()),
+        inside=[0.05, 0.8, 1.9, 7.0],
+        outside=[-0.1, -5.0],
+        rule=oracles.positive_line,
+        peer=lambda: stats.lognorm(np.sqrt(0.4), scale=np.exp(0.3)),
+    ),
+    Case(
+        one=lambda: Numeric([0.0, 1.0, 2.0, 4.0], [0.25, 0.5, 0.25, 0.0], error=0.125),
+        two=lambda: Numeric([0.0, 1.0, 2.0, 4.0], [0.25, 0.25, 0.25, 0.25]),
+        batch=lambda: Numeric(
+            [0.0, 1.0, 2.0, 4.0], [[0.25, 0.25, 0.25, 0.25], [0.25, 0.5, 0.25, 0.0]]
+        ),
+        inside=[0.25, 0.9, 1.1, 3.5],
+        outside=[-0.1, 4.1],
+        rule=lambda: oracles.panels([0.0, 1.0, 2.0, 4.0]),
+    ),
+    Case(
+        one=lambda: NumericCounts(0, [0.25, 0.5, 0.125, 0.125], error=0.0625),
+        two=lambda: NumericCounts(0, [0.5, 0.25, 0.125, 0.125]),
+        batch=lambda: NumericCounts([0, 0], [[0.25, 0.75], [0.5, 0.5]]),
+        inside=[0.0, 1.0, 0.0],
+        outside=[-1.0, 0.5, 7.0],
+        rule=lambda: oracles.counts(3),
+        discrete=True,
     ),
 )

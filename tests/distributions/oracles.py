@@ -20,6 +20,7 @@ from posteriori.distributions.coordinates import flatten_statistics
 
 __all__ = [
     "Rule",
+    "as_columns",
     "average",
     "compositions",
     "counts",
@@ -34,6 +35,8 @@ __all__ = [
     "inverse_root",
     "inverted",
     "matrices_2d",
+    "matrices_around",
+    "panels",
     "plane",
     "positive_line",
     "positives",
@@ -229,6 +232,29 @@ def with_mean(spread: Rule, location: Any, root: np.ndarray) -> Rule:
         (means, np.repeat(spread.points, k, axis=0)),
         np.repeat(spread.weights * volume, k) * np.tile(grid.weights, len(volume)),
     )
+
+
+def as_columns(rule: Rule) -> Rule:
+    """Read vectors as matrices of one column, and numbers as matrices of one entry."""
+    means, spreads = rule.points
+    return Rule((means[..., None], spreads[..., None, None]), rule.weights)
+
+
+def matrices_around(d: Any) -> Rule:
+    """Integrate over 2×2 matrices M + A Z Bᵀ by Gauss–Hermite, exact for polynomials."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(9)
+    grid = tensor(*[Rule(nodes, weights * np.exp(0.5 * nodes**2))] * 4)
+    rows, columns = np.linalg.cholesky(d.row_cov), np.linalg.cholesky(d.col_cov)
+    points = d.mean + rows @ grid.points.reshape(-1, 2, 2) @ columns.T
+    return Rule(points, grid.weights * (np.linalg.det(rows) * np.linalg.det(columns)) ** 2)
+
+
+def panels(edges: Any, n: int = 12) -> Rule:
+    """Integrate over an interval, piece by piece between edges, by Gauss–Legendre."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    edges = np.asarray(edges)
+    half = 0.5 * np.diff(edges)[:, None]
+    return Rule(((edges[:-1, None] + half) + half * nodes).ravel(), (half * weights).ravel())
 
 
 # -- expectations ------------------------------------------------------------------------------

@@ -6,11 +6,16 @@ import pickle
 import numpy as np
 import pytest
 
+import posteriori.distributions as room
+from posteriori.distributions import maps
 from posteriori.distributions.base import CAPABILITIES, Distribution
 from posteriori.distributions.exponential import ExponentialFamily
 from tests.distributions.cases import CASES, pick, restack
 
 FAMILIES = [pytest.param(case, id=case.id) for case in CASES]
+#: What a user who types in a printed value has at hand.
+NAMES = {**{name: getattr(room, name) for name in room.__all__}, **vars(maps)}
+NAMES |= {"array": np.array, "np": np}
 WITH_EVENT = [p for p in FAMILIES if any(p.values[0].event_shapes(p.values[0].one()))]
 
 
@@ -119,7 +124,8 @@ def as_parts(value):
 @pytest.mark.parametrize("case", FAMILIES)
 def test_the_callers_arrays_are_copied(case):
     d = case.batch()
-    given = {name: getattr(d, name.rstrip("=")) for name in d._shown}
+    shown = {name: name.rstrip("=") for name in d._shown}
+    given = {name: d.__dict__[k] if k in d.__dict__ else getattr(d, k) for name, k in shown.items()}
     given = {k: np.array(v) if isinstance(v, np.ndarray) else v for k, v in given.items()}
     by_position = [v for k, v in given.items() if not k.endswith("=")]
     by_name = {k.rstrip("="): v for k, v in given.items() if k.endswith("=")}
@@ -164,7 +170,7 @@ def test_values_travel(case, carry):
 def test_what_is_printed_can_be_typed(case):
     for make in (case.one, case.two, case.batch):
         d = make()
-        assert eval(repr(d), {case.id: case.family}) == d
+        assert eval(repr(d), NAMES) == d
 
 
 # -- capabilities ------------------------------------------------------------------------------

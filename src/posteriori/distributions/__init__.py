@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 #: Which file defines which public names.
 _FILES = {
+    "arithmetic": (
+        "CentralLimit",
+        "affine",
+        "central_limit",
+        "power_of",
+        "product_of",
+        "sum_of",
+    ),
     "base": (
         "CAPABILITIES",
         "Distribution",
@@ -27,6 +35,7 @@ _FILES = {
         "ChannelCapacity",
         "channel_capacity",
     ),
+    "characteristic": ("characteristic_function",),
     "conditional_table": ("ConditionalTable",),
     "conjugate": ("Correction",),
     "derivation": (
@@ -35,11 +44,22 @@ _FILES = {
     ),
     "dirichlet": ("Dirichlet",),
     "dirichlet_multinomial": ("DirichletMultinomial",),
+    "empirical": (
+        "Empirical",
+        "UnivariateEmpirical",
+    ),
     "entropic_inference": (
         "maximum_entropy",
         "maximum_relative_entropy",
     ),
     "events": ("Event",),
+    "expectations": (
+        "cross_covariance",
+        "expect",
+        "expect_by_draws",
+        "linear_moments",
+        "sum_moments",
+    ),
     "exponential": (
         "ExponentialFamily",
         "Product",
@@ -70,6 +90,12 @@ _FILES = {
     ),
     "laplace": ("Laplace",),
     "log_normal": ("LogNormal",),
+    "matrix_normal": ("MatrixNormal",),
+    "matrix_normal_wishart": ("MatrixNormalWishart",),
+    "mixture": (
+        "Mixture",
+        "UnivariateMixture",
+    ),
     "multinomial": ("Multinomial",),
     "mv_student_t": ("MvStudentT",),
     "mvnormal": ("MvNormal",),
@@ -79,9 +105,14 @@ _FILES = {
     "normal_inverse_gamma": ("NormalInverseGamma",),
     "normal_inverse_wishart": ("NormalInverseWishart",),
     "normal_wishart": ("NormalWishart",),
+    "numeric": (
+        "Numeric",
+        "NumericCounts",
+    ),
     "pareto": ("Pareto",),
     "point_mass": ("PointMass",),
     "poisson": ("Poisson",),
+    "polya_gamma": ("PolyaGamma",),
     "predictive": ("Predictive",),
     "source_coding": (
         "CodingBound",
@@ -94,6 +125,11 @@ _FILES = {
         "Sums",
     ),
     "student_t": ("StudentT",),
+    "transformed": (
+        "Transformed",
+        "UnivariateTransformed",
+        "transform",
+    ),
     "truncated_normal": ("TruncatedNormal",),
     "uniform": ("Uniform",),
     "unknown": ("Conditional",),
@@ -106,6 +142,12 @@ _FILE_OF = {name: file for file, names in _FILES.items() for name in names}
 __all__ = sorted(_FILE_OF)
 
 if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table
+    from posteriori.distributions.arithmetic import CentralLimit as CentralLimit
+    from posteriori.distributions.arithmetic import affine as affine
+    from posteriori.distributions.arithmetic import central_limit as central_limit
+    from posteriori.distributions.arithmetic import power_of as power_of
+    from posteriori.distributions.arithmetic import product_of as product_of
+    from posteriori.distributions.arithmetic import sum_of as sum_of
     from posteriori.distributions.base import CAPABILITIES as CAPABILITIES
     from posteriori.distributions.base import Distribution as Distribution
     from posteriori.distributions.base import Univariate as Univariate
@@ -119,6 +161,9 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions.cauchy import Cauchy as Cauchy
     from posteriori.distributions.channels import ChannelCapacity as ChannelCapacity
     from posteriori.distributions.channels import channel_capacity as channel_capacity
+    from posteriori.distributions.characteristic import (
+        characteristic_function as characteristic_function,
+    )
     from posteriori.distributions.conditional_table import ConditionalTable as ConditionalTable
     from posteriori.distributions.conjugate import Correction as Correction
     from posteriori.distributions.derivation import Derivation as Derivation
@@ -127,11 +172,18 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions.dirichlet_multinomial import (
         DirichletMultinomial as DirichletMultinomial,
     )
+    from posteriori.distributions.empirical import Empirical as Empirical
+    from posteriori.distributions.empirical import UnivariateEmpirical as UnivariateEmpirical
     from posteriori.distributions.entropic_inference import maximum_entropy as maximum_entropy
     from posteriori.distributions.entropic_inference import (
         maximum_relative_entropy as maximum_relative_entropy,
     )
     from posteriori.distributions.events import Event as Event
+    from posteriori.distributions.expectations import cross_covariance as cross_covariance
+    from posteriori.distributions.expectations import expect as expect
+    from posteriori.distributions.expectations import expect_by_draws as expect_by_draws
+    from posteriori.distributions.expectations import linear_moments as linear_moments
+    from posteriori.distributions.expectations import sum_moments as sum_moments
     from posteriori.distributions.exponential import ExponentialFamily as ExponentialFamily
     from posteriori.distributions.exponential import Product as Product
     from posteriori.distributions.exponential_distribution import Exponential as Exponential
@@ -154,6 +206,12 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions.joint_table import diagnostic_test as diagnostic_test
     from posteriori.distributions.laplace import Laplace as Laplace
     from posteriori.distributions.log_normal import LogNormal as LogNormal
+    from posteriori.distributions.matrix_normal import MatrixNormal as MatrixNormal
+    from posteriori.distributions.matrix_normal_wishart import (
+        MatrixNormalWishart as MatrixNormalWishart,
+    )
+    from posteriori.distributions.mixture import Mixture as Mixture
+    from posteriori.distributions.mixture import UnivariateMixture as UnivariateMixture
     from posteriori.distributions.multinomial import Multinomial as Multinomial
     from posteriori.distributions.mv_student_t import MvStudentT as MvStudentT
     from posteriori.distributions.mvnormal import MvNormal as MvNormal
@@ -167,9 +225,12 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
         NormalInverseWishart as NormalInverseWishart,
     )
     from posteriori.distributions.normal_wishart import NormalWishart as NormalWishart
+    from posteriori.distributions.numeric import Numeric as Numeric
+    from posteriori.distributions.numeric import NumericCounts as NumericCounts
     from posteriori.distributions.pareto import Pareto as Pareto
     from posteriori.distributions.point_mass import PointMass as PointMass
     from posteriori.distributions.poisson import Poisson as Poisson
+    from posteriori.distributions.polya_gamma import PolyaGamma as PolyaGamma
     from posteriori.distributions.predictive import Predictive as Predictive
     from posteriori.distributions.source_coding import CodingBound as CodingBound
     from posteriori.distributions.source_coding import HuffmanCode as HuffmanCode
@@ -178,6 +239,9 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions.statistics import Moments as Moments
     from posteriori.distributions.statistics import Sums as Sums
     from posteriori.distributions.student_t import StudentT as StudentT
+    from posteriori.distributions.transformed import Transformed as Transformed
+    from posteriori.distributions.transformed import UnivariateTransformed as UnivariateTransformed
+    from posteriori.distributions.transformed import transform as transform
     from posteriori.distributions.truncated_normal import TruncatedNormal as TruncatedNormal
     from posteriori.distributions.uniform import Uniform as Uniform
     from posteriori.distributions.unknown import Conditional as Conditional

@@ -50,7 +50,6 @@ class MatrixNormal(Distribution):
     _shown = ("mean", "row_cov=", "col_cov=")
     _event_ndim = 2
 
-    mean: Array
     row_cov: Array
     col_cov: Array
 
@@ -66,6 +65,12 @@ class MatrixNormal(Distribution):
     def event_shape(self) -> tuple[int, ...]:
         """(P, Q)."""
         return self.mean.shape[-2:]
+
+    @property
+    def mean(self) -> Array:
+        """Mean M."""
+        centre: Array = self.__dict__["mean"]
+        return centre
 
     @property
     def mode(self) -> Array:

@@ -147,19 +147,18 @@ class MixtureFamily(Distribution):
         return np.exp(log_softmax(joint))
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        uniform = rng.random(shape)
+        lead = shape[: len(shape) - len(self.batch_shape)]
+        uniform = rng.random((int(np.prod(lead)), *self.batch_shape, 1))
         edges = np.cumsum(self.probabilities, axis=-1)
-        chosen = (uniform[..., None] >= (edges / edges[..., -1:])[..., :-1]).sum(axis=-1)
-        out = np.empty(shape + self.event_shape)
-        lead = len(shape) - len(self.batch_shape)
+        chosen = (uniform >= (edges / edges[..., -1:])[..., :-1]).sum(axis=-1)
+        out = np.empty(chosen.shape + self.event_shape)
         for index in np.ndindex(*self.batch_shape):
-            here = (slice(None),) * lead + index
-            part, labels = out[here], np.asarray(chosen[here])
-            for k in np.unique(labels):
-                where = labels == k
+            here = (slice(None), *index)
+            for k in np.unique(chosen[here]):
+                where = chosen[here] == k
                 member = take_members(self.components, (*index, int(k)))
-                part[where] = member.sample(int(where.sum()), rng=rng)
-        return out[()]
+                out[(where, *index)] = member.sample(int(where.sum()), rng=rng)
+        return out.reshape(shape + self.event_shape)[()]
 
     # -- being a value ---------------------------------------------------------------------
 

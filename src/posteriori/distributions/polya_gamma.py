@@ -20,6 +20,7 @@ import numpy as np
 from scipy import special
 
 from posteriori.distributions.base import Distribution
+from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation, positive, real
 
@@ -27,6 +28,8 @@ __all__ = ["PolyaGamma"]
 
 _FIRST_POLE = -0.5 * np.pi**2  # where cosh √(s/2) has its first zero
 _DECAY = 40.0  # the integrand is followed down to e⁻⁴⁰ of its peak
+_NEGLIGIBLE = 80.0  # (b + 1)/x from where the second term of the series is below e⁻⁴⁰
+_FAR = 1e10  # x/b from where the first pole alone counts
 _SMALL_TILT = 0.05
 _TERMS = 200  # gammas of the truncated sum
 _SPLIT = 0.64  # where Devroye's proposal changes from inverse Gaussian to exponential
@@ -112,18 +115,32 @@ def _log_density_without_tilt(x: Array, shape: Array) -> Array:
     on the parabola :math:`s = -\tfrac{\pi^2}2 + 2w^2`, :math:`w = \alpha + iv`, that crosses the
     real axis at the saddle point. The integrand falls like :math:`e^{-2xv^2}` without
     cancellation, so the trapezoidal rule keeps its digits in both tails and for every b, where
-    the alternating series loses them for large x.
+    the alternating series loses them for large x. For small x its first term is all there is.
     """
     x, b = np.broadcast_arrays(x, shape)
     flat_x, flat_b = x.reshape(-1), b.reshape(-1)
-    out = np.empty(flat_x.shape)
-    for i in range(0, out.size, 1 << 12):
-        part = slice(i, i + (1 << 12))
+    out = _first_term(flat_x, flat_b)
+    (rest,) = np.nonzero(flat_x > (flat_b + 1.0) / _NEGLIGIBLE)
+    for i in range(0, rest.size, 1 << 12):
+        part = rest[i : i + (1 << 12)]
         out[part] = _invert_transform(flat_x[part], flat_b[part])
+    (far,) = np.nonzero(flat_x > _FAR * flat_b)
+    out[far] = _at_first_pole(flat_x[far], flat_b[far])
     return out.reshape(x.shape)[()]
 
 
+def _first_term(x: Array, b: Array) -> Array:
+    """Return the logarithm of 2^(b−1) b exp(−b²/8x)/√(2πx³)."""
+    return (b - 1.0) * np.log(2.0) + np.log(b) - 0.5 * LOG_2PI - 1.5 * np.log(x) - 0.125 * b * b / x
+
+
+def _at_first_pole(x: Array, b: Array) -> Array:
+    """Return the logarithm of (2π)^b x^(b−1) exp(−π²x/2)/Γ(b), what remains for x ≫ b."""
+    return b * LOG_2PI + (b - 1.0) * np.log(x) - special.gammaln(b) + _FIRST_POLE * x
+
+
 def _invert_transform(x: Array, b: Array) -> Array:
+    x = np.minimum(x, _FAR * b)
     cross, variance = _saddle_point(x / b)  # s* less the first pole
     alpha = np.sqrt(0.5 * cross)
     reach = np.sqrt(0.5 * _DECAY / x)

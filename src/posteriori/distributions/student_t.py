@@ -134,7 +134,8 @@ class StudentT(Univariate):
         return special.stdtr(self.dof, (x - self.location) / self.scale)
 
     def _quantile(self, q: Array) -> Array:
-        return self.location + self.scale * special.stdtrit(self.dof, q)
+        z = np.where(q == 0, -np.inf, special.stdtrit(self.dof, q))  # SciPy answers inf at 0
+        return (self.location + self.scale * z)[()]
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.location + self.scale * rng.standard_t(self.dof, shape or None)

@@ -16,7 +16,14 @@ import numpy as np
 from posteriori.distributions.base import Distribution, Univariate, any_of
 from posteriori.distributions.batches import has_atoms, take_members
 from posteriori.distributions.expectations import expect
-from posteriori.distributions.maps import Bijection, Map, MonotoneMap, PiecewiseMap
+from posteriori.distributions.maps import (
+    AbsoluteMap,
+    Bijection,
+    Map,
+    MonotoneMap,
+    PiecewiseMap,
+    PowerMap,
+)
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.roots import invert_increasing
 from posteriori.numerics.types import Array
@@ -113,6 +120,9 @@ class TransformedFamily(Distribution):
     def _has_atoms(self) -> bool:
         return has_atoms(self.base)
 
+    def _outside(self, x: Array) -> Any:
+        return np.isinf(x).any(axis=-1) if self._event_ndim else False
+
     def _log_density(self, x: Array) -> Array:
         if any_of(x != x):
             raise ValueError("x must not hold NaN; drop or impute missing values first")
@@ -199,20 +209,24 @@ class UnivariateTransformed(TransformedFamily, Univariate):
 
     @cached_property
     def mean(self) -> Array:
-        """E[h(x)], by quadrature over the base."""
-        return expect(self.base, self.map.forward)
+        """E[h(x)], by quadrature."""
+        return self._expect(lambda y: y)
 
     @cached_property
     def variance(self) -> Array:
-        """Var[h(x)], by quadrature over the base."""
+        """Var[h(x)], by quadrature."""
         out = np.empty(self.batch_shape)
         for index in np.ndindex(*self.batch_shape):
-            gap = partial(self._squared_gap, mean=np.asarray(self.mean)[index])
-            out[index] = expect(take_members(self.base, index), gap)
+            member = take_members(self, index)
+            out[index] = member._expect(partial(_squared_gap, mean=np.asarray(self.mean)[index]))
         return out[()]
 
-    def _squared_gap(self, x: Array, mean: Array) -> Array:
-        return (self.map.forward(x) - mean) ** 2
+    def _expect(self, f: Callable[[Array], Array]) -> Array:
+        """Integrate over x, or over y = h(x) where h has a kink or a turning point."""
+        turns = isinstance(self.map, (AbsoluteMap, PowerMap)) and self.map.increasing is None
+        if turns and not self._has_atoms:
+            return expect(self, f)
+        return expect(self.base, lambda x: f(self.map.forward(x)))
 
     def _cdf(self, x: Array) -> Array:
         low, high = self.map.sublevel(x)
@@ -244,6 +258,10 @@ def _require_source(base: Any, map: Map) -> None:
             f"{type(map).__name__} is defined on ({low:g}, {high:g}); {base!r} has probability "
             "elsewhere"
         )
+
+
+def _squared_gap(y: Array, mean: Array) -> Array:
+    return (y - mean) ** 2
 
 
 def _restore(base: Any, map: Map) -> TransformedFamily:
