@@ -585,7 +585,8 @@ def test_how_values_print():
     assert repr(TruncatedNormal(0.5, 0, np.inf, scale=2.0)) == (
         "TruncatedNormal(0.5, 0, inf, variance=4)"
     )
-    assert repr(NegativeBinomial(3.0, mean=9.0)) == "NegativeBinomial(3, 0.25)"
+    assert repr(NegativeBinomial(3.0, 0.25)) == "NegativeBinomial(3, mean=9)"
+    assert NegativeBinomial(1e18, mean=3.0) != NegativeBinomial(1e18, mean=4.0)
     assert LogNormal(0.0, variance=1.0) != LogNormal(0.0, variance=2.0)
     assert TruncatedNormal(0.0, 0.0, 1.0, scale=1.0) != TruncatedNormal(0.0, 0.0, 2.0, scale=1.0)
 

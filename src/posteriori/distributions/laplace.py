@@ -37,11 +37,16 @@ class Laplace(Comparable):
     _parameters = {"mean": 0, "scale": 0}
     _shown = ("mean", "scale=")
 
-    mean: Array
     scale: Array
 
     def __new__(cls, mean: Any, scale: Any) -> Self:
         return cls._from(mean=real("mean", mean), scale=positive("scale", scale))
+
+    @property
+    def mean(self) -> Array:
+        """Mean m."""
+        mean: Array = self.__dict__["mean"]
+        return mean
 
     @cached_property
     def variance(self) -> Array:

@@ -47,12 +47,12 @@ class NegativeBinomial(Univariate):
     >>> d = NegativeBinomial(3.0, 0.25)
     >>> d.mean, d.variance
     (np.float64(9.0), np.float64(36.0))
-    >>> NegativeBinomial(3.0, mean=9.0)
-    NegativeBinomial(3, 0.25)
+    >>> NegativeBinomial(3.0, mean=9.0).probability
+    np.float64(0.25)
     """
 
     _parameters = {"count": 0, "probability": 0, "mean": 0}
-    _shown = ("count", "probability")
+    _shown = ("count", "mean=")
 
     count: Array
 

@@ -49,7 +49,7 @@ class TruncatedNormal(Comparable):
     >>> d.mean.round(6), d.variance.round(6)
     (np.float64(0.797885), np.float64(0.36338))
     >>> TruncatedNormal(0.0, 30.0, 31.0, scale=1.0).mean.round(9)
-    np.float64(30.03325966)
+    np.float64(30.033259667)
     """
 
     _parameters = {"mean": 0, "lower": 0, "upper": 0, "variance": 0, "scale": 0}
