@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-_ROOMS = ("cli", "datasets", "distributions", "factors", "numerics")
+_ROOMS = ("cli", "datasets", "distributions", "factors", "numerics", "plotting")
 
 _ROOM_OF = {
     "Bernoulli": "distributions",
@@ -41,6 +41,7 @@ _ROOM_OF = {
     "StudentT": "distributions",
     "Wishart": "distributions",
     "bayes": "distributions",
+    "plot": "plotting",
 }
 
 __all__ = [*_ROOM_OF]
@@ -51,6 +52,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori import distributions as distributions
     from posteriori import factors as factors
     from posteriori import numerics as numerics
+    from posteriori import plotting as plotting
     from posteriori.distributions import Bernoulli as Bernoulli
     from posteriori.distributions import Beta as Beta
     from posteriori.distributions import Binomial as Binomial
@@ -74,6 +76,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions import Wishart as Wishart
     from posteriori.distributions import bayes as bayes
     from posteriori.numerics import LogEvidence as LogEvidence
+    from posteriori.plotting import plot as plot
 
 
 def __getattr__(name: str) -> object:

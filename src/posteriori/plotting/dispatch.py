@@ -1,0 +1,107 @@
+"""``plot``: a picture of whatever it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from posteriori.distributions import BayesResult, Distribution
+from posteriori.numerics import LogEvidence
+from posteriori.plotting.drawing import PLOTTABLE, picture_of
+from posteriori.plotting.evidences import plot_evidence
+from posteriori.plotting.style import axes_for
+from posteriori.plotting.updates import plot_update
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot"]
+
+
+def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Axes:
+    """Draw a distribution, several of them, or a result.
+
+    ==============================  ==============================================================
+    thing                           picture
+    ==============================  ==============================================================
+    distribution of one number      density with its central interval and mean; stems if discrete
+    distribution of two numbers     contours that hold 50%, 80% and 95%
+    ``Categorical``                 bars with the names of the categories
+    ``Dirichlet`` of three          contours on the simplex
+    distribution of a vector        mean and intervals of every coordinate
+    ``PointMass``                   a spike
+    batch, list or mapping of them  all of them, with labels
+    ``BayesResult``                 prior, likelihood and posterior (:func:`plot_update`)
+    list or mapping of evidences    models in the order of evidence (:func:`plot_evidence`)
+    ==============================  ==============================================================
+
+    Parameters
+    ----------
+    thing : distribution, BayesResult, LogEvidence, or list or mapping of those
+        What to draw; the keys of a mapping are the labels.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if None.
+    label : str or sequence of str, optional
+        Label of a distribution, or labels of the members of a batch.
+    **options
+        ``mass`` (of the interval or the contours), ``between`` (the range: two numbers, or two
+        pairs for contours), ``names`` (of coordinates or categories), ``color``; each where the
+        picture has it.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    TypeError
+        When the thing cannot be plotted, or an option does not apply to it.
+
+    Examples
+    --------
+    >>> from posteriori import Beta, plot
+    >>> ax = plot(Beta(5, 4))
+    >>> ax.get_legend_handles_labels()[1]
+    ['Beta(5, 4)', '95%: 0.2449 to 0.843', 'mean 0.5556']
+    """
+    if isinstance(thing, BayesResult):
+        return plot_update(thing, ax=ax, **options)
+    if isinstance(thing, LogEvidence):
+        return plot_evidence(thing, ax=ax, label=label, **options)
+    if isinstance(thing, Distribution):
+        things: Any = {label if isinstance(label, str) else None: thing}
+    else:
+        things = _several(thing, label)
+        if all(isinstance(one, LogEvidence) for one in things.values()):
+            return plot_evidence(thing, ax=ax, label=label, **options)
+    picture = picture_of(things, label)
+    with axes_for(ax, picture.size) as axes:
+        picture.paint(axes, options)
+    return axes
+
+
+def _several(thing: Any, label: Any) -> Any:
+    """Return the distributions or evidences of a list or a mapping, by name."""
+    if not isinstance(thing, (Mapping, list, tuple)) or not len(thing):
+        raise TypeError(f"cannot plot {type(thing).__name__}; plot takes {PLOTTABLE}")
+    named: Any = thing if isinstance(thing, Mapping) else dict(enumerate(thing))
+    kinds = {LogEvidence if isinstance(v, LogEvidence) else Distribution for v in named.values()}
+    for one in named.values():
+        if not isinstance(one, (Distribution, LogEvidence)):
+            raise TypeError(f"cannot plot a list with {type(one).__name__}; plot takes {PLOTTABLE}")
+    if len(kinds) > 1:
+        raise TypeError("distributions and evidences cannot share one pair of axes")
+    if isinstance(thing, Mapping) or LogEvidence in kinds:
+        return {str(key): one for key, one in named.items()}
+    labels = [repr(one) for one in thing] if label is None else list(label)
+    if len(labels) != len(thing):
+        raise ValueError(f"label has {len(labels)} entries for {len(thing)} distributions")
+    return _numbered(labels, thing)
+
+
+def _numbered(labels: list[Any], things: Any) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for text, one in zip(map(str, labels), things, strict=True):
+        copies = sum(key == text or key.startswith(f"{text} (") for key in made)
+        made[f"{text} ({copies + 1})" if copies else text] = one
+    return made

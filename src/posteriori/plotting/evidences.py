@@ -1,0 +1,116 @@
+"""Models by their evidence: log Bayes factors against the best, and probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posteriori.numerics import LogEvidence
+from posteriori.numerics.logspace import softmax
+from posteriori.plotting.members import number_text
+from posteriori.plotting.style import COLORS, axes_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_evidence"]
+
+
+def plot_evidence(evidences: Any, ax: Any = None, *, label: Any = None) -> Axes:
+    """Draw how far each model falls behind the best one, in nats.
+
+    Each bar is ln p(data | model) less that of the best model, a log Bayes factor; the text
+    beside it is the probability of the model where all were equally probable before.
+
+    Parameters
+    ----------
+    evidences : LogEvidence, or list or mapping from names to them
+        All of the same data; a batch counts as a list.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if None.
+    label : sequence of str, optional
+        Names of the models of a list or a batch.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        When the evidences are of different data.
+
+    Examples
+    --------
+    >>> from posteriori import Bernoulli, Beta, bayes
+    >>> tosses = [1, 1, 1, 0, 1, 1, 1, 1]
+    >>> models = {"fair": Beta(1e6, 1e6), "unknown": Beta(1, 1)}
+    >>> ax = plot_evidence({k: bayes(p, Bernoulli, tosses).log_evidence for k, p in models.items()})
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['unknown', 'fair']
+    """
+    values, errors, names, of = _collect(evidences, label)
+    order = np.argsort(-values, kind="stable")
+    behind = values - values.max()
+    chance = softmax(values)
+    with axes_for(ax, (5.4, min(12.0, 1.0 + 0.42 * len(values)))) as axes:
+        rows = np.arange(len(values))
+        axes.barh(
+            rows,
+            behind[order],
+            xerr=errors[order] if np.any(errors > 0) else None,
+            color=COLORS[0],
+            ecolor=COLORS[1],
+            height=0.6,
+        )
+        axes.plot(np.zeros(len(rows)), rows, marker="|", ms=14, color=COLORS[0], ls="none")
+        for row, i in enumerate(order):
+            axes.annotate(
+                _percent(chance[i]), (0.0, row), xytext=(8, 0), textcoords="offset points",
+                va="center", annotation_clip=False,
+            )  # fmt: skip
+        axes.set_yticks(rows, [names[i] for i in order])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        widest = max(-behind[np.isfinite(behind)].min(), 1.0)
+        axes.set_xlim(-1.06 * widest, 0.16 * widest)
+        axes.set_xlabel(f"ln p({of}) − {number_text(values.max())}, in nats; probability at right")
+    return axes
+
+
+def _collect(evidences: Any, label: Any) -> tuple[Any, Any, list[str], str]:
+    """Return values, errors and names of comparable evidences."""
+    if isinstance(evidences, Mapping):
+        parts, names = list(evidences.values()), [str(key) for key in evidences]
+    else:
+        parts = [evidences] if isinstance(evidences, LogEvidence) else list(evidences)
+        names = [f"model {i}" for i in range(len(parts))]
+    for one in parts:
+        if not isinstance(one, LogEvidence):
+            raise TypeError(f"evidences must be LogEvidence, got {type(one).__name__}")
+        _ = one - parts[0]  # refuses what does not compare
+    if not parts:
+        raise ValueError("evidences is empty: name at least one")
+    values = [np.ravel(one.value) for one in parts]
+    errors = [
+        np.broadcast_to(0.0 if one.error is None else np.ravel(one.error), np.shape(v))
+        for one, v in zip(parts, values, strict=True)
+    ]
+    if any(len(v) > 1 for v in values):
+        single = len(parts) == 1
+        names = [
+            (f"model {i}" if single else f"{n} [{i}]")
+            for n, v in zip(names, values, strict=True)
+            for i in range(len(v))
+        ]
+    if label is not None:
+        names = [label] if isinstance(label, str) else [str(one) for one in label]
+    flat = np.concatenate(values)
+    if len(names) != len(flat):
+        raise ValueError(f"label has {len(names)} entries for {len(flat)} models")
+    return flat, np.concatenate(errors), names, parts[0].of
+
+
+def _percent(p: float) -> str:
+    return f"{100 * p:.1f}%" if p >= 5e-4 or p == 0 else f"{p:.0e}"

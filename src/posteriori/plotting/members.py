@@ -1,0 +1,231 @@
+"""One member of a batch, asked through the batch, and where its probability lies."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from posteriori.numerics.types import Array
+
+__all__ = ["Member", "Range", "number_text", "unstack"]
+
+Range = tuple[float, float]
+
+_DRAWS = 20_000
+#: Where the range of a heavy tail ends: so many times the middle half beyond it.
+_TAIL = 6.0
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One distribution of a batch; of a single distribution, that one."""
+
+    batch: Any
+    index: tuple[int, ...] = ()
+
+    def log_prob(self, x: Any) -> Array:
+        """Return ln p at points (n, *event), or at a tuple of arrays (n,) for a joint event."""
+        spread: Any = tuple(map(self._spread, x)) if isinstance(x, tuple) else self._spread(x)
+        with np.errstate(all="ignore"):
+            return self.pick(self.batch.log_prob(spread))
+
+    def cdf(self, x: Any) -> Array:
+        """Return the cumulative probability at points (n,)."""
+        return self.pick(self.batch.cdf(self._spread(x)))
+
+    def pick(self, values: Any) -> Array:
+        """Return the part of an answer (n, *batch) that belongs to this member."""
+        answer: Any = np.asarray(values)
+        return answer[(..., *self.index)]
+
+    def density(self, x: Any) -> Array:
+        """Return p at points."""
+        return np.exp(self.log_prob(x))
+
+    def value(self, name: str) -> Any:
+        """Return a finite moment such as ``mean``; None where there is none."""
+        try:
+            with np.errstate(all="ignore"):
+                found = np.asarray(getattr(self.batch, name))[self.index]
+        except (AttributeError, TypeError, ValueError):
+            return None
+        return found if np.all(np.isfinite(found)) else None
+
+    @cached_property
+    def draws(self) -> Any:
+        """Draws (n, *event) with a fixed seed: where a plot needs them they do not change."""
+        drawn = self.batch.sample(_DRAWS, rng=0)
+        if isinstance(drawn, tuple):
+            parts = [part[(slice(None), *self.index)] for part in drawn]
+            return type(drawn)(*parts)
+        return drawn[(slice(None), *self.index)]
+
+    # -- numbers ---------------------------------------------------------------------------
+
+    def quantile(self, q: Any) -> Array:
+        """Return quantiles at levels (n,), tabulated where the family states none."""
+        levels = np.asarray(q, dtype=np.float64)
+        if self._states_quantiles:
+            return self._stated_quantile(levels)
+        x, cumulative = self._table
+        inner = x[np.minimum(cumulative.searchsorted(levels), len(x) - 1)]
+        if self.is_discrete:
+            return inner
+        start, end = self._ends
+        return np.where(levels <= 0, start, np.where(levels >= 1, end, inner))
+
+    def interval(self, mass: float) -> tuple[float, float]:
+        """Return the central interval that holds ``mass``."""
+        tail = 0.5 * (1.0 - mass)
+        low, high = self.quantile([tail, 1.0 - tail])
+        return float(low), float(high)
+
+    @cached_property
+    def is_discrete(self) -> bool:
+        """Whether probability sits on single points: none is left a little beside them."""
+        levels = [0.2, 0.35, 0.5, 0.65, 0.8]
+        x = self._stated_quantile(levels) if self._states_quantiles else self.draws[:200]
+        spread = float(x.max() - x.min())
+        aside = x + (7.3e-4 * spread if spread > 0 else 0.37)
+        return bool(np.all(self.log_prob(aside) == -np.inf))
+
+    def atoms(self, mass: float) -> Array:
+        """Return the points that hold the probability of a discrete distribution."""
+        tail = min(0.5 * (1.0 - mass), 5e-4)
+        levels = np.linspace(tail, 1.0 - tail, 2001)
+        atoms = np.unique(self.quantile(levels))
+        if np.any(atoms != np.floor(atoms)):
+            return atoms
+        start, end = self.quantile([0.0, 1.0])  # whole numbers: those between count as well
+        low, high = max(atoms[0] - 1.0, start), min(atoms[-1] + 1.0, end)
+        step = max(1.0, np.ceil((high - low) / 1000.0))
+        return np.arange(low, high + 1.0, step)
+
+    def reach(self, mass: float) -> Range:
+        """Return a finite range that shows the body of a continuous distribution."""
+        tail = min(0.5 * (1.0 - mass), 0.025)
+        low, q1, q3, high = map(float, self.quantile([tail, 0.25, 0.75, 1.0 - tail]))
+        width, body = high - low, q3 - q1
+        low = max(low - 0.35 * width, q1 - _TAIL * body)
+        high = min(high + 0.35 * width, q3 + _TAIL * body)
+        start, end = self.support
+        if start >= low - 0.25 * width:
+            low = start - 0.04 * (min(high, end) - start)
+        if end <= high + 0.25 * width:
+            high = end + 0.04 * (end - max(low, start))
+        return low, high
+
+    @cached_property
+    def support(self) -> Range:
+        """Where the support of a number starts and ends."""
+        start, end = map(float, self.quantile([0.0, 1.0]))
+        return (start if start < np.inf else -np.inf), end
+
+    def _spread(self, x: Any) -> Array:
+        """Insert the axes of the batch between points and events."""
+        x = np.asarray(x, dtype=np.float64)
+        return x.reshape(x.shape[:1] + (1,) * len(self.index) + x.shape[1:])
+
+    @cached_property
+    def _states_quantiles(self) -> bool:
+        try:
+            return bool(np.isfinite(self._stated_quantile([0.5])[0]))
+        except (AttributeError, TypeError):
+            return False
+
+    def _stated_quantile(self, q: Any) -> Array:
+        with np.errstate(all="ignore"):
+            return self.pick(self.batch.quantile(self._spread(q)))
+
+    @cached_property
+    def _table(self) -> tuple[Array, Array]:
+        """Points and cumulative probabilities, summed or integrated over where draws fell."""
+        if self.is_discrete:
+            x = np.arange(self.draws.min() - 2.0, self.draws.max() + 3.0)
+            mass = self.density(x)
+            x, mass = x[mass > 0], mass[mass > 0]
+            return x, np.cumsum(mass) / mass.sum()
+        low, high = np.quantile(self.draws, [0.0005, 0.9995])
+        x = np.linspace(low, high, 8001)
+        p = np.where(np.isfinite(density := self.density(x)), density, 0.0)
+        cumulative = np.append(0.0, np.cumsum(0.5 * (p[1:] + p[:-1])))
+        return x, 0.0005 + 0.999 * cumulative / cumulative[-1]
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """Where the support starts and ends, by bisection from inside to outside."""
+        x, _ = self._table
+        found = []
+        for inside, outside in ((x[0], 2 * x[0] - x[-1]), (x[-1], 2 * x[-1] - x[0])):
+            if self.log_prob([outside])[0] > -np.inf:
+                found.append(np.copysign(np.inf, outside - inside))
+                continue
+            for _ in range(60):
+                middle = 0.5 * (inside + outside)
+                if self.log_prob([middle])[0] > -np.inf:
+                    inside = middle
+                else:
+                    outside = middle
+            found.append(inside)
+        return found[0], found[1]
+
+
+def unstack(d: Any, label: Any = None) -> dict[str, Member]:
+    """Return the members of a batch under labels that tell them apart.
+
+    Parameters
+    ----------
+    d : distribution
+        Single or batched.
+    label : str or sequence of str, optional
+        One for each member; made of the parameters that differ if None.
+    """
+    indices = list(np.ndindex(d.batch_shape))
+    if label is None:
+        labels = [repr(d)] if not d.batch_shape else [_name(d, index) for index in indices]
+    else:
+        labels = [label] if isinstance(label, str) else [str(one) for one in label]
+        if len(labels) != len(indices):
+            raise ValueError(f"label has {len(labels)} entries for {len(indices)} distributions")
+    return {text: Member(d, index) for text, index in zip(labels, indices, strict=True)}
+
+
+def number_text(x: Any) -> str:
+    """Return a number with four digits, as labels show it."""
+    return f"{float(x):.4g}"
+
+
+def _name(d: Any, index: tuple[int, ...]) -> str:
+    """Name a member by the constructor's arguments that differ within the batch."""
+    parts = {name: value for name, value in _arguments(d).items() if np.ptp(value) > 0}
+    place = ", ".join(map(str, index))
+    if not parts:
+        return f"[{place}]"
+    told = {name: np.broadcast_to(v, d.batch_shape)[index] for name, v in parts.items()}
+    text = ", ".join(f"{name} {number_text(value)}" for name, value in told.items())
+    same = len(set(zip(*(v.ravel() for v in parts.values()), strict=True))) < len(
+        list(np.ndindex(d.batch_shape))
+    )
+    return f"{text} [{place}]" if same else text
+
+
+def _arguments(d: Any) -> dict[str, Array]:
+    """Return the numeric arguments of the constructor; of alternatives, the first."""
+    found: dict[str, Array] = {}
+    alternatives = False
+    for name, parameter in inspect.signature(type(d)).parameters.items():
+        is_alternative = parameter.kind is parameter.KEYWORD_ONLY and parameter.default is None
+        if is_alternative and alternatives:
+            continue
+        try:
+            value = np.asarray(getattr(d, name), dtype=np.float64)
+        except (AttributeError, TypeError, ValueError):
+            continue
+        if value.shape == d.batch_shape:
+            found[name] = value
+            alternatives |= is_alternative
+    return found

@@ -1,0 +1,105 @@
+"""One style for every plot: colours that read on light and on dark pages, for every kind of eye.
+
+A plot that makes its own figure has a transparent background and ink of middle lightness; a plot
+on given axes leaves their text, ticks and background as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["COLORS", "DASHES", "INK", "STYLE", "axes_for", "color_of", "dashes_of", "panels_for"]
+
+#: Contrast of at least 3 with white and with near-black; apart also for the colour-blind.
+COLORS = ("#2b7fd4", "#e0701b", "#12a07f", "#c2569a", "#6a4fd0", "#8a7a3a")
+#: Text and axes: the grey whose contrast with white and with near-black is the same.
+INK = "#747b84"
+#: What tells curves apart where colour does not.
+DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (9, 2)), (0, (2.5, 1)))
+
+#: Settings of matplotlib: ``with matplotlib.rc_context(STYLE): ...``.
+STYLE: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": INK,
+    "axes.facecolor": "none",
+    "axes.labelcolor": INK,
+    "axes.prop_cycle": f"cycler('color', {list(COLORS)})",
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlesize": 11,
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 110,
+    "figure.facecolor": "none",
+    "figure.figsize": (5.4, 3.1),
+    "font.size": 10,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 2,
+    "savefig.facecolor": "none",
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+def color_of(position: int) -> str:
+    """Return the colour of the curve at ``position``, again from the first after the last."""
+    return COLORS[position % len(COLORS)]
+
+
+def dashes_of(position: int) -> Any:
+    """Return the dashes of the curve at ``position``."""
+    return DASHES[position % len(DASHES)]
+
+
+@contextmanager
+def axes_for(ax: Any, size: tuple[float, float] = (5.4, 3.1)) -> Iterator[Axes]:
+    """Yield the given axes, or those of a new figure while the style is in force."""
+    if ax is not None:
+        _check_axes(ax)
+        yield ax
+        return
+    import matplotlib
+    from matplotlib import pyplot
+
+    with matplotlib.rc_context(STYLE):
+        yield pyplot.subplots(figsize=size)[1]
+
+
+@contextmanager
+def panels_for(
+    ax: Any, shape: tuple[int, int], count: int, size: tuple[float, float], **subplots: Any
+) -> Iterator[list[Axes]]:
+    """Yield ``count`` given axes, or those of a new figure of ``shape`` panels."""
+    if ax is not None:
+        import numpy as np
+
+        given = list(np.ravel(ax))
+        for one in given:
+            _check_axes(one)
+        if len(given) != count:
+            raise ValueError(f"ax must hold {count} Axes, one for each panel, got {len(given)}")
+        yield given
+        return
+    import matplotlib
+    from matplotlib import pyplot
+
+    with matplotlib.rc_context(STYLE):
+        axes = pyplot.subplots(*shape, figsize=size, squeeze=False, **subplots)[1].ravel()
+        for spare in axes[count:]:
+            spare.set_axis_off()
+        yield list(axes[:count])
+
+
+def _check_axes(ax: Any) -> None:
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise TypeError(f"ax must be matplotlib Axes or None, got {type(ax).__name__}")
