@@ -10,6 +10,7 @@ from harness import Comparison, compare, peak_memory, report, time_processes
 from scipy import stats
 
 import posteriori as po
+from posteriori import distributions as room
 
 RNG = np.random.default_rng(0)
 N = 10**6
@@ -41,6 +42,23 @@ def univariate() -> list[Row]:
         Row(po.Bernoulli(0.3), stats.bernoulli(0.3), 1.0, flips),
         Row(po.Binomial(20, 0.3), stats.binom(20, 0.3), 4.0, counts),
         Row(po.Poisson(4.0), stats.poisson(4.0), 3.0, counts),
+        Row(room.Uniform(0.0, 1.0), stats.uniform(), 0.4, unit),
+        Row(room.Laplace(0.5, 2.0), stats.laplace(0.5, 2.0), 0.3, normal),
+        Row(room.Cauchy(0.5, 2.0), stats.cauchy(0.5, 2.0), 0.3, normal),
+        Row(room.HalfNormal(2.0), stats.halfnorm(0.0, 2.0), 0.7, positive),
+        Row(room.HalfCauchy(2.0), stats.halfcauchy(0.0, 2.0), 0.7, positive),
+        Row(room.LogNormal(0.5, scale=2.0), stats.lognorm(2.0, scale=np.exp(0.5)), 0.7, positive),
+        Row(room.Pareto(3.0, 0.5), stats.pareto(3.0, scale=0.5), 0.7, positive + 0.5),
+        Row(room.VonMises(0.5, 2.0), stats.vonmises(2.0, 0.5), 0.3, unit),
+        Row(
+            room.TruncatedNormal(0.5, 0.0, 1.0, scale=2.0),
+            stats.truncnorm(-0.25, 0.25, 0.5, 2.0),
+            0.4,
+            unit,
+        ),
+        Row(room.Geometric(0.3), stats.geom(0.3, loc=-1), 3.0, counts),
+        Row(room.NegativeBinomial(2.5, 0.4), stats.nbinom(2.5, 0.4), 3.0, counts),
+        Row(room.BetaBinomial(20, 2.0, 3.0), stats.betabinom(20, 2.0, 3.0), 3.0, counts),
     ]
 
 
@@ -64,6 +82,12 @@ def multivariate() -> list[Row]:
         Row(
             po.Multinomial(12, [0.2, 0.3, 0.5]),
             stats.multinomial(12, [0.2, 0.3, 0.5]),
+            tables[0],
+            tables,
+        ),
+        Row(
+            room.DirichletMultinomial(12, [2.0, 3.0, 5.0]),
+            stats.dirichlet_multinomial([2, 3, 5], 12),
             tables[0],
             tables,
         ),

@@ -130,12 +130,18 @@ class Geometric(KnownParameter, Univariate):
         return off_whole_numbers(x)
 
     def _outside(self, x: Array) -> Any:
-        return off_whole_numbers(x) | (x < self.start)
+        return off_whole_numbers(x - self.start)
 
     # -- stable forms ----------------------------------------------------------------------
 
     def _log_density(self, x: Array) -> Array:
+        if self._may_fail:
+            return (x - self.start) * self.natural[0] + self._log_probability
         return special.xlog1py(x - self.start, -self.probability) + self._log_probability
+
+    @cached_property
+    def _may_fail(self) -> bool:
+        return bool(np.all(self.probability < 1))
 
     @cached_property
     def _log_probability(self) -> Array:
