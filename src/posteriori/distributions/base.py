@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from posteriori.distributions.formatting import format_distribution
+from posteriori.distributions.unknown import Conditional, check_plate
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array, Seed
@@ -217,12 +218,23 @@ class Distribution:
         """Draw ``shape`` (size and batch) events."""
         raise TypeError(f"{type(self).__name__} cannot be sampled")
 
-    def iid(self, n: int) -> Self:
-        """Return ``n`` independent copies: the same family with a leading batch axis."""
-        if not isinstance(n, (int, np.integer)) or n < 1:
-            raise ValueError(f"n must be a whole number >= 1, got {n!r}")
-        given = {k: self.__dict__[k] for k in self._parameters if k in self.__dict__}
-        return self._from(**{k: np.broadcast_to(v, (n, *np.shape(v))) for k, v in given.items()})
+    def iid(self, n: int | str) -> Any:
+        """Repeat independently.
+
+        ``iid(5)`` is five copies: the same family with a leading batch axis. ``iid("n")`` is a
+        declaration for a model: as many copies as the plate "n" turns out to have.
+        """
+        plate = check_plate(n)
+        given = self._given_parameters()
+        if isinstance(plate, str):
+            return Conditional(type(self), given, (plate,))
+        return self._from(
+            **{k: np.broadcast_to(v, (plate, *np.shape(v))) for k, v in given.items()}
+        )
+
+    def _given_parameters(self) -> dict[str, Array]:
+        """Return the parameters in the form in which they were given."""
+        return {k: self.__dict__[k] for k in self._parameters if k in self.__dict__}
 
     def _require_proper(self, what: str) -> None:
         """Refuse what only a normalised density has; messages override this."""
@@ -247,8 +259,7 @@ class Distribution:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        given = {k: self.__dict__[k] for k in self._parameters if k in self.__dict__}
-        return _restore, (type(self), given)
+        return _restore, (type(self), self._given_parameters())
 
     def __repr__(self) -> str:
         return format_distribution(

@@ -307,9 +307,10 @@ class Categorical(ExponentialFamily):
 
     # -- being a value ---------------------------------------------------------------------
 
-    def iid(self, n: int) -> Self:
-        """Return ``n`` independent copies: the same family with a leading batch axis."""
-        return super().iid(n)._labelled(self.labels)
+    def iid(self, n: int | str) -> Any:
+        """Repeat independently; copies keep their labels."""
+        made = super().iid(n)
+        return made._labelled(self.labels) if isinstance(made, Categorical) else made
 
     def _key(self) -> tuple[Array, ...]:
         return (np.asarray(self.probabilities),)

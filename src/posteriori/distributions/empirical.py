@@ -145,7 +145,7 @@ class WeightedPoints(Distribution):
     def _take_members(self, index: Any) -> Self:
         return self._make(self.points[index], self.weights[index], self._event_ndim)
 
-    def iid(self, n: int) -> Self:
+    def iid(self, n: int | str) -> Any:
         """Return ``n`` independent copies: the same points with a leading batch axis."""
         if not isinstance(n, (int, np.integer)) or n < 1:
             raise ValueError(f"n must be a whole number >= 1, got {n!r}")

@@ -151,7 +151,7 @@ class GibbsDensity(Univariate):
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self._quantile(np.asarray(rng.random(shape or None)))
 
-    def iid(self, n: int) -> Any:
+    def iid(self, n: int | str) -> Any:
         """Refuse: a numeric density has no batches."""
         raise TypeError("a GibbsDensity has no batches; draw several with sample(n)")
 

@@ -165,7 +165,7 @@ class MixtureFamily(Distribution):
     def _take_members(self, index: Any) -> Self:
         return self._make(self.probabilities[index], take_members(self.components, index))
 
-    def iid(self, n: int) -> Self:
+    def iid(self, n: int | str) -> Any:
         """Return ``n`` independent copies: the same mixture with a leading batch axis."""
         return self._make(self.probabilities, self.components.iid(n))
 

@@ -154,7 +154,7 @@ class PointMass(Distribution):
 
     # -- being a value ---------------------------------------------------------------------
 
-    def iid(self, n: int) -> Self:
+    def iid(self, n: int | str) -> Any:
         """Return ``n`` independent copies: the same value with a leading batch axis."""
         flat = PointMass._from(location=self.location)
         return self._at(Distribution.iid(flat, n).location, self._event_ndim)

@@ -28,11 +28,18 @@ class Conditional(NamedTuple):
     family : type
         The likelihood's family.
     parameters : mapping
-        Its arguments by name; the unknown ones are :class:`Unknown`.
+        Its arguments by name; the unknown ones are symbols.
+    plates : tuple of int or str
+        Repetitions by :meth:`iid`: array axes of known length, or names of plates.
     """
 
     family: Any
     parameters: Mapping[str, Any]
+    plates: tuple[int | str, ...] = ()
+
+    def iid(self, n: int | str) -> Conditional:
+        """Repeat independently: ``iid(5)`` prepends an array axis, ``iid("n")`` a named plate."""
+        return self._replace(plates=(check_plate(n), *self.plates))
 
     @property
     def unknown(self) -> dict[str, Unknown]:
@@ -52,6 +59,15 @@ class Conditional(NamedTuple):
             for name, value in self.parameters.items()
         }
         return self.family(**values)
+
+
+def check_plate(n: Any) -> int | str:
+    """Check what :meth:`iid` takes: a whole number >= 1, or a name."""
+    if isinstance(n, str) and n.isidentifier():
+        return n
+    if isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1:
+        return int(n)
+    raise ValueError(f"n must be a whole number >= 1 or the name of a plate, got {n!r}")
 
 
 class Unknown(Symbol):
