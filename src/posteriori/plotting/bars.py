@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.plotting.curves import make_room, place_legend
+from posteriori.plotting.frame import make_room, place_legend
 from posteriori.plotting.members import Member
 from posteriori.plotting.style import color_of
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["draw_bars"]
-
-_HATCHES = ("", "///", "...", "xx", "---", "\\\\\\")
 
 
 def draw_bars(
@@ -42,8 +40,6 @@ def draw_bars(
             color=color_of(position),
             alpha=0.85,
             label=label if len(members) > 1 else None,
-            hatch=_HATCHES[position % len(_HATCHES)],
-            edgecolor="none",
         )
         if len(members) == 1 and size <= 12:
             axes.bar_label(bars, [f"{p:.3g}" for p in probabilities], padding=2, fontsize=9)

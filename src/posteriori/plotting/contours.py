@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from posteriori.numerics.types import Array
-from posteriori.plotting.curves import place_legend
+from posteriori.plotting.frame import place_legend
 from posteriori.plotting.members import Member
-from posteriori.plotting.style import color_of, dashes_of
+from posteriori.plotting.style import INK, color_of, dashes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ def draw_contours(
         _finish(axes, member, label, position)
     given = names or _coordinate_names(next(iter(members.values())))
     axes.set(xlabel=given[0], ylabel=given[1], xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    place_legend(axes)
+    place_legend(axes, above=True)
 
 
 def draw_simplex(
@@ -66,7 +66,7 @@ def draw_simplex(
     first, second = (i[keep] + 1.0 / 3.0) / n, (j[keep] + 1.0 / 3.0) / n
     point = np.stack([first, second, 1.0 - first - second], axis=-1)
     x, y = (point @ _CORNERS).T
-    axes.plot(*np.vstack([_CORNERS, _CORNERS[:1]]).T, color=color_of(5), lw=1.2)
+    axes.plot(*np.vstack([_CORNERS, _CORNERS[:1]]).T, color=INK, lw=1.2)
     for position, (label, member) in enumerate(members.items()):
         p = member.density(point)
         levels = mass_levels(p, 1.0 / p.sum(), np.atleast_1d(mass))
@@ -81,11 +81,11 @@ def draw_simplex(
         )
     axes.set(xlim=(-0.16, 1.16), ylim=(-0.12, 1.0), aspect="equal")
     axes.set_axis_off()
-    place_legend(axes)
+    place_legend(axes, above=True)
 
 
-def mass_levels(p: Array, cell: float, masses: Array) -> Array:
-    """Return the densities, in rising order, above which lie the given masses.
+def mass_levels(p: Array, cell: float, masses: Array) -> dict[float, float]:
+    """Return the densities above which the given masses lie, in rising order, with the masses.
 
     Parameters
     ----------
@@ -98,22 +98,33 @@ def mass_levels(p: Array, cell: float, masses: Array) -> Array:
     """
     ranked = np.sort(p.ravel())[::-1]
     held = np.cumsum(ranked) * cell
-    reached = masses[masses <= held[-1]]
+    reached = np.sort(masses[masses <= held[-1]])[::-1]
     levels = ranked[np.minimum(held.searchsorted(reached), len(held) - 1)]
-    return np.unique(levels[levels > 0])
+    return {float(v): float(m) for v, m in zip(levels, reached, strict=True) if v > 0}
 
 
 def _draw_levels(
-    axes: Axes, grid: tuple[Array, Array], p: Array, levels: Array, position: int, *, filled: bool
+    axes: Axes,
+    grid: tuple[Array, Array],
+    p: Array,
+    levels: dict[float, float],
+    position: int,
+    *,
+    filled: bool,
 ) -> None:
+    if not levels or np.ptp(p) == 0:  # flat: no contour
+        return
     flat = p.ndim == 1
     lines, fill = (axes.tricontour, axes.tricontourf) if flat else (axes.contour, axes.contourf)
-    color = color_of(position)
-    top = max(float(p.max()), float(levels[-1])) * 1.001
+    color, heights = color_of(position), list(levels)
     if filled:
-        for level in levels:
-            fill(*grid, p, levels=[level, top], colors=[color], alpha=0.2)
-    lines(*grid, p, levels=levels, colors=[color], linewidths=1.4, linestyles=[dashes_of(position)])
+        for level in heights:
+            fill(*grid, p, levels=[level, 1.001 * float(p.max())], colors=[color], alpha=0.2)
+    drawn = lines(
+        *grid, p, levels=heights, colors=[color], linewidths=1.4, linestyles=[dashes_of(position)]
+    )
+    if filled:
+        axes.clabel(drawn, fmt={v: f"{100 * m:.4g}%" for v, m in levels.items()}, fontsize=8)
 
 
 def _finish(

@@ -15,7 +15,8 @@ import numpy as np
 
 from posteriori.distributions import Distribution
 from posteriori.numerics.types import Array
-from posteriori.plotting.curves import grid_of, make_room, place_legend, range_of
+from posteriori.plotting.curves import grid_of, range_of
+from posteriori.plotting.frame import make_room, place_legend
 from posteriori.plotting.members import Member, number_text, unstack
 from posteriori.plotting.style import INK, axes_for, color_of, dashes_of
 

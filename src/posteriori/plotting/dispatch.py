@@ -9,6 +9,7 @@ from posteriori.distributions import BayesResult, Distribution
 from posteriori.numerics import LogEvidence
 from posteriori.plotting.drawing import PLOTTABLE, picture_of
 from posteriori.plotting.evidences import plot_evidence
+from posteriori.plotting.members import short_name
 from posteriori.plotting.style import axes_for
 from posteriori.plotting.updates import plot_update
 
@@ -93,7 +94,7 @@ def _several(thing: Any, label: Any) -> Any:
         raise TypeError("distributions and evidences cannot share one pair of axes")
     if isinstance(thing, Mapping) or LogEvidence in kinds:
         return {str(key): one for key, one in named.items()}
-    labels = [repr(one) for one in thing] if label is None else list(label)
+    labels = [short_name(one) for one in thing] if label is None else list(label)
     if len(labels) != len(thing):
         raise ValueError(f"label has {len(labels)} entries for {len(thing)} distributions")
     return _numbered(labels, thing)

@@ -57,10 +57,10 @@ def picture_of(things: Mapping[Any, Any], label: Any = None) -> Picture:
     members: dict[str, Member] = {}
     draws = {}
     for name, d in things.items():
-        draw, shown = _way(d)
+        draw = _way(d)
         draws[draw] = type(d).__name__
-        for text, member in unstack(shown, name if not shown.batch_shape else label).items():
-            own = text if name is None or not shown.batch_shape else f"{name}, {text}"
+        for text, member in unstack(d, label if d.batch_shape else name).items():
+            own = text if name is None or not d.batch_shape else f"{name}, {text}"
             members[_unused(own, members)] = member
     if len(draws) > 1:
         raise TypeError(
@@ -74,21 +74,21 @@ def picture_of(things: Mapping[Any, Any], label: Any = None) -> Picture:
     return Picture(draw, members, _size(draw, members))
 
 
-def _way(d: Any) -> tuple[Callable[..., None], Any]:
-    """Return the function that draws a distribution, and what to hand to it."""
+def _way(d: Any) -> Callable[..., None]:
+    """Return the function that draws a distribution."""
     shape = d.event_shape
     if isinstance(d, Categorical):
-        return draw_bars, d
+        return draw_bars
     if isinstance(d, Dirichlet) and shape == (3,):
-        return draw_simplex, d
+        return draw_simplex
     if shape == ():
-        return draw_curves, d
+        return draw_curves
     if shape == ((), ()):
-        return draw_contours, d
+        return draw_contours
     if len(shape) == 1 and isinstance(shape[0], int) and not isinstance(d, PointMass):
         if shape == (2,) and not isinstance(d, Dirichlet) and _fills_the_plane(d):
-            return draw_contours, d
-        return draw_forest, d
+            return draw_contours
+        return draw_forest
     raise TypeError(
         f"{type(d).__name__} of event shape {shape} has no plot; plot takes {PLOTTABLE}"
     )

@@ -57,25 +57,21 @@ def plot_evidence(evidences: Any, ax: Any = None, *, label: Any = None) -> Axes:
     chance = softmax(values)
     with axes_for(ax, (5.4, min(12.0, 1.0 + 0.42 * len(values)))) as axes:
         rows = np.arange(len(values))
-        axes.barh(
-            rows,
-            behind[order],
-            xerr=errors[order] if np.any(errors > 0) else None,
-            color=COLORS[0],
-            ecolor=COLORS[1],
-            height=0.6,
-        )
-        axes.plot(np.zeros(len(rows)), rows, marker="|", ms=14, color=COLORS[0], ls="none")
+        axes.hlines(rows, behind[order], 0.0, color=COLORS[0], lw=3)
+        axes.plot(behind[order], rows, marker="o", ms=8, color=COLORS[0], ls="none")
+        if np.any(errors > 0):
+            axes.errorbar(
+                behind[order], rows, xerr=errors[order], color=COLORS[1], ls="none", capsize=3
+            )
         for row, i in enumerate(order):
-            axes.annotate(
-                _percent(chance[i]), (0.0, row), xytext=(8, 0), textcoords="offset points",
-                va="center", annotation_clip=False,
-            )  # fmt: skip
+            axes.text(1.02, row, _percent(chance[i]), va="center", transform=_right_of(axes))
         axes.set_yticks(rows, [names[i] for i in order])
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        widest = max(-behind[np.isfinite(behind)].min(), 1.0)
-        axes.set_xlim(-1.06 * widest, 0.16 * widest)
-        axes.set_xlabel(f"ln p({of}) − {number_text(values.max())}, in nats; probability at right")
+        reach = (behind - errors)[np.isfinite(behind)].min()
+        widest = max(-reach, 1.0)
+        axes.set_xlim(-1.06 * widest, max(0.06 * widest, 1.2 * errors.max()))
+        best = number_text(values.max())
+        axes.set_xlabel(f"ln p({of}) less that of the best, {best}; at right: probability")
     return axes
 
 
@@ -110,6 +106,11 @@ def _collect(evidences: Any, label: Any) -> tuple[Any, Any, list[str], str]:
     if len(names) != len(flat):
         raise ValueError(f"label has {len(names)} entries for {len(flat)} models")
     return flat, np.concatenate(errors), names, parts[0].of
+
+
+def _right_of(axes: Axes) -> Any:
+    """Place text by the axes across, by the rows down."""
+    return axes.get_yaxis_transform()
 
 
 def _percent(p: float) -> str:

@@ -18,16 +18,14 @@ from posteriori.distributions import (
     StudentT,
 )
 from posteriori.numerics.types import Array
-from posteriori.plotting.curves import place_legend
+from posteriori.plotting.frame import place_legend
 from posteriori.plotting.members import Member
-from posteriori.plotting.style import color_of
+from posteriori.plotting.style import color_of, marker_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["draw_forest", "marginals_of"]
-
-_MARKERS = "osD^vP"
 
 
 def draw_forest(
@@ -49,7 +47,7 @@ def draw_forest(
     axes.set_ylim(size - 0.4, -0.6)
     axes.set_xlabel(f"mean, 50% and {100 * mass:.4g}% intervals")
     if len(members) > 1:
-        place_legend(axes)
+        place_legend(axes, above=True)
 
 
 def marginals_of(d: Any) -> Any:
@@ -77,8 +75,7 @@ def _draw_rows(
     centre = member.value("mean")
     if centre is None:
         centre = _intervals(member, 1e-9)[0]
-    marker = _MARKERS[position % len(_MARKERS)]
-    axes.plot(centre, rows, marker=marker, ms=6, color=color, ls="none", label=label)
+    axes.plot(centre, rows, marker=marker_of(position), ms=6, color=color, ls="none", label=label)
 
 
 def _intervals(member: Member, mass: float) -> tuple[Array, Array]:

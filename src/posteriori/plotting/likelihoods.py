@@ -11,7 +11,8 @@ import numpy as np
 from scipy.integrate import trapezoid
 
 from posteriori.numerics.types import Array
-from posteriori.plotting.curves import draw_curves, make_room, place_legend
+from posteriori.plotting.curves import draw_curves
+from posteriori.plotting.frame import make_room, place_legend
 from posteriori.plotting.members import Member, number_text
 from posteriori.plotting.style import COLORS, panels_for
 
@@ -91,15 +92,38 @@ def _support_of(
     steps = np.append(0.0, np.geomspace(1e-3, 1e3, 37))
     anchors = (0.0, parameter, float(seen.mean()))
     ladder = np.unique([a + s * step for a in anchors for s in (-1.0, 1.0) for step in steps])
+    values = np.array([log_likelihood(t) for t in ladder])
     for _ in range(3):
-        values = np.array([log_likelihood(t) for t in ladder])
         if not np.any(values > -np.inf):
-            break
+            raise ValueError("no parameter explains the observation; say where to look by between")
         high_enough = np.flatnonzero(values >= np.max(values[values < np.inf]) - np.log(500.0))
         first, last = max(high_enough[0] - 1, 0), min(high_enough[-1] + 1, len(ladder) - 1)
         ladder = np.linspace(ladder[first], ladder[last], 161)
+        values = np.array([log_likelihood(t) for t in ladder])
     low, high = float(ladder[0]), float(ladder[-1])
+    margin = 0.1 * (high - low)
+    middle = float(ladder[np.argmax(np.where(values < np.inf, values, -np.inf))])
+    low = _edge(log_likelihood, middle, low, low - margin)
+    high = _edge(log_likelihood, middle, high, high + margin)
     return min(low, parameter), max(high, parameter)
+
+
+def _edge(
+    log_likelihood: Callable[[float], float], inside: float, end: float, beyond: float
+) -> float:
+    """Return ``end``, or the edge of the parameters that the family has where that is near."""
+    if log_likelihood(beyond) > -np.inf:
+        return end
+    outside = beyond
+    for _ in range(1100):  # down to the smallest number
+        middle = 0.5 * (inside + outside)
+        if middle in (inside, outside):
+            break
+        if log_likelihood(middle) > -np.inf:
+            inside = middle
+        else:
+            outside = middle
+    return inside
 
 
 def _tell(seen: Array) -> str:

@@ -11,13 +11,14 @@ import numpy as np
 
 from posteriori.numerics.types import Array
 
-__all__ = ["Member", "Range", "number_text", "unstack"]
+__all__ = ["Member", "Range", "interval_text", "number_text", "short_name", "unstack"]
 
 Range = tuple[float, float]
 
 _DRAWS = 20_000
 #: Where the range of a heavy tail ends: so many times the middle half beyond it.
 _TAIL = 6.0
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +187,7 @@ def unstack(d: Any, label: Any = None) -> dict[str, Member]:
     """
     indices = list(np.ndindex(d.batch_shape))
     if label is None:
-        labels = [repr(d)] if not d.batch_shape else [_name(d, index) for index in indices]
+        labels = [short_name(d)] if not d.batch_shape else [_name(d, index) for index in indices]
     else:
         labels = [label] if isinstance(label, str) else [str(one) for one in label]
         if len(labels) != len(indices):
@@ -194,9 +195,26 @@ def unstack(d: Any, label: Any = None) -> dict[str, Member]:
     return {text: Member(d, index) for text, index in zip(labels, indices, strict=True)}
 
 
+def short_name(d: Any) -> str:
+    """Return how a distribution prints, or its family where that is long."""
+    text = repr(d).replace("-", "−")
+    return text if len(text) <= _LONGEST_NAME else type(d).__name__
+
+
 def number_text(x: Any) -> str:
     """Return a number with four digits, as labels show it."""
-    return f"{float(x):.4g}"
+    value = float(x)
+    if value == 0 or 1e-4 <= abs(value) < 1e6:
+        text = np.format_float_positional(value, precision=4, fractional=False, trim="-")
+    else:
+        text = f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def interval_text(member: Member, mass: float) -> str:
+    """Return the central interval in words."""
+    low, high = member.interval(mass)
+    return f"{100 * mass:.4g}%: {number_text(low)} to {number_text(high)}"
 
 
 def _name(d: Any, index: tuple[int, ...]) -> str:

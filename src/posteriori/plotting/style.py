@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["COLORS", "DASHES", "INK", "STYLE", "axes_for", "color_of", "dashes_of", "panels_for"]
+__all__ = [
+    "COLORS",
+    "DASHES",
+    "INK",
+    "MARKERS",
+    "STYLE",
+    "axes_for",
+    "color_of",
+    "dashes_of",
+    "marker_of",
+    "panels_for",
+    "shades",
+]
 
 #: Contrast of at least 3 with white and with near-black; apart also for the colour-blind.
 COLORS = ("#2b7fd4", "#e0701b", "#12a07f", "#c2569a", "#6a4fd0", "#8a7a3a")
@@ -21,6 +33,7 @@ COLORS = ("#2b7fd4", "#e0701b", "#12a07f", "#c2569a", "#6a4fd0", "#8a7a3a")
 INK = "#747b84"
 #: What tells curves apart where colour does not.
 DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (9, 2)), (0, (2.5, 1)))
+MARKERS = "osD^vP"
 
 #: Settings of matplotlib: ``with matplotlib.rc_context(STYLE): ...``.
 STYLE: dict[Any, Any] = {
@@ -57,6 +70,19 @@ def color_of(position: int) -> str:
 def dashes_of(position: int) -> Any:
     """Return the dashes of the curve at ``position``."""
     return DASHES[position % len(DASHES)]
+
+
+def marker_of(position: int) -> str:
+    """Return the marker of the points at ``position``."""
+    return MARKERS[position % len(MARKERS)]
+
+
+def shades(count: int) -> list[Any]:
+    """Return colours in an order that the eye follows, all of middle lightness."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    ramp = LinearSegmentedColormap.from_list("ramp", [COLORS[0], COLORS[3], COLORS[1]])
+    return [ramp(i / max(count - 1, 1)) for i in range(count)]
 
 
 @contextmanager

@@ -10,10 +10,11 @@ from scipy.integrate import trapezoid
 
 from posteriori.distributions import BayesResult, Distribution, bayes
 from posteriori.numerics.types import Array
-from posteriori.plotting.curves import draw_curve, grid_of, make_room, place_legend, range_of
+from posteriori.plotting.curves import draw_curve, grid_of, range_of
 from posteriori.plotting.drawing import picture_of
+from posteriori.plotting.frame import make_room, place_legend
 from posteriori.plotting.members import Member, Range
-from posteriori.plotting.style import COLORS, INK, axes_for, color_of, dashes_of, panels_for
+from posteriori.plotting.style import COLORS, INK, axes_for, color_of, dashes_of, panels_for, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,6 +120,7 @@ def plot_sequence(
     rows = np.asarray(data)
     counts = _check_counts(at, len(rows))
     priors = _name_priors(prior)
+    unknown = _unknown_name(bayes(next(iter(priors.values())), likelihood, rows))
     steps = [
         {name: Member(_posterior(p, likelihood, rows[:n])) for name, p in priors.items()}
         for n in counts
@@ -127,6 +129,7 @@ def plot_sequence(
     if ax is not None and np.ndim(ax) == 0:
         with axes_for(ax) as axes:
             _draw_overlay(axes, counts, steps, where)
+            axes.set_xlabel(axes.get_xlabel() or unknown)
             _finish_step(axes, truth)
         return axes
     columns = min(2, len(counts))
@@ -138,6 +141,8 @@ def plot_sequence(
                 color, dashes = color_of(position), dashes_of(position)
                 draw_curve(axes, member, name, color, where=where, dashes=dashes)
             axes.set_title(f"after {n} {'datum' if n == 1 else 'data'}")
+            axes.set_xlabel(unknown)
+            axes.label_outer(remove_inner_ticks=False)
             _finish_step(axes, truth, legend=axes is panels[0] and len(step) > 1)
     return np.array(panels)
 
@@ -195,7 +200,7 @@ def _draw_likelihood(axes: Axes, result: BayesResult, posterior: Member, where: 
     scaled = scaled / trapezoid(scaled, x)
     make_room(axes, where, float(scaled.max()))
     label = f"likelihood of {result.fingerprint.count} data, scaled"
-    axes.plot(x, scaled, color=COLORS[2], ls=dashes_of(2), label=label)
+    axes.plot(x, scaled, color=COLORS[2], ls=dashes_of(2), zorder=2.5, label=label)
 
 
 def _range_of_update(members: list[Member], between: Any) -> Range:
@@ -213,7 +218,7 @@ def _unknown_name(result: BayesResult) -> str:
 
 
 def _titled(role: str, belief: Distribution) -> str:
-    text = repr(belief)
+    text = repr(belief).replace("-", "−")
     return f"{role} {text}" if len(text) <= 40 else role
 
 
@@ -251,10 +256,7 @@ def _name_priors(prior: Any) -> dict[str, Any]:
 def _draw_overlay(
     axes: Axes, counts: list[int], steps: list[dict[str, Member]], where: Range
 ) -> None:
-    from matplotlib import colormaps
-
-    shades = colormaps["viridis"](np.linspace(0.85, 0.2, len(counts)))
-    for shade, n, step in zip(shades, counts, steps, strict=True):
+    for shade, n, step in zip(shades(len(counts)), counts, steps, strict=True):
         for position, (name, member) in enumerate(step.items()):
             label = f"after {n}" if len(step) == 1 else f"after {n}, {name}"
             draw_curve(axes, member, label, shade, where=where, dashes=dashes_of(position))
