@@ -31,10 +31,8 @@ __all__ = [
     "multiply_counts",
 ]
 
-_TAILS = 10.0 ** np.linspace(
-    -13.0, -2.0, 45
-)  # what is cut off each side, the least that can be afforded
-_FINENESS = 100.0  # nodes an interquartile range should have at least
+_TAILS = 10.0 ** np.linspace(-13.0, -2.0, 45)  # what may be cut off each side
+_WEIGHT_OF_TAILS = 10.0  # moments suffer more from lost tails than probabilities do
 _EDGE = 256  # cells at an end of the support whose masses come from the cdf
 _ROUNDING = 1e-13
 _MANY = 10_000_000
@@ -172,30 +170,33 @@ def _mend_ends(
 
 
 def _common_grid(ps: tuple[Any, ...], points: int) -> tuple[list[_Range], float]:
-    """Choose ranges and one step: tails as small as a fine enough step allows."""
+    """Choose ranges and one step: what is cut off the tails weighed against the step."""
     for p in ps:
         _require_single(p)
     scales = [float(p.quantile(0.75) - p.quantile(0.25)) for p in ps if not has_atoms(p)]
-    finest = min(scales, default=1.0) / _FINENESS
-    for tail in _TAILS:
-        ranges = [_range_of(p, tail) for p in ps]
-        step = max(sum(r.width for r in ranges), finest) / (points - len(ps))
-        if step <= finest:
-            break
+    finest = min(scales, default=1.0)
+    choices = [_ranges_of(p, _TAILS) for p in ps]
+    widths = np.sum([[r.width for r in ranges] for ranges in choices], axis=0)
+    steps = np.maximum(widths, finest) / (points - len(ps))
+    best = int(np.argmin(_WEIGHT_OF_TAILS * _TAILS + 0.05 * (steps / finest) ** 2))
+    step = float(steps[best])
     if any(has_atoms(p) and not hasattr(p, "points") for p in ps):
         step = 1.0 / np.ceil(1.0 / step)  # whole numbers lie on nodes
-    return ranges, step
+    return [ranges[best] for ranges in choices], step
 
 
-def _range_of(p: Any, tail: float) -> _Range:
+def _ranges_of(p: Any, tails: Array) -> list[_Range]:
+    """Return a range for each probability that may be cut off either tail."""
     low, high = float(p.quantile(0.0)), float(p.quantile(1.0))
-    near, far = float(p.quantile(tail)), float(p.quantile(1.0 - tail))
-    atoms = has_atoms(p)
-    starts = atoms or near - low <= 0.5 * (far - near)
-    ends = atoms or high - far <= 0.5 * (far - near)
-    if atoms:
-        return _Range(max(low, near - 1.0), min(high, far + 1.0), False, False)
-    return _Range(low if starts else near, high if ends else far, starts, ends)
+    nears, fars = p.quantile(tails).tolist(), p.quantile(1.0 - tails).tolist()
+    if has_atoms(p):
+        pairs = zip(nears, fars, strict=True)
+        return [_Range(max(low, a - 1.0), min(high, b + 1.0), False, False) for a, b in pairs]
+    made = []
+    for near, far in zip(nears, fars, strict=True):
+        starts, ends = near - low <= 0.5 * (far - near), high - far <= 0.5 * (far - near)
+        made.append(_Range(low if starts else near, high if ends else far, starts, ends))
+    return made
 
 
 def _convolve_masses(a: Array, b: Array) -> Array:
@@ -256,7 +257,7 @@ def _join_sides(z: Array, above: Array, below: Array, step: float, error: float)
 def _log_range(p: Any) -> _Range:
     """Return the range of ln|x|, down to where hardly any probability is left."""
     _require_single(p)
-    reach = _range_of(p, float(_TAILS[0]))
+    (reach,) = _ranges_of(p, _TAILS[:1])
     size = max(abs(reach.low), abs(reach.high))
     steps = size * np.exp(-np.linspace(0.0, 700.0, 7001))
     within = p.cdf(steps) - p.cdf(-steps)

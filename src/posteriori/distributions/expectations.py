@@ -150,6 +150,7 @@ def _sum_over_counts(p: Any) -> tuple[Array, Array]:
 
 
 def _quadrature(p: Any) -> tuple[Array, Array]:
+    """Return points and w p(x); infinite supports are cut at the median, where p may bend."""
     low, quarter, middle, third, high = (float(p.quantile(q)) for q in (0, 0.25, 0.5, 0.75, 1))
     if np.isfinite(low) and np.isfinite(high):
         share = 1.0 / (1.0 + np.exp(-2.0 * _SINH))
@@ -160,8 +161,8 @@ def _quadrature(p: Any) -> tuple[Array, Array]:
     elif np.isfinite(high):
         x, slope = high - (high - middle) * np.exp(_SINH), (high - middle) * np.exp(_SINH)
     else:
-        spread = 0.7 * (third - quarter)
-        x, slope = middle + spread * np.sinh(_SINH), spread * np.cosh(_SINH)
+        reach = 0.5 * (third - quarter) * np.exp(_SINH)
+        x, slope = np.concatenate([middle - reach, middle + reach]), np.tile(reach, 2)
     inside = (x > low) & (x < high)
     density = np.exp(p.log_prob(x[inside]))
-    return x[inside], (_WEIGHTS * slope)[inside] * density
+    return x[inside], (np.tile(_WEIGHTS, len(x) // _NODES) * slope)[inside] * density
