@@ -71,7 +71,8 @@ def draw_simplex(
         p = member.density(point)
         levels = mass_levels(p, 1.0 / p.sum(), np.atleast_1d(mass))
         _draw_levels(axes, (x, y), p, levels, position, filled=len(members) == 1)
-        _finish(axes, member, label, position, corners=_CORNERS)
+        shares = ", ".join(_percent(m) for m in sorted(levels.values()))
+        _finish(axes, member, f"{label}: {shares}", position, corners=_CORNERS)
     shifts = ((-6, -4, "right", "top"), (6, -4, "left", "top"), (0, 6, "center", "bottom"))
     for corner, name, (dx, dy, ha, va) in zip(
         _CORNERS, names or ("x₀ = 1", "x₁ = 1", "x₂ = 1"), shifts, strict=True
@@ -123,8 +124,8 @@ def _draw_levels(
     drawn = lines(
         *grid, p, levels=heights, colors=[color], linewidths=1.4, linestyles=[dashes_of(position)]
     )
-    if filled:
-        axes.clabel(drawn, fmt={v: f"{100 * m:.4g}%" for v, m in levels.items()}, fontsize=8)
+    if filled and not flat:
+        axes.clabel(drawn, fmt={v: _percent(m) for v, m in levels.items()}, fontsize=8)
 
 
 def _finish(
@@ -137,6 +138,10 @@ def _finish(
     if mean is not None:
         x, y = mean if corners is None else mean @ corners
         axes.plot([x], [y], marker="+", ms=9, mew=1.8, color=color, ls="none")
+
+
+def _percent(mass: float) -> str:
+    return f"{100 * mass:.4g}%"
 
 
 def _mean_of(member: Member) -> Any:

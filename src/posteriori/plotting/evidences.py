@@ -114,4 +114,4 @@ def _right_of(axes: Axes) -> Any:
 
 
 def _percent(p: float) -> str:
-    return f"{100 * p:.1f}%" if p >= 5e-4 or p == 0 else f"{p:.0e}"
+    return f"{100 * p:.1f}%" if p >= 5e-4 or p == 0 else f"{p:.0e}".replace("-", "−")

@@ -42,21 +42,29 @@ def place_legend(axes: Axes, *, above: bool = False) -> None:
     if above:
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, ncols=columns)
         return
-    width, height = _legend_size(axes, labels, columns)
-    corners: dict[Any, tuple[float, float]] = {
-        "upper right": (1.0 - width, 1.0),
-        "upper left": (0.0, width),
-    }
+    size = _legend_size(axes, labels, columns)
+    place = _free_place(axes, size)
+    if place is None:
+        bottom, top = axes.get_ylim()
+        share = float(np.clip(_outline(axes)[1], 0.0, 1.0).max())  # of the height, by the curves
+        axes.set_ylim(bottom, bottom + (top - bottom) * max(1.0, share / max(1.0 - size[1], 0.4)))
+        place = _free_place(axes, size) or "upper right"
+    axes.legend(loc=place, ncols=columns)
+
+
+def _free_place(axes: Axes, size: tuple[float, float]) -> Any:
+    """Return an upper place of a given width and height that no curve enters; None if none."""
+    width, height = size
     x, y = _outline(axes)
-    for name, (left, right) in corners.items():
-        if not np.any(y[(x >= left) & (x <= right)] > 1.0 - height):
-            axes.legend(loc=name, ncols=columns)
-            return
-    bottom, top = axes.get_ylim()
-    share = float(np.clip(y, 0.0, 1.0).max())  # of the height that the curves take up
-    spare = max(1.0 - height, 0.4)
-    axes.set_ylim(bottom, bottom + (top - bottom) * max(1.0, share / spare))
-    axes.legend(loc="upper right", ncols=columns)
+    starts = {
+        "upper right": 1.0 - width,
+        "upper left": 0.0,
+        "upper center": 0.5 - 0.5 * width,
+    }
+    for name, left in starts.items():
+        if not np.any(y[(x >= left) & (x <= left + width)] > 1.0 - height):
+            return name
+    return None
 
 
 def _legend_size(axes: Axes, labels: list[str], columns: int) -> tuple[float, float]:

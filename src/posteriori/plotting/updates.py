@@ -56,7 +56,7 @@ def plot_update(result: BayesResult, ax: Any = None, **options: Any) -> Axes:
     if not np.all(prior.is_proper):
         del beliefs[_titled("prior", prior)]
     if posterior.event_shape != () or posterior.batch_shape != ():
-        picture = picture_of(beliefs)
+        picture = picture_of(dict(reversed(beliefs.items())))  # the posterior in the first colour
         with axes_for(ax, picture.size) as axes:
             picture.paint(axes, options)
         return axes
@@ -142,7 +142,7 @@ def plot_sequence(
                 draw_curve(axes, member, name, color, where=where, dashes=dashes)
             axes.set_title(f"after {n} {'datum' if n == 1 else 'data'}")
             axes.set_xlabel(unknown)
-            axes.label_outer(remove_inner_ticks=False)
+            _label_outside(axes)
             _finish_step(axes, truth, legend=axes is panels[0] and len(step) > 1)
     return np.array(panels)
 
@@ -172,11 +172,11 @@ def plot_predictive(
     >>> from posteriori import Gamma, Poisson, bayes
     >>> ax = plot_predictive(bayes(Gamma(2.0, 1.0), Poisson, [4, 5, 4, 1, 0, 4]))
     >>> ax.get_legend_handles_labels()[1]
-    ['before the data', 'after 6 data']
+    ['after 6 data', 'before the data']
     """
     things = {f"after {result.fingerprint.count} data": result.predictive}
     if np.all(result.prior.is_proper):
-        things = {"before the data": result.prior_predictive, **things}
+        things["before the data"] = result.prior_predictive
     picture = picture_of(things)
     with axes_for(ax, picture.size) as axes:
         picture.paint(axes, options)
@@ -260,6 +260,15 @@ def _draw_overlay(
         for position, (name, member) in enumerate(step.items()):
             label = f"after {n}" if len(step) == 1 else f"after {n}, {name}"
             draw_curve(axes, member, label, shade, where=where, dashes=dashes_of(position))
+
+
+def _label_outside(axes: Axes) -> None:
+    """Keep the names of the axes at the edges of a figure of panels."""
+    place = axes.get_subplotspec()
+    if place is not None and not place.is_last_row():
+        axes.set_xlabel("")
+    if place is not None and not place.is_first_col():
+        axes.set_ylabel("")
 
 
 def _finish_step(axes: Axes, truth: float | None, *, legend: bool = True) -> None:
