@@ -16,6 +16,7 @@ _FILES = {
         "product_of",
         "sum_of",
     ),
+    "ascent": ("EstimateReport",),
     "base": (
         "CAPABILITIES",
         "Distribution",
@@ -52,6 +53,10 @@ _FILES = {
         "maximum_entropy",
         "maximum_relative_entropy",
     ),
+    "estimation": (
+        "map_estimate",
+        "maximum_likelihood",
+    ),
     "events": ("Event",),
     "expectations": (
         "cross_covariance",
@@ -67,10 +72,18 @@ _FILES = {
     "exponential_distribution": ("Exponential",),
     "gamma": ("Gamma",),
     "gaussian_algebra": ("complete_square",),
+    "gaussian_approximation": (
+        "LaplaceApproximation",
+        "laplace_approximation",
+    ),
     "geometric": ("Geometric",),
     "gibbs_models": (
         "Interval",
         "MaximumEntropy",
+    ),
+    "grids": (
+        "GridPosterior",
+        "grid_posterior",
     ),
     "half_cauchy": ("HalfCauchy",),
     "half_normal": ("HalfNormal",),
@@ -96,6 +109,12 @@ _FILES = {
         "Mixture",
         "UnivariateMixture",
     ),
+    "ml_and_bayes": (
+        "FlatPriorEvidence",
+        "MLBayesReport",
+        "compare_ml_bayes",
+        "evidence_under_flat_priors",
+    ),
     "multinomial": ("Multinomial",),
     "mv_student_t": ("MvStudentT",),
     "mvnormal": ("MvNormal",),
@@ -110,10 +129,24 @@ _FILES = {
         "NumericCounts",
     ),
     "pareto": ("Pareto",),
+    "point_estimates": ("point_estimate",),
     "point_mass": ("PointMass",),
     "poisson": ("Poisson",),
     "polya_gamma": ("PolyaGamma",),
     "predictive": ("Predictive",),
+    "risk": (
+        "BiasVariance",
+        "bias_variance",
+        "unbiased_covariance",
+        "unbiased_variance",
+    ),
+    "shrinkage": (
+        "JamesStein",
+        "ShrinkageCovariance",
+        "james_stein",
+        "james_stein_means",
+        "shrinkage_covariance",
+    ),
     "source_coding": (
         "CodingBound",
         "HuffmanCode",
@@ -148,6 +181,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions.arithmetic import power_of as power_of
     from posteriori.distributions.arithmetic import product_of as product_of
     from posteriori.distributions.arithmetic import sum_of as sum_of
+    from posteriori.distributions.ascent import EstimateReport as EstimateReport
     from posteriori.distributions.base import CAPABILITIES as CAPABILITIES
     from posteriori.distributions.base import Distribution as Distribution
     from posteriori.distributions.base import Univariate as Univariate
@@ -178,6 +212,8 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions.entropic_inference import (
         maximum_relative_entropy as maximum_relative_entropy,
     )
+    from posteriori.distributions.estimation import map_estimate as map_estimate
+    from posteriori.distributions.estimation import maximum_likelihood as maximum_likelihood
     from posteriori.distributions.events import Event as Event
     from posteriori.distributions.expectations import cross_covariance as cross_covariance
     from posteriori.distributions.expectations import expect as expect
@@ -189,9 +225,17 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions.exponential_distribution import Exponential as Exponential
     from posteriori.distributions.gamma import Gamma as Gamma
     from posteriori.distributions.gaussian_algebra import complete_square as complete_square
+    from posteriori.distributions.gaussian_approximation import (
+        LaplaceApproximation as LaplaceApproximation,
+    )
+    from posteriori.distributions.gaussian_approximation import (
+        laplace_approximation as laplace_approximation,
+    )
     from posteriori.distributions.geometric import Geometric as Geometric
     from posteriori.distributions.gibbs_models import Interval as Interval
     from posteriori.distributions.gibbs_models import MaximumEntropy as MaximumEntropy
+    from posteriori.distributions.grids import GridPosterior as GridPosterior
+    from posteriori.distributions.grids import grid_posterior as grid_posterior
     from posteriori.distributions.half_cauchy import HalfCauchy as HalfCauchy
     from posteriori.distributions.half_normal import HalfNormal as HalfNormal
     from posteriori.distributions.information import conditional_entropy as conditional_entropy
@@ -212,6 +256,12 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     )
     from posteriori.distributions.mixture import Mixture as Mixture
     from posteriori.distributions.mixture import UnivariateMixture as UnivariateMixture
+    from posteriori.distributions.ml_and_bayes import FlatPriorEvidence as FlatPriorEvidence
+    from posteriori.distributions.ml_and_bayes import MLBayesReport as MLBayesReport
+    from posteriori.distributions.ml_and_bayes import compare_ml_bayes as compare_ml_bayes
+    from posteriori.distributions.ml_and_bayes import (
+        evidence_under_flat_priors as evidence_under_flat_priors,
+    )
     from posteriori.distributions.multinomial import Multinomial as Multinomial
     from posteriori.distributions.mv_student_t import MvStudentT as MvStudentT
     from posteriori.distributions.mvnormal import MvNormal as MvNormal
@@ -228,10 +278,20 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions.numeric import Numeric as Numeric
     from posteriori.distributions.numeric import NumericCounts as NumericCounts
     from posteriori.distributions.pareto import Pareto as Pareto
+    from posteriori.distributions.point_estimates import point_estimate as point_estimate
     from posteriori.distributions.point_mass import PointMass as PointMass
     from posteriori.distributions.poisson import Poisson as Poisson
     from posteriori.distributions.polya_gamma import PolyaGamma as PolyaGamma
     from posteriori.distributions.predictive import Predictive as Predictive
+    from posteriori.distributions.risk import BiasVariance as BiasVariance
+    from posteriori.distributions.risk import bias_variance as bias_variance
+    from posteriori.distributions.risk import unbiased_covariance as unbiased_covariance
+    from posteriori.distributions.risk import unbiased_variance as unbiased_variance
+    from posteriori.distributions.shrinkage import JamesStein as JamesStein
+    from posteriori.distributions.shrinkage import ShrinkageCovariance as ShrinkageCovariance
+    from posteriori.distributions.shrinkage import james_stein as james_stein
+    from posteriori.distributions.shrinkage import james_stein_means as james_stein_means
+    from posteriori.distributions.shrinkage import shrinkage_covariance as shrinkage_covariance
     from posteriori.distributions.source_coding import CodingBound as CodingBound
     from posteriori.distributions.source_coding import HuffmanCode as HuffmanCode
     from posteriori.distributions.source_coding import coding_bound as coding_bound

@@ -20,7 +20,9 @@ _FAR = 30.0  # ends of the support so many widths away do not shape the integran
 _MOST_ATOMS = 10_000_000
 
 
-def integrate_against(d: Univariate, f: Callable[[Array], Any]) -> Integral:
+def integrate_against(
+    d: Univariate, f: Callable[[Array], Any], split: float | None = None
+) -> Integral:
     """Return E[f(x)] under a single distribution of one number, and its error.
 
     Parameters
@@ -29,6 +31,8 @@ def integrate_against(d: Univariate, f: Callable[[Array], Any]) -> Integral:
         Discrete ones live on whole numbers.
     f : callable
         Takes points (n,) of positive probability and returns one number for each.
+    split : float, optional
+        Where f has a kink or a jump; both sides are integrated on their own.
 
     Examples
     --------
@@ -38,7 +42,7 @@ def integrate_against(d: Univariate, f: Callable[[Array], Any]) -> Integral:
     """
     if d.batch_shape:
         raise ValueError(f"a single distribution is needed, got batch shape {d.batch_shape}")
-    return _sum_atoms(d, f) if is_discrete(d) else _integrate_density(d, f)
+    return _sum_atoms(d, f) if is_discrete(d) else _integrate_density(d, f, split)
 
 
 def is_discrete(d: Univariate) -> bool:
@@ -67,14 +71,21 @@ def _sum_atoms(d: Univariate, f: Callable[[Array], Any]) -> Integral:
         size *= 2
 
 
-def _integrate_density(d: Univariate, f: Callable[[Array], Any]) -> Integral:
+def _integrate_density(d: Univariate, f: Callable[[Array], Any], split: float | None) -> Integral:
     lower, left, middle, right, upper = (float(d.quantile(q)) for q in (0.0, 0.25, 0.5, 0.75, 1.0))
     width = right - left
     lower = lower if 0 <= middle - lower < _FAR * width else -np.inf
     upper = upper if 0 <= upper - middle < _FAR * width else np.inf
     scale = middle - lower if np.isfinite(lower) else upper - middle
     scale = scale if np.isfinite(scale) else width
-    return integrate(lambda x: _terms(d, f, x), lower, upper, centre=middle, scale=scale)
+
+    def part(a: float, b: float) -> Integral:
+        return integrate(lambda x: _terms(d, f, x), a, b, centre=middle, scale=scale)
+
+    if split is None or not lower < split < upper:
+        return part(lower, upper)
+    left_part, right_part = part(lower, split), part(split, upper)
+    return Integral(left_part.value + right_part.value, left_part.error + right_part.error)
 
 
 def _terms(d: Univariate, f: Callable[[Array], Any], x: Array) -> Array:
