@@ -157,7 +157,7 @@ class NumericCounts(Univariate):
     Examples
     --------
     >>> two_dice = NumericCounts(2, [1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1])
-    >>> two_dice.mean, two_dice.cdf(4.0).round(6)
+    >>> two_dice.mean.round(6), two_dice.cdf(4.0).round(6)
     (np.float64(7.0), np.float64(0.166667))
     """
 
