@@ -552,6 +552,15 @@ def test_functions_of_plain_numbers_are_called_cell_by_cell():
     assert float(summed.log_evidence) == pytest.approx(float(exact.log_evidence), abs=1e-8)
 
 
+def test_a_constant_prior_may_be_a_plain_number():
+    flat = grid_posterior(
+        lambda m: -0.5 * (m - 1.0) ** 2, lambda m: 0.0, [np.linspace(-9, 11, 201)]
+    )
+    assert flat.mean["theta0"] == pytest.approx(1.0, abs=1e-9)
+    assert flat.prior_mass == pytest.approx(20.0)  # not a density: the evidence has no meaning
+    assert np.exp(float(flat.log_evidence)) == pytest.approx(np.sqrt(2 * np.pi), rel=1e-9)
+
+
 def test_bad_grids_are_named():
     with pytest.raises(ValueError, match="grid of mu must be at least three increasing"):
         grid_posterior(lambda m: m, lambda m: m, {"mu": [1.0, 0.0, 2.0]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,7 +88,7 @@ def solve_on_labels(
     base_entropy: float,
 ) -> MaximumEntropy:
     """Solve on listed values."""
-    features = np.array([[float(c.function(x)) for c in constraints] for x in labels])
+    features = np.array([[_at_label(c, x) for c in constraints] for x in labels])
     features = features.reshape(len(labels), len(constraints))
     possible = np.isfinite(log_base)
     targets = np.array([c.target for c in constraints])
@@ -124,13 +125,7 @@ def solve_on_panels(
     if not solution.converged and not inner:
         features = np.stack([evaluate(c, x[possible]) for c in constraints], axis=1)
         _raise_conflict(features, constraints)
-
-    def log_weight(v: Array) -> Array:
-        v = np.asarray(v, dtype=np.float64)
-        tilt = basis(v.ravel()) @ solution.coefficients
-        return tilt.reshape(v.shape) + (0.0 if base is None else base.log_prob(v))
-
-    density = GibbsDensity(log_weight, edges)
+    density = GibbsDensity(Tilt(basis, solution.coefficients, base), edges)
     value = float(density.entropy())
     if base is not None:
         p = np.exp(solution.log_probabilities)
@@ -148,9 +143,45 @@ def solve_on_panels(
     return found, vanishes and solution.converged
 
 
+@dataclass(frozen=True)
+class Tilt:
+    """The log of a density up to a constant: a combination of basis functions, plus ln base."""
+
+    basis: Callable[[Array], Array]
+    coefficients: Array
+    base: Univariate | None
+
+    def __call__(self, x: Array) -> Array:
+        x = np.asarray(x, dtype=np.float64)
+        exponent = (self.basis(x.ravel()) @ self.coefficients).reshape(x.shape)
+        return exponent if self.base is None else exponent + self.base.log_prob(x)
+
+
+@dataclass(frozen=True)
+class LegendreBasis:
+    """Legendre polynomials in (x − middle)/half."""
+
+    middle: float
+    half: float
+    degree: int
+
+    def __call__(self, x: Array) -> Array:
+        return np.polynomial.legendre.legvander((x - self.middle) / self.half, self.degree)
+
+
+@dataclass(frozen=True)
+class ListedBasis:
+    """The constant 1 and the functions of the constraints as they stand."""
+
+    constraints: list[Constraint]
+
+    def __call__(self, x: Array) -> Array:
+        return np.stack([np.ones(x.shape), *(evaluate(c, x) for c in self.constraints)], axis=1)
+
+
 def _basis(
     constraints: list[Constraint], a: float, b: float
-) -> tuple[Callable[[Array], Array], Array]:
+) -> tuple[LegendreBasis | ListedBasis, Array]:
     """Return basis functions on [a, b] and the combinations of them that must average to 0.
 
     Powers are written in Legendre polynomials; other functions stand beside the constant 1.
@@ -158,30 +189,30 @@ def _basis(
     targets = np.array([c.target for c in constraints])
     powers = [c.function for c in constraints if isinstance(c.function, Power)]
     if len(powers) < len(constraints):
-
-        def listed(x: Array) -> Array:
-            return np.stack([np.ones(x.shape), *(evaluate(c, x) for c in constraints)], axis=1)
-
-        return listed, np.concatenate([-targets[None], np.eye(len(targets))])
-    degree = max((p.order for p in powers), default=0)
-    middle, half = 0.5 * (a + b), 0.5 * (b - a)
-    mix = np.stack([_in_legendre(p, middle, half, degree) for p in powers], axis=1)
+        return ListedBasis(constraints), np.concatenate([-targets[None], np.eye(len(targets))])
+    basis = LegendreBasis(0.5 * (a + b), 0.5 * (b - a), max((p.order for p in powers), default=0))
+    mix = np.stack([_in_legendre(p, basis) for p in powers], axis=1)
     mix[0] -= targets
-
-    def polynomials(x: Array) -> Array:
-        return np.polynomial.legendre.legvander((x - middle) / half, degree)
-
-    return polynomials, mix
+    return basis, mix
 
 
-def _in_legendre(power: Power, middle: float, half: float, degree: int) -> Array:
+def _in_legendre(power: Power, basis: LegendreBasis) -> Array:
     """Return the Legendre coefficients of (x − centre)ᵏ for x = middle + half·z."""
     coefficients = np.array([1.0])
     for _ in range(power.order):
-        raised = half * np.polynomial.legendre.legmulx(coefficients)
-        raised[: len(coefficients)] += (middle - power.centre) * coefficients
+        raised = basis.half * np.polynomial.legendre.legmulx(coefficients)
+        raised[: len(coefficients)] += (basis.middle - power.centre) * coefficients
         coefficients = raised
-    return np.pad(coefficients, (0, degree + 1 - len(coefficients)))
+    return np.pad(coefficients, (0, basis.degree + 1 - len(coefficients)))
+
+
+def _at_label(constraint: Constraint, label: Any) -> float:
+    try:
+        return float(constraint.function(label))
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{constraint.name} is not defined for the value {label!r}; state a function of it"
+        ) from None
 
 
 def _raise_conflict(features: Array, constraints: list[Constraint]) -> None:

@@ -237,27 +237,33 @@ def _read_grids(grids: Any) -> dict[str, Array]:
 
 def _evaluate(function: Callable[..., Any], mesh: Sequence[Array], name: str) -> Array:
     """Call a function on the whole mesh; cell by cell where it does not work on arrays."""
-    shape = mesh[0].shape
-    cells = [
-        tuple(float(part.ravel()[i]) for part in mesh)
-        for i in (mesh[0].size // 3, mesh[0].size // 2)
-    ]
+    values = _on_arrays(function, mesh)
+    if values is None:
+        cells = zip(*(part.ravel() for part in mesh), strict=True)
+        listed = (float(function(*cell)) for cell in cells)
+        values = np.fromiter(listed, np.float64, mesh[0].size).reshape(mesh[0].shape)
+    bad = np.isnan(values) | (values == np.inf)
+    if np.any(bad):
+        where = tuple(np.argwhere(bad)[0])
+        at = ", ".join(f"{float(part[where]):g}" for part in mesh)
+        raise ValueError(f"{name} is not a number or infinite at ({at})")
+    return values
+
+
+def _on_arrays(function: Callable[..., Any], mesh: Sequence[Array]) -> Array | None:
+    """Return the function of whole arrays if two single cells confirm it, None otherwise."""
+    size = mesh[0].size
     try:
         values = np.asarray(function(*mesh), dtype=np.float64)
-        trusted = values.shape == shape and all(
-            np.isclose(values.ravel()[i], float(function(*cell)), rtol=1e-9, equal_nan=True)
-            for i, cell in zip((mesh[0].size // 3, mesh[0].size // 2), cells, strict=True)
-        )
+        if values.ndim and values.shape != mesh[0].shape:
+            return None
+        values = np.broadcast_to(values, mesh[0].shape)
+        for i in (size // 3, size // 2):
+            single = float(function(*(float(part.ravel()[i]) for part in mesh)))
+            if not np.isclose(values.ravel()[i], single, rtol=1e-9, equal_nan=True):
+                return None
     except (TypeError, ValueError, IndexError):
-        trusted = False
-    if not trusted:
-        flat = [part.ravel() for part in mesh]
-        listed = (float(function(*cell)) for cell in zip(*flat, strict=True))
-        values = np.fromiter(listed, np.float64, mesh[0].size).reshape(shape)
-    if np.any(np.isnan(values)) or np.any(values == np.inf):
-        where = np.argwhere(np.isnan(values) | (values == np.inf))[0]
-        at = ", ".join(f"{float(part[tuple(where)]):g}" for part in mesh)
-        raise ValueError(f"{name} is not a number or infinite at ({at})")
+        return None
     return values
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
-from posteriori.numerics.validation import as_observation
+from posteriori.numerics.validation import real
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["BiasVariance", "bias_variance", "unbiased_covariance", "unbiased_variance"]
@@ -91,7 +91,7 @@ def bias_variance(
     """
     if n_repeats < 2:
         raise ValueError(f"n_repeats must be at least 2, got {n_repeats}")
-    target = np.asarray(as_observation(truth, "truth"))
+    target = np.asarray(real("truth", truth))
     generator = as_generator(rng)
     estimates: list[Array] = []
     try:
@@ -123,14 +123,14 @@ def unbiased_variance(x: Any, axis: int = 0) -> Array:
     >>> unbiased_variance([1.0, 2.0, 3.0])
     np.float64(1.0)
     """
-    values = np.asarray(as_observation(x, "x"))
+    values = np.asarray(real("x", x))
     _require_two(values.shape[axis] if values.ndim else 1)
     return np.var(values, axis=axis, ddof=1)
 
 
 def unbiased_covariance(x: Any) -> Array:
     r"""Return :math:`\frac1{N-1}\sum_n (x_n-\bar x)(x_n-\bar x)^\top` of rows (N, D)."""
-    rows = np.asarray(as_observation(x, "x"))
+    rows = np.asarray(real("x", x))
     if rows.ndim != 2:
         raise ValueError(f"x must be rows of vectors (N, D), got shape {rows.shape}")
     _require_two(len(rows))

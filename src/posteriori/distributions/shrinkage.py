@@ -20,7 +20,7 @@ import numpy as np
 
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import as_observation, positive, real_vector
+from posteriori.numerics.validation import as_observation, positive, real, real_vector
 
 __all__ = [
     "JamesStein",
@@ -126,7 +126,7 @@ def james_stein_means(
     >>> bool(np.linalg.norm(found.estimate) < np.linalg.norm(x.mean(axis=0)))
     True
     """
-    rows = np.asarray(as_observation(x, "x"))
+    rows = np.asarray(real("x", x))
     if rows.ndim != 2:
         raise ValueError(f"x must be rows of vectors (N, D), got shape {rows.shape}")
     count, size = rows.shape
@@ -163,11 +163,9 @@ def shrinkage_covariance(
     """
     from sklearn import covariance
 
-    rows = np.asarray(as_observation(x, "x"))
+    rows = np.asarray(real("x", x))
     if rows.ndim != 2 or len(rows) < 2:
         raise ValueError(f"x must be at least two rows of vectors (N, D), got shape {rows.shape}")
-    if not np.all(np.isfinite(rows)):
-        raise ValueError("x must be finite; drop or impute missing values first")
     estimators = {"ledoit-wolf": covariance.ledoit_wolf, "oas": covariance.oas}
     if method not in estimators:
         raise ValueError(f'method must be "ledoit-wolf" or "oas", got {method!r}')

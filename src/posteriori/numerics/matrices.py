@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
-from posteriori.numerics.validation import as_observation, check_symmetric
+from posteriori.numerics.validation import check_symmetric, real
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = [
@@ -102,11 +102,11 @@ def power_iteration(
     >>> round(found.eigenvalue, 9), found.norms[:3].round(7)
     (3.0, array([2.236068 , 2.8635642, 2.9836955]))
     """
-    matrix = check_symmetric("a", np.atleast_2d(as_observation(a, "a")))
+    matrix = check_symmetric("a", np.atleast_2d(real("a", a)))
     generator = as_generator(rng)
     size = matrix.shape[0]
     v: Array = np.asarray(
-        generator.standard_normal(size) if start is None else as_observation(start, "start")
+        generator.standard_normal(size) if start is None else real("start", start)
     )
     if v.shape != (size,) or not np.any(v):
         raise ValueError(f"start must be a nonzero vector of {size} entries, got {start!r}")
