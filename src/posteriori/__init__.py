@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-_ROOMS = ("cli", "datasets", "distributions", "factors", "numerics", "plotting")
+_ROOMS = ("cli", "datasets", "distributions", "factors", "inference", "numerics", "plotting")
 
 _ROOM_OF = {
     "Bernoulli": "distributions",
@@ -51,6 +51,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori import datasets as datasets
     from posteriori import distributions as distributions
     from posteriori import factors as factors
+    from posteriori import inference as inference
     from posteriori import numerics as numerics
     from posteriori import plotting as plotting
     from posteriori.distributions import Bernoulli as Bernoulli

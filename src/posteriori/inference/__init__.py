@@ -1,0 +1,37 @@
+"""Engines: exact inference in chains, as pure functions over records."""
+
+from posteriori.inference.chain_forecast import (
+    ChainForecast,
+    ChainSample,
+    predict_chain,
+    simulate_chain,
+)
+from posteriori.inference.linear_gaussian_chain import (
+    ChainPosterior,
+    FilteredChain,
+    LinearGaussianChain,
+    filter_chain,
+    sample_chain_posterior,
+    smooth_chain,
+)
+from posteriori.inference.static_effects import (
+    StaticPosterior,
+    add_static_effects,
+    split_static_effects,
+)
+
+__all__ = [
+    "ChainForecast",
+    "ChainPosterior",
+    "ChainSample",
+    "FilteredChain",
+    "LinearGaussianChain",
+    "StaticPosterior",
+    "add_static_effects",
+    "filter_chain",
+    "predict_chain",
+    "sample_chain_posterior",
+    "simulate_chain",
+    "smooth_chain",
+    "split_static_effects",
+]
