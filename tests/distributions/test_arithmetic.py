@@ -475,6 +475,8 @@ def test_what_cannot_be_added_is_said():
         sum_of(MvNormal([0.0], cov=[[1.0]]), STANDARD)
     with pytest.raises(ValueError, match="single distributions"):
         sum_of(Normal([0.0, 1.0], variance=1.0), Gamma(1.0, 1.0))
+    with pytest.raises(TypeError, match="whole numbers"):
+        sum_of(Empirical([0.5, 1.5]), Poisson(2.0))
     with pytest.raises(ValueError, match="finite, positive variance"):
         central_limit(StudentT(2.0, scale=1.0), 3)
     with pytest.raises(ValueError, match="n must be"):

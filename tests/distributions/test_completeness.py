@@ -18,7 +18,7 @@ NO_FAMILIES = {Distribution, Univariate, ExponentialFamily, Predictive}
 FAMILIES = sorted(
     {
         value
-        for value in vars(room).values()
+        for value in (getattr(room, name) for name in room.__all__)
         if inspect.isclass(value) and issubclass(value, Distribution) and value not in NO_FAMILIES
     },
     key=lambda family: family.__name__,

@@ -499,6 +499,14 @@ def test_changes_of_variables_refuse_bad_input():
     assert MonotoneMap(np.exp, np.log, np.log) == MonotoneMap(np.exp, np.log, np.log)
 
 
+@pytest.mark.parametrize(
+    "d", [TWO, Transformed(STANDARD, ExpMap()), Empirical([[1.0, 2.0], [3.0, 4.0]])]
+)
+def test_a_plate_keeps_what_the_value_is_made_of(d):
+    declared = d.iid("n")
+    assert declared.at() == d
+
+
 # -- tables and roots --------------------------------------------------------------------------
 
 

@@ -103,6 +103,20 @@ _FILES = {
     ),
     "laplace": ("Laplace",),
     "log_normal": ("LogNormal",),
+    "maps": (
+        "AbsoluteMap",
+        "AffineMap",
+        "Bijection",
+        "Branch",
+        "ExpMap",
+        "LinearMap",
+        "LogMap",
+        "LogitMap",
+        "MonotoneMap",
+        "PiecewiseMap",
+        "PowerMap",
+        "SquareMap",
+    ),
     "matrix_normal": ("MatrixNormal",),
     "matrix_normal_wishart": ("MatrixNormalWishart",),
     "mixture": (
@@ -250,6 +264,18 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions.joint_table import diagnostic_test as diagnostic_test
     from posteriori.distributions.laplace import Laplace as Laplace
     from posteriori.distributions.log_normal import LogNormal as LogNormal
+    from posteriori.distributions.maps import AbsoluteMap as AbsoluteMap
+    from posteriori.distributions.maps import AffineMap as AffineMap
+    from posteriori.distributions.maps import Bijection as Bijection
+    from posteriori.distributions.maps import Branch as Branch
+    from posteriori.distributions.maps import ExpMap as ExpMap
+    from posteriori.distributions.maps import LinearMap as LinearMap
+    from posteriori.distributions.maps import LogitMap as LogitMap
+    from posteriori.distributions.maps import LogMap as LogMap
+    from posteriori.distributions.maps import MonotoneMap as MonotoneMap
+    from posteriori.distributions.maps import PiecewiseMap as PiecewiseMap
+    from posteriori.distributions.maps import PowerMap as PowerMap
+    from posteriori.distributions.maps import SquareMap as SquareMap
     from posteriori.distributions.matrix_normal import MatrixNormal as MatrixNormal
     from posteriori.distributions.matrix_normal_wishart import (
         MatrixNormalWishart as MatrixNormalWishart,

@@ -132,7 +132,10 @@ def sum_of(p: Any, q: Any, *, points: int = 100_000) -> Any:
     if made is not None:
         return made
     _require_numbers(p, q, "sum")
-    return convolve_counts(p, q) if _whole(p) and _whole(q) else convolve(p, q, points)
+    if not (has_atoms(p) and has_atoms(q)):
+        return convolve(p, q, points)
+    _require_whole(p, q)
+    return convolve_counts(p, q)
 
 
 def product_of(p: Any, q: Any, *, points: int = 1 << 18) -> Any:
@@ -160,7 +163,8 @@ def product_of(p: Any, q: Any, *, points: int = 1 << 18) -> Any:
     if made is not None:
         return made
     _require_numbers(p, q, "product")
-    if _whole(p) and _whole(q):
+    if has_atoms(p) and has_atoms(q):
+        _require_whole(p, q)
         return multiply_counts(p, q)
     if has_atoms(p) or has_atoms(q):
         raise TypeError(
@@ -251,6 +255,15 @@ def _whole(p: Any) -> bool:
         return False
     middle: Array = np.asarray(p.median)
     return bool(np.all(middle == np.floor(middle)))
+
+
+def _require_whole(*ps: Any) -> None:
+    for p in ps:
+        if not _whole(p):
+            raise TypeError(
+                f"tables of discrete sums and products are for whole numbers, which {p!r} is "
+                "not; draw from it instead"
+            )
 
 
 def _require_distributions(*ps: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from posteriori.distributions.base import Distribution, Univariate, any_of
+from posteriori.distributions.unknown import check_plate
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
@@ -147,10 +148,14 @@ class WeightedPoints(Distribution):
 
     def iid(self, n: int | str) -> Any:
         """Return ``n`` independent copies: the same points with a leading batch axis."""
-        if not isinstance(n, (int, np.integer)) or n < 1:
-            raise ValueError(f"n must be a whole number >= 1, got {n!r}")
-        points, weights = (np.repeat(a[None], n, axis=0) for a in (self.points, self.weights))
+        plate = check_plate(n)
+        if isinstance(plate, str):
+            return super().iid(plate)
+        points, weights = (np.repeat(a[None], plate, axis=0) for a in (self.points, self.weights))
         return self._make(points, weights, self._event_ndim)
+
+    def _given_parameters(self) -> dict[str, Any]:
+        return {"points": self.points, "weights": self.weights, "event_ndim": self._event_ndim}
 
     def _key(self) -> tuple[Array, ...]:
         return self.points, self.weights, np.asarray(self._event_ndim)

@@ -167,7 +167,12 @@ class MixtureFamily(Distribution):
 
     def iid(self, n: int | str) -> Any:
         """Return ``n`` independent copies: the same mixture with a leading batch axis."""
+        if isinstance(n, str):
+            return super().iid(n)
         return self._make(self.probabilities, self.components.iid(n))
+
+    def _given_parameters(self) -> dict[str, Any]:
+        return {"probabilities": self.probabilities, "components": self.components}
 
     def _key(self) -> tuple[Array, ...]:
         name = np.asarray(type(self.components).__name__)

@@ -26,7 +26,7 @@ from posteriori.distributions.maps import (
 )
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.roots import invert_increasing
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, number
 
 __all__ = ["Transformed", "TransformedFamily", "UnivariateTransformed", "transform"]
 
@@ -145,9 +145,14 @@ class TransformedFamily(Distribution):
     def _take_members(self, index: Any) -> Self:
         return self._make(take_members(self.base, index), self.map)
 
-    def iid(self, n: int) -> Self:
+    def iid(self, n: int | str) -> Any:
         """Return ``n`` independent copies: the same map of a base with one more batch axis."""
+        if isinstance(n, str):
+            return super().iid(n)
         return self._make(self.base.iid(n), self.map)
+
+    def _given_parameters(self) -> dict[str, Any]:
+        return {"base": self.base, "map": self.map}
 
     def _key(self) -> tuple[Array, ...]:
         return np.asarray(type(self.base).__name__), *self.base._key()
@@ -240,7 +245,7 @@ class UnivariateTransformed(TransformedFamily, Univariate):
     def _quantile(self, q: Array) -> Array:
         if self.map.increasing is None:
             ends = [self.map.forward(self.base.quantile(u)) for u in (0.5 - 0.5 * q, 0.5 + 0.5 * q)]
-            return invert_increasing(self._cdf, q, np.float64(0.0), np.maximum(*ends))  # type: ignore[arg-type]
+            return invert_increasing(self._cdf, q, number(0.0), np.maximum(*ends))
         if self.map.increasing:
             return self.map.forward(self.base.quantile(q))
         rest = np.minimum(np.nextafter(1.0 - q, 2.0), 1.0) if self._has_atoms else 1.0 - q
