@@ -73,9 +73,9 @@ class Member:
         if self._states_quantiles:
             return self._stated_quantile(levels)
         x, cumulative = self._table
-        inner = x[np.minimum(cumulative.searchsorted(levels), len(x) - 1)]
         if self.is_discrete:
-            return inner
+            return x[np.minimum(cumulative.searchsorted(levels), len(x) - 1)]
+        inner = np.interp(levels, cumulative, x)
         start, end = self._ends
         return np.where(levels <= 0, start, np.where(levels >= 1, end, inner))
 
@@ -150,18 +150,30 @@ class Member:
             mass = self.density(x)
             x, mass = x[mass > 0], mass[mass > 0]
             return x, np.cumsum(mass) / mass.sum()
-        low, high = np.quantile(self.draws, [0.0005, 0.9995])
-        x = np.linspace(low, high, 8001)
-        p = np.where(np.isfinite(density := self.density(x)), density, 0.0)
-        cumulative = np.append(0.0, np.cumsum(0.5 * (p[1:] + p[:-1])))
-        return x, 0.0005 + 0.999 * cumulative / cumulative[-1]
+        knots = self._knots
+        nodes, weights = np.polynomial.legendre.leggauss(5)
+        half, middle = 0.5 * np.diff(knots), 0.5 * (knots[1:] + knots[:-1])
+        p = self.density((middle[:, None] + half[:, None] * nodes).ravel()).reshape(-1, 5)
+        held = half * (np.where(np.isfinite(p), p, 0.0) @ weights)
+        cumulative = np.append(0.0, np.cumsum(held))
+        return knots, cumulative / cumulative[-1]
+
+    @cached_property
+    def _knots(self) -> Array:
+        """Points from one end of the support, or far in the tail, to the other."""
+        x = np.quantile(self.draws, np.linspace(0.0, 1.0, 2001))
+        start, end = self._ends
+        steps = np.geomspace(1e-3, 30.0, 200) * (x[-1] - x[0])
+        below = x[0] - steps if start == -np.inf else np.linspace(start, x[0], 9)
+        beyond = x[-1] + steps if end == np.inf else np.linspace(x[-1], end, 9)
+        return np.unique(np.concatenate([below, x, beyond]))
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
         """Where the support starts and ends, by bisection from inside to outside."""
-        x, _ = self._table
+        least, most = float(self.draws.min()), float(self.draws.max())
         found = []
-        for inside, outside in ((x[0], 2 * x[0] - x[-1]), (x[-1], 2 * x[-1] - x[0])):
+        for inside, outside in ((least, 2 * least - most), (most, 2 * most - least)):
             if self.log_prob([outside])[0] > -np.inf:
                 found.append(np.copysign(np.inf, outside - inside))
                 continue
@@ -198,7 +210,7 @@ def unstack(d: Any, label: Any = None) -> dict[str, Member]:
 def short_name(d: Any) -> str:
     """Return how a distribution prints, or its family where that is long."""
     text = repr(d).replace("-", "−")
-    return text if len(text) <= _LONGEST_NAME else type(d).__name__
+    return text if len(text) <= _LONGEST_NAME else type(d).__name__.removeprefix("Univariate")
 
 
 def number_text(x: Any) -> str:

@@ -36,6 +36,9 @@ def draw_stems(
         x = x[(x >= between[0]) & (x <= between[1])]
         if not len(x):
             raise ValueError(f"between {between} holds no point of {label}")
+    if len(x) > _MAX_STEMS and np.any(x != np.floor(x)):
+        _draw_histogram(axes, member, label, color, between)
+        return
     p = member.density(x)
     gap = float(np.diff(x).min()) if len(x) > 1 else 1.0
     make_room(axes, (x[0] - 0.6 * gap, x[-1] + 0.6 * gap), float(p.max()))
@@ -56,6 +59,20 @@ def draw_stems(
         _tell(axes, member, mass, color)
     axes.set_ylabel(axes.get_ylabel() or "probability")
     _tick_whole_numbers(axes, x)
+
+
+def _draw_histogram(
+    axes: Axes, member: Member, label: str, color: Any, between: tuple[float, float] | None
+) -> None:
+    """Draw many scattered points, such as weighted draws, by their share in equal bins."""
+    values = member.quantile((np.arange(4000) + 0.5) / 4000)
+    low, high = member.reach(0.95) if between is None else between
+    low, high = max(low, values[0]), min(high, values[-1])
+    edges = np.histogram_bin_edges(values[(values >= low) & (values <= high)], bins=40)
+    share = np.histogram(values, bins=edges)[0] / (len(values) * np.diff(edges))
+    make_room(axes, (low, high), float(share.max()))
+    axes.stairs(share, edges, fill=True, color=color, alpha=0.45, label=label)
+    axes.set_ylabel(axes.get_ylabel() or "density")
 
 
 def draw_spike(
