@@ -163,6 +163,11 @@ def test_what_has_no_maximum_warns_and_bad_arguments_are_named():
     with pytest.warns(ConvergenceWarning, match="not reached"):
         runaway = maximum_likelihood(lambda x, t: np.exp(0.1 * t), X, 1.0, max_iter=3)
     assert not runaway.converged
+    z, y = np.array([-1.0, -0.5, 0.4, 2.0]), np.array([0.0, 0.0, 1.0, 1.0])  # separable classes
+    with pytest.warns(ConvergenceWarning, match="is flat"):
+        endless = maximum_likelihood(lambda d, w: y * z * w - np.logaddexp(0.0, z * w), z, 1.0)
+    assert not endless.converged
+    assert endless.standard_errors is None
     with pytest.raises(TypeError, match="needs start"):
         maximum_likelihood(log_geometric, [0, 1])
     with (

@@ -236,8 +236,14 @@ def _report(
     hessian = scaled / np.outer(scale, scale)
     verdict: Verdict = "on the boundary" if np.any(held) else judge_curvature(hessian)
     free = np.where(held, 0.0, g)
+    if _is_noise(scaled, value(u)) and not np.any(held):
+        verdict = "flat"
     defined = bool(np.all(np.isfinite(free)) and np.all(np.isfinite(scaled)))
-    converged = defined and _gain(free, scaled, held) <= max(tol, 1e-12 * abs(value(u)))
+    converged = (
+        defined
+        and not _is_noise(scaled, value(u))
+        and _gain(free, scaled, held) <= max(tol, 1e-12 * abs(value(u)))
+    )
     if not converged:
         warnings.warn(
             f"the maximum was not reached after {n_iter} steps: the gradient has norm "
@@ -259,6 +265,11 @@ def _report(
         converged,
         "numeric",
     )
+
+
+def _is_noise(curvature: Array, height: float) -> bool:
+    """Tell whether no direction curves beyond rounding: the ground is level, or rises for ever."""
+    return bool(np.max(np.abs(curvature)) <= 1e-9 * max(1.0, abs(height)))
 
 
 def _gain(g: Array, h: Array, held: Array) -> float:
