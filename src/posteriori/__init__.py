@@ -15,19 +15,22 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-_ROOMS = ("cli", "datasets", "distributions", "factors", "inference", "numerics", "plotting")
+_ROOMS = ("cli", "datasets", "distributions", "factors", "inference", "modeling", "numerics", "plotting")
 
 _ROOM_OF = {
     "Bernoulli": "distributions",
     "Beta": "distributions",
     "Binomial": "distributions",
     "Categorical": "distributions",
+    "Chain": "modeling",
     "Dirichlet": "distributions",
     "Exponential": "distributions",
     "Gamma": "distributions",
+    "Input": "modeling",
     "InverseGamma": "distributions",
     "InverseWishart": "distributions",
     "LogEvidence": "numerics",
+    "Model": "modeling",
     "Multinomial": "distributions",
     "MvNormal": "distributions",
     "MvStudentT": "distributions",
@@ -41,7 +44,9 @@ _ROOM_OF = {
     "StudentT": "distributions",
     "Wishart": "distributions",
     "bayes": "distributions",
+    "dot": "modeling",
     "plot": "plotting",
+    "take": "modeling",
 }
 
 __all__ = [*_ROOM_OF]
@@ -52,6 +57,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori import distributions as distributions
     from posteriori import factors as factors
     from posteriori import inference as inference
+    from posteriori import modeling as modeling
     from posteriori import numerics as numerics
     from posteriori import plotting as plotting
     from posteriori.distributions import Bernoulli as Bernoulli
@@ -76,6 +82,11 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions import StudentT as StudentT
     from posteriori.distributions import Wishart as Wishart
     from posteriori.distributions import bayes as bayes
+    from posteriori.modeling import Chain as Chain
+    from posteriori.modeling import Input as Input
+    from posteriori.modeling import Model as Model
+    from posteriori.modeling import dot as dot
+    from posteriori.modeling import take as take
     from posteriori.numerics import LogEvidence as LogEvidence
     from posteriori.plotting import plot as plot
 

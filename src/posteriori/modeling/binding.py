@@ -1,0 +1,441 @@
+"""Binding a model to data: plates get their sizes, and expressions become polynomials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.chain import Previous
+from posteriori.modeling.expressions import Constant, Expression, Input, Operation, Variable
+from posteriori.modeling.tables import (
+    Access,
+    Axis,
+    Lookup,
+    Polynomial,
+    Switch,
+    Table,
+    Term,
+    add,
+    align,
+    constant,
+    contract,
+    look_up,
+    multiply,
+    relabel,
+)
+from posteriori.numerics.types import Array
+
+__all__ = ["Binder", "Bound", "BoundFactor", "Layout", "bind"]
+
+
+class Layout(NamedTuple):
+    """The axes of a variable: named plates, integer axes, event axes."""
+
+    plates: tuple[Axis, ...]
+    ints: tuple[Axis, ...]
+    events: tuple[Axis, ...]
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return self.plates + self.ints + self.events
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(axis.size for axis in self.axes)
+
+    def describe(self) -> str:
+        names = [f"{a.name}={a.size}" for a in self.plates]
+        return f"({', '.join(names + [str(a.size) for a in self.ints + self.events])})"
+
+
+class BoundFactor(NamedTuple):
+    """p(child | parents): parameters aligned to the rows, and how the child is seen.
+
+    Attributes
+    ----------
+    name : str
+        The child variable.
+    family : type
+    parameters : mapping to Polynomial
+        Their labels are those of ``rows`` and, at the end, event axes.
+    rows : tuple of Axis
+        Plates and integer axes of the factor.
+    events : tuple of Axis
+        Event axes of the child.
+    places : tuple
+        How the rows see the child's axes: labels or lookups.
+    """
+
+    name: str
+    family: Any
+    parameters: Mapping[str, Polynomial]
+    rows: tuple[Axis, ...]
+    events: tuple[Axis, ...]
+    places: tuple[Any, ...]
+
+
+class Bound(NamedTuple):
+    """A model with its data."""
+
+    layouts: Mapping[str, Layout]
+    factors: tuple[BoundFactor, ...]
+    observed: Mapping[str, Array]
+    families: Mapping[str, Any]
+
+    @property
+    def latent(self) -> tuple[str, ...]:
+        return tuple(name for name in self.layouts if name not in self.observed)
+
+
+def bind(
+    variables: Mapping[str, Variable], inputs: Mapping[str, Input], data: Mapping[str, Any]
+) -> Bound:
+    """Resolve sizes and turn every parameter into a polynomial."""
+    return Binder(variables, inputs, data).run()
+
+
+class Binder:
+    """Binds one variable after another."""
+
+    def __init__(
+        self,
+        variables: Mapping[str, Variable],
+        inputs: Mapping[str, Input],
+        data: Mapping[str, Any],
+        plates: Mapping[str, int] | None = None,
+    ) -> None:
+        self.variables = variables
+        self.data = data
+        self.names_of_plates = _plates_by_name(variables)
+        self.plates = self._sizes(inputs, plates or {})
+        self.inputs = {
+            name: constant(data[name], tuple(self.plates[p] for p in item.plates), name)
+            for name, item in inputs.items()
+            if name in data
+        }
+        self.layouts: dict[str, Layout] = {}
+        self.previous: dict[str, Lookup] = {}
+        self.observed: dict[str, Array] = {}
+        self.factors: list[BoundFactor] = []
+
+    def run(self) -> Bound:
+        for name, variable in self.variables.items():
+            self.bind_variable(name, variable)
+        families = {name: variable.family for name, variable in self.variables.items()}
+        return Bound(self.layouts, tuple(self.factors), self.observed, families)
+
+    # -- plates ----------------------------------------------------------------------------
+
+    def _sizes(self, inputs: Mapping[str, Input], told: Mapping[str, int]) -> dict[str, Axis]:
+        found = {plate: (size, "plates") for plate, size in told.items()}
+        carriers = {n: self.names_of_plates[n] for n in self.variables}
+        carriers |= {n: item.plates for n, item in inputs.items()}
+        for name, plates in carriers.items():
+            if name not in self.data:
+                continue
+            shape = np.shape(self.data[name])
+            if len(shape) < len(plates):
+                raise ValueError(
+                    f"{name} has plates {', '.join(plates)} but its data have shape {shape}"
+                )
+            for plate, size in zip(plates, shape, strict=False):
+                known = found.setdefault(plate, (size, name))
+                if known[0] != size:
+                    raise ValueError(
+                        f"plate {plate!r} has size {known[0]} in {known[1]} "
+                        f"but size {size} in {name}"
+                    )
+        for variable in self.variables.values():
+            for repeat in (*variable.plates, variable.length):
+                if isinstance(repeat, str) and repeat not in found:
+                    raise ValueError(
+                        f"plate {repeat!r} has no size: give data for a variable that carries it"
+                    )
+        return {plate: Axis(plate, size) for plate, (size, _) in found.items()}
+
+    # -- variables -------------------------------------------------------------------------
+
+    def bind_variable(self, name: str, variable: Variable) -> None:
+        """Add the layout, the data and the factors of a variable."""
+        parameters = {key: self.evaluate(value) for key, value in variable.parameters.items()}
+        layout = self._layout(name, variable.family, variable.plates, parameters)
+        if variable.step is None:
+            self.layouts[name] = layout
+            self._observe(name, layout)
+            self.factors.append(_factor(name, variable.family, parameters, layout, layout.axes))
+            return
+        self._bind_chain(name, variable, parameters, layout)
+
+    def _bind_chain(
+        self, name: str, variable: Variable, parameters: Mapping[str, Polynomial], first: Layout
+    ) -> None:
+        """Bind a chain as two factors: of its first member, and of each next one."""
+        assert variable.step is not None
+        time = self._time_axis(variable)
+        layout = Layout((time, *first.plates), first.ints, first.events)
+        self.layouts[name] = layout
+        self._observe(name, layout)
+        start = Lookup(Table(np.zeros((), dtype=np.intp), ()))
+        rest = layout.axes[1:]
+        self.factors.append(_factor(name, variable.family, parameters, first, (start, *rest)))
+        if time.size == 1:
+            return
+        arrival = Axis(time.name, time.size - 1)
+        self.previous[name] = Lookup(Table(np.arange(time.size - 1), (arrival,)))
+        here = Table(np.arange(1, time.size), (arrival,))
+        steps = {
+            key: _at_arrival(self.evaluate(value), time, here)
+            for key, value in variable.step.parameters.items()
+        }
+        made = self._layout(name, variable.step.family, (), steps)
+        plates = (arrival, *(p for p in made.plates if p is not arrival))
+        if tuple(a.size for a in made.ints) != tuple(a.size for a in first.ints) or tuple(
+            a.size for a in made.events
+        ) != tuple(a.size for a in first.events):
+            raise ValueError(
+                f"the step of {name} makes shape {made.describe()}, "
+                f"but its first member has {first.describe()}"
+            )
+        rows = Layout(plates, first.ints, first.events)
+        self.factors.append(_factor(name, variable.step.family, steps, rows, (Lookup(here), *rest)))
+
+    def _time_axis(self, variable: Variable) -> Axis:
+        if isinstance(variable.length, int):
+            return Axis(variable.name, variable.length)
+        assert variable.length is not None
+        return self.plates[variable.length]
+
+    def _layout(
+        self,
+        name: str,
+        family: Any,
+        repeats: tuple[int | str, ...],
+        parameters: Mapping[str, Polynomial],
+    ) -> Layout:
+        ndims, width = family._parameters, family._event_ndim
+        plates = tuple(self.plates[p] for p in repeats if isinstance(p, str))
+        batch: tuple[int, ...] = ()
+        event: tuple[int, ...] = ()
+        for key, poly in parameters.items():
+            plates += tuple(p for p in poly.plates if p not in plates)
+            cut = len(poly.axes) - ndims[key]
+            if cut < 0:
+                raise ValueError(f"{key} of {name} needs {ndims[key]} axes, got {len(poly.axes)}")
+            sizes = tuple(axis.size for axis in poly.axes)
+            try:
+                batch = np.broadcast_shapes(batch, sizes[:cut])
+            except ValueError:
+                raise ValueError(
+                    f"parameters of {name} do not broadcast: {batch} and {sizes[:cut]} ({key})"
+                ) from None
+            if width and ndims[key] >= width:
+                event = sizes[len(sizes) - width :]
+        declared = tuple(p for p in repeats if isinstance(p, int))
+        ints = tuple(Axis(name, size) for size in declared + batch)
+        return Layout(plates, ints, tuple(Axis(name, size) for size in event))
+
+    def _observe(self, name: str, layout: Layout) -> None:
+        if name not in self.data:
+            return
+        values = np.asarray(self.data[name])
+        if values.dtype.kind not in "biuf":
+            raise TypeError(f"{name} must hold numbers, got dtype {values.dtype}")
+        if values.shape != layout.shape:
+            hint = "; repeat the variable with .iid(...)" if values.ndim > len(layout.shape) else ""
+            raise ValueError(
+                f"{name} has shape {layout.describe()} in the model "
+                f"but its data have shape {values.shape}{hint}"
+            )
+        self.observed[name] = values.astype(np.float64, copy=False)
+
+    # -- expressions -----------------------------------------------------------------------
+
+    def evaluate(self, value: Any) -> Polynomial:
+        """Turn an expression into a polynomial; no recursion, so sums may be long."""
+        root = value if isinstance(value, Expression) else Constant(value)
+        done: dict[int, Polynomial] = {}
+        stack: list[Expression] = [root]
+        while stack:
+            item = stack[-1]
+            waiting = [a for a in _arguments(item) if id(a) not in done]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            if id(item) not in done:
+                done[id(item)] = self._apply(item, done)
+        return done[id(root)]
+
+    def _apply(self, item: Expression, done: Mapping[int, Polynomial]) -> Polynomial:
+        if isinstance(item, Constant):
+            return constant(item.dense())
+        if isinstance(item, Input):
+            return self._input(item)
+        if isinstance(item, Variable):
+            return self._variable(item.name)
+        if isinstance(item, Previous):
+            return self._previous(item.name)
+        assert isinstance(item, Operation)
+        arguments = [done[id(a)] for a in item.arguments]
+        if item.kind == "index":
+            index = [done[id(i)] if isinstance(i, Expression) else i for i in item.index]
+            return _index(arguments[0], index)
+        return _OPERATIONS[item.kind](*arguments)
+
+    def _input(self, item: Input) -> Polynomial:
+        if item.name is None or item.name not in self.inputs:
+            raise ValueError(f"input {item!r} is not given: pass {item!r}=... with the data")
+        return self.inputs[item.name]
+
+    def _variable(self, name: str) -> Polynomial:
+        if name not in self.layouts:
+            raise ValueError(f"{name} is used before it is defined, or in another model")
+        layout = self.layouts[name]
+        if name not in self.observed:
+            term = Term(Table(np.asarray(1.0), ()), (Access(name, layout.axes),))
+        else:
+            if np.isnan(self.observed[name]).any():
+                raise ValueError(
+                    f"{name} has missing values and other variables depend on it; "
+                    "leave it out of the data, or fill the gaps"
+                )
+            term = Term(Table(self.observed[name], layout.axes))
+        return Polynomial((term,), layout.plates, layout.ints + layout.events)
+
+    def _previous(self, name: str) -> Polynomial:
+        whole = self._variable(name)
+        (arrival,) = self.previous[name].positions.axes
+        terms = look_up(whole.terms, whole.plates[0], self.previous[name].positions)
+        return Polynomial(terms, (arrival, *whole.plates[1:]), whole.axes)
+
+
+def _factor(
+    name: str,
+    family: Any,
+    parameters: Mapping[str, Polynomial],
+    layout: Layout,
+    places: tuple[Any, ...],
+) -> BoundFactor:
+    aligned = {
+        key: _aligned(poly, layout, family._parameters[key]) for key, poly in parameters.items()
+    }
+    return BoundFactor(name, family, aligned, layout.plates + layout.ints, layout.events, places)
+
+
+def _at_arrival(poly: Polynomial, time: Axis, here: Table) -> Polynomial:
+    """Read what lies on the chain's plate at the time of arrival."""
+    if time not in poly.plates:
+        return poly
+    (arrival,) = here.axes
+    plates = tuple(dict.fromkeys(arrival if p is time else p for p in poly.plates))
+    return Polynomial(look_up(poly.terms, time, here), plates, poly.axes)
+
+
+def _arguments(item: Expression) -> list[Expression]:
+    if not isinstance(item, Operation):
+        return []
+    return [*item.arguments, *(i for i in item.index if isinstance(i, Expression))]
+
+
+def _dot(a: Polynomial, b: Polynomial) -> Polynomial:
+    rows = Axis("row", 1)
+    product = contract(a._replace(axes=(*a.axes[:-1], rows, a.axes[-1])), b)
+    return Polynomial(product.terms, product.plates, product.axes[:-1])
+
+
+def _take(table: Polynomial, index: Polynomial) -> Polynomial:
+    return _index(table, [index])
+
+
+def _index(poly: Polynomial, index: list[Any]) -> Polynomial:
+    """Apply an index to the array axes from the first on."""
+    at = next((k for k, i in enumerate(index) if i is Ellipsis), None)
+    if len(index) - (at is not None) > len(poly.axes):
+        raise IndexError(f"too many indices: the expression has {len(poly.axes)} axes")
+    if at is not None:
+        gap = len(poly.axes) - len(index) + 1
+        index = index[:at] + [slice(None)] * gap + index[at + 1 :]
+    axes: list[Axis] = []
+    plates = poly.plates
+    terms = poly.terms
+    for axis, i in zip(poly.axes, index, strict=False):
+        if isinstance(i, Polynomial) and not i.is_known:
+            terms = _switch(terms, axis, i)
+            axes.extend(i.axes)
+            plates += tuple(p for p in i.plates if p not in plates)
+            continue
+        table, new = _positions(axis, i)
+        terms = look_up(terms, axis, table)
+        inherited = i.plates if isinstance(i, Polynomial) else ()
+        axes.extend(a for a in new if a not in inherited)
+        plates += tuple(p for p in inherited if p not in plates)
+    return Polynomial(terms, plates, tuple(axes) + poly.axes[len(index) :])
+
+
+def _positions(axis: Axis, i: Any) -> tuple[Table, tuple[Axis, ...]]:
+    """Return the positions along an axis that an index names, and the axes they bring."""
+    new: tuple[Axis, ...]
+    if isinstance(i, slice):
+        positions = np.arange(axis.size)[i]
+        new = (Axis(axis.name, len(positions)),)
+    elif isinstance(i, Polynomial):
+        positions, new = i.value(), i.labels
+    else:
+        positions = np.asarray(i)
+        new = tuple(Axis("index", size) for size in positions.shape)
+    if positions.dtype.kind not in "iuf" or np.any(positions != np.floor(positions)):
+        raise TypeError("an index must hold whole numbers")
+    if positions.size and (positions.min() < -axis.size or positions.max() >= axis.size):
+        raise IndexError(f"an index must lie between 0 and {axis.size - 1}")
+    return Table(
+        np.where(positions < 0, positions + axis.size, positions).astype(np.intp), new
+    ), new
+
+
+def _switch(terms: tuple[Term, ...], axis: Axis, index: Polynomial) -> tuple[Term, ...]:
+    if len(index.terms) != 1 or len(index.terms[0].accesses) != 1:
+        raise TypeError("only a discrete variable itself can be an index")
+    access = index.terms[0].accesses[0]
+    state = Axis("state", axis.size)
+    switch = Switch(access.name, access.places, state)
+    return tuple(Term(t.table, (*t.accesses, switch)) for t in relabel(terms, {axis: state}))
+
+
+_OPERATIONS = {"add": add, "multiply": multiply, "matmul": contract, "dot": _dot, "take": _take}
+
+
+def _aligned(poly: Polynomial, layout: Layout, ndim: int) -> Polynomial:
+    """Give a parameter the labels of the rows it belongs to."""
+    cut = len(poly.axes) - ndim
+    batch, event = poly.axes[:cut], poly.axes[cut:]
+    rows = Polynomial((), layout.plates, layout.ints)
+    lead = Polynomial(poly.terms, poly.plates, batch)
+    _, fitted = align(rows, lead)
+    new = {}
+    if ndim == len(layout.events):
+        new = dict(zip(event, layout.events, strict=True))
+    terms = relabel(fitted.terms, new)
+    return Polynomial(terms, layout.plates, layout.ints + tuple(new.get(a, a) for a in event))
+
+
+def _plates_by_name(variables: Mapping[str, Variable]) -> dict[str, tuple[str, ...]]:
+    """Return the named plates of each variable, its own first, before any size is known."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, variable in variables.items():
+        plates = [p for p in (variable.length, *variable.plates) if isinstance(p, str)]
+        stack = [v for v in variable.parameters.values() if isinstance(v, Expression)]
+        while stack:
+            item = stack.pop(0)
+            inherited = (
+                found.get(item.name, ())
+                if isinstance(item, Variable)
+                else item.plates
+                if isinstance(item, Input)
+                else ()
+            )
+            plates += [p for p in inherited if p not in plates]
+            stack[:0] = _arguments(item)
+        found[name] = tuple(plates)
+    return found

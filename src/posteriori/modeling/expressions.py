@@ -1,0 +1,219 @@
+"""The words of the model language: variables, inputs, constants and what one does with them.
+
+An expression has no shape and no value; it is a tree that :mod:`posteriori.modeling.binding` turns
+into arrays once data arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+
+from posteriori.distributions.unknown import Conditional
+from posteriori.numerics.symbol import Symbol
+from posteriori.numerics.validation import as_observation
+
+__all__ = [
+    "Constant",
+    "Expression",
+    "Input",
+    "Operation",
+    "Variable",
+    "as_expression",
+    "dot",
+    "take",
+]
+
+
+class Expression(Symbol):
+    """Something that a parameter may be made of."""
+
+    #: Lets SciPy's sparse matrices leave ``matrix @ expression`` to the expression.
+    __array_priority__ = 1000
+
+    def condition(self, family: type, parameters: Mapping[str, Any]) -> Conditional:
+        """Return the conditional distribution whose parameters contain this expression."""
+        return Conditional(family, dict(parameters))
+
+    def __add__(self, other: Any) -> Expression:
+        return Operation("add", (self, as_expression(other)))
+
+    def __radd__(self, other: Any) -> Expression:
+        return Operation("add", (as_expression(other), self))
+
+    def __sub__(self, other: Any) -> Expression:
+        return Operation("add", (self, -as_expression(other)))
+
+    def __rsub__(self, other: Any) -> Expression:
+        return Operation("add", (as_expression(other), -self))
+
+    def __neg__(self) -> Expression:
+        return Operation("multiply", (Constant(-1.0), self))
+
+    def __mul__(self, other: Any) -> Expression:
+        return Operation("multiply", (self, as_expression(other)))
+
+    def __rmul__(self, other: Any) -> Expression:
+        return Operation("multiply", (as_expression(other), self))
+
+    def __truediv__(self, other: Any) -> Expression:
+        divisor = as_expression(other)
+        if not isinstance(divisor, Constant):
+            raise TypeError("an expression can be divided by a known number only")
+        return Operation("multiply", (Constant(1.0 / divisor.value), self))
+
+    def __matmul__(self, other: Any) -> Expression:
+        return Operation("matmul", (self, as_expression(other)))
+
+    def __rmatmul__(self, other: Any) -> Expression:
+        return Operation("matmul", (as_expression(other), self))
+
+    def __getitem__(self, index: Any) -> Expression:
+        return Operation("index", (self,), index if isinstance(index, tuple) else (index,))
+
+    # -- what Python would do in silence ---------------------------------------------------
+
+    def __eq__(self, other: object) -> NoReturn:  # type: ignore[override]
+        raise TypeError(
+            f"{self!r} has no value yet, so == cannot compare it; give observations to infer()"
+        )
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            f"{self!r} has no value yet: it cannot decide an if, and, or; "
+            "use a Categorical variable and take() to switch between cases"
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError(f"{self!r} cannot be iterated: its size is unknown until data arrive")
+
+    def __len__(self) -> int:
+        raise TypeError(f"{self!r} has no length until data arrive")
+
+    def __float__(self) -> float:
+        raise TypeError(f"{self!r} has no value yet; infer() or simulate() give it one")
+
+    def __index__(self) -> int:
+        raise TypeError(
+            f"{self!r} cannot index an array: NumPy needs its value; write take(array, {self!r})"
+        )
+
+
+class Constant(Expression):
+    """A known number or array, dense or sparse."""
+
+    def __init__(self, value: Any) -> None:
+        self.value: Any = value if hasattr(value, "tocsr") else as_observation(value, "constant")
+
+    def dense(self) -> Any:
+        """Return the value as an array."""
+        return self.value.toarray() if hasattr(self.value, "tocsr") else self.value
+
+    def __repr__(self) -> str:
+        return f"Constant{self.value.shape}" if self.value.ndim else f"{float(self.value):g}"
+
+
+class Input(Expression):
+    """A quantity that is known and given with the data: ``m.X = Input()``.
+
+    Parameters
+    ----------
+    *plates : str
+        Named plates that the leading axes of its array belong to, such as the length of a chain.
+    """
+
+    def __init__(self, *plates: str) -> None:
+        for plate in plates:
+            if not isinstance(plate, str):
+                raise TypeError(f"Input takes names of plates, got {plate!r}")
+        self.plates = plates
+        self.name: str | None = None
+
+    def __repr__(self) -> str:
+        return self.name or "Input()"
+
+
+class Variable(Expression):
+    """A random variable of a model.
+
+    Attributes
+    ----------
+    family, parameters, plates
+        Of its prior; of the first member, for a chain.
+    length : int, str or None
+        Of a chain.
+    step : Conditional or None
+        How a chain's next member depends on the previous one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        prior: Any,
+        length: int | str | None = None,
+        step: Conditional | None = None,
+    ) -> None:
+        self.name = name
+        self.length = length
+        self.step = step
+        conditional = isinstance(prior, Conditional)
+        self.family = prior.family if conditional else type(prior)
+        self.parameters = prior.parameters if conditional else prior._given_parameters()
+        self.plates: tuple[int | str, ...] = prior.plates if conditional else ()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Operation(Expression):
+    """An operation on expressions.
+
+    Attributes
+    ----------
+    kind : {"add", "multiply", "matmul", "index", "take", "dot"}
+    arguments : tuple of Expression
+    index : tuple
+        What stands between the brackets, for "index".
+    """
+
+    def __init__(self, kind: str, arguments: tuple[Expression, ...], index: tuple[Any, ...] = ()):
+        self.kind = kind
+        self.arguments = arguments
+        self.index = index
+
+    def __repr__(self) -> str:
+        signs = {"add": " + ", "multiply": " * ", "matmul": " @ "}
+        if self.kind in signs:
+            return f"({signs[self.kind].join(map(repr, self.arguments))})"
+        if self.kind == "index":
+            return f"{self.arguments[0]!r}[{', '.join(map(repr, self.index))}]"
+        return f"{self.kind}({', '.join(map(repr, self.arguments))})"
+
+
+def as_expression(value: Any) -> Expression:
+    """Wrap numbers and arrays; refuse what cannot be part of a model."""
+    if isinstance(value, Expression):
+        return value
+    if type(value).__module__.partition(".")[0] in ("pandas", "polars"):
+        raise TypeError("data frames cannot stand in a model: use .to_numpy()")
+    return Constant(value)
+
+
+def take(table: Any, index: Any) -> Expression:
+    """Index the first axis of a table by a variable: ``take(means, m.z)``.
+
+    Parameters
+    ----------
+    table : array (K, ...) or expression
+        One row for each value of the index.
+    index : variable
+        A Categorical or Bernoulli variable, or known codes.
+    """
+    return Operation("take", (as_expression(table), as_expression(index)))
+
+
+def dot(a: Any, b: Any) -> Expression:
+    """Return the inner product of two vectors, Σ a_i b_i on the last axis."""
+    return Operation("dot", (as_expression(a), as_expression(b)))

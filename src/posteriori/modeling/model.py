@@ -1,0 +1,157 @@
+"""The model: variables with names, and the questions one can ask of their joint distribution."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from posteriori.distributions.base import Distribution
+from posteriori.distributions.unknown import Conditional
+from posteriori.modeling.binding import bind
+from posteriori.modeling.chain import Chain, trace_step
+from posteriori.modeling.expressions import Expression, Input, Variable
+from posteriori.modeling.planning import Plan, make_plan
+from posteriori.modeling.posterior import Posterior
+from posteriori.modeling.simulation import log_joint, simulate
+from posteriori.numerics.types import Array, Seed
+
+__all__ = ["Model"]
+
+
+class Model:
+    """A joint distribution, written down variable by variable.
+
+    Assigning a distribution to an attribute names a random variable; using it among the
+    parameters of another draws an edge. Observations are given by name when inference is asked
+    for, so one model serves fitting, predicting, simulating and missing data.
+
+    Examples
+    --------
+    >>> from posteriori import Normal
+    >>> m = Model()
+    >>> m.x = Normal(0.0, variance=4.0)
+    >>> m.y1 = Normal(m.x, variance=1.0)
+    >>> m.y2 = Normal(m.x, variance=2.0)
+    >>> post = m.infer(y1=1.0, y2=2.0)
+    >>> post.x
+    Normal(1.142857, variance=0.571429)
+    >>> post.log_evidence
+    LogEvidence(-3.514549, kind="exact", of="X")
+    """
+
+    _variables: dict[str, Variable]
+    _inputs: dict[str, Input]
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_variables", {})
+        object.__setattr__(self, "_inputs", {})
+
+    # -- writing a model -------------------------------------------------------------------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._check_name(name)
+        if isinstance(value, Input):
+            value.name = name
+            self._inputs[name] = value
+        elif isinstance(value, Chain):
+            step = trace_step(value, name)
+            self._variables[name] = Variable(name, value.initial, value.length, step)
+        elif isinstance(value, (Distribution, Conditional)):
+            self._variables[name] = Variable(name, value)
+        else:
+            what = "an expression" if isinstance(value, Expression) else repr(value)
+            raise TypeError(
+                f"{name} must be a distribution, a Chain or an Input, got {what}; "
+                "known quantities need no name, and expressions go into parameters"
+            )
+
+    def _check_name(self, name: str) -> None:
+        if hasattr(type(self), name) or name.startswith("_"):
+            raise ValueError(f"{name!r} is reserved: it is a method of Model; choose another name")
+        if name in self._variables or name in self._inputs:
+            raise ValueError(f"{name!r} is defined already: start a new Model to change it")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def __getitem__(self, name: str) -> Any:
+        for table in (self._variables, self._inputs):
+            if name in table:
+                return table[name]
+        raise KeyError(_unknown(name, list(self)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._inputs, *self._variables])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._variables or name in self._inputs
+
+    def __repr__(self) -> str:
+        parts = [*self._inputs, *(f"{n}: {v.family.__name__}" for n, v in self._variables.items())]
+        return f"Model({', '.join(parts)})"
+
+    # -- asking ----------------------------------------------------------------------------
+
+    def infer(self, data: Mapping[str, Any] | None = None, /, **more: Any) -> Posterior:
+        """Condition on data and return the posterior with its evidence.
+
+        Parameters
+        ----------
+        data : mapping, optional
+            Observations and inputs by name, for names that are no identifiers.
+        **more
+            The same, as keywords. NaN in an observation means missing.
+
+        Raises
+        ------
+        ValueError
+            When a name is unknown or a shape does not fit; the message names both sides.
+        """
+        return self.plan(data, **more).run()
+
+    def plan(self, data: Mapping[str, Any] | None = None, /, **more: Any) -> Plan:
+        """Return what :meth:`infer` would do with these data, without doing it."""
+        given = {**(data or {}), **more}
+        for name in given:
+            if name not in self:
+                raise ValueError(_unknown(name, list(self)))
+        bound = bind(self._variables, self._inputs, given)
+        return make_plan(bound, self._variables, self._inputs, given)
+
+    def simulate(
+        self,
+        *,
+        plates: Mapping[str, int] | None = None,
+        rng: Seed = None,
+        **inputs: Any,
+    ) -> dict[str, Array]:
+        """Draw every variable once, parents before children.
+
+        Parameters
+        ----------
+        plates : mapping, optional
+            Sizes of named plates that no input tells.
+        rng : Generator, int or None
+        **inputs
+            Inputs, and values of variables that are to be held fixed.
+        """
+        return simulate(self._variables, self._inputs, inputs, plates or {}, rng)
+
+    def log_joint(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> float:
+        """Return ln p of all variables at given values."""
+        return log_joint(self._variables, self._inputs, {**(values or {}), **more})
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"the model has no variable or input {name!r}{hint} It has {', '.join(known) or 'none'}"

@@ -1,0 +1,150 @@
+"""The planner: which variables are solved together, by which method, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from posteriori.distributions.mvnormal import MvNormal
+from posteriori.distributions.normal import Normal
+from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.expressions import Input, Variable
+from posteriori.modeling.gaussian import GaussianBlock
+from posteriori.modeling.posterior import Posterior
+from posteriori.modeling.tables import Switch
+
+__all__ = ["Plan", "make_plan"]
+
+_GAUSSIAN = (Normal, MvNormal)
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """What inference will do.
+
+    Attributes
+    ----------
+    bound : Bound
+        The model with its data.
+    blocks : tuple
+        Groups of variables that are solved together, each with its method.
+    barren : tuple of str
+        Variables without observed descendants: they are predicted afterwards.
+    known : tuple of BoundFactor
+        Factors without unknown variables: each adds its log density to the evidence.
+    """
+
+    bound: Bound
+    blocks: tuple[Any, ...]
+    barren: tuple[str, ...]
+    known: tuple[BoundFactor, ...]
+    variables: Mapping[str, Variable]
+    inputs: Mapping[str, Input]
+    given: Mapping[str, Any]
+
+    def run(self) -> Posterior:
+        """Solve every block."""
+        results = [block.solve() for block in self.blocks]
+        return Posterior(self, results)
+
+    def __repr__(self) -> str:
+        lines = []
+        for i, block in enumerate(self.blocks, 1):
+            lines.append(f"block {i}: {', '.join(block.names)}: {block.method}")
+            lines.append(f"  {block.describe()}")
+        if self.barren:
+            lines.append(
+                f"predicted afterwards (nothing below is observed): {', '.join(self.barren)}"
+            )
+        if self.known:
+            names = dict.fromkeys(factor.name for factor in self.known)
+            lines.append(f"known: {', '.join(names)}")
+        return "\n".join(lines) or "nothing to infer"
+
+
+def make_plan(
+    bound: Bound,
+    variables: Mapping[str, Variable],
+    inputs: Mapping[str, Input],
+    given: Mapping[str, Any],
+) -> Plan:
+    """Group the unknown variables into blocks."""
+    barren = _barren(bound)
+    active = [f for f in bound.factors if f.name not in barren]
+    known = tuple(f for f in active if not _unknowns(f, bound))
+    groups = _components([f for f in active if _unknowns(f, bound)], bound)
+    blocks = tuple(_block(bound, names, factors) for names, factors in groups)
+    return Plan(bound, blocks, tuple(barren), known, variables, inputs, given)
+
+
+def _unknowns(factor: BoundFactor, bound: Bound) -> set[str]:
+    """Return the unknown variables that a factor touches."""
+    found = set() if factor.name in bound.observed else {factor.name}
+    for poly in factor.parameters.values():
+        for term in poly.terms:
+            found |= {access.name for access in term.accesses}
+    return found
+
+
+def _barren(bound: Bound) -> list[str]:
+    """Return unknown variables that no observation depends on."""
+    children: dict[str, set[str]] = {name: set() for name in bound.layouts}
+    for factor in bound.factors:
+        for parent in _unknowns(factor, bound) - {factor.name}:
+            children[parent].add(factor.name)
+    useful = set(bound.observed)
+    stack = list(useful)
+    parents = {name: {p for p, c in children.items() if name in c} for name in bound.layouts}
+    while stack:
+        for parent in parents[stack.pop()] - useful:
+            useful.add(parent)
+            stack.append(parent)
+    return [name for name in bound.layouts if name not in useful]
+
+
+def _components(
+    factors: Iterable[BoundFactor], bound: Bound
+) -> list[tuple[list[str], list[BoundFactor]]]:
+    """Return groups of unknowns that share factors, in the order of the model."""
+    group_of: dict[str, int] = {}
+    members: dict[int, list[str]] = {}
+    for factor in factors:
+        names = _unknowns(factor, bound)
+        joined = sorted({group_of[n] for n in names if n in group_of})
+        target = joined[0] if joined else len(group_of) + len(members)
+        members.setdefault(target, [])
+        for other in joined[1:]:
+            for name in members.pop(other):
+                group_of[name] = target
+                members[target].append(name)
+        for name in names - group_of.keys():
+            group_of[name] = target
+            members[target].append(name)
+    rank = {name: i for i, name in enumerate(bound.layouts)}
+    groups = [sorted(names, key=rank.__getitem__) for names in members.values()]
+    kept = list(factors)
+    return [
+        (names, [f for f in kept if _unknowns(f, bound) & set(names)])
+        for names in sorted(groups, key=lambda g: rank[g[0]])
+    ]
+
+
+def _block(bound: Bound, names: list[str], factors: list[BoundFactor]) -> Any:
+    if all(f.family in _GAUSSIAN and _is_affine(f) for f in factors):
+        return GaussianBlock(bound, names, factors)
+    raise TypeError(
+        f"no exact method for {', '.join(names)} together: "
+        "they would need several blocks, which takes variational inference"
+    )
+
+
+def _is_affine(factor: BoundFactor) -> bool:
+    """Tell whether the mean is affine in the unknowns and the spread is known."""
+    for key, poly in factor.parameters.items():
+        for term in poly.terms:
+            if any(isinstance(access, Switch) for access in term.accesses):
+                return False
+            if len(term.accesses) > (1 if key == "mean" else 0):
+                return False
+    return True

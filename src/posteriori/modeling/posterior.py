@@ -1,0 +1,98 @@
+"""What inference returns: every variable as a distribution, evidence and predictions."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posteriori.modeling.gaussian import child_term
+from posteriori.modeling.simulation import member
+from posteriori.modeling.tables import spread
+from posteriori.numerics.evidence import Fingerprint, LogEvidence
+
+if TYPE_CHECKING:
+    from posteriori.modeling.planning import Plan
+
+__all__ = ["Posterior"]
+
+
+class Posterior:
+    """The posterior of a model.
+
+    Every unknown variable is an attribute: a distribution whose batch axes are the variable's
+    plates and integer axes. ``post["x"]`` reaches any name.
+    """
+
+    def __init__(self, plan: Plan, results: list[Any]) -> None:
+        self._plan = plan
+        self._results = {name: result for result in results for name in result.names}
+        self._blocks = results
+
+    @cached_property
+    def log_evidence(self) -> LogEvidence:
+        """Ln p(data | model), exact."""
+        bound = self._plan.bound
+        value = sum(result.log_evidence for result in self._blocks)
+        for factor in self._plan.known:
+            x = spread(child_term(factor, bound).table, factor.rows + factor.events)
+            there = ~np.isnan(x)
+            if not there.all():
+                x = x[there] if not factor.events else x
+            value += float(np.sum(member(factor).log_prob(x)))
+        fingerprint = Fingerprint()
+        for array in bound.observed.values():
+            fingerprint = fingerprint.update(np.atleast_1d(array))
+        of = "y|X" if self._plan.inputs else "X"
+        return LogEvidence(value, kind="exact", of=of, fingerprint=fingerprint)
+
+    def __getitem__(self, name: str) -> Any:
+        bound = self._plan.bound
+        if name in self._results:
+            return self._results[name].marginal(name)
+        if name in bound.observed:
+            raise KeyError(f"{name} was observed: its value is in the data")
+        if name in self._plan.barren:
+            return self.predict(name, **dict(self._plan.given))
+        near = difflib.get_close_matches(name, list(bound.layouts), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise KeyError(f"the model has no variable {name!r}{hint}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def predict(self, name: str, **inputs: Any) -> Any:
+        """Return the posterior predictive distribution of a variable.
+
+        Parameters
+        ----------
+        name : str
+        **inputs
+            Inputs of the new data. Plates of the variable take their sizes from them.
+        """
+        from posteriori.modeling.prediction import predict
+
+        return predict(self, name, inputs)
+
+    def joint(self, *names: str) -> Any:
+        """Return the joint distribution of variables, flattened and put one after another."""
+        from posteriori.modeling.prediction import joint
+
+        for name in names:
+            if name not in self._results:
+                self[name]  # raises the error that fits
+        return joint(self, names)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._plan.bound.latent]
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._plan.bound.latent)
+        return f"Posterior({names}; log_evidence={float(self.log_evidence):.6g})"

@@ -1,0 +1,82 @@
+"""Drawing from a model and evaluating its joint density: all parameters are known numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from posteriori.modeling.binding import Binder, BoundFactor, bind
+from posteriori.modeling.expressions import Input, Variable
+from posteriori.modeling.gaussian import child_term
+from posteriori.modeling.tables import Polynomial, Table, look_up, spread, substitute
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
+
+__all__ = ["log_joint", "member", "simulate"]
+
+
+def member(factor: BoundFactor) -> Any:
+    """Return the distribution of a factor whose parameters are all known."""
+    return factor.family(**{key: poly.value() for key, poly in factor.parameters.items()})
+
+
+def simulate(
+    variables: Mapping[str, Variable],
+    inputs: Mapping[str, Input],
+    given: Mapping[str, Any],
+    plates: Mapping[str, int],
+    rng: Seed,
+) -> dict[str, Array]:
+    """Draw every variable once; those among ``given`` keep their values."""
+    generator = as_generator(rng)
+    binder = Binder(variables, inputs, given, plates)
+    for name, variable in variables.items():
+        start = len(binder.factors)
+        binder.bind_variable(name, variable)
+        if name not in given:
+            binder.observed[name] = _draw(binder, name, binder.factors[start:], generator)
+    return {name: binder.observed[name] for name in variables}
+
+
+def _draw(binder: Binder, name: str, factors: list[BoundFactor], rng: np.random.Generator) -> Array:
+    """Draw a variable, or the members of a chain one after another."""
+    layout = binder.layouts[name]
+    first = np.asarray(member(factors[0]).sample(rng=rng), dtype=np.float64)
+    if len(first.shape) == len(layout.axes):
+        return first
+    path = np.zeros(layout.shape)
+    path[0] = first
+    for t in range(1, len(path)):
+        path[t] = member(_at_time(factors[1], {name: Table(path, layout.axes)}, t)).sample(rng=rng)
+    return path
+
+
+def _at_time(step: BoundFactor, values: Mapping[str, Table], t: int) -> BoundFactor:
+    """Return the step that arrives at time t, given the path so far."""
+    arrival = step.rows[0]
+    now = Table(np.asarray(t - 1), ())
+    parameters = {}
+    for key, poly in step.parameters.items():
+        terms = look_up(poly.terms, arrival, now)
+        plates = tuple(p for p in poly.plates if p is not arrival)
+        parameters[key] = substitute(Polynomial(terms, plates, poly.axes), values)
+    return step._replace(parameters=parameters, rows=step.rows[1:])
+
+
+def log_joint(
+    variables: Mapping[str, Variable], inputs: Mapping[str, Input], values: Mapping[str, Any]
+) -> float:
+    """Return the sum of the log densities of all factors."""
+    missing = [name for name in variables if name not in values]
+    if missing:
+        raise ValueError(
+            f"log_joint needs a value of every variable; missing: {', '.join(missing)}"
+        )
+    bound = bind(variables, inputs, values)
+    total = 0.0
+    for factor in bound.factors:
+        x = spread(child_term(factor, bound).table, factor.rows + factor.events)
+        total += float(np.sum(member(factor).log_prob(x)))
+    return total

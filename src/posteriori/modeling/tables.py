@@ -1,0 +1,318 @@
+"""Constants with labelled axes, and sums of products of constants and variables.
+
+Binding a model to data turns every expression into a polynomial in the unknown variables: a sum of
+:class:`Term`, each a labelled constant times variables seen through labels. ``+ * @ [] take`` are
+relabellings of such sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.numerics.types import Array
+
+__all__ = [
+    "Access",
+    "Axis",
+    "Lookup",
+    "Polynomial",
+    "Switch",
+    "Table",
+    "Term",
+    "add",
+    "align",
+    "constant",
+    "contract",
+    "gather",
+    "labels_of",
+    "look_up",
+    "multiply",
+    "multiply_tables",
+    "relabel",
+    "spread",
+    "substitute",
+]
+
+
+class Axis:
+    """A label: an axis is itself and equal to nothing else."""
+
+    __slots__ = ("name", "size")
+
+    def __init__(self, name: str, size: int) -> None:
+        self.name = name
+        self.size = size
+
+    def __repr__(self) -> str:
+        return f"{self.name}={self.size}"
+
+
+class Table(NamedTuple):
+    """A constant array with a label for each axis."""
+
+    values: Array
+    axes: tuple[Axis, ...]
+
+
+class Lookup(NamedTuple):
+    """An axis of a variable read at known positions."""
+
+    positions: Table
+
+
+class Access(NamedTuple):
+    """A variable, each of whose axes is a label or is looked up."""
+
+    name: str
+    places: tuple[Any, ...]
+
+
+class Switch(NamedTuple):
+    """1 where a discrete variable equals the label ``state``, else 0."""
+
+    name: str
+    places: tuple[Any, ...]
+    state: Axis
+
+
+class Term(NamedTuple):
+    """A constant times variables, summed over all labels that the result does not have."""
+
+    table: Table
+    accesses: tuple[Any, ...] = ()
+
+
+class Polynomial(NamedTuple):
+    """A bound expression: terms, named plates, and array axes."""
+
+    terms: tuple[Term, ...]
+    plates: tuple[Axis, ...]
+    axes: tuple[Axis, ...]
+
+    @property
+    def labels(self) -> tuple[Axis, ...]:
+        return self.plates + self.axes
+
+    @property
+    def is_known(self) -> bool:
+        return not any(term.accesses for term in self.terms)
+
+    def value(self) -> Array:
+        """Return the array of a known expression, axes in the order of ``labels``."""
+        total: Any = 0.0
+        for term in self.terms:
+            total = total + spread(term.table, self.labels)
+        return np.broadcast_to(total, tuple(axis.size for axis in self.labels))
+
+
+def constant(values: Any, plates: tuple[Axis, ...] = (), name: str = "") -> Polynomial:
+    """Wrap an array whose leading axes belong to plates."""
+    array = np.asarray(values, dtype=np.float64)
+    axes = tuple(Axis(name, size) for size in array.shape[len(plates) :])
+    return Polynomial((Term(Table(array, plates + axes)),), plates, axes)
+
+
+def spread(table: Table, labels: tuple[Axis, ...]) -> Array:
+    """Return the values with axes in the order of ``labels``, length 1 where one is missing."""
+    order = [table.axes.index(axis) for axis in labels if axis in table.axes]
+    shape = [axis.size if axis in table.axes else 1 for axis in labels]
+    return np.transpose(table.values, order).reshape(shape)
+
+
+# -- relabelling -----------------------------------------------------------------------------
+
+
+def relabel(terms: Iterable[Term], new: Mapping[Axis, Axis]) -> tuple[Term, ...]:
+    """Replace labels."""
+    if not new:
+        return tuple(terms)
+    return tuple(
+        Term(_relabel_table(t.table, new), tuple(_relabel_access(a, new) for a in t.accesses))
+        for t in terms
+    )
+
+
+def _relabel_table(table: Table, new: Mapping[Axis, Axis]) -> Table:
+    return Table(table.values, tuple(new.get(axis, axis) for axis in table.axes))
+
+
+def _relabel_access(access: Any, new: Mapping[Axis, Axis]) -> Any:
+    places = tuple(
+        Lookup(_relabel_table(p.positions, new)) if isinstance(p, Lookup) else new.get(p, p)
+        for p in access.places
+    )
+    if isinstance(access, Switch):
+        return Switch(access.name, places, new.get(access.state, access.state))
+    return access._replace(places=places)
+
+
+def look_up(terms: Iterable[Term], axis: Axis, index: Table) -> tuple[Term, ...]:
+    """Read an axis at known positions: the label gives way to those of the index."""
+    return tuple(
+        Term(
+            gather(t.table, axis, index),
+            tuple(_look_up_access(a, axis, index) for a in t.accesses),
+        )
+        for t in terms
+    )
+
+
+def _look_up_access(access: Any, axis: Axis, index: Table) -> Any:
+    places = []
+    for place in access.places:
+        if place is axis:
+            places.append(Lookup(index))
+        elif isinstance(place, Lookup):
+            places.append(Lookup(gather(place.positions, axis, index)))
+        else:
+            places.append(place)
+    return access._replace(places=tuple(places))
+
+
+def gather(table: Table, axis: Axis, index: Table) -> Table:
+    """Return table[..., index, ...] along one label."""
+    if axis not in table.axes:
+        return table
+    rest = tuple(a for a in table.axes if a is not axis)
+    labels = rest + tuple(a for a in index.axes if a not in rest)
+    if not set(rest) & set(index.axes):
+        moved = np.moveaxis(table.values, table.axes.index(axis), -1)
+        return Table(moved[..., index.values.astype(np.intp)], rest + index.axes)
+    where = []
+    for a in table.axes:
+        source = index if a is axis else Table(np.arange(a.size), (a,))
+        where.append(spread(source, labels).astype(np.intp))
+    return Table(table.values[tuple(where)], labels)
+
+
+def substitute(poly: Polynomial, values: Mapping[str, Table]) -> Polynomial:
+    """Put known values in the place of variables."""
+    return poly._replace(terms=tuple(_substitute(t, values, poly.labels) for t in poly.terms))
+
+
+def _substitute(term: Term, values: Mapping[str, Table], labels: tuple[Axis, ...]) -> Term:
+    known = [a for a in term.accesses if a.name in values]
+    rest = tuple(a for a in term.accesses if a.name not in values)
+    table = term.table
+    for switch in known:
+        if isinstance(switch, Switch):
+            table = gather(table, switch.state, _seen(values[switch.name], switch.places))
+    for access in known:
+        if isinstance(access, Access):
+            wanted = set(labels).union(*(labels_of(a) for a in (*rest, *known)))
+            table = multiply_tables(table, _seen(values[access.name], access.places), wanted)
+    wanted = set(labels).union(*(labels_of(a) for a in rest))
+    return Term(_sum_out(table, wanted), rest)
+
+
+def _sum_out(table: Table, wanted: set[Axis]) -> Table:
+    gone = tuple(i for i, axis in enumerate(table.axes) if axis not in wanted)
+    return Table(table.values.sum(axis=gone), tuple(a for a in table.axes if a in wanted))
+
+
+def _seen(values: Table, places: tuple[Any, ...]) -> Table:
+    """Return values as an access sees them."""
+    (term,) = relabel(
+        (Term(values),),
+        {a: p for a, p in zip(values.axes, places, strict=True) if isinstance(p, Axis)},
+    )
+    for axis, place in zip(values.axes, places, strict=True):
+        if isinstance(place, Lookup):
+            (term,) = look_up((term,), axis, place.positions)
+    return term.table
+
+
+# -- arithmetic ------------------------------------------------------------------------------
+
+
+def align(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """Give two polynomials common labels: plates by name, array axes from the right."""
+    plates = a.plates + tuple(p for p in b.plates if p not in a.plates)
+    long, short = (a, b) if len(a.axes) >= len(b.axes) else (b, a)
+    lead = len(long.axes) - len(short.axes)
+    terms = {id(a): a.terms, id(b): b.terms}
+    axes = list(long.axes[:lead])
+    for x, y in zip(long.axes[lead:], short.axes, strict=True):
+        if x is y:
+            axes.append(x)
+        elif y.size == 1:
+            terms[id(short)] = look_up(terms[id(short)], y, Table(np.zeros(()), ()))
+            axes.append(x)
+        elif x.size == 1:
+            terms[id(long)] = look_up(terms[id(long)], x, Table(np.zeros(()), ()))
+            axes.append(y)
+        elif x.size == y.size:
+            terms[id(short)] = relabel(terms[id(short)], {y: x})
+            axes.append(x)
+        else:
+            raise ValueError(f"axes of length {x.size} and {y.size} do not fit together")
+    return tuple(Polynomial(terms[id(p)], plates, tuple(axes)) for p in (a, b))  # type: ignore[return-value]
+
+
+def add(a: Polynomial, b: Polynomial) -> Polynomial:
+    """Return a + b."""
+    a, b = align(a, b)
+    return a._replace(terms=a.terms + b.terms)
+
+
+def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
+    """Return a · b, elementwise."""
+    a, b = align(a, b)
+    return a._replace(terms=_products(a.terms, b.terms, a.labels))
+
+
+def contract(a: Polynomial, b: Polynomial) -> Polynomial:
+    """Return the product summed over the last axes of both; a's last but one is kept as rows."""
+    if not a.axes or not b.axes:
+        raise ValueError("both sides of @ must have an axis to sum over")
+    x, y = a.axes[-1], b.axes[-1]
+    if x.size != y.size:
+        raise ValueError(f"@ cannot join axes of length {x.size} and {y.size}")
+    shared = Axis("sum", x.size)
+    left = Polynomial(relabel(a.terms, {x: shared}), a.plates, a.axes[:-2])
+    right = Polynomial(relabel(b.terms, {y: shared}), b.plates, b.axes[:-1])
+    left, right = align(left, right)
+    axes = left.axes + a.axes[-2:-1]
+    terms = _products(left.terms, right.terms, left.plates + axes)
+    return Polynomial(terms, left.plates, axes)
+
+
+def _products(a: Iterable[Term], b: Iterable[Term], labels: tuple[Axis, ...]) -> tuple[Term, ...]:
+    second = tuple(b)
+    return tuple(_product(s, t, labels) for s in a for t in second)
+
+
+def _product(s: Term, t: Term, labels: tuple[Axis, ...]) -> Term:
+    accesses = s.accesses + t.accesses
+    wanted = set(labels).union(*(labels_of(access) for access in accesses))
+    return Term(multiply_tables(s.table, t.table, wanted), accesses)
+
+
+def multiply_tables(a: Table, b: Table, wanted: set[Axis]) -> Table:
+    """Return the product, summed over labels that are not wanted."""
+    if not a.axes:
+        return Table(b.values if a.values == 1.0 else a.values * b.values, b.axes)
+    if not b.axes:
+        return Table(a.values if b.values == 1.0 else a.values * b.values, a.axes)
+    codes = {axis: i for i, axis in enumerate(dict.fromkeys(a.axes + b.axes))}
+    kept = tuple(axis for axis in codes if axis in wanted)
+    values = np.einsum(
+        a.values,
+        [codes[x] for x in a.axes],
+        b.values,
+        [codes[x] for x in b.axes],
+        [codes[x] for x in kept],
+        optimize=True,
+    )
+    return Table(values, kept)
+
+
+def labels_of(access: Any) -> set[Axis]:
+    """Return the labels through which an access sees its variable."""
+    found: set[Axis] = set()
+    for place in access.places:
+        found |= set(place.positions.axes) if isinstance(place, Lookup) else {place}
+    return found | ({access.state} if isinstance(access, Switch) else set())
