@@ -6,6 +6,13 @@ from posteriori.inference.chain_forecast import (
     predict_chain,
     simulate_chain,
 )
+from posteriori.inference.hidden_markov import (
+    HiddenMarkovPosterior,
+    MostLikelyPath,
+    forward_backward,
+    most_likely_path,
+    sample_path,
+)
 from posteriori.inference.linear_gaussian_chain import (
     ChainPosterior,
     FilteredChain,
@@ -25,12 +32,17 @@ __all__ = [
     "ChainPosterior",
     "ChainSample",
     "FilteredChain",
+    "HiddenMarkovPosterior",
     "LinearGaussianChain",
+    "MostLikelyPath",
     "StaticPosterior",
     "add_static_effects",
     "filter_chain",
+    "forward_backward",
+    "most_likely_path",
     "predict_chain",
     "sample_chain_posterior",
+    "sample_path",
     "simulate_chain",
     "smooth_chain",
     "split_static_effects",

@@ -1,0 +1,337 @@
+"""Long hidden Markov chains in compiled loops; imported on first use, as Numba is heavy.
+
+Scaled probabilities where they are exact, else log space. Each function fills the arrays it is
+given; where a step is impossible its number is returned, else −1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from posteriori.numerics.compilation import compiled
+from posteriori.numerics.types import Array, IntArray
+
+__all__ = [
+    "UNDERFLOW",
+    "best_path",
+    "draw_paths",
+    "log_backward",
+    "log_forward",
+    "scaled_backward",
+    "scaled_forward",
+    "take_out_maxima",
+]
+
+#: Returned where a possible state came near the end of the range of float64.
+UNDERFLOW = -2
+#: Times the smallest weight of a transition, 1e-100, this is still a number.
+_TINY = 1e-190
+_SMALL = 1e-200
+_NEVER = -math.inf
+
+
+@compiled
+def take_out_maxima(likelihood: Array, weights: Array, tops: Array) -> None:
+    """Fill ln ℓ_t(k) − max_k ln ℓ_t(k) and the maxima (B, T); a row of −inf stays as it is."""
+    n_series, n_steps, n_states = likelihood.shape
+    for b in range(n_series):
+        for t in range(n_steps):
+            top = likelihood[b, t, 0]
+            for k in range(1, n_states):
+                top = max(top, likelihood[b, t, k])
+            if top == _NEVER:
+                top = 0.0
+            tops[b, t] = top
+            for k in range(n_states):
+                weights[b, t, k] = likelihood[b, t, k] - top
+
+
+@compiled
+def scaled_forward(
+    initial: Array,
+    transition: Array,
+    transition_tops: Array,
+    likelihood: Array,
+    forbidden: bool,
+    tops: Array,
+    filtered: Array,
+    log_evidence: Array,
+) -> int:
+    """Turn exp(ln ℓ − max) into P(z_t | y_1, …, y_t), in place."""
+    n_series, n_steps, n_states = filtered.shape
+    predicted = np.empty(n_states)
+    for b in range(n_series):
+        start = _first_step(initial, likelihood[b, 0], filtered[b, 0])
+        if start == _NEVER:
+            return 0
+        total_log = start
+        for t in range(1, n_steps):
+            step = t - 1 if len(transition) > 1 else 0
+            _advance(filtered[b, t - 1], transition[step], predicted)
+            total = 0.0
+            for k in range(n_states):
+                filtered[b, t, k] *= predicted[k]  # α = ℓ Σⱼ αⱼAⱼₖ
+                total += filtered[b, t, k]
+            top = tops[b, t]
+            if total < _SMALL:  # the likeliest states are impossible: measure by the others
+                top = _NEVER
+                for k in range(n_states):
+                    if predicted[k] > 0.0:
+                        top = max(top, likelihood[b, t, k])
+                if top == _NEVER:
+                    return t
+                total = 0.0
+                for k in range(n_states):
+                    value = 0.0
+                    if predicted[k] > 0.0:
+                        value = predicted[k] * math.exp(likelihood[b, t, k] - top)
+                    filtered[b, t, k] = value
+                    total += value
+                if total < _TINY:
+                    return UNDERFLOW
+            for k in range(n_states):
+                filtered[b, t, k] /= total
+            if forbidden:
+                for k in range(n_states):
+                    lost = filtered[b, t, k] < _TINY and likelihood[b, t, k] > _NEVER
+                    if lost and predicted[k] > 0.0:
+                        return UNDERFLOW
+            total_log += math.log(total) + (top + transition_tops[step])
+        log_evidence[b] = total_log
+    return -1
+
+
+@compiled
+def scaled_backward(
+    transition: Array, filtered: Array, pair_sums: Array, pair_probabilities: Array
+) -> None:
+    """Turn P(z_t | y_1, …, y_t) into P(z_t | y), in place; add up pairs."""
+    n_series, n_steps, n_states = filtered.shape
+    varying = len(transition) > 1
+    keep = pair_probabilities.shape[1] > 0
+    predicted, ratio, reach = np.empty(n_states), np.empty(n_states), np.empty(n_states)
+    turned = np.empty((n_states, n_states))
+    for j in range(n_states):
+        for k in range(n_states):
+            turned[k, j] = transition[0, j, k]
+    for b in range(n_series):
+        sums = pair_sums[b]
+        for t in range(n_steps - 2, -1, -1):
+            step = t if varying else 0
+            if varying:
+                for j in range(n_states):
+                    for k in range(n_states):
+                        turned[k, j] = transition[step, j, k]
+            _advance(filtered[b, t], transition[step], predicted)
+            for k in range(n_states):
+                after = filtered[b, t + 1, k]
+                ratio[k] = after / predicted[k] if after > 0.0 else 0.0
+            _advance(ratio, turned, reach)
+            for j in range(n_states):
+                alpha = filtered[b, t, j]
+                if varying:
+                    for k in range(n_states):
+                        sums[j, k] += alpha * transition[step, j, k] * ratio[k]
+                else:
+                    for k in range(n_states):
+                        sums[j, k] += alpha * ratio[k]
+                if keep:
+                    for k in range(n_states):
+                        pair_probabilities[b, t, j, k] = alpha * transition[step, j, k] * ratio[k]
+            for j in range(n_states):
+                filtered[b, t, j] *= reach[j]  # γⱼ = αⱼ Σₖ Aⱼₖ γₖ/pₖ
+        if not varying:
+            for j in range(n_states):
+                for k in range(n_states):
+                    sums[j, k] *= transition[0, j, k]
+
+
+@compiled
+def log_forward(
+    initial: Array, transition: Array, likelihood: Array, filtered: Array, log_evidence: Array
+) -> int:
+    """Fill ln P(z_t | y_1, …, y_t) (B, T, K) and the log evidence (B,)."""
+    n_series, n_steps, n_states = likelihood.shape
+    predicted = np.empty(n_states)
+    for b in range(n_series):
+        for t in range(n_steps):
+            if t == 0:
+                predicted[:] = initial
+            else:
+                step = t - 1 if len(transition) > 1 else 0
+                _log_advance(filtered[b, t - 1], transition[step], predicted)
+            for k in range(n_states):
+                filtered[b, t, k] = predicted[k] + likelihood[b, t, k]
+            total = _log_sum(filtered[b, t])
+            if total == _NEVER:
+                return t
+            for k in range(n_states):
+                filtered[b, t, k] -= total
+            log_evidence[b] += total
+    return -1
+
+
+@compiled
+def log_backward(
+    transition: Array, filtered: Array, pair_sums: Array, pair_probabilities: Array
+) -> None:
+    """Turn ln P(z_t | y_1, …, y_t) into P(z_t | y), in place; add up pairs."""
+    n_series, n_steps, n_states = filtered.shape
+    keep = pair_probabilities.shape[1] > 0
+    predicted, ratio, after = np.empty(n_states), np.empty(n_states), np.empty(n_states)
+    joint = np.empty(n_states)
+    for b in range(n_series):
+        for k in range(n_states):
+            after[k] = filtered[b, n_steps - 1, k]
+            filtered[b, n_steps - 1, k] = math.exp(after[k])
+        for t in range(n_steps - 2, -1, -1):
+            step = t if len(transition) > 1 else 0
+            _log_advance(filtered[b, t], transition[step], predicted)
+            for k in range(n_states):
+                ratio[k] = after[k] - predicted[k] if after[k] > _NEVER else _NEVER
+            for j in range(n_states):
+                for k in range(n_states):
+                    joint[k] = filtered[b, t, j] + transition[step, j, k] + ratio[k]
+                    pair = math.exp(joint[k])
+                    pair_sums[b, j, k] += pair
+                    if keep:
+                        pair_probabilities[b, t, j, k] = pair
+                after[j] = _log_sum(joint)
+            for j in range(n_states):
+                filtered[b, t, j] = math.exp(after[j])
+
+
+@compiled
+def best_path(
+    initial: Array,
+    transition: Array,
+    likelihood: Array,
+    states: IntArray,
+    log_joint: Array,
+    origin: Array,
+) -> int:
+    """Fill the paths (B, T) and their log joint probabilities (B,)."""
+    n_series, n_steps, n_states = likelihood.shape
+    score, arrival = np.empty(n_states), np.empty(n_states)
+    for b in range(n_series):
+        for t in range(n_steps):
+            if t == 0:
+                arrival[:] = initial
+            else:
+                step = t - 1 if len(transition) > 1 else 0
+                _best_arrivals(score, transition[step], arrival, origin[t])
+            top = _NEVER
+            for k in range(n_states):
+                score[k] = arrival[k] + likelihood[b, t, k]
+                top = max(top, score[k])
+            if top == _NEVER:
+                return t
+            for k in range(n_states):
+                score[k] -= top
+            log_joint[b] += top
+        best = 0
+        for k in range(1, n_states):
+            if score[k] > score[best]:
+                best = k
+        states[b, n_steps - 1] = best
+        for t in range(n_steps - 1, 0, -1):
+            states[b, t - 1] = origin[t, states[b, t]]
+    return -1
+
+
+@compiled
+def draw_paths(transition: Array, filtered: Array, uniforms: Array, states: IntArray) -> None:
+    """Fill paths (S, B, T) from uniform numbers of the same shape, last step first."""
+    n_draws, n_series, n_steps = states.shape
+    n_states = filtered.shape[2]
+    weights = np.empty(n_states)
+    for s in range(n_draws):
+        for b in range(n_series):
+            for t in range(n_steps - 1, -1, -1):
+                step = t if len(transition) > 1 else 0
+                top = _NEVER
+                for k in range(n_states):
+                    weights[k] = filtered[b, t, k]
+                    if t < n_steps - 1:
+                        weights[k] += transition[step, k, states[s, b, t + 1]]
+                    top = max(top, weights[k])
+                total = 0.0
+                for k in range(n_states):
+                    total += math.exp(weights[k] - top)
+                    weights[k] = total
+                target = uniforms[s, b, t] * total
+                drawn = 0
+                while weights[drawn] <= target:
+                    drawn += 1
+                states[s, b, t] = drawn
+
+
+@compiled
+def _first_step(initial: Array, likelihood: Array, filtered: Array) -> float:
+    """Fill P(z_1 | y_1); return ln p(y_1)."""
+    for k in range(len(initial)):
+        filtered[k] = initial[k] + likelihood[k]
+    total = _log_sum(filtered)
+    if total > _NEVER:
+        for k in range(len(initial)):
+            filtered[k] = math.exp(filtered[k] - total)
+    return total
+
+
+@compiled
+def _advance(weights: Array, matrix: Array, result: Array) -> None:
+    """Fill Σⱼ wⱼ Mⱼₖ."""
+    n_states = len(weights)
+    for k in range(n_states):
+        result[k] = weights[0] * matrix[0, k]
+    for j in range(1, n_states):
+        weight = weights[j]
+        for k in range(n_states):
+            result[k] += weight * matrix[j, k]
+
+
+@compiled
+def _log_advance(weights: Array, matrix: Array, result: Array) -> None:
+    """Fill ln Σⱼ exp(wⱼ + Mⱼₖ)."""
+    n_states = len(weights)
+    for k in range(n_states):
+        top = _NEVER
+        for j in range(n_states):
+            top = max(top, weights[j] + matrix[j, k])
+        total = 0.0
+        if top > _NEVER:
+            for j in range(n_states):
+                total += math.exp(weights[j] + matrix[j, k] - top)
+            result[k] = top + math.log(total)
+        else:
+            result[k] = _NEVER
+
+
+@compiled
+def _log_sum(x: Array) -> float:
+    top = _NEVER
+    for k in range(len(x)):
+        top = max(top, x[k])
+    if top == _NEVER:
+        return top
+    total = 0.0
+    for k in range(len(x)):
+        total += math.exp(x[k] - top)
+    return top + math.log(total)
+
+
+@compiled
+def _best_arrivals(score: Array, transition: Array, arrival: Array, origin: Array) -> None:
+    """Fill maxⱼ (δⱼ + ln Aⱼₖ) and the j that reaches it."""
+    n_states = len(score)
+    for k in range(n_states):
+        arrival[k] = score[0] + transition[0, k]
+        origin[k] = 0
+    for j in range(1, n_states):
+        for k in range(n_states):
+            value = score[j] + transition[j, k]
+            if value > arrival[k]:
+                arrival[k] = value
+                origin[k] = j
