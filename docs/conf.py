@@ -6,6 +6,7 @@ from pathlib import Path
 from sphinx.ext.napoleon.docstring import NumpyDocstring
 
 import posteriori
+from posteriori.plotting import STYLE
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -50,32 +51,12 @@ napoleon_use_param = False  # types are prose ("array (N, D)"), not names to lin
 napoleon_use_rtype = False
 napoleon_preprocess_types = False
 
-# One grey that reads well on a light and on a dark page.
-_GREY = "#7b8591"
 plot_formats = [("svg", 100)]
 plot_html_show_formats = False
 plot_html_show_source_link = False
 plot_include_source = False
 plot_pre_code = "import numpy as np\nimport matplotlib.pyplot as plt\n"
-plot_rcparams = {
-    "axes.edgecolor": _GREY,
-    "axes.labelcolor": _GREY,
-    "axes.prop_cycle": "cycler('color', ['#1f8aa8', '#d97b33', '#7a6fbe', '#5c9e5c'])",
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlecolor": _GREY,
-    "figure.constrained_layout.use": True,
-    "figure.figsize": (5.4, 2.9),
-    "font.size": 10,
-    "legend.frameon": False,
-    "legend.labelcolor": _GREY,
-    "lines.linewidth": 2,
-    "savefig.transparent": True,
-    "svg.hashsalt": "posteriori",
-    "text.color": _GREY,
-    "xtick.color": _GREY,
-    "ytick.color": _GREY,
-}
+plot_rcparams = {**STYLE, "savefig.transparent": True, "svg.hashsalt": "posteriori"}
 plot_apply_rcparams = True
 
 html_theme = "furo"
