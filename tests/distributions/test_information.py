@@ -29,7 +29,8 @@ from posteriori.distributions import (
     mutual_information,
     self_information,
 )
-from posteriori.distributions.integrals import integrate_against, is_discrete
+from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.integrals import integrate_against
 from posteriori.numerics import ConvergenceWarning
 
 TABLE = np.array([[0.4, 0.1], [0.1, 0.4]])
@@ -190,7 +191,7 @@ def test_differential_entropy_of_a_normal():
 )
 def test_closed_entropies_against_expectations(d):
     numeric = integrate_against(d, lambda x: -d.log_prob(x))
-    assert is_discrete(d) == isinstance(d, Poisson)
+    assert has_atoms(d) == isinstance(d, Poisson)
     assert numeric.value == pytest.approx(float(entropy(d)), abs=1e-9)
 
 

@@ -459,3 +459,16 @@ def test_the_normal_has_the_greatest_entropy_of_its_variance():
         assert Normal(0.0, variance=rival.variance).entropy() > rival.entropy()
     laplace = stats.laplace(scale=1.0)
     assert Normal(0.0, variance=laplace.var()).entropy() > laplace.entropy()
+
+
+@pytest.mark.topic("004/5.11")
+def test_maximum_likelihood_is_the_sample_mean_covariance_and_proportion():
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(50, 2)) @ [[1.0, 0.4], [0.0, 0.8]] + [2.0, -1.0]
+    fitted = MvNormal.fit(x)
+    np.testing.assert_allclose(fitted.mean, x.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(fitted.cov, np.cov(x.T, bias=True), rtol=1e-12)
+    codes = rng.integers(0, 3, 40)
+    np.testing.assert_allclose(Categorical.fit(codes).probabilities, np.bincount(codes) / 40)
+    heads = Bernoulli.fit(codes == 0)
+    assert heads.probability == pytest.approx(np.mean(codes == 0))

@@ -16,7 +16,6 @@ _D = TypeVar("_D", bound=Distribution)
 _KEPT = ("_labels", "_event_ndim")
 #: Families without a cdf whose density is a mass.
 _DISCRETE = ("Bernoulli", "Categorical", "DirichletMultinomial", "Multinomial", "PointMass")
-_SMALLEST_ATOM = 1e-12
 
 
 def take_members(d: _D, index: Any) -> _D:
@@ -54,4 +53,5 @@ def has_atoms(d: Any) -> bool:
         return type(d).__name__ in _DISCRETE
     middle = np.asarray(d.median)
     before = np.nextafter(middle, -np.inf)
-    return bool(np.all(d.cdf(middle) - d.cdf(before) > _SMALLEST_ATOM))
+    jump = d.cdf(middle) - d.cdf(before)
+    return bool(np.all(jump > 0.5 * np.exp(d.log_prob(middle))))  # a mass is its own jump

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.base import Univariate
+from posteriori.distributions.batches import has_atoms
 from posteriori.distributions.bernoulli import Bernoulli
 from posteriori.distributions.binomial import Binomial
 from posteriori.distributions.categorical import Categorical
@@ -31,7 +32,6 @@ from posteriori.distributions.gibbs_models import (
     solve_on_labels,
     solve_on_panels,
 )
-from posteriori.distributions.integrals import is_discrete
 from posteriori.distributions.moment_constraints import (
     Constraint,
     MomentsLike,
@@ -164,7 +164,7 @@ def maximum_relative_entropy(
     if exact is not None:
         multipliers = _natural_shift(base, exact, listed)
         return closed_form(exact, listed, multipliers, -float(exact.kl(base)))
-    if is_discrete(base):
+    if has_atoms(base):
         return _announced(_from_discrete_base(base, listed, tol, max_iter))
     return _announced(_from_density(base, listed, tol, max_iter))
 
@@ -354,7 +354,7 @@ def _tilted_family(base: Univariate, constraints: list[Constraint]) -> Any:
 def _natural_shift(base: Any, exact: Any, constraints: list[Constraint]) -> dict[str, float]:
     """Return λ by comparing ln p − ln base at as many points as it takes."""
     known = targets_of(constraints)
-    grid = np.array([0.0, 1.0, 2.0]) if is_discrete(base) else exact.quantile([0.3, 0.5, 0.8])
+    grid = np.array([0.0, 1.0, 2.0]) if has_atoms(base) else exact.quantile([0.3, 0.5, 0.8])
     grid = grid[: len(known) + 1]
     gap = exact.log_prob(grid) - base.log_prob(grid)
     rows = np.stack([np.ones(len(grid)), *(evaluate(c, grid) for c in constraints)], axis=1)

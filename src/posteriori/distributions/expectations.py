@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.distributions.batches import has_atoms, take_members
+from posteriori.distributions.batches import take_members
+from posteriori.distributions.integrals import integrate_against
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import as_observation
@@ -25,13 +26,6 @@ __all__ = [
     "linear_moments",
     "sum_moments",
 ]
-
-_NODES = 501
-_T = np.linspace(-4.2, 4.2, _NODES)
-_SINH = 0.5 * np.pi * np.sinh(_T)
-_WEIGHTS = (_T[1] - _T[0]) * 0.5 * np.pi * np.cosh(_T)
-_SMALL = 1e-17
-_MANY = 10_000_000
 
 
 class Estimate(NamedTuple):
@@ -65,12 +59,9 @@ def expect(p: Any, f: Callable[[Array], Any]) -> Array:
     >>> expect(Gamma(2.0, 3.0), lambda x: x**2).round(10)  # a(a + 1)/b²
     np.float64(0.6666666667)
     """
-    rule = _sum_over_counts if has_atoms(p) else _quadrature
     out = np.empty(p.batch_shape)
     for index in np.ndindex(*p.batch_shape):
-        x, weights = rule(take_members(p, index))
-        with np.errstate(all="ignore"):
-            out[index] = (weights * np.where(weights > 0, f(x), 0.0)).sum()
+        out[index] = integrate_against(take_members(p, index), f).value
     return out[()]
 
 
@@ -134,35 +125,3 @@ def cross_covariance(x: Any, y: Any, weights: Any = None) -> Array:
     w = np.ones(len(a)) if weights is None else as_observation(weights, "weights")
     w = w / w.sum()
     return np.einsum("n,ni,nj->ij", w, a - w @ a, b - w @ b)
-
-
-def _sum_over_counts(p: Any) -> tuple[Array, Array]:
-    points = getattr(p, "points", None)
-    if points is not None:
-        return points, p.weights
-    low, high = float(p.quantile(_SMALL)), float(p.quantile(1.0 - 1e-16))
-    reach = max(10.0, 0.5 * (high - low))
-    low, high = max(low - reach, float(p.quantile(0.0))), min(high + reach, float(p.quantile(1.0)))
-    if high - low > _MANY:
-        raise ValueError(f"{p!r} spreads over too many counts to add them up")
-    x = np.arange(np.floor(low), np.ceil(high) + 1.0)
-    return x, np.exp(p.log_prob(x))
-
-
-def _quadrature(p: Any) -> tuple[Array, Array]:
-    """Return points and w p(x); infinite supports are cut at the median, where p may bend."""
-    low, quarter, middle, third, high = (float(p.quantile(q)) for q in (0, 0.25, 0.5, 0.75, 1))
-    if np.isfinite(low) and np.isfinite(high):
-        share = 1.0 / (1.0 + np.exp(-2.0 * _SINH))
-        x = low + (high - low) * share
-        slope = 2.0 * (high - low) * share / (1.0 + np.exp(2.0 * _SINH))
-    elif np.isfinite(low):
-        x, slope = low + (middle - low) * np.exp(_SINH), (middle - low) * np.exp(_SINH)
-    elif np.isfinite(high):
-        x, slope = high - (high - middle) * np.exp(_SINH), (high - middle) * np.exp(_SINH)
-    else:
-        reach = 0.5 * (third - quarter) * np.exp(_SINH)
-        x, slope = np.concatenate([middle - reach, middle + reach]), np.tile(reach, 2)
-    inside = (x > low) & (x < high)
-    density = np.exp(p.log_prob(x[inside]))
-    return x[inside], (np.tile(_WEIGHTS, len(x) // _NODES) * slope)[inside] * density

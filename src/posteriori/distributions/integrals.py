@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.base import Univariate
+from posteriori.distributions.batches import has_atoms
 from posteriori.numerics.quadrature import Integral, integrate
 from posteriori.numerics.types import Array
 
-__all__ = ["integrate_against", "is_discrete"]
+__all__ = ["integrate_against"]
 
 _FAR = 30.0  # ends of the support so many widths away do not shape the integrand
 _MOST_ATOMS = 10_000_000
@@ -42,18 +43,14 @@ def integrate_against(
     """
     if d.batch_shape:
         raise ValueError(f"a single distribution is needed, got batch shape {d.batch_shape}")
-    return _sum_atoms(d, f) if is_discrete(d) else _integrate_density(d, f, split)
-
-
-def is_discrete(d: Univariate) -> bool:
-    """Tell whether single points have probability: whether the cdf jumps at the median."""
-    x = np.float64(d.median)
-    jump = d.cdf(x) - d.cdf(np.nextafter(x, -np.inf))
-    return bool(jump > 0.5 * np.exp(d.log_prob(x)))
+    return _sum_atoms(d, f) if has_atoms(d) else _integrate_density(d, f, split)
 
 
 def _sum_atoms(d: Univariate, f: Callable[[Array], Any]) -> Integral:
-    """Sum over whole numbers, twice as many until the last terms are nothing."""
+    """Sum over listed points, or over whole numbers, twice as many until the last are nothing."""
+    points = getattr(d, "points", None)
+    if points is not None:
+        return Integral(float(_terms(d, f, points).sum()), 0.0)
     spread = float(np.sqrt(d.variance))
     start, stop = (float(d.quantile(q)) for q in (0.0, 1.0))
     start = start if np.isfinite(start) else float(np.floor(d.median - 60.0 * spread))
