@@ -23,6 +23,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "matplotlib.sphinxext.plot_directive",
     "mathml",
+    "numbered_plots",
     "plain_bars",
     "topics",
 ]
