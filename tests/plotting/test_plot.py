@@ -34,7 +34,8 @@ from posteriori.distributions import (
 )
 from posteriori.numerics import LogEvidence
 from posteriori.plotting.contours import mass_levels
-from posteriori.plotting.members import Member, number_text
+from posteriori.plotting.labels import number_text
+from posteriori.plotting.members import Member
 from tests.distributions.cases import CASES
 
 NORMAL = Normal(0.3, variance=2.0)

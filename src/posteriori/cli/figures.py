@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from posteriori.cli.coal import CoalAnalysis
+from posteriori.plotting import STYLE
 
 __all__ = ["draw_change_year", "draw_counts", "draw_densities", "draw_prediction"]
 
@@ -22,18 +23,15 @@ INK, MUTED, FIRST, SECOND, GRID = "#010101", "#020202", "#030303", "#040404", "#
 _VARIABLES = {INK: "ink", MUTED: "muted", FIRST: "first", SECOND: "second", GRID: "grid"}
 
 _STYLE: dict[Any, Any] = {
-    "axes.axisbelow": True,
+    **STYLE,
     "axes.edgecolor": MUTED,
     "axes.grid": True,
     "axes.grid.axis": "y",
     "axes.labelcolor": INK,
     "axes.spines.left": False,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "figure.constrained_layout.use": True,
     "font.size": 11,
     "grid.color": GRID,
-    "legend.frameon": False,
+    "legend.fontsize": 11,
     "legend.labelcolor": INK,
     "svg.fonttype": "none",
     "xtick.color": MUTED,

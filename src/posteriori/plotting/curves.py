@@ -10,7 +10,8 @@ import numpy as np
 from posteriori.distributions import PointMass
 from posteriori.numerics.types import Array
 from posteriori.plotting.frame import make_room, place_legend
-from posteriori.plotting.members import Member, Range, interval_text, number_text
+from posteriori.plotting.labels import interval_text, number_text
+from posteriori.plotting.members import Member, Range
 from posteriori.plotting.stems import draw_spike, draw_stems
 from posteriori.plotting.style import COLORS, color_of, dashes_of, shades
 

@@ -17,7 +17,8 @@ from posteriori.distributions import Distribution
 from posteriori.numerics.types import Array
 from posteriori.plotting.curves import grid_of, range_of
 from posteriori.plotting.frame import make_room, place_legend
-from posteriori.plotting.members import Member, number_text, unstack
+from posteriori.plotting.labels import number_text, unstack
+from posteriori.plotting.members import Member
 from posteriori.plotting.style import INK, axes_for, color_of, dashes_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from posteriori.distributions import BayesResult, Distribution
 from posteriori.numerics import LogEvidence
 from posteriori.plotting.drawing import PLOTTABLE, picture_of
 from posteriori.plotting.evidences import plot_evidence
-from posteriori.plotting.members import short_name
+from posteriori.plotting.labels import short_name
 from posteriori.plotting.style import axes_for
 from posteriori.plotting.updates import plot_update
 

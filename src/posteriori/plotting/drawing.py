@@ -13,7 +13,8 @@ from posteriori.plotting.bars import draw_bars
 from posteriori.plotting.contours import draw_contours, draw_simplex
 from posteriori.plotting.curves import draw_curves
 from posteriori.plotting.forest import draw_forest
-from posteriori.plotting.members import Member, unstack
+from posteriori.plotting.labels import unstack
+from posteriori.plotting.members import Member
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 
 from posteriori.numerics import LogEvidence
 from posteriori.numerics.logspace import softmax
-from posteriori.plotting.members import number_text
+from posteriori.plotting.labels import number_text
 from posteriori.plotting.style import COLORS, axes_for
 
 if TYPE_CHECKING:

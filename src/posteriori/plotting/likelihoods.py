@@ -13,7 +13,8 @@ from scipy.integrate import trapezoid
 from posteriori.numerics.types import Array
 from posteriori.plotting.curves import draw_curves
 from posteriori.plotting.frame import make_room, place_legend
-from posteriori.plotting.members import Member, number_text
+from posteriori.plotting.labels import number_text
+from posteriori.plotting.members import Member
 from posteriori.plotting.style import COLORS, panels_for
 
 __all__ = ["plot_likelihood"]

@@ -8,7 +8,8 @@ import numpy as np
 
 from posteriori.numerics.types import Array
 from posteriori.plotting.frame import make_room
-from posteriori.plotting.members import Member, interval_text, number_text
+from posteriori.plotting.labels import interval_text, number_text
+from posteriori.plotting.members import Member
 from posteriori.plotting.style import dashes_of, marker_of
 
 if TYPE_CHECKING:
