@@ -38,6 +38,9 @@ class Latent:
     size: int
 
 
+_CANCELLATION = 1e-3
+
+
 class Link(NamedTuple):
     """How the rows of an equation see a latent.
 
@@ -116,12 +119,16 @@ def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> 
     equations = [_densify(e, dense, {v.name: v for v in latents}) for e in equations]
     system = _Elimination(shapes, equations)
     means = {n: np.zeros((v.count, v.size)) for n, v in shapes.items()}
-    for _ in range(2):  # the second pass refines: its right-hand side is what the first left over
-        step = system.solve([_residual(e, means) for e in equations])
+    residuals = [e.constant for e in equations]
+    for _ in range(3):  # refine while what is left over is far smaller than what was given
+        step = system.solve(residuals)
         means = {n: means[n] + step[n] for n in means}
+        before, residuals = residuals, [_residual(e, means) for e in equations]
+        if _size(residuals) > _CANCELLATION * _size(before):
+            break
     cov, cross = system.covariances()
-    misfit = sum(float(np.sum(e.weight * _residual(e, means) ** 2)) for e in equations)
-    heights = sum(float(np.sum(np.log(_full(e.weight, e)) - LOG_2PI)) for e in equations)
+    misfit = sum(_weighted_square(e, r) for e, r in zip(equations, residuals, strict=True))
+    heights = sum(_log_heights(e) for e in equations)
     numbers = sum(v.count * v.size for v in shapes.values())
     log_evidence = 0.5 * (heights - misfit - system.log_det + numbers * LOG_2PI)
     log_evidence += sum(e.log_scale for e in equations)
@@ -198,14 +205,14 @@ class _Elimination:
     def _eliminate(self, name: str) -> None:
         precision = symmetrize(self.own.pop(name))
         try:
-            factor = np.linalg.cholesky(precision)
+            factor = _cholesky(precision)
         except np.linalg.LinAlgError:
             raise ValueError(
                 f"the posterior of {name} is improper: prior and data leave it undetermined"
             ) from None
         self.log_det += 2.0 * float(np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum())
         couplings = self._couplings(name)
-        solved = {other: np.linalg.solve(precision, c) for other, (c, _) in couplings.items()}
+        solved = {other: _cho_solve(factor, c) for other, (c, _) in couplings.items()}
         names = list(couplings)
         for k, a in enumerate(names):
             for b in names[k:]:
@@ -255,7 +262,7 @@ class _Elimination:
                 h[link.name] += _sum_rows(link, weighted, self.shapes[link.name].count)
         half: dict[str, Array] = {}
         for clique in self.cliques:
-            half[clique.name] = _cho_solve(clique.factor, h[clique.name])
+            half[clique.name] = _cho_solve(clique.factor, h[clique.name][..., None])[..., 0]
             for other, (coupling, index) in clique.couplings.items():
                 push = np.einsum("nij,ni->nj", coupling, half[clique.name])
                 h[other] -= _segment_sum(push, index, self.shapes[other].count)
@@ -421,8 +428,8 @@ def _sum_outer(link: Link, other: Link, equation: Equation, latent: Latent) -> A
 def _gram(a: Array, b: Array, equation: Equation) -> Array:
     """Return Aᵀ W B; a common weight is taken out."""
     weight = np.asarray(equation.weight)
-    if weight.ndim == 0 or weight.strides == (0,):
-        return (a.T @ b) * weight.flat[0]
+    if _is_common(weight):
+        return (a.T @ b) * weight.flat[0] if weight.size else a.T @ b
     return (a * weight[:, None]).T @ b
 
 
@@ -434,9 +441,10 @@ def _segment_sum(values: Array, index: Any, count: int) -> Array:
         return np.broadcast_to(values, (count, *values.shape[1:]))
     flat = values.reshape(len(values), -1)
     out = np.empty((count, flat.shape[1]))
-    kept = index >= 0
+    if index.min(initial=0) < 0:  # vectors that meet none
+        index, flat = index[index >= 0], flat[index >= 0]
     for k in range(flat.shape[1]):
-        out[:, k] = np.bincount(index[kept], weights=flat[kept, k], minlength=count)
+        out[:, k] = np.bincount(index, weights=flat[:, k], minlength=count)
     return out.reshape(count, *values.shape[1:])
 
 
@@ -474,14 +482,54 @@ def _between(
     return np.swapaxes(_pick(cross[a, b][0], couplings[a][1], count), -1, -2)
 
 
-def _cho_solve(factor: Array, h: Array) -> Array:
-    half = np.linalg.solve(factor, h[..., None])
-    return np.linalg.solve(np.swapaxes(factor, -1, -2), half)[..., 0]
+def _cholesky(a: Array) -> Array:
+    """Return lower factors; numbers take their square roots."""
+    if a.shape[-1] > 1:
+        return np.linalg.cholesky(a)
+    if not np.all(a > 0):
+        raise np.linalg.LinAlgError("not positive")
+    return np.sqrt(a)
+
+
+def _cho_solve(factor: Array, b: Array) -> Array:
+    """Return (L Lᵀ)⁻¹ B."""
+    if factor.shape[-1] == 1:
+        return b / factor**2
+    half = np.linalg.solve(factor, b)
+    return np.linalg.solve(np.swapaxes(factor, -1, -2), half)
 
 
 def _cho_inverse(factor: Array) -> Array:
+    if factor.shape[-1] == 1:
+        return factor**-2.0
     inverse = np.linalg.inv(factor)
     return np.swapaxes(inverse, -1, -2) @ inverse
+
+
+def _size(residuals: Sequence[Array]) -> float:
+    return max((float(np.max(np.abs(r), initial=0.0)) for r in residuals), default=0.0)
+
+
+def _weighted_square(equation: Equation, residual: Array) -> float:
+    """Return Σ w r²; a common weight is taken out."""
+    weight = np.asarray(equation.weight)
+    if _is_common(weight):
+        return float(residual @ residual) * float(weight.flat[0]) if residual.size else 0.0
+    return float(np.sum(weight * residual**2))
+
+
+def _log_heights(equation: Equation) -> float:
+    """Return Σ ln(w/2π)."""
+    weight = np.asarray(equation.weight)
+    if _is_common(weight):
+        return (
+            len(equation.constant) * float(np.log(weight.flat[0]) - LOG_2PI) if weight.size else 0.0
+        )
+    return float(np.sum(np.log(weight) - LOG_2PI))
+
+
+def _is_common(weight: Array) -> bool:
+    return weight.ndim == 0 or weight.strides == (0,)
 
 
 def _same_index(i: Any, j: Any) -> bool:

@@ -36,7 +36,7 @@ from posteriori.modeling.tables import (
 )
 from posteriori.numerics.types import Array
 
-__all__ = ["GaussianBlock", "GaussianResult"]
+__all__ = ["GaussianBlock", "GaussianResult", "Split", "in_layout_order", "make_link"]
 
 
 class Split(NamedTuple):
@@ -64,6 +64,10 @@ class GaussianResult(NamedTuple):
     def log_evidence(self) -> float:
         """Log probability of the data that the block explains."""
         return self.posterior.log_evidence
+
+    def system(self) -> tuple[tuple[Latent, ...], tuple[Equation, ...], Mapping[str, Split]]:
+        """Return what was solved, for questions about several variables at once."""
+        return self.latents, self.equations, self.splits
 
     def marginal(self, name: str) -> Any:
         """Return the marginal of a variable, a batch over its plates and integer axes."""
@@ -116,7 +120,10 @@ class GaussianBlock:
         self.names = tuple(names)
         self.factors = tuple(factors)
         self.rows = [
-            rows._replace(terms=tuple(_summed_lookups(t, rows.labels, bound) for t in rows.terms))
+            rows._replace(
+                child=tuple(_summed_lookups(t, rows.labels, bound) for t in rows.child),
+                mean=tuple(_summed_lookups(t, rows.labels, bound) for t in rows.mean),
+            )
             for factor in self.factors
             for rows in residual_rows(factor, bound)
         ]
@@ -136,7 +143,7 @@ class GaussianBlock:
         dense: dict[str, set[int]] = {name: set() for name in self.names}
         for rows in self.rows:
             labels = set(rows.labels)
-            for term in rows.terms:
+            for term in rows.child + rows.mean:
                 for access in term.accesses:
                     for i, place in enumerate(access.places):
                         if isinstance(place, Axis) and place not in labels:
@@ -149,8 +156,8 @@ class GaussianBlock:
             )
         return out
 
-    def solve(self) -> GaussianResult:
-        """Return the exact posterior of the block."""
+    def system(self) -> tuple[tuple[Latent, ...], tuple[Equation, ...], Mapping[str, Split]]:
+        """Return the latents, the equations, and how axes were split."""
         layouts = self.bound.layouts
         latents = tuple(
             Latent(
@@ -160,40 +167,58 @@ class GaussianBlock:
             )
             for name in self.names
         )
-        equations = tuple(self._equation(rows) for rows in self.rows)
+        return latents, tuple(self._equation(rows) for rows in self.rows), self.splits
+
+    def solve(self) -> GaussianResult:
+        """Return the exact posterior of the block."""
+        latents, equations, splits = self.system()
         solved = solve_gaussian(latents, equations)
-        return GaussianResult(solved, self.splits, layouts, latents, equations)
+        return GaussianResult(solved, splits, self.bound.layouts, latents, equations)
 
     def _equation(self, rows: Rows) -> Equation:
+        """Write child − mean = constant − Σ K x: coefficients of the mean stand as they are."""
         shape = tuple(axis.size for axis in rows.labels)
         count = int(np.prod(shape))
-        constant = np.zeros(shape)
+        constant: Any = np.zeros(())
         links: dict[tuple[str, bytes], Link] = {}
-        for term in rows.terms:
-            if not term.accesses:
-                constant = constant + spread(term.table, rows.labels)
-                continue
-            (access,) = term.accesses
-            link = make_link(
-                term, access, rows.labels, self.splits[access.name], self.bound.layouts
-            )
-            link = link._replace(coefficients=-link.coefficients)  # constant − Σ K x
-            key = (link.name, b"" if link.index is None else link.index.tobytes())
-            known = links.get(key)
-            links[key] = (
-                link
-                if known is None
-                else known._replace(coefficients=known.coefficients + link.coefficients)
-            )
-        weight = np.broadcast_to(rows.weight, shape)
-        flat = constant.reshape(count)
-        weights = (
-            weight.reshape(count)
-            if weight.strides != (0,) * weight.ndim
-            else (np.broadcast_to(weight.flat[0] if weight.size else 1.0, (count,)))
+        for sign, terms in ((1.0, rows.child), (-1.0, rows.mean)):
+            for term in terms:
+                if not term.accesses:
+                    values = spread(term.table, rows.labels)
+                    constant = constant + values if sign > 0 else constant - values
+                    continue
+                (access,) = term.accesses
+                split = self.splits[access.name]
+                link = make_link(term, access, rows.labels, split, self.bound.layouts)
+                _add_link(links, link if sign < 0 else _negated(link))
+        flat = np.broadcast_to(constant, shape).reshape(count)
+        equation = Equation(
+            flat, _flat_weight(rows.weight, shape, count), tuple(links.values()), rows.log_scale
         )
-        equation = Equation(flat, weights, tuple(links.values()), rows.log_scale)
         return _observed_rows(equation)
+
+
+def _flat_weight(weight: Array, shape: tuple[int, ...], count: int) -> Array:
+    """Return weights (R,); a common one stays a single number in memory."""
+    if weight.size == 1:
+        return np.broadcast_to(weight.reshape(()), (count,))
+    return np.broadcast_to(weight, shape).reshape(count)
+
+
+def _negated(link: Link) -> Link:
+    k = link.coefficients
+    if k.strides[0] == 0:
+        return link._replace(coefficients=np.broadcast_to(-k[:1], k.shape))
+    return link._replace(coefficients=-k)
+
+
+def _add_link(links: dict[tuple[str, bytes], Link], link: Link) -> None:
+    """Add a link, or its coefficients to one that sees the same vectors."""
+    key = (link.name, b"" if link.index is None else link.index.tobytes())
+    known = links.get(key)
+    if known is not None:
+        link = known._replace(coefficients=known.coefficients + link.coefficients)
+    links[key] = link
 
 
 def make_link(
@@ -212,14 +237,15 @@ def make_link(
     values = np.broadcast_to(table, [a.size for a in labels] + width).reshape(count, *width)
     if len(summed) < len(split.dense):
         values = _one_hot_columns(values, access, split, axes, labels, count)
-    index = _flat_index([(access.places[i], axes[i].size) for i in split.batch], labels, count)
+    index = flat_index([(access.places[i], axes[i].size) for i in split.batch], labels, count)
     return Link(access.name, values.reshape(count, -1), index)
 
 
 class Rows(NamedTuple):
-    """Rows Σ terms with independent noise of precision ``weight``."""
+    """Rows child − mean with independent noise of precision ``weight``."""
 
-    terms: tuple[Term, ...]
+    child: tuple[Term, ...]
+    mean: tuple[Term, ...]
     labels: tuple[Axis, ...]
     weight: Array
     log_scale: float = 0.0
@@ -232,11 +258,9 @@ def residual_rows(factor: BoundFactor, bound: Bound) -> list[Rows]:
     that are there. Rows are grouped by which entries they miss.
     """
     labels = factor.rows + factor.events
-    mean = factor.parameters["mean"]
-    negative = tuple(Term(Table(-t.table.values, t.table.axes), t.accesses) for t in mean.terms)
-    terms = (child_term(factor, bound), *negative)
+    terms = (child_term(factor, bound), *factor.parameters["mean"].terms)
     if factor.family is Normal:
-        return [Rows(terms, labels, _precision(factor, labels))]
+        return [Rows(terms[:1], terms[1:], labels, _precision(factor, labels))]
     cov = _noise_cov(factor)
     return [
         _whitened(terms_there, rows, event, cov_there)
@@ -316,7 +340,7 @@ def _whitened(terms: tuple[Term, ...], rows: tuple[Axis, ...], event: Axis, cov:
     count = int(np.prod([axis.size for axis in rows]))
     log_scale = -float(logs.mean()) * count
     white = tuple(_multiply_root(term, root, event) for term in terms)
-    return Rows(white, (*rows, row), np.asarray(1.0), log_scale)
+    return Rows(white[:1], white[1:], (*rows, row), np.asarray(1.0), log_scale)
 
 
 def child_term(factor: BoundFactor, bound: Bound) -> Term:
@@ -392,7 +416,7 @@ def _one_hot_columns(
         place = access.places[i]
         if _is_summed(place, labels):
             continue
-        index = _flat_index([(place, axes[i].size)], labels, count)
+        index = flat_index([(place, axes[i].size)], labels, count)
         hot = np.zeros((count, axes[i].size))
         hot[np.arange(count), np.arange(count) if index is None else index] = 1.0
         shape = [count] + [1] * (out.ndim)
@@ -401,7 +425,7 @@ def _one_hot_columns(
     return out
 
 
-def _flat_index(places: list[tuple[Any, int]], labels: tuple[Axis, ...], count: int) -> Any:
+def flat_index(places: list[tuple[Any, int]], labels: tuple[Axis, ...], count: int) -> Any:
     """Return which vector each row sees; None where it is simply the row's own."""
     total = int(np.prod([size for _, size in places])) if places else 1
     if total == 1:
@@ -438,6 +462,13 @@ def _observed_rows(equation: Equation) -> Equation:
 
 def _size(axes: tuple[Axis, ...], chosen: tuple[int, ...]) -> int:
     return int(np.prod([axes[i].size for i in chosen])) if chosen else 1
+
+
+def in_layout_order(layout: Layout, split: Split) -> Any:
+    """Return positions within a latent's numbers, in the order of the variable's own axes."""
+    sizes = [layout.axes[i].size for i in split.batch + split.dense]
+    numbers = np.arange(int(np.prod(sizes))).reshape(sizes)
+    return np.transpose(numbers, np.argsort(split.batch + split.dense)).ravel()
 
 
 def _pull_out(

@@ -9,8 +9,10 @@ from typing import Any
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.conjugate import ConjugateBlock, why_not_conjugate
 from posteriori.modeling.expressions import Input, Variable
 from posteriori.modeling.gaussian import GaussianBlock
+from posteriori.modeling.gaussian_chain import GaussianChainBlock, find_chain
 from posteriori.modeling.posterior import Posterior
 from posteriori.modeling.tables import Switch
 
@@ -132,7 +134,15 @@ def _components(
 
 def _block(bound: Bound, names: list[str], factors: list[BoundFactor]) -> Any:
     if all(f.family in _GAUSSIAN and _is_affine(f) for f in factors):
+        chain = find_chain(bound, names, factors)
+        if chain is not None:
+            return GaussianChainBlock(bound, names, factors, chain)
         return GaussianBlock(bound, names, factors)
+    reason = why_not_conjugate(bound, names, factors)
+    if reason is None:
+        return ConjugateBlock(bound, names, factors)
+    if len(names) == 1:
+        raise TypeError(f"no exact method for {names[0]}: {reason}")
     raise TypeError(
         f"no exact method for {', '.join(names)} together: "
         "they would need several blocks, which takes variational inference"

@@ -15,7 +15,7 @@ from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.inference.gaussian_elimination import Link, joint_moments
 from posteriori.modeling.binding import Binder, BoundFactor
-from posteriori.modeling.gaussian import GaussianResult, make_link
+from posteriori.modeling.gaussian import GaussianResult, in_layout_order, make_link
 from posteriori.modeling.tables import Polynomial, spread
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array
@@ -31,6 +31,9 @@ def predict(posterior: Posterior, name: str, inputs: Mapping[str, Any]) -> Any:
     factor, layouts = _bind_anew(posterior, name, inputs)
     parents = {a.name for p in factor.parameters.values() for t in p.terms for a in t.accesses}
     unsolved = [p for p in parents if p not in posterior._results]
+    solved = [posterior._results[p] for p in parents if p not in unsolved]
+    if not all(isinstance(result, GaussianResult) for result in solved):
+        raise TypeError(f"{name} has no closed-form predictive here: {', '.join(parents)} moves")
     if factor.family not in (Normal, MvNormal) or unsolved:
         reason = f"it depends on {', '.join(unsolved)}" if unsolved else "it is not normal"
         raise TypeError(f"{name} has no closed-form predictive here: {reason}")
@@ -47,17 +50,12 @@ def joint(posterior: Posterior, names: tuple[str, ...]) -> MvNormal:
     if len(results) != 1:
         raise ValueError(f"{' and '.join(names)} are independent: they lie in different blocks")
     (result,) = results.values()
-    mean, cov, slices = joint_moments(result.latents, result.equations)
-    order = np.concatenate([_in_layout_order(result, n) + slices[n].start for n in names])
+    latents, equations, splits = result.system()
+    mean, cov, slices = joint_moments(latents, equations)
+    order = np.concatenate(
+        [in_layout_order(result.layouts[n], splits[n]) + slices[n].start for n in names]
+    )
     return MvNormal(mean[order], cov=cov[np.ix_(order, order)])
-
-
-def _in_layout_order(result: GaussianResult, name: str) -> Any:
-    """Return positions within a latent's numbers, in the order of the variable's own axes."""
-    axes, split = result.layouts[name].axes, result.splits[name]
-    sizes = [axes[i].size for i in split.batch + split.dense]
-    numbers = np.arange(int(np.prod(sizes))).reshape(sizes)
-    return np.transpose(numbers, np.argsort(split.batch + split.dense)).ravel()
 
 
 def _bind_anew(
