@@ -66,6 +66,10 @@ def scaled_forward(
         start = _first_step(initial, likelihood[b, 0], filtered[b, 0])
         if start == _NEVER:
             return 0
+        for k in range(n_states):
+            possible = initial[k] > _NEVER and likelihood[b, 0, k] > _NEVER
+            if forbidden and possible and filtered[b, 0, k] < _TINY:
+                return UNDERFLOW
         total_log = start
         for t in range(1, n_steps):
             step = t - 1 if len(transition) > 1 else 0
@@ -162,14 +166,13 @@ def log_forward(
             else:
                 step = t - 1 if len(transition) > 1 else 0
                 _log_advance(filtered[b, t - 1], transition[step], predicted)
-            for k in range(n_states):
-                filtered[b, t, k] = predicted[k] + likelihood[b, t, k]
+            top = _add_likelihood(predicted, likelihood[b, t], filtered[b, t])
             total = _log_sum(filtered[b, t])
             if total == _NEVER:
                 return t
             for k in range(n_states):
                 filtered[b, t, k] -= total
-            log_evidence[b] += total
+            log_evidence[b] += total + top
     return -1
 
 
@@ -271,13 +274,25 @@ def draw_paths(transition: Array, filtered: Array, uniforms: Array, states: IntA
 @compiled
 def _first_step(initial: Array, likelihood: Array, filtered: Array) -> float:
     """Fill P(z_1 | y_1); return ln p(y_1)."""
-    for k in range(len(initial)):
-        filtered[k] = initial[k] + likelihood[k]
+    top = _add_likelihood(initial, likelihood, filtered)
     total = _log_sum(filtered)
     if total > _NEVER:
         for k in range(len(initial)):
             filtered[k] = math.exp(filtered[k] - total)
-    return total
+    return total + top
+
+
+@compiled
+def _add_likelihood(predicted: Array, likelihood: Array, joint: Array) -> float:
+    """Fill ln p_k + ln ℓ_k − max ln ℓ; return the maximum, which would swallow digits of p."""
+    top = _NEVER
+    for k in range(len(predicted)):
+        top = max(top, likelihood[k])
+    if top == _NEVER:
+        top = 0.0
+    for k in range(len(predicted)):
+        joint[k] = predicted[k] + (likelihood[k] - top)
+    return top
 
 
 @compiled

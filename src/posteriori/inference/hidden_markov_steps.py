@@ -20,12 +20,14 @@ def log_forward(
     """Fill ln P(z_t | y_1, …, y_t) (B, T, K) and the log evidence (B,)."""
     for t in range(likelihood.shape[1]):
         predicted = _log_predicted(transition, filtered, t - 1) if t else initial
-        joint = predicted + likelihood[:, t]  # ln α = ln Σⱼ αⱼAⱼₖ + ln ℓ
+        top = likelihood[:, t].max(axis=1)
+        top = np.where(top > -np.inf, top, 0.0)
+        joint = predicted + (likelihood[:, t] - top[:, None])  # ln α = ln Σⱼ αⱼAⱼₖ + ln ℓ
         total = log_sum_exp(joint, axis=1)
         if np.any(np.isneginf(total)):
             return t
         filtered[:, t] = joint - total[:, None]
-        log_evidence += total
+        log_evidence += total + top
     return -1
 
 

@@ -8,8 +8,8 @@ Why square roots. The covariance form subtracts (:math:`P - kc^\top P`): with a 
 :math:`Q`: it cannot have :math:`Q` singular, and keeps four digits at :math:`q = 10^{-12}, r = 1`.
 Here every covariance is a square root, changed by rotations alone, with large noise sources ahead
 of small ones; the smoother adds positive terms, :math:`V_t = \Sigma_t + G_tV_{t+1}G_t^\top`, where
-:math:`(G_t, \Sigma_t)` is the reversed step. One form then serves every conditioning: 13 digits
-for :math:`q/r` from 1e-12 to 1e12 and :math:`P_0` up to 1e12, singular :math:`Q` (:math:`Q = 0`
+:math:`(G_t, \Sigma_t)` is the reversed step. One form then serves every conditioning: 11 digits
+or more for :math:`q/r` from 1e-12 to 1e12 and :math:`P_0` up to 1e12, singular :math:`Q` (:math:`Q = 0`
 is recursive regression) and singular :math:`R` included. Means whose innovations cancel (data near
 1e8) are carried in two words.
 

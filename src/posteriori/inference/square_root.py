@@ -10,7 +10,7 @@ A covariance is kept as any :math:`S` with :math:`SS^\top = P`. Three facts carr
 
 Householder reflections lose small noise sources beside large ones unless the large ones come
 first (Cox and Higham 1998), so the sources are sorted by size before each of them. With that the
-recursions keep 14 digits where the usual covariance and information forms keep two to four.
+recursions keep 11 digits and more where the usual covariance and information forms keep two to four.
 """
 
 from __future__ import annotations
