@@ -12,6 +12,7 @@ from which posterior, evidence and predictive follow (:class:`NaturalPair`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -25,7 +26,15 @@ from posteriori.distributions.statistics import Sums
 from posteriori.distributions.unknown import Conditional, Unknown
 from posteriori.numerics.types import Array
 
-__all__ = ["Correction", "NaturalPair", "Pair", "find_pair", "list_pairs", "register"]
+__all__ = [
+    "Correction",
+    "NaturalPair",
+    "Pair",
+    "find_pair",
+    "list_pairs",
+    "match_pair",
+    "register",
+]
 
 
 class Correction(NamedTuple):
@@ -253,28 +262,40 @@ def list_pairs() -> list[type[Pair]]:
     return list(_PAIRS)
 
 
+def match_pair(
+    prior: type, likelihood: Any, unknown: tuple[str, ...], known: Collection[str]
+) -> type[Pair] | None:
+    """Return the pair of two families, given which parameters are unknown and which known."""
+    for pair in _pairs_of(prior, likelihood):
+        if pair.unknown == unknown and set(pair.needs) <= set(known):
+            return pair
+    return None
+
+
 def find_pair(prior: Any, likelihood: Any) -> Pair:
     """Return the pair for a prior and a likelihood: a family, or a traced conditional."""
-    traced = isinstance(likelihood, Conditional)
-    family = likelihood.family if traced else likelihood
-    rows = [
-        pair
-        for pair in list_pairs()
-        if pair.prior_family is type(prior) and pair.likelihood_family is family
-    ]
-    if traced:
+    if isinstance(likelihood, Conditional):
         unknown = tuple(likelihood.unknown)
-        for pair in rows:
-            if pair.unknown == unknown and set(pair.needs) <= set(likelihood.known):
-                return pair(prior, likelihood)
-        raise TypeError(_no_pair(prior, family, unknown))
+        found = match_pair(type(prior), likelihood.family, unknown, likelihood.known)
+        if found is None:
+            raise TypeError(_no_pair(prior, likelihood.family, unknown))
+        return found(prior, likelihood)
+    rows = _pairs_of(type(prior), likelihood)
     for pair in rows:
         if not pair.needs:
             unknowns = {name: Unknown(i) for i, name in enumerate(pair.unknown)}
-            return pair(prior, Conditional(family, unknowns))
+            return pair(prior, Conditional(likelihood, unknowns))
     if rows:
         raise TypeError(_needs_function(rows[0]))
-    raise TypeError(_no_pair(prior, family, ()))
+    raise TypeError(_no_pair(prior, likelihood, ()))
+
+
+def _pairs_of(prior: type, likelihood: Any) -> list[type[Pair]]:
+    return [
+        pair
+        for pair in list_pairs()
+        if pair.prior_family is prior and pair.likelihood_family is likelihood
+    ]
 
 
 def _needs_function(pair: type[Pair]) -> str:

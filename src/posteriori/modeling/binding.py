@@ -159,7 +159,11 @@ class Binder:
 
     def bind_variable(self, name: str, variable: Variable) -> None:
         """Add the layout, the data and the factors of a variable."""
-        parameters = {key: self.evaluate(value) for key, value in variable.parameters.items()}
+        parameters = {
+            key: self.evaluate(value)
+            for key, value in variable.parameters.items()
+            if key in variable.family._parameters  # names of categories are no parameter
+        }
         layout = self._layout(name, variable.family, variable.plates, parameters)
         if variable.step is None:
             self.layouts[name] = layout
@@ -188,6 +192,7 @@ class Binder:
         steps = {
             key: _at_arrival(self.evaluate(value), time, here)
             for key, value in variable.step.parameters.items()
+            if key in variable.step.family._parameters
         }
         made = self._layout(name, variable.step.family, (), steps)
         plates = (arrival, *(p for p in made.plates if p is not arrival))
