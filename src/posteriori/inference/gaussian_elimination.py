@@ -26,7 +26,7 @@ from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["Equation", "GaussianPosterior", "Latent", "Link", "solve_gaussian"]
+__all__ = ["Equation", "GaussianPosterior", "Latent", "Link", "residual", "solve_gaussian"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> 
     for _ in range(3):  # refine while what is left over is far smaller than what was given
         step = system.solve(residuals)
         means = {n: means[n] + step[n] for n in means}
-        before, residuals = residuals, [_residual(e, means) for e in equations]
+        before, residuals = residuals, [residual(e, means) for e in equations]
         if _size(residuals) > _CANCELLATION * _size(before):
             break
     cov, cross = system.covariances()
@@ -397,7 +397,8 @@ def _joined(links: tuple[Link, ...]) -> tuple[Link, ...]:
 # -- array steps -----------------------------------------------------------------------------
 
 
-def _residual(equation: Equation, means: Mapping[str, Array]) -> Array:
+def residual(equation: Equation, means: Mapping[str, Array]) -> Array:
+    """Return constant − Σ K x at given values of the latents."""
     value = equation.constant
     for link in equation.links:
         mean = means[link.name]

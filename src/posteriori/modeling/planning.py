@@ -9,6 +9,7 @@ from typing import Any
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.common_precision import CommonPrecisionBlock, find_common_precision
 from posteriori.modeling.conjugate import ConjugateBlock, why_not_conjugate
 from posteriori.modeling.expressions import Input, Variable
 from posteriori.modeling.gaussian import GaussianBlock
@@ -143,6 +144,9 @@ def _block(bound: Bound, names: list[str], factors: list[BoundFactor]) -> Any:
         return ConjugateBlock(bound, names, factors)
     if len(names) == 1:
         raise TypeError(f"no exact method for {names[0]}: {reason}")
+    common = find_common_precision(bound, names, factors)
+    if common is not None:
+        return CommonPrecisionBlock(bound, names, factors, common)
     raise TypeError(
         f"no exact method for {', '.join(names)} together: "
         "they would need several blocks, which takes variational inference"

@@ -1,7 +1,8 @@
-"""Posterior predictive distributions of normal variables: moments pushed forward.
+"""Posterior predictive distributions.
 
-A variable with mean Σ K x + c and noise R has predictive mean Σ K m + c and covariance
-Σ K cov K' + R, where the covariances are those of the vectors that each row sees.
+A normal variable with mean Σ K x + c and noise R has predictive mean Σ K m + c and covariance
+Σ K cov K' + R, where the covariances are those of the vectors that each row sees. Children of
+conjugate variables and of a common precision have predictives of their own families.
 """
 
 from __future__ import annotations
@@ -11,11 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori.distributions.gamma import Gamma
+from posteriori.distributions.inverse_gamma import InverseGamma
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.inference.gaussian_elimination import Link, joint_moments
 from posteriori.modeling.binding import Binder, BoundFactor
+from posteriori.modeling.common_precision import (
+    CommonPrecisionResult,
+    at_unit_precision,
+    student_predictive,
+)
+from posteriori.modeling.conjugate import ConjugateResult, conjugate_predictive
 from posteriori.modeling.gaussian import GaussianResult, in_layout_order, make_link
+from posteriori.modeling.simulation import member
 from posteriori.modeling.tables import Polynomial, spread
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array
@@ -30,32 +40,70 @@ def predict(posterior: Posterior, name: str, inputs: Mapping[str, Any]) -> Any:
     """Return the predictive distribution of a variable under new inputs."""
     factor, layouts = _bind_anew(posterior, name, inputs)
     parents = {a.name for p in factor.parameters.values() for t in p.terms for a in t.accesses}
+    if not parents:
+        return member(factor)
+    families = posterior._plan.bound.families
+    spreads = [p for p in parents if families[p] in (Gamma, InverseGamma)]
+    if factor.family in (Normal, MvNormal) and len(spreads) == 1:
+        return _predict_student(posterior, factor, layouts, spreads[0], parents - set(spreads))
     unsolved = [p for p in parents if p not in posterior._results]
     solved = [posterior._results[p] for p in parents if p not in unsolved]
+    if len(parents) == 1 and (unsolved or isinstance(solved[0], ConjugateResult)):
+        (parent,) = parents
+        return conjugate_predictive(factor, parent, layouts[parent], posterior[parent])
     if not all(isinstance(result, GaussianResult) for result in solved):
         raise TypeError(f"{name} has no closed-form predictive here: {', '.join(parents)} moves")
     if factor.family not in (Normal, MvNormal) or unsolved:
         reason = f"it depends on {', '.join(unsolved)}" if unsolved else "it is not normal"
         raise TypeError(f"{name} has no closed-form predictive here: {reason}")
-    mean, spread_ = _moments(posterior, factor, layouts)
+    return _predict_normal(posterior._results, factor, layouts)
+
+
+def _predict_normal(results: Mapping[str, Any], factor: BoundFactor, layouts: Any) -> Any:
+    mean, spread_ = _moments(results, factor, layouts)
     if factor.family is Normal:
         noise = _noise_variance(factor)
         return Normal(mean[..., 0], variance=spread_[..., 0, 0] + noise)
     return MvNormal(mean, cov=symmetrize(spread_ + _noise_cov(factor)))
 
 
-def joint(posterior: Posterior, names: tuple[str, ...]) -> MvNormal:
+def _predict_student(
+    posterior: Posterior, factor: BoundFactor, layouts: Any, spread: str, others: set[str]
+) -> Any:
+    """Predict at unit precision, then average over the precision."""
+    result = posterior._results.get(spread)
+    owners: Mapping[str, Any] = {}
+    if isinstance(result, CommonPrecisionResult):
+        owners = result.owners
+    if not others <= owners.keys():
+        raise TypeError(
+            f"{factor.name} has no closed-form predictive here: "
+            f"{spread} is not the common precision of {', '.join(sorted(others))}"
+        )
+    belief = posterior[spread]
+    unit = at_unit_precision(factor, spread, type(belief), owners, layouts)
+    solved = dict.fromkeys(owners, result.gaussian) if result is not None and owners else {}
+    normal = _predict_normal(solved, unit, layouts) if others else member(unit)
+    return student_predictive(factor, normal, spread, belief, layouts[spread])
+
+
+def joint(posterior: Posterior, names: tuple[str, ...]) -> Any:
     """Return the joint distribution of whole variables, flattened and put one after another."""
     results = {id(posterior._results[n]): posterior._results[n] for n in names}
     if len(results) != 1:
         raise ValueError(f"{' and '.join(names)} are independent: they lie in different blocks")
     (result,) = results.values()
+    if not hasattr(result, "system"):
+        raise TypeError(f"the joint distribution of {' and '.join(names)} has no closed form")
     latents, equations, splits = result.system()
+    if not splits.keys() >= set(names):
+        raise TypeError(f"the joint distribution of {' and '.join(names)} has no closed form")
     mean, cov, slices = joint_moments(latents, equations)
     order = np.concatenate(
         [in_layout_order(result.layouts[n], splits[n]) + slices[n].start for n in names]
     )
-    return MvNormal(mean[order], cov=cov[np.ix_(order, order)])
+    normal = MvNormal(mean[order], cov=cov[np.ix_(order, order)])
+    return result.scaled(normal) if isinstance(result, CommonPrecisionResult) else normal
 
 
 def _bind_anew(
@@ -84,7 +132,7 @@ def _bind_anew(
     return binder.factors[-1], binder.layouts
 
 
-def _moments(posterior: Posterior, factor: BoundFactor, layouts: Any) -> tuple[Array, Array]:
+def _moments(results: Mapping[str, Any], factor: BoundFactor, layouts: Any) -> tuple[Array, Array]:
     """Return mean (*rows, E) and covariance (*rows, E, E) of the factor's mean."""
     labels = factor.rows + factor.events
     shape = tuple(axis.size for axis in factor.rows)
@@ -97,19 +145,19 @@ def _moments(posterior: Posterior, factor: BoundFactor, layouts: Any) -> tuple[A
             constant = constant + spread(term.table, labels)
             continue
         (access,) = term.accesses
-        split = posterior._results[access.name].splits[access.name]
+        split = results[access.name].splits[access.name]
         links.append(make_link(term, access, labels, split, layouts))
     count = int(np.prod(shape))
     mean = np.broadcast_to(constant, shape + ((width,) if factor.events else ()))
     mean = np.array(mean, dtype=np.float64).reshape(count, width)
-    views = [_view(link, posterior._results[link.name], count, width) for link in links]
+    views = [_view(link, results[link.name], count, width) for link in links]
     for link, (k, index) in zip(links, views, strict=True):
-        m = posterior._results[link.name].posterior.mean[link.name]
+        m = results[link.name].posterior.mean[link.name]
         mean += np.einsum("rei,ri->re", k, m[index])
     cov = np.zeros((count, width, width))
     for a, (ka, ia) in zip(links, views, strict=True):
         for b, (kb, ib) in zip(links, views, strict=True):
-            between = _covariance(posterior, a.name, b.name, ia, ib)
+            between = _covariance(results, a.name, b.name, ia, ib)
             if between is not None:
                 cov += np.einsum("rei,rij,rfj->ref", ka, between, kb)
     return mean.reshape(*shape, width), cov.reshape(*shape, width, width)
@@ -126,10 +174,10 @@ def _view(link: Link, result: Any, count: int, width: int) -> tuple[Array, Any]:
     return link.coefficients.reshape(count, width, -1), seen[:, 0]
 
 
-def _covariance(posterior: Posterior, a: str, b: str, ia: Any, ib: Any) -> Array | None:
+def _covariance(results: Mapping[str, Any], a: str, b: str, ia: Any, ib: Any) -> Array | None:
     """Return cov(a[ia], b[ib]) row by row; None where they are independent."""
-    result = posterior._results[a]
-    if result is not posterior._results[b]:
+    result = results[a]
+    if result is not results[b]:
         return None
     solved = result.posterior
     if a == b and np.array_equal(ia, ib):

@@ -1,0 +1,350 @@
+r"""Jointly normal variables with one unknown common precision, solved exactly.
+
+If every normal factor has precision :math:`\tau\Lambda_i` with known :math:`\Lambda_i`, then at
+:math:`\tau=1` the block is an ordinary normal one with posterior :math:`N(m, C)`, evidence
+:math:`E_1` and misfit :math:`r = \sum_i |\text{residual}_i(m)|^2_{\Lambda_i}`, and
+
+.. math:: \ln p(y\mid\tau) = E_1 + \tfrac N2\ln\tau - \tfrac12(\tau - 1)\,r,
+          \qquad x\mid\tau, y \sim N(m, C/\tau),
+
+where N counts the observed numbers. That is conjugate to a gamma distribution of τ (or an
+inverse-gamma distribution of 1/τ); averaged over it, the normal variables follow Student t
+distributions. On a plate each member of τ has its own variables, and all this holds member by
+member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.conjugate import find_pair
+from posteriori.distributions.gamma import Gamma
+from posteriori.distributions.inverse_gamma import InverseGamma
+from posteriori.distributions.mv_student_t import MvStudentT
+from posteriori.distributions.mvnormal import MvNormal
+from posteriori.distributions.normal import Normal
+from posteriori.distributions.statistics import Sums
+from posteriori.distributions.student_t import StudentT
+from posteriori.distributions.unknown import Conditional, Unknown
+from posteriori.inference.gaussian_elimination import residual
+from posteriori.modeling.binding import Bound, BoundFactor, Layout
+from posteriori.modeling.conjugate import same_places
+from posteriori.modeling.gaussian import GaussianBlock, GaussianResult, child_term, flat_index
+from posteriori.modeling.simulation import member
+from posteriori.modeling.tables import (
+    Access,
+    Axis,
+    Polynomial,
+    Table,
+    Term,
+    labels_of,
+    spread,
+    substitute,
+)
+from posteriori.numerics.types import Array, number
+
+__all__ = [
+    "CommonPrecisionBlock",
+    "CommonPrecisionResult",
+    "at_unit_precision",
+    "find_common_precision",
+    "student",
+    "student_predictive",
+]
+
+#: Which parameters of normal factors a family is the common part of.
+_SPREADS: dict[Any, tuple[str, ...]] = {
+    Gamma: ("precision",),
+    InverseGamma: ("variance", "cov"),
+}
+
+
+class CommonPrecisionResult(NamedTuple):
+    """A solved block.
+
+    Attributes
+    ----------
+    spread : str
+        Name of the common precision or variance.
+    belief : Gamma or InverseGamma
+        Its posterior.
+    gaussian : GaussianResult
+        The normal variables at unit precision.
+    owners : mapping to int arrays
+        Which member of the common precision each member of a normal variable has.
+    log_evidence : float
+    """
+
+    spread: str
+    belief: Any
+    gaussian: GaussianResult
+    owners: Mapping[str, Any]
+    log_evidence: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables of the block."""
+        return (self.spread, *self.gaussian.names)
+
+    @property
+    def layouts(self) -> Mapping[str, Layout]:
+        """The axes of all variables."""
+        return self.gaussian.layouts
+
+    def marginal(self, name: str) -> Any:
+        """Return the marginal of a variable: Student t for the normal ones."""
+        if name == self.spread:
+            return self.belief
+        return student(self.gaussian.marginal(name), self.belief, self.owners[name])
+
+    def system(self) -> Any:
+        """Return the normal system at unit precision."""
+        return self.gaussian.system()
+
+    def scaled(self, joint: MvNormal) -> Any:
+        """Average a joint normal distribution at unit precision over the precision."""
+        if np.size(self.belief.mean) != 1:
+            raise TypeError(
+                f"several members of {self.spread} make no joint distribution of a known family"
+            )
+        return student(joint, self.belief, np.zeros((), dtype=np.intp))
+
+
+class CommonPrecisionBlock:
+    """Normal variables all of whose factors share an unknown precision.
+
+    Parameters
+    ----------
+    bound : Bound
+    names : sequence of str
+        The unknown variables.
+    factors : sequence of BoundFactor
+        All factors that touch them.
+    spread : str
+        The common precision or variance, as :func:`find_common_precision` found it.
+    """
+
+    method = "Gaussian elimination at unit precision, then a gamma update"
+
+    def __init__(
+        self, bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor], spread: str
+    ) -> None:
+        self.bound = bound
+        self.names = tuple(names)
+        self.spread = spread
+        self.prior_factor = next(f for f in factors if f.name == spread)
+        self.factors = [f for f in factors if f.name != spread]
+        self.unit = [_at_unit(f, spread) for f in self.factors]
+        self.gaussian = GaussianBlock(bound, [n for n in names if n != spread], self.unit)
+
+    def describe(self) -> str:
+        """Say what is eliminated, and what is averaged over."""
+        family = self.prior_factor.family.__name__
+        return f"{self.gaussian.describe()}; common {self.spread} ({family}) averaged over"
+
+    def solve(self) -> CommonPrecisionResult:
+        """Return the exact posterior: normal at unit precision, then Bayes' rule for it."""
+        solved = self.gaussian.solve()
+        prior = member(self.prior_factor)
+        layout = self.bound.layouts[self.spread]
+        counts, misfits = self._tally(solved, layout)
+        pair = _rule(prior)
+        sign = 1.0 if isinstance(prior, Gamma) else -1.0
+        # at unit precision the misfit is part of the evidence: what remains knows nothing of τ
+        sums = Sums(counts, (0.5 * sign * counts, -0.5 * misfits), 0.5 * misfits)
+        posterior = pair.update(prior, sums)
+        gain = np.where(counts > 0, pair.log_evidence(posterior, sums), 0.0)
+        log_evidence = solved.log_evidence + float(np.sum(gain))
+        owners = {
+            f.name: _places(f, self.spread, layout) for f in self.factors if f.name in solved.names
+        }
+        return CommonPrecisionResult(self.spread, posterior, solved, owners, log_evidence)
+
+    def _tally(self, solved: GaussianResult, layout: Layout) -> tuple[Array, Array]:
+        """Return the number of observed numbers and the misfit, for each member."""
+        squares = [e.weight * residual(e, solved.posterior.mean) ** 2 for e in solved.equations]
+        there = [_is_there(f, self.bound) for f in self.factors]
+        observed = [f.name in self.bound.observed for f in self.factors]
+        if not layout.axes:
+            count = sum(float(t.sum()) for t, seen in zip(there, observed, strict=True) if seen)
+            return number(count), number(sum(float(s.sum()) for s in squares))
+        size = int(np.prod(layout.shape))
+        counts, misfits = np.zeros(size), np.zeros(size)
+        for factor, kept, seen, square in zip(self.factors, there, observed, squares, strict=True):
+            places = _places(factor, self.spread, layout)
+            places = places.reshape(places.shape + (1,) * len(factor.events))
+            mine = np.broadcast_to(places, kept.shape)[kept]
+            counts += np.bincount(mine, minlength=size) * float(seen)
+            misfits += np.bincount(mine, weights=square, minlength=size)
+        return counts.reshape(layout.shape), misfits.reshape(layout.shape)
+
+
+def find_common_precision(
+    bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor]
+) -> str | None:
+    """Return the one unknown precision or variance that every normal factor is scaled by."""
+    spreads = [n for n in names if bound.families[n] in _SPREADS]
+    if len(spreads) != 1 or len(names) == 1:
+        return None
+    (name,) = spreads
+    priors = [f for f in factors if f.name == name]
+    if len(priors) != 1 or not all(p.is_known for p in priors[0].parameters.values()):
+        return None
+    others = [f for f in factors if f.name != name]
+    keys = _SPREADS[bound.families[name]]
+    if not all(_is_scaled(factor, name, keys) for factor in others):
+        return None
+    if bound.layouts[name].axes and not _is_separate(bound, name, others):
+        return None
+    return name
+
+
+def student_predictive(
+    factor: BoundFactor, unit: Any, spread: str, belief: Any, layout: Layout
+) -> Any:
+    """Return the predictive distribution from that at unit precision."""
+    return student(unit, belief, _places(factor, spread, layout))
+
+
+def at_unit_precision(
+    factor: BoundFactor,
+    spread: str,
+    family: Any,
+    owners: Mapping[str, Any],
+    layouts: Mapping[str, Layout],
+) -> BoundFactor:
+    """Return a factor with the common precision set to 1; refuse where it is not scaled by it."""
+    if not _is_scaled(factor, spread, _SPREADS[family]):
+        raise TypeError(
+            f"{factor.name} has no closed-form predictive: its noise is not a multiple of {spread}"
+        )
+    tables = {n: _owner_table(places, layouts[n]) for n, places in owners.items() if n in layouts}
+    if not _keeps_to_itself(factor, tables, spread, layouts[spread]):
+        raise TypeError(
+            f"{factor.name} has no closed-form predictive: it mixes members of {spread}"
+        )
+    return _at_unit(factor, spread)
+
+
+def student(unit: Any, belief: Any, owners: Any) -> Any:
+    """Average normal distributions at unit precision over the belief about the precision."""
+    amount = belief.rate if isinstance(belief, Gamma) else belief.scale
+    a, b = (np.ravel(part)[owners] for part in (belief.shape, amount))
+    if isinstance(unit, Normal):
+        return StudentT(2.0 * a, unit.mean, scale=np.sqrt(b / a * unit.variance))
+    return MvStudentT(2.0 * a, unit.mean, scale=np.asarray(b / a)[..., None, None] * unit.cov)
+
+
+# -- reading factors -------------------------------------------------------------------------
+
+
+def _rule(prior: Any) -> Any:
+    """Return Bayes' rule for a normal precision or variance."""
+    key = "precision" if isinstance(prior, Gamma) else "variance"
+    return find_pair(prior, Conditional(Normal, {"mean": number(0.0), key: Unknown()}))
+
+
+def _is_scaled(factor: BoundFactor, name: str, keys: tuple[str, ...]) -> bool:
+    """Tell whether a factor is normal, affine in its mean, with a known multiple of the spread."""
+    if factor.family not in (Normal, MvNormal) or not set(keys) & set(factor.parameters):
+        return False
+    for key, poly in factor.parameters.items():
+        accesses = [t.accesses for t in poly.terms]
+        if key in keys:
+            if not all(len(a) == 1 and a[0].name == name for a in accesses):
+                return False
+            first = accesses[0][0]
+            if not isinstance(first, Access) or not labels_of(first) <= set(factor.rows):
+                return False
+            if not all(isinstance(a, Access) and same_places(first, a) for (a,) in accesses):
+                return False
+        elif not all(_is_affine(a, name) for a in accesses):
+            return False
+    return True
+
+
+def _is_affine(accesses: tuple[Any, ...], name: str) -> bool:
+    return len(accesses) < 2 and all(isinstance(a, Access) and a.name != name for a in accesses)
+
+
+def _at_unit(factor: BoundFactor, name: str) -> BoundFactor:
+    parameters = {
+        key: poly._replace(
+            terms=tuple(
+                Term(t.table) if any(a.name == name for a in t.accesses) else t for t in poly.terms
+            )
+        )
+        for key, poly in factor.parameters.items()
+    }
+    return factor._replace(parameters=parameters)
+
+
+def _places(factor: BoundFactor, name: str, layout: Layout) -> Any:
+    """Return which member of the spread each row of a factor has, (*rows)."""
+    access = next(
+        a
+        for poly in factor.parameters.values()
+        for t in poly.terms
+        for a in t.accesses
+        if a.name == name
+    )
+    shape = tuple(axis.size for axis in factor.rows)
+    count = int(np.prod(shape))
+    sizes = [axis.size for axis in layout.axes]
+    index = flat_index(list(zip(access.places, sizes, strict=True)), factor.rows, count)
+    return (np.arange(count) if index is None else index).reshape(shape)
+
+
+def _is_there(factor: BoundFactor, bound: Bound) -> Any:
+    """Mark the numbers of a child that are not missing."""
+    labels = factor.rows + factor.events
+    shape = tuple(axis.size for axis in labels)
+    if factor.name not in bound.observed:
+        return np.ones(shape, dtype=bool)
+    return np.broadcast_to(~np.isnan(spread(child_term(factor, bound).table, labels)), shape)
+
+
+def _is_separate(bound: Bound, name: str, factors: Sequence[BoundFactor]) -> bool:
+    """Tell whether each normal variable belongs to one member of the spread throughout."""
+    layout = bound.layouts[name]
+    owners: dict[str, Table] = {}
+    for factor in factors:
+        if factor.name in bound.observed:
+            if factor.events and np.isnan(bound.observed[factor.name]).any():
+                return False  # rows are regrouped by what they miss
+            continue
+        axes = bound.layouts[factor.name].axes
+        if factor.name in owners or factor.places != axes:
+            return False  # chains
+        places = _places(factor, name, layout)
+        owners[factor.name] = _owner_table(places, bound.layouts[factor.name])
+    return all(_keeps_to_itself(factor, owners, name, layout) for factor in factors)
+
+
+def _owner_table(places: Any, layout: Layout) -> Table:
+    """Label the owners of a variable's members by its axes."""
+    wide = np.reshape(places, np.shape(places) + (1,) * len(layout.events))
+    return Table(np.broadcast_to(wide, layout.shape).astype(np.float64), layout.axes)
+
+
+def _keeps_to_itself(
+    factor: BoundFactor, owners: Mapping[str, Table], name: str, layout: Layout
+) -> bool:
+    if not layout.axes:
+        return True
+    mine = Table(_places(factor, name, layout), factor.rows)
+    for term in factor.parameters["mean"].terms:
+        for access in term.accesses:
+            labels = _ordered_labels(access, factor.rows)
+            seen = Polynomial((Term(Table(np.asarray(1.0), ()), (access,)),), (), labels)
+            (found,) = substitute(seen, owners).terms
+            if not np.all(spread(found.table, labels) == spread(mine, labels)):
+                return False
+    return True
+
+
+def _ordered_labels(access: Access, rows: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    return (*rows, *(a for a in labels_of(access) if a not in rows))
