@@ -310,7 +310,11 @@ class Categorical(ExponentialFamily):
     def iid(self, n: int | str) -> Any:
         """Repeat independently; copies keep their labels."""
         made = super().iid(n)
-        return made._labelled(self.labels) if isinstance(made, Categorical) else made
+        if self.labels is None:
+            return made
+        if isinstance(made, Categorical):
+            return made._labelled(self.labels)
+        return made._replace(parameters={**made.parameters, "labels": self.labels})
 
     def _key(self) -> tuple[Array, ...]:
         return (np.asarray(self.probabilities),)

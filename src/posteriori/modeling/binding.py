@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.distributions.labels import encode_labels
 from posteriori.modeling.chain import Previous
 from posteriori.modeling.expressions import Constant, Expression, Input, Operation, Variable
 from posteriori.modeling.tables import (
@@ -83,6 +84,7 @@ class Bound(NamedTuple):
     factors: tuple[BoundFactor, ...]
     observed: Mapping[str, Array]
     families: Mapping[str, Any]
+    labels: Mapping[str, Any]
 
     @property
     def latent(self) -> tuple[str, ...]:
@@ -124,7 +126,8 @@ class Binder:
         for name, variable in self.variables.items():
             self.bind_variable(name, variable)
         families = {name: variable.family for name, variable in self.variables.items()}
-        return Bound(self.layouts, tuple(self.factors), self.observed, families)
+        labels = {name: variable.labels for name, variable in self.variables.items()}
+        return Bound(self.layouts, tuple(self.factors), self.observed, families, labels)
 
     # -- plates ----------------------------------------------------------------------------
 
@@ -245,6 +248,9 @@ class Binder:
         if name not in self.data:
             return
         values = np.asarray(self.data[name])
+        labels = self.variables[name].labels
+        if labels is not None and values.dtype.kind not in "biuf":
+            values = np.asarray(encode_labels(self.data[name], labels))
         if values.dtype.kind not in "biuf":
             raise TypeError(f"{name} must hold numbers, got dtype {values.dtype}")
         if values.shape != layout.shape:

@@ -146,6 +146,8 @@ class Variable(Expression):
         Of a chain.
     step : Conditional or None
         How a chain's next member depends on the previous one.
+    labels : tuple or None
+        Names of the categories of a categorical variable.
     """
 
     def __init__(
@@ -157,10 +159,14 @@ class Variable(Expression):
     ) -> None:
         self.name = name
         self.length = length
-        self.step = step
+        self.step = step and step._replace(parameters=_without_labels(step.parameters))
         conditional = isinstance(prior, Conditional)
         self.family = prior.family if conditional else type(prior)
-        self.parameters = prior.parameters if conditional else prior._given_parameters()
+        given = prior.parameters if conditional else prior._given_parameters()
+        self.labels = given.get("labels") if conditional else getattr(prior, "_labels", None)
+        if "log_weights" in given:
+            given = {"probabilities": prior.probabilities}
+        self.parameters = _without_labels(given)
         self.plates: tuple[int | str, ...] = prior.plates if conditional else ()
 
     def __repr__(self) -> str:
@@ -190,6 +196,11 @@ class Operation(Expression):
         if self.kind == "index":
             return f"{self.arguments[0]!r}[{', '.join(map(repr, self.index))}]"
         return f"{self.kind}({', '.join(map(repr, self.arguments))})"
+
+
+def _without_labels(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the density depends on."""
+    return {key: value for key, value in parameters.items() if key != "labels"}
 
 
 def as_expression(value: Any) -> Expression:

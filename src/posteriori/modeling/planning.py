@@ -11,6 +11,7 @@ from posteriori.distributions.normal import Normal
 from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.common_precision import CommonPrecisionBlock, find_common_precision
 from posteriori.modeling.conjugate import ConjugateBlock, why_not_conjugate
+from posteriori.modeling.discrete import DiscreteBlock, is_discrete
 from posteriori.modeling.expressions import Input, Variable
 from posteriori.modeling.gaussian import GaussianBlock
 from posteriori.modeling.gaussian_chain import GaussianChainBlock, find_chain
@@ -139,6 +140,8 @@ def _block(bound: Bound, names: list[str], factors: list[BoundFactor]) -> Any:
         if chain is not None:
             return GaussianChainBlock(bound, names, factors, chain)
         return GaussianBlock(bound, names, factors)
+    if is_discrete(bound, names):
+        return DiscreteBlock(bound, names, factors)
     reason = why_not_conjugate(bound, names, factors)
     if reason is None:
         return ConjugateBlock(bound, names, factors)

@@ -1,0 +1,246 @@
+"""Blocks of discrete variables: exact posteriors of mixtures, networks and hidden Markov models.
+
+Every factor is a log table over the states it touches. Variables are eliminated for whole plates at
+a time; what is joined in time is a chain and solved by forward–backward.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from posteriori.distributions.bernoulli import Bernoulli
+from posteriori.distributions.categorical import Categorical
+from posteriori.distributions.labels import decode_labels
+from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.discrete_chain import decode_chain, draw_chain, smooth_chain
+from posteriori.modeling.discrete_graph import Graph, ground_graph, lifted_graph
+from posteriori.modeling.elimination import (
+    Elimination,
+    Entangled,
+    Step,
+    best_states,
+    conditional_draws,
+    eliminate,
+    marginals,
+    merge,
+    plan_elimination,
+    sum_to,
+)
+from posteriori.modeling.state_tables import DISCRETE, StateTable, number_of_states, state_table
+from posteriori.modeling.tables import Axis, Table, spread
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
+
+__all__ = ["DiscreteBlock", "DiscreteResult", "is_discrete"]
+
+#: Joint tables larger than this are not a thing to look at.
+MOST_JOINT_CELLS = 1 << 22
+
+
+def is_discrete(bound: Bound, names: Iterable[str]) -> bool:
+    """Tell whether all of the variables have a few states."""
+    return all(bound.families[name] in DISCRETE for name in names)
+
+
+class DiscreteBlock:
+    """Categorical and Bernoulli variables, with children of any family.
+
+    Parameters
+    ----------
+    bound : Bound
+    names : iterable of str
+        The unknown variables.
+    factors : iterable of BoundFactor
+        All factors that touch them, children observed or not.
+    """
+
+    def __init__(self, bound: Bound, names: Iterable[str], factors: Iterable[BoundFactor]) -> None:
+        self.bound = bound
+        self.names = tuple(names)
+        self.factors = tuple(factors)
+        self.sizes = {name: number_of_states(name, self.factors) for name in self.names}
+
+    @cached_property
+    def tables(self) -> list[StateTable]:
+        """Log tables of the factors."""
+        return [state_table(factor, self.bound, self.sizes) for factor in self.factors]
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The lifted graph, or the ground graph where that cannot be eliminated."""
+        try:
+            graph = lifted_graph(self.tables, self.bound.layouts, self.sizes)
+            _plan(graph)
+        except Entangled:
+            return self.ground
+        return graph
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The order of elimination."""
+        return _plan(self.graph)
+
+    @cached_property
+    def ground(self) -> Graph:
+        """The graph of single members."""
+        return ground_graph(self.tables, self.bound.layouts, self.sizes)
+
+    @property
+    def method(self) -> str:
+        """What :meth:`solve` does."""
+        if self.graph.chain is not None:
+            return "forward-backward"
+        members = any(len(nodes) > 1 for nodes in self.graph.nodes.values())
+        return "variable elimination" + (", member by member" if members else "")
+
+    def describe(self) -> str:
+        """Say what will be eliminated, and at what cost."""
+        parts = [
+            f"{name} {int(np.prod(self.bound.layouts[name].shape))} x {size}"
+            for name, size in self.sizes.items()
+        ]
+        text = f"{'; '.join(parts)} (members x states)"
+        chain = self.graph.chain
+        if chain is not None:
+            together = int(np.prod([node.size for node in chain.nodes]))
+            text += f"; a chain of {chain.time.size} steps and {together} states"
+        if self.steps:
+            cells = sum(math.prod(axis.size for axis in step.labels) for step in self.steps)
+            order = [step.node.name for step in self.steps]
+            shown = order if len(order) <= 12 else [*order[:6], "...", *order[-5:]]
+            text += f"; order {', '.join(shown)}; {cells} cells"
+        return text
+
+    def solve(self) -> DiscreteResult:
+        """Return the exact posterior of the block."""
+        graph = self.graph
+        done = eliminate(graph.tables, self.steps, graph.plates)
+        roots: dict[Axis, Table] = {}
+        log_evidence = done.log_total
+        if graph.chain is not None:
+            solved = smooth_chain(graph, done.rest)
+            roots = dict.fromkeys(graph.chain.nodes, solved.probabilities)
+            log_evidence += solved.log_evidence
+        found = marginals(done.buckets, roots)
+        for node in roots:
+            found[node] = sum_to(roots[node], set(roots), (node,))
+        return DiscreteResult(self, done, log_evidence, found)
+
+
+class DiscreteResult:
+    """A solved block.
+
+    Attributes
+    ----------
+    names : tuple of str
+    log_evidence : float
+        Log probability of the data that the block explains.
+    """
+
+    def __init__(
+        self,
+        block: DiscreteBlock,
+        elimination: Elimination,
+        log_evidence: float,
+        beliefs: Mapping[Axis, Table],
+    ) -> None:
+        self.block = block
+        self.names = block.names
+        self.log_evidence = log_evidence
+        self._elimination = elimination
+        self._beliefs = beliefs
+
+    def probabilities(self, name: str) -> Array:
+        """Return P(state) of a variable, (*plates, *integer axes, K)."""
+        nodes = self.block.graph.nodes[name]
+        shape = self.block.bound.layouts[name].shape
+        parts = []
+        for node in nodes:
+            labels = (*self.block.graph.plates[node], node)
+            parts.append(spread(self._beliefs[node], labels))
+        size = nodes[0].size
+        if len(nodes) > 1:
+            return np.stack(parts).reshape(*shape, size)
+        return np.broadcast_to(parts[0], (*shape, size))
+
+    def marginal(self, name: str) -> Any:
+        """Return the marginal of a variable, a batch over its plates and integer axes."""
+        p = self.probabilities(name)
+        if self.block.bound.families[name] is Bernoulli:
+            return Bernoulli._from(probability=np.minimum(p[..., 1], 1.0))
+        p = np.ascontiguousarray(p / p.sum(axis=-1, keepdims=True))
+        return Categorical._from(probabilities=p)._labelled(self._labels(name))
+
+    def joint(self, names: Iterable[str]) -> Any:
+        """Return the joint table of variables; members of an array are named ``z[0]``, ...
+
+        Raises
+        ------
+        MemoryError
+            When the table would be too large.
+        """
+        from posteriori.distributions.joint_table import JointTable
+        from posteriori.factors import Factor
+
+        ground = self.block.ground
+        owners = {node: name for name in names for node in ground.nodes[name]}
+        keep = tuple(owners)
+        cells = float(np.prod([float(node.size) for node in keep]))
+        if cells > MOST_JOINT_CELLS:
+            raise MemoryError(
+                f"the joint table of {', '.join(dict.fromkeys(owners.values()))} has {cells:.3g} "
+                "cells; ask for fewer or smaller variables"
+            )
+        steps = plan_elimination([t.axes for t in ground.tables], ground.plates, keep)
+        rest = eliminate(ground.tables, steps, ground.plates).rest
+        shape = tuple(node.size for node in keep)
+        logs = np.broadcast_to(merge(rest, keep), shape)
+        labels = {node.name: self._labels(owner) for node, owner in owners.items()}
+        named = {name: given for name, given in labels.items() if given is not None}
+        names_ = [node.name for node in keep]
+        return JointTable.from_factor(Factor.from_log(names_, logs - logs.max(), named or None))
+
+    def most_likely(self) -> dict[str, Any]:
+        """Return the states that together have the highest probability."""
+        graph = self.block.graph
+        done = eliminate(graph.tables, self.block.steps, graph.plates, maximize=True)
+        known = {} if graph.chain is None else decode_chain(graph, done.rest)[0]
+        return self._read(best_states(done.buckets, known), ())
+
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Any]:
+        """Draw ``size`` configurations: (size, *plates, *integer axes) for each variable."""
+        graph = self.block.graph
+        generator = as_generator(rng)
+        draw = Axis("draw", size)
+        done = self._elimination
+        known = {} if graph.chain is None else draw_chain(graph, done.rest, draw, generator)
+        states = conditional_draws(done.buckets, known, graph.plates, draw, generator)
+        return self._read(states, (draw,))
+
+    def _read(self, states: Mapping[Axis, Table], lead: tuple[Axis, ...]) -> dict[str, Any]:
+        """Give states the layout of their variables, and labels where these have names."""
+        found: dict[str, Any] = {}
+        for name in self.names:
+            nodes = self.block.graph.nodes[name]
+            shape = tuple(a.size for a in lead) + self.block.bound.layouts[name].shape
+            parts = [spread(states[n], (*lead, *self.block.graph.plates[n])) for n in nodes]
+            if len(nodes) > 1:
+                codes = np.stack(parts, axis=-1).reshape(shape)
+            else:
+                codes = np.broadcast_to(parts[0], shape)
+            labels = self._labels(name)
+            found[name] = codes.copy() if labels is None else decode_labels(codes, labels)
+        return found
+
+    def _labels(self, name: str) -> Any:
+        return self.block.bound.labels.get(name)
+
+
+def _plan(graph: Graph) -> tuple[Step, ...]:
+    keep = () if graph.chain is None else graph.chain.nodes
+    return plan_elimination([table.axes for table in graph.tables], graph.plates, keep)

@@ -1,0 +1,268 @@
+"""From log tables of factors to a graph of whole variables, or of their single members.
+
+In the lifted graph a node is a whole variable and keeps its axes as plates: a mixture of a million
+data has one node. Factors that join neighbours in time make a chain. Where neither fits, the ground
+graph has a node for each member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.binding import Layout
+from posteriori.modeling.elimination import Entangled, Plates, reduce_plates
+from posteriori.modeling.state_tables import StateTable, View
+from posteriori.modeling.tables import Axis, Lookup, Table, spread
+
+__all__ = ["Chained", "Graph", "ground_graph", "lifted_graph"]
+
+#: More rows than this are not written out one by one.
+MOST_ROWS = 20_000
+
+
+class Chained(NamedTuple):
+    """Variables that are joined from one time to the next.
+
+    Attributes
+    ----------
+    time, arrival : Axis
+        T times, and the T − 1 steps between them.
+    nodes : tuple of Axis
+        States of the members now.
+    before : tuple of Axis
+        States of the same members one step earlier.
+    steps : tuple of Table
+        Log tables over steps and the states at their two ends.
+    """
+
+    time: Axis
+    arrival: Axis
+    nodes: tuple[Axis, ...]
+    before: tuple[Axis, ...]
+    steps: tuple[Table, ...]
+
+
+class Graph(NamedTuple):
+    """Tables over the states of nodes.
+
+    Attributes
+    ----------
+    nodes : mapping
+        Node of each variable, or of each of its members in row order.
+    plates : mapping
+        Plates of each node.
+    tables : tuple of Table
+    chain : Chained or None
+    """
+
+    nodes: Mapping[str, tuple[Axis, ...]]
+    plates: Plates
+    tables: tuple[Table, ...]
+    chain: Chained | None = None
+
+
+# -- lifted ----------------------------------------------------------------------------------
+
+
+def lifted_graph(
+    factors: Sequence[StateTable], layouts: Mapping[str, Layout], sizes: Mapping[str, int]
+) -> Graph:
+    """Return the graph whose nodes are whole variables.
+
+    Raises
+    ------
+    Entangled
+        When a factor joins members of a variable other than neighbours in time.
+    """
+    factors = [_on_own_axes(factor, layouts) for factor in factors]
+    steps = {i: _shifts(factor, layouts) for i, factor in enumerate(factors)}
+    classes = _Classes()
+    for i, factor in enumerate(factors):
+        for j, view in enumerate(factor.views):
+            for k, (axis, place) in enumerate(
+                zip(layouts[view.name].axes, view.places, strict=True)
+            ):
+                if isinstance(place, Axis):
+                    classes.join(axis, place)
+                elif (j, k) not in steps[i]:
+                    raise Entangled(factor.name)
+    nodes = {name: Axis(name, size) for name, size in sizes.items()}
+    plates: dict[Axis, Any] = {}
+    for name, node in nodes.items():
+        own = [classes.of(axis) for axis in layouts[name].axes]
+        if len(set(own)) != len(own):
+            raise Entangled(name)
+        plates[node] = dict.fromkeys(own).keys()
+    local = [
+        _local(factor, nodes, plates, classes) for i, factor in enumerate(factors) if not steps[i]
+    ]
+    joined = [(factors[i], shifts) for i, shifts in steps.items() if shifts]
+    chain = _chained(joined, nodes, plates, classes, layouts) if joined else None
+    return Graph({name: (node,) for name, node in nodes.items()}, plates, tuple(local), chain)
+
+
+class _Classes:
+    """Labels that stand for the same axis."""
+
+    def __init__(self) -> None:
+        self.parent: dict[Axis, Axis] = {}
+
+    def of(self, axis: Axis) -> Axis:
+        while axis in self.parent:
+            axis = self.parent[axis]
+        return axis
+
+    def join(self, a: Axis, b: Axis) -> None:
+        a, b = self.of(a), self.of(b)
+        if a is not b:
+            self.parent[b] = a
+
+
+def _on_own_axes(factor: StateTable, layouts: Mapping[str, Layout]) -> StateTable:
+    """Add up the rows that look up one variable, so that it is seen by its own axes."""
+    if len(factor.views) != 1 or not any(isinstance(p, Lookup) for p in factor.views[0].places):
+        return factor
+    (view,) = factor.views
+    axes = layouts[view.name].axes
+    shape = tuple(axis.size for axis in axes)
+    rows = tuple(axis.size for axis in factor.rows)
+    values = np.broadcast_to(
+        spread(factor.table, (*factor.rows, view.state)), (*rows, view.state.size)
+    )
+    seen = [np.broadcast_to(_positions(place, factor.rows), rows) for place in view.places]
+    flat = np.ravel_multi_index(tuple(s.ravel() for s in seen), shape)
+    columns = values.reshape(-1, view.state.size).T
+    count = int(np.prod(shape))
+    total = np.stack([np.bincount(flat, weights=c, minlength=count) for c in columns], axis=-1)
+    table = Table(total.reshape(*shape, view.state.size), (*axes, view.state))
+    return StateTable(factor.name, table, axes, (View(view.name, axes, view.state),))
+
+
+def _positions(place: Any, rows: tuple[Axis, ...]) -> Any:
+    table = place.positions if isinstance(place, Lookup) else Table(np.arange(place.size), (place,))
+    return spread(table, rows).astype(np.intp)
+
+
+def _shifts(factor: StateTable, layouts: Mapping[str, Layout]) -> dict[tuple[int, int], int]:
+    """Return which places of which views read the step before (0) or its arrival (1)."""
+    found = {}
+    for j, view in enumerate(factor.views):
+        for k, (axis, place) in enumerate(zip(layouts[view.name].axes, view.places, strict=True)):
+            if isinstance(place, Lookup) and len(place.positions.axes) == 1:
+                steps = np.arange(axis.size - 1)
+                for shift in (0, 1):
+                    if np.array_equal(place.positions.values, steps + shift):
+                        found[j, k] = shift
+    return found
+
+
+def _local(
+    factor: StateTable, nodes: Mapping[str, Axis], plates: Plates, classes: _Classes
+) -> Table:
+    """Relabel a table by nodes and plates; multiply the copies that no node of it has."""
+    states = {view.state: nodes[view.name] for view in factor.views}
+    if len(set(states.values())) != len(states):
+        raise Entangled(factor.name)
+    rows = {axis: classes.of(axis) for axis in factor.rows}
+    if len(set(rows.values())) != len(rows):
+        raise Entangled(factor.name)
+    axes = tuple({**rows, **states}[axis] for axis in factor.table.axes)
+    shared = {plate for node in states.values() for plate in plates[node]}
+    return reduce_plates(Table(factor.table.values, axes), list(rows.values()), shared)
+
+
+def _chained(
+    joined: Sequence[tuple[StateTable, Mapping[tuple[int, int], int]]],
+    nodes: Mapping[str, Axis],
+    plates: Plates,
+    classes: _Classes,
+    layouts: Mapping[str, Layout],
+) -> Chained:
+    """Join all variables that meet in a step into one chain."""
+    names = [n for n in nodes if any(v.name == n for factor, _ in joined for v in factor.views)]
+    members = tuple(nodes[name] for name in names)
+    before = tuple(Axis(name, nodes[name].size) for name in names)
+    earlier = dict(zip(members, before, strict=True))
+    times = {
+        classes.of(layouts[factor.views[j].name].axes[k])
+        for factor, shifts in joined
+        for j, k in shifts
+    }
+    everywhere = {frozenset(plates[node]) for node in members}
+    if len(times) != 1 or len(everywhere) != 1:
+        raise Entangled(", ".join(names))
+    (time,) = times
+    arrival = Axis(time.name, time.size - 1)
+    steps = []
+    for factor, shifts in joined:
+        if {j for j, _ in shifts} != set(range(len(factor.views))):
+            raise Entangled(factor.name)
+        new: dict[Axis, Axis] = {axis: classes.of(axis) for axis in factor.rows}
+        for (j, k), shift in shifts.items():
+            view = factor.views[j]
+            place = view.places[k]
+            assert isinstance(place, Lookup)
+            new[place.positions.axes[0]] = arrival
+            node = nodes[view.name]
+            new[view.state] = node if shift else earlier[node]
+        if len(set(new.values())) != len(new):
+            raise Entangled(factor.name)
+        table = Table(factor.table.values, tuple(new[axis] for axis in factor.table.axes))
+        shared = {arrival, *plates[members[0]]}
+        steps.append(reduce_plates(table, [new[axis] for axis in factor.rows], shared))
+    return Chained(time, arrival, members, before, tuple(steps))
+
+
+# -- ground ----------------------------------------------------------------------------------
+
+
+def ground_graph(
+    factors: Sequence[StateTable], layouts: Mapping[str, Layout], sizes: Mapping[str, int]
+) -> Graph:
+    """Return the graph whose nodes are single members of variables.
+
+    Raises
+    ------
+    MemoryError
+        When there are too many rows to write out.
+    """
+    count = sum(int(np.prod([axis.size for axis in factor.rows])) for factor in factors)
+    if count > MOST_ROWS:
+        raise MemoryError(
+            f"the members of {', '.join(sizes)} depend on one another neither plate by plate nor "
+            f"as a chain, and {count} rows are too many to take one by one (at most {MOST_ROWS})"
+        )
+    nodes = {name: _members(name, layouts[name], size) for name, size in sizes.items()}
+    tables = [table for factor in factors for table in _row_tables(factor, nodes, layouts)]
+    plates: dict[Axis, Any] = {node: {}.keys() for own in nodes.values() for node in own}
+    return Graph(nodes, plates, tuple(tables))
+
+
+def _members(name: str, layout: Layout, size: int) -> tuple[Axis, ...]:
+    if not layout.axes:
+        return (Axis(name, size),)
+    return tuple(
+        Axis(f"{name}[{', '.join(map(str, index))}]", size) for index in np.ndindex(*layout.shape)
+    )
+
+
+def _row_tables(
+    factor: StateTable, nodes: Mapping[str, tuple[Axis, ...]], layouts: Mapping[str, Layout]
+) -> Iterable[Table]:
+    rows = tuple(axis.size for axis in factor.rows)
+    states = tuple(view.state for view in factor.views)
+    values = spread(factor.table, factor.rows + states)
+    values = np.broadcast_to(values, rows + tuple(axis.size for axis in states))
+    seen = []
+    for view in factor.views:
+        where = [np.broadcast_to(_positions(p, factor.rows), rows) for p in view.places]
+        shape = layouts[view.name].shape
+        seen.append(np.ravel_multi_index(tuple(where), shape) if where else np.zeros(rows, np.intp))
+    for row in np.ndindex(*rows):
+        axes = [nodes[v.name][int(s[row])] for v, s in zip(factor.views, seen, strict=True)]
+        kept = list(dict.fromkeys(axes))
+        codes = [kept.index(axis) for axis in axes]
+        yield Table(np.einsum(values[row], codes, list(range(len(kept)))), tuple(kept))
