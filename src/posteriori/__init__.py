@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-_ROOMS = ("cli", "datasets", "distributions", "factors", "inference", "modeling", "numerics", "plotting")
+_ROOMS = (
+    "cli",
+    "datasets",
+    "distributions",
+    "factors",
+    "inference",
+    "modeling",
+    "numerics",
+    "plotting",
+)
 
 _ROOM_OF = {
     "Bernoulli": "distributions",
