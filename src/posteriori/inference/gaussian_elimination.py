@@ -90,6 +90,8 @@ class GaussianPosterior(NamedTuple):
     log_evidence : float
     order : tuple of str
         The order of elimination.
+    log_volume : float
+        Log evidence without the misfit, −½ Σ w residual² at the mean, that it contains.
     """
 
     mean: Mapping[str, Array]
@@ -97,6 +99,7 @@ class GaussianPosterior(NamedTuple):
     cross: Mapping[tuple[str, str], tuple[Array, Any]]
     log_evidence: float
     order: tuple[str, ...]
+    log_volume: float
 
 
 def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> GaussianPosterior:
@@ -130,15 +133,16 @@ def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> 
     misfit = sum(_weighted_square(e, r) for e, r in zip(equations, residuals, strict=True))
     heights = sum(_log_heights(e) for e in equations)
     numbers = sum(v.count * v.size for v in shapes.values())
-    log_evidence = 0.5 * (heights - misfit - system.log_det + numbers * LOG_2PI)
-    log_evidence += sum(e.log_scale for e in equations)
+    log_volume = 0.5 * (heights - system.log_det + numbers * LOG_2PI)
+    log_volume += sum(e.log_scale for e in equations)
     originals = {v.name: v for v in latents}
     return GaussianPosterior(
         {n: m.reshape(originals[n].count, originals[n].size) for n, m in means.items()},
         {n: _blocks(c, originals[n]) for n, c in cov.items()},
         cross,
-        log_evidence,
+        log_volume - 0.5 * misfit,
         tuple(system.order),
+        log_volume,
     )
 
 

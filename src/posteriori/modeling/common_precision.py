@@ -2,9 +2,9 @@ r"""Jointly normal variables with one unknown common precision, solved exactly.
 
 If every normal factor has precision :math:`\tau\Lambda_i` with known :math:`\Lambda_i`, then at
 :math:`\tau=1` the block is an ordinary normal one with posterior :math:`N(m, C)`, evidence
-:math:`E_1` and misfit :math:`r = \sum_i |\text{residual}_i(m)|^2_{\Lambda_i}`, and
+:math:`V - \tfrac12 r`, where :math:`r = \sum_i |\text{residual}_i(m)|^2_{\Lambda_i}`, and
 
-.. math:: \ln p(y\mid\tau) = E_1 + \tfrac N2\ln\tau - \tfrac12(\tau - 1)\,r,
+.. math:: \ln p(y\mid\tau) = V + \tfrac N2\ln\tau - \tfrac12\tau r,
           \qquad x\mid\tau, y \sim N(m, C/\tau),
 
 where N counts the observed numbers. That is conjugate to a gamma distribution of τ (or an
@@ -153,11 +153,10 @@ class CommonPrecisionBlock:
         counts, misfits = self._tally(solved, layout)
         pair = _rule(prior)
         sign = 1.0 if isinstance(prior, Gamma) else -1.0
-        # at unit precision the misfit is part of the evidence: what remains knows nothing of τ
-        sums = Sums(counts, (0.5 * sign * counts, -0.5 * misfits), 0.5 * misfits)
+        sums = Sums(counts, (0.5 * sign * counts, -0.5 * misfits), number(0.0))
         posterior = pair.update(prior, sums)
         gain = np.where(counts > 0, pair.log_evidence(posterior, sums), 0.0)
-        log_evidence = solved.log_evidence + float(np.sum(gain))
+        log_evidence = solved.posterior.log_volume + float(np.sum(gain))
         owners = {
             f.name: _places(f, self.spread, layout) for f in self.factors if f.name in solved.names
         }

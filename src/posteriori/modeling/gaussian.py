@@ -238,7 +238,7 @@ def make_link(
     if len(summed) < len(split.dense):
         values = _one_hot_columns(values, access, split, axes, labels, count)
     index = flat_index([(access.places[i], axes[i].size) for i in split.batch], labels, count)
-    return Link(access.name, values.reshape(count, -1), index)
+    return Link(access.name, values.reshape(count, _size(axes, split.dense)), index)
 
 
 class Rows(NamedTuple):

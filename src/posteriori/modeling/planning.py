@@ -145,11 +145,11 @@ def _block(bound: Bound, names: list[str], factors: list[BoundFactor]) -> Any:
     reason = why_not_conjugate(bound, names, factors)
     if reason is None:
         return ConjugateBlock(bound, names, factors)
-    if len(names) == 1:
-        raise TypeError(f"no exact method for {names[0]}: {reason}")
     common = find_common_precision(bound, names, factors)
     if common is not None:
         return CommonPrecisionBlock(bound, names, factors, common)
+    if len(names) == 1:
+        raise TypeError(f"no exact method for {names[0]}: {reason}")
     raise TypeError(
         f"no exact method for {', '.join(names)} together: "
         "they would need several blocks, which takes variational inference"

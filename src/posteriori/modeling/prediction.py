@@ -78,7 +78,7 @@ def _predict_student(
     if not others <= owners.keys():
         raise TypeError(
             f"{factor.name} has no closed-form predictive here: "
-            f"{spread} is not the common precision of {', '.join(sorted(others))}"
+            f"{spread} and {', '.join(sorted(others))} were not inferred together"
         )
     belief = posterior[spread]
     unit = at_unit_precision(factor, spread, type(belief), owners, layouts)
