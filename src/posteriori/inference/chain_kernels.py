@@ -58,7 +58,7 @@ def filter_forward(
     for b in range(n_series):
         hi[b] = initial_mean
     factor = initial_factor.copy()
-    sources = np.empty((2 * size, size))
+    sources, sizes = np.empty((2 * size, size)), np.empty(2 * size)
     cov, kept = np.empty((size, size)), np.zeros((size, size))
     observed = np.zeros(n_outputs, dtype=np.int64)
     lower, noise = np.zeros((n_outputs, n_outputs)), np.empty(n_outputs)
@@ -78,7 +78,7 @@ def filter_forward(
             if t > 0:
                 step = t - 1 if len(transition) > 1 else 0
                 step_noise = t - 1 if len(transition_factor) > 1 else 0
-                _propagate(factor, transition[step], transition_factor[step_noise], sources)
+                _propagate(factor, transition[step], transition_factor[step_noise], sources, sizes)
             if changed >= 0 or len(emission) > 1 or len(emission_cov) > 1:
                 cov_here = t if len(emission_cov) > 1 else 0
                 _decorrelate(
@@ -160,7 +160,7 @@ def smooth_backward(
     """Turn filtered means and square roots into smoothed means and covariances, in place."""
     n_series, n_steps, size = means.shape
     pairs = len(cross) > 0
-    sources, lengths = np.empty((2 * size, 2 * size)), np.empty(size)
+    sources, sizes = np.empty((2 * size, 2 * size)), np.empty(2 * size)
     gain, rest = np.empty((size, size)), np.empty((size, size))
     pivots = np.empty(size, dtype=np.int64)
     cov, kept, reach = np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
@@ -176,7 +176,7 @@ def smooth_backward(
                 transition[step],
                 transition_factor[step_noise],
                 sources,
-                lengths,
+                sizes,
                 pivots,
                 gain,
                 rest,
@@ -220,7 +220,7 @@ def draw_backward(
 ) -> None:
     """Turn standard normals (S, B, T, D) into draws of the states, in place."""
     n_draws, n_series, n_steps, size = states.shape
-    sources, lengths = np.empty((2 * size, 2 * size)), np.empty(size)
+    sources, sizes = np.empty((2 * size, 2 * size)), np.empty(2 * size)
     gain, rest = np.empty((size, size)), np.empty((size, size))
     pivots = np.empty(size, dtype=np.int64)
     ahead, drawn = np.empty(size), np.empty(size)
@@ -239,7 +239,7 @@ def draw_backward(
                 transition[step],
                 transition_factor[step_noise],
                 sources,
-                lengths,
+                sizes,
                 pivots,
                 gain,
                 rest,
@@ -394,7 +394,9 @@ def _size_of_terms(factor: Array, row: Array) -> float:
 
 
 @compiled
-def _propagate(factor: Array, transition: Array, noise_factor: Array, sources: Array) -> None:
+def _propagate(
+    factor: Array, transition: Array, noise_factor: Array, sources: Array, sizes: Array
+) -> None:
     """Replace S by the square root of A SSᵀ Aᵀ + Q."""
     size = len(factor)
     for j in range(size):
@@ -404,7 +406,7 @@ def _propagate(factor: Array, transition: Array, noise_factor: Array, sources: A
                 value += transition[i, k] * factor[k, j]
             sources[j, i] = value
             sources[size + j, i] = noise_factor[i, j]
-    _sort_rows(sources)
+    _sort_rows(sources, sizes)
     for column in range(size):
         _reflect_column(sources, column, column)
     for i in range(size):
@@ -418,7 +420,7 @@ def _reverse(
     transition: Array,
     noise_factor: Array,
     sources: Array,
-    lengths: Array,
+    sizes: Array,
     pivots: IntArray,
     gain: Array,
     rest: Array,
@@ -434,13 +436,13 @@ def _reverse(
             sources[j, size + i] = factor[i, j]
             sources[size + j, i] = noise_factor[i, j]
             sources[size + j, size + i] = 0.0
-    _sort_rows(sources)
+    _sort_rows(sources, sizes)
     for column in range(size):
-        lengths[column] = math.sqrt(_sum_of_squares(sources, 0, column))
+        sizes[column] = math.sqrt(_sum_of_squares(sources, 0, column))
     rank = 0
     for column in range(size):
         left = math.sqrt(_sum_of_squares(sources, rank, column))
-        if left > RANK_TOLERANCE * lengths[column]:
+        if left > RANK_TOLERANCE * sizes[column]:
             _reflect_column(sources, rank, column)
             pivots[rank] = column
             rank += 1
@@ -468,7 +470,7 @@ def _root_of(rest: Array, sources: Array) -> None:
     """Replace Σ by its square root, from the sources that a reversal left."""
     size = len(rest)
     tail = sources[:, size:].copy()
-    _sort_rows(tail)
+    _sort_rows(tail, np.empty(len(tail)))
     for column in range(size):
         _reflect_column(tail, column, column)
     for i in range(size):
@@ -477,18 +479,21 @@ def _root_of(rest: Array, sources: Array) -> None:
 
 
 @compiled
-def _sort_rows(sources: Array) -> None:
+def _sort_rows(sources: Array, sizes: Array) -> None:
     """Put rows with large entries first: small ones then survive the reflections."""
     n_rows, n_columns = sources.shape
-    for i in range(n_rows):
-        best, largest = i, -1.0
-        for r in range(i, n_rows):
-            value = 0.0
-            for j in range(n_columns):
-                value = max(value, abs(sources[r, j]))
-            if value > largest:
-                best, largest = r, value
+    for r in range(n_rows):
+        largest = 0.0
+        for j in range(n_columns):
+            largest = max(largest, abs(sources[r, j]))
+        sizes[r] = largest
+    for i in range(n_rows - 1):
+        best = i
+        for r in range(i + 1, n_rows):
+            if sizes[r] > sizes[best]:
+                best = r
         if best != i:
+            sizes[best] = sizes[i]
             for j in range(n_columns):
                 sources[i, j], sources[best, j] = sources[best, j], sources[i, j]
 

@@ -1,0 +1,195 @@
+"""Chains against statsmodels (Kalman) and hmmlearn (scaling mode): equal answers, then ratios.
+
+Also how time grows with the length, how much memory a call holds, and what settled covariances
+save. Needs no more than the compiled loops of ``posteriori.inference`` on our side.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+from harness import compare, peak_memory, report, time_processes
+from hmmlearn import _hmmc
+from statsmodels.tsa.statespace.kalman_smoother import KalmanSmoother
+
+from posteriori.inference import (
+    LinearGaussianChain,
+    forward_backward,
+    most_likely_path,
+    simulate_chain,
+    smooth_chain,
+)
+
+N_STEPS = 10**5
+N_STATES = 8
+
+
+def tracking() -> LinearGaussianChain:
+    """Position and velocity in the plane, positions observed: D = 4, P = 2."""
+    dt, eye = 0.1, np.eye(2)
+    step = np.block([[eye, dt * eye], [0 * eye, eye]])
+    noise = np.block([[dt**3 / 3 * eye, dt**2 / 2 * eye], [dt**2 / 2 * eye, dt * eye]])
+    start = np.zeros(4), 10.0 * np.eye(4)
+    return LinearGaussianChain(*start, step, 0.0, noise, np.eye(2, 4), 0.0, 0.25 * eye)
+
+
+def statsmodels_smoother(chain: LinearGaussianChain, y: np.ndarray) -> Callable[[], object]:
+    def run() -> object:
+        model = KalmanSmoother(k_endog=2, k_states=4, k_posdef=4)
+        model.bind(y.copy())
+        model["transition"], model["state_cov"] = chain.transition, chain.transition_cov
+        model["design"], model["obs_cov"] = chain.emission, chain.emission_cov
+        model["selection"] = np.eye(4)
+        model.initialize_known(chain.initial_mean, chain.initial_cov)
+        return model.smooth()
+
+    return run
+
+
+def check_kalman(ours: object, theirs: object) -> None:
+    np.testing.assert_allclose(ours.mean, theirs.smoothed_state.T, rtol=1e-6, atol=1e-7)
+    cov = np.moveaxis(theirs.smoothed_state_cov, 2, 0)
+    np.testing.assert_allclose(ours.cov, cov, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(float(ours.log_evidence), theirs.llf_obs.sum(), rtol=1e-9)
+
+
+def kalman_rows() -> list:
+    chain = tracking()
+    y = simulate_chain(chain, N_STEPS, rng=0).observations
+    gaps = y.copy()
+    gaps[np.random.default_rng(1).random(N_STEPS) < 0.1] = np.nan
+    rows = []
+    for name, data in (("complete", y), ("10 % of the steps missing", gaps)):
+        theirs = statsmodels_smoother(chain, data)
+        check_kalman(smooth_chain(chain, data), theirs())
+        rows.append(
+            compare(
+                f"Kalman, {name} (statsmodels)",
+                lambda data=data: smooth_chain(chain, data),
+                theirs,
+                bar=3.0,
+                faster=True,
+            )
+        )
+    varying = chain._replace(transition=np.broadcast_to(chain.transition, (N_STEPS, 4, 4)))
+    rows.append(
+        compare(
+            "settled gains (ours, a full step each time)",
+            lambda: smooth_chain(chain, y),
+            lambda: smooth_chain(varying, y),
+            bar=1.0,
+            faster=True,
+        )
+    )
+    return rows
+
+
+def hmm_rows() -> list:
+    rng = np.random.default_rng(0)
+    initial = rng.dirichlet(np.ones(N_STATES))
+    transition = rng.dirichlet(np.ones(N_STATES), N_STATES)
+    means, y = np.linspace(-4, 4, N_STATES), 3 * rng.normal(size=N_STEPS)
+    likelihood = -0.5 * (y[:, None] - means) ** 2
+    model = np.log(initial), np.log(transition), likelihood
+
+    def hmmlearn() -> tuple:
+        """What ``hmmlearn.base._fit_scaling`` calls for one sequence."""
+        weights = np.exp(likelihood)
+        log_evidence, forward, scaling = _hmmc.forward_scaling(initial, transition, weights)
+        backward = _hmmc.backward_scaling(initial, transition, weights, scaling)
+        probabilities = forward * backward
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        sums = _hmmc.compute_scaling_xi_sum(forward, transition, backward, weights)
+        return probabilities, sums, log_evidence
+
+    ours, theirs = forward_backward(*model), hmmlearn()
+    np.testing.assert_allclose(ours.probabilities, theirs[0], rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(ours.pair_sums, theirs[1], rtol=1e-9)
+    np.testing.assert_allclose(ours.log_evidence, theirs[2], rtol=1e-12)
+    path = most_likely_path(*model)
+    np.testing.assert_allclose(
+        path.log_joint, _hmmc.viterbi(initial, transition, likelihood)[0], rtol=1e-12
+    )
+    return [
+        compare(
+            "forward-backward (hmmlearn, scaling)",
+            lambda: forward_backward(*model),
+            hmmlearn,
+            bar=1.2,
+            faster=True,
+        ),
+        compare(
+            "Viterbi (hmmlearn)",
+            lambda: most_likely_path(*model),
+            lambda: _hmmc.viterbi(initial, transition, likelihood),
+            bar=1.0,
+            faster=True,
+        ),
+    ]
+
+
+def cold_rows() -> list:
+    ours = (
+        "from posteriori.inference import LinearGaussianChain, smooth_chain;"
+        "smooth_chain(LinearGaussianChain(0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0), [1.0, 2.0])"
+    )
+    return [
+        time_processes(
+            "cold process to a short chain (numpy, scipy.linalg)",
+            ours,
+            "import numpy, scipy.linalg",
+            bar=1.5,
+        )
+    ]
+
+
+def once(function: Callable[[], object]) -> float:
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def show_growth() -> None:
+    print("\ntime per step and peak memory over the data, by length")
+    level = LinearGaussianChain(0.0, 10.0, 1.0, 0.0, 0.1, 1.0, 0.0, 1.0)
+    rng = np.random.default_rng(0)
+    for n_steps in (10**4, 10**5, 10**6, 10**7):
+        y = np.cumsum(0.3 * rng.normal(size=n_steps)) + rng.normal(size=n_steps)
+        gaps = np.where(rng.random(n_steps) < 0.1, np.nan, y)
+        for name, data in (("local level", y), ("local level, gaps", gaps)):
+            seconds = once(lambda data=data: smooth_chain(level, data))
+            memory = peak_memory(lambda data=data: smooth_chain(level, data)) / data.nbytes
+            print(f"  {name:28} T={n_steps:<9} {seconds / n_steps * 1e9:7.0f} ns {memory:6.1f} x")
+    chain = tracking()
+    for n_steps in (10**4, 10**5, 10**6):
+        y = simulate_chain(chain, n_steps, rng=0).observations
+        for name, pairs in (("tracking, without pairs", False), ("tracking, with pairs", True)):
+            seconds = once(lambda y=y, pairs=pairs: smooth_chain(chain, y, pairs=pairs))
+            memory = peak_memory(lambda y=y, pairs=pairs: smooth_chain(chain, y, pairs=pairs))
+            memory /= y.nbytes
+            print(f"  {name:28} T={n_steps:<9} {seconds / n_steps * 1e9:7.0f} ns {memory:6.1f} x")
+    for n_steps in (10**4, 10**5, 10**6, 10**7):
+        likelihood = rng.normal(size=(n_steps, 2))
+        model = np.zeros(2), np.log([[0.9, 0.1], [0.2, 0.8]]), likelihood
+        seconds = once(lambda model=model: forward_backward(*model))
+        memory = peak_memory(lambda model=model: forward_backward(*model)) / likelihood.nbytes
+        print(
+            f"  {'HMM, 2 states':28} T={n_steps:<9} {seconds / n_steps * 1e9:7.0f} ns {memory:6.1f} x"
+        )
+
+
+def main() -> None:
+    report(f"linear-Gaussian chains, T={N_STEPS}, D=4, P=2", kalman_rows())
+    report(f"hidden Markov chains, T={N_STEPS}, K={N_STATES}", hmm_rows())
+    report("start", cold_rows())
+    show_growth()
+
+
+if __name__ == "__main__":
+    main()
