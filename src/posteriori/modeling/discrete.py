@@ -57,18 +57,29 @@ class DiscreteBlock:
         The unknown variables.
     factors : iterable of BoundFactor
         All factors that touch them, children observed or not.
+    more : StateTable, optional
+        The table of one further variable.
     """
 
-    def __init__(self, bound: Bound, names: Iterable[str], factors: Iterable[BoundFactor]) -> None:
+    def __init__(
+        self,
+        bound: Bound,
+        names: Iterable[str],
+        factors: Iterable[BoundFactor],
+        more: StateTable | None = None,
+    ) -> None:
         self.bound = bound
-        self.names = tuple(names)
         self.factors = tuple(factors)
-        self.sizes = {name: number_of_states(name, self.factors) for name in self.names}
+        self.more = () if more is None else (more,)
+        self.sizes = {name: number_of_states(name, self.factors) for name in names}
+        self.sizes |= {table.name: table.views[-1].state.size for table in self.more}
+        self.names = tuple(self.sizes)
 
     @cached_property
     def tables(self) -> list[StateTable]:
         """Log tables of the factors."""
-        return [state_table(factor, self.bound, self.sizes) for factor in self.factors]
+        made = [state_table(factor, self.bound, self.sizes) for factor in self.factors]
+        return [*made, *self.more]
 
     @cached_property
     def graph(self) -> Graph:
@@ -131,6 +142,35 @@ class DiscreteBlock:
             found[node] = sum_to(roots[node], set(roots), (node,))
         return DiscreteResult(self, done, log_evidence, found)
 
+    def joint(self, names: Iterable[str]) -> Any:
+        """Return the joint posterior table of variables; members of an array are named ``z[0]``, ...
+
+        Raises
+        ------
+        MemoryError
+            When the table would be too large.
+        """
+        from posteriori.distributions.joint_table import JointTable
+        from posteriori.factors import Factor
+
+        ground = self.ground
+        owners = {node: name for name in names for node in ground.nodes[name]}
+        keep = tuple(owners)
+        cells = float(np.prod([float(node.size) for node in keep]))
+        if cells > MOST_JOINT_CELLS:
+            raise MemoryError(
+                f"the joint table of {', '.join(dict.fromkeys(owners.values()))} has {cells:.3g} "
+                "cells; ask for fewer or smaller variables"
+            )
+        steps = plan_elimination([t.axes for t in ground.tables], ground.plates, keep)
+        rest = eliminate(ground.tables, steps, ground.plates).rest
+        shape = tuple(node.size for node in keep)
+        logs = np.broadcast_to(merge(rest, keep), shape)
+        labels = {node.name: self.bound.labels.get(owner) for node, owner in owners.items()}
+        named = {name: given for name, given in labels.items() if given is not None}
+        names_ = [node.name for node in keep]
+        return JointTable.from_factor(Factor.from_log(names_, logs - logs.max(), named or None))
+
 
 class DiscreteResult:
     """A solved block.
@@ -175,35 +215,6 @@ class DiscreteResult:
             return Bernoulli._from(probability=np.minimum(p[..., 1], 1.0))
         p = np.ascontiguousarray(p / p.sum(axis=-1, keepdims=True))
         return Categorical._from(probabilities=p)._labelled(self._labels(name))
-
-    def joint(self, names: Iterable[str]) -> Any:
-        """Return the joint table of variables; members of an array are named ``z[0]``, ...
-
-        Raises
-        ------
-        MemoryError
-            When the table would be too large.
-        """
-        from posteriori.distributions.joint_table import JointTable
-        from posteriori.factors import Factor
-
-        ground = self.block.ground
-        owners = {node: name for name in names for node in ground.nodes[name]}
-        keep = tuple(owners)
-        cells = float(np.prod([float(node.size) for node in keep]))
-        if cells > MOST_JOINT_CELLS:
-            raise MemoryError(
-                f"the joint table of {', '.join(dict.fromkeys(owners.values()))} has {cells:.3g} "
-                "cells; ask for fewer or smaller variables"
-            )
-        steps = plan_elimination([t.axes for t in ground.tables], ground.plates, keep)
-        rest = eliminate(ground.tables, steps, ground.plates).rest
-        shape = tuple(node.size for node in keep)
-        logs = np.broadcast_to(merge(rest, keep), shape)
-        labels = {node.name: self._labels(owner) for node, owner in owners.items()}
-        named = {name: given for name, given in labels.items() if given is not None}
-        names_ = [node.name for node in keep]
-        return JointTable.from_factor(Factor.from_log(names_, logs - logs.max(), named or None))
 
     def most_likely(self) -> dict[str, Any]:
         """Return the states that together have the highest probability."""

@@ -12,6 +12,8 @@ from posteriori.modeling.gaussian import child_term
 from posteriori.modeling.simulation import member
 from posteriori.modeling.tables import spread
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
     from posteriori.modeling.planning import Plan
@@ -82,13 +84,45 @@ class Posterior:
         return predict(self, name, inputs)
 
     def joint(self, *names: str) -> Any:
-        """Return the joint distribution of variables, flattened and put one after another."""
+        """Return the joint distribution of variables.
+
+        Normal variables are flattened and put one after another; discrete ones make a table.
+        """
+        from posteriori.modeling.discrete_prediction import joint_table
         from posteriori.modeling.prediction import joint
 
+        table = joint_table(self, names)
+        if table is not None:
+            return table
         for name in names:
             if name not in self._results:
                 self[name]  # raises the error that fits
         return joint(self, names)
+
+    def most_likely(self) -> dict[str, Any]:
+        """Return the configuration of all informed variables with the highest probability.
+
+        Of discrete variables this is not the list of the most probable states of each. Those that
+        no observation depends on are left out.
+        """
+        best: dict[str, Any] = {}
+        for result in self._blocks:
+            best |= self._ask(result, "most_likely")()
+        return best
+
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
+        """Draw ``size`` configurations of all informed variables, each (size, *shape)."""
+        generator = as_generator(rng)
+        draws: dict[str, Any] = {}
+        for result in self._blocks:
+            draws |= self._ask(result, "sample")(size, rng=generator)
+        return draws
+
+    def _ask(self, result: Any, what: str) -> Any:
+        answer = getattr(result, what, None)
+        if answer is None:
+            raise TypeError(f"{', '.join(result.names)} cannot be asked for {what} yet")
+        return answer
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._plan.bound.latent]

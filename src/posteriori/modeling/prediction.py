@@ -38,6 +38,11 @@ __all__ = ["joint", "predict"]
 
 def predict(posterior: Posterior, name: str, inputs: Mapping[str, Any]) -> Any:
     """Return the predictive distribution of a variable under new inputs."""
+    from posteriori.modeling.discrete_prediction import discrete_predictive
+
+    discrete = discrete_predictive(posterior, name, inputs)
+    if discrete is not None:
+        return discrete
     factor, layouts = _bind_anew(posterior, name, inputs)
     parents = {a.name for p in factor.parameters.values() for t in p.terms for a in t.accesses}
     if not parents:

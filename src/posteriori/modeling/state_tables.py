@@ -34,6 +34,7 @@ __all__ = [
     "StateTable",
     "View",
     "conditional_member",
+    "conditional_parameters",
     "number_of_states",
     "state_table",
     "views_of",
@@ -124,6 +125,14 @@ def views_of(factor: BoundFactor, sizes: Mapping[str, int]) -> tuple[View, ...]:
 
 def conditional_member(factor: BoundFactor, views: tuple[View, ...]) -> Any:
     """Return the child's distribution as a batch over rows and states (length 1 where constant)."""
+    try:
+        return factor.family(**conditional_parameters(factor, views))
+    except ValueError as error:
+        raise ValueError(f"parameters of {factor.name}: {error}") from None
+
+
+def conditional_parameters(factor: BoundFactor, views: tuple[View, ...]) -> dict[str, Array]:
+    """Return the parameters as arrays over rows, states and events."""
     states = {_key(view): view.state for view in views}
     labels = factor.rows + tuple(states.values())
     values = {}
@@ -132,10 +141,7 @@ def conditional_member(factor: BoundFactor, views: tuple[View, ...]) -> Any:
         value = _evaluate(poly, states, labels + events)
         shape = value.shape[: len(labels)] + tuple(axis.size for axis in events)
         values[key] = np.broadcast_to(value, shape)
-    try:
-        return factor.family(**values)
-    except ValueError as error:
-        raise ValueError(f"parameters of {factor.name}: {error}") from None
+    return values
 
 
 # -- steps -----------------------------------------------------------------------------------
