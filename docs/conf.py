@@ -22,6 +22,8 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.napoleon",
     "matplotlib.sphinxext.plot_directive",
+    "families",
+    "joint_attributes",
     "mathml",
     "numbered_plots",
     "plain_bars",

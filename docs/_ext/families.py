@@ -1,0 +1,105 @@
+"""The ``families`` and ``pairs`` directives: what each family can do, read from the code itself."""
+
+import inspect
+from collections.abc import Iterable
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import posteriori.distributions as room
+from posteriori.distributions import CAPABILITIES, Distribution, ExponentialFamily, Univariate
+from posteriori.distributions.conjugate import list_pairs
+
+ABSTRACT = (Distribution, ExponentialFamily, Univariate)
+
+
+class Table(SphinxDirective):
+    """A table whose cells are lists of nodes."""
+
+    def table(self, head: list[nodes.Node], rows: list[list[nodes.Node]], name: str) -> nodes.table:
+        group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in head), cols=len(head))
+        group += nodes.thead("", self.row(head))
+        group += nodes.tbody("", *map(self.row, rows))
+        return nodes.table("", group, classes=[name])
+
+    def row(self, cells: list[nodes.Node]) -> nodes.row:
+        return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
+
+    def link(self, family: type) -> addnodes.pending_xref:
+        name = family.__name__
+        return addnodes.pending_xref(
+            "",
+            nodes.literal(text=name),
+            refdomain="py",
+            reftype="obj",
+            reftarget=f"posteriori.distributions.{name}",
+            refexplicit=True,
+            refwarn=False,
+            refdoc=self.env.docname,
+        )
+
+
+class Families(Table):
+    """Families down, capabilities across; capabilities that go together share a column."""
+
+    def run(self) -> list[nodes.Node]:
+        families = list(list_families())
+        columns: dict[tuple[bool, ...], list[str]] = {}
+        for name in CAPABILITIES:
+            pattern = tuple(has(family, name) for family in families)
+            if not all(pattern):
+                columns.setdefault(pattern, []).append(name)
+        head = [nodes.Text("family"), *(stack(names) for names in columns.values())]
+        rows = [
+            [self.link(family), *(nodes.Text("●" if p[i] else "") for p in columns)]
+            for i, family in enumerate(families)
+        ]
+        return [self.table(head, rows, "families")]
+
+
+class Pairs(Table):
+    """Priors beside the likelihoods to which they are conjugate."""
+
+    def run(self) -> list[nodes.Node]:
+        found: dict[tuple[type, type], list[str]] = {}
+        for pair in list_pairs():
+            unknown = ", ".join(pair.unknown)
+            listed = found.setdefault((pair.prior_family, pair.likelihood_family), [])
+            if unknown not in listed:
+                listed.append(unknown)
+        rows = [
+            [self.link(prior), self.link(likelihood), nodes.Text("; ".join(unknown))]
+            for (prior, likelihood), unknown in found.items()
+        ]
+        head: list[nodes.Node] = [nodes.Text(t) for t in ("prior", "likelihood", "unknown")]
+        return [self.table(head, rows, "pairs")]
+
+
+def list_families() -> Iterable[type[Distribution]]:
+    """Yield the public families: exponential ones first, then by name."""
+    named = (getattr(room, name) for name in room.__all__)
+    found = [c for c in named if inspect.isclass(c) and issubclass(c, Distribution)]
+    found = [family for family in found if family not in ABSTRACT]
+    return sorted(found, key=lambda c: (not issubclass(c, ExponentialFamily), c.__name__))
+
+
+def has(family: type[Distribution], name: str) -> bool:
+    """Tell whether members of a family have a capability."""
+    if name == "std" and not hasattr(family, "variance"):
+        return False
+    if name == "product" and not getattr(family, "constant_carrier", True):
+        return False
+    return hasattr(family, name)
+
+
+def stack(names: list[str]) -> nodes.Node:
+    """Write names under each other."""
+    return nodes.inline("", "", *(nodes.literal(text=name) for name in names))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("families", Families)
+    app.add_directive("pairs", Pairs)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
