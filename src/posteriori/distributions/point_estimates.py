@@ -40,7 +40,7 @@ def point_estimate(
         The belief, such as a posterior.
     loss : {"squared", "absolute", "zero-one"} or callable
         Mean, median (coordinate by coordinate) or mode; or ``loss(action, theta)`` with one
-        action and an array of values (n, *event), one number for each.
+        action and an array of values (n, ...), one number for each.
     n_draws : int, optional
         Average the loss over so many draws; by default over a quadrature for a single
         distribution of one number, and over 20 000 draws elsewhere.
