@@ -92,6 +92,7 @@ class Distribution:
         """
         self = object.__new__(cls)
         self.__dict__.update(parameters)
+        self.__dict__["_given"] = parameters.keys()  # other forms may be remembered later
         for value in parameters.values():
             if type(value) is not np.float64:
                 return self._finish(parameters)
@@ -234,7 +235,8 @@ class Distribution:
 
     def _given_parameters(self) -> dict[str, Array]:
         """Return the parameters in the form in which they were given."""
-        return {k: self.__dict__[k] for k in self._parameters if k in self.__dict__}
+        given = self.__dict__.get("_given", self.__dict__)
+        return {k: self.__dict__[k] for k in self._parameters if k in given}
 
     def _require_proper(self, what: str) -> None:
         """Refuse what only a normalised density has; messages override this."""

@@ -257,6 +257,8 @@ class Child(NamedTuple):
         The parameter is gain · unknown + offset.
     index : (R,) of int, or None
         Which place each row sees; None for the r-th.
+    has_gaps : bool
+        Whether missing rows were left out.
     """
 
     name: str
@@ -267,6 +269,7 @@ class Child(NamedTuple):
     gain: Quantity | None
     offset: Quantity | None
     index: Any
+    has_gaps: bool = False
 
     def at(self, rows: Any) -> Child:
         """Return some of the rows."""
@@ -339,7 +342,7 @@ def _without_gaps(child: Child) -> Child:
             f"row {int(np.argmax(partly))} of {child.name} misses some entries of its vector: "
             "make the whole row NaN, or fill the gaps"
         )
-    return child.at(np.flatnonzero(~gone))
+    return child.at(np.flatnonzero(~gone))._replace(has_gaps=True)
 
 
 def _quantity(poly: Polynomial, rows: tuple[Axis, ...]) -> Quantity:
@@ -434,7 +437,8 @@ def _check(pair: Pair, child: Child) -> None:
     try:
         pair.check(child.values, 0)
     except ValueError as error:
-        raise ValueError(f"{child.name}: {error}") from None
+        note = " (counting rows that are not missing)" if child.has_gaps else ""
+        raise ValueError(f"{child.name}: {error}{note}") from None
 
 
 def _reshaped(d: Any, shape: tuple[int, ...]) -> Any:
