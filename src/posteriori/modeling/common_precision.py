@@ -157,8 +157,11 @@ class CommonPrecisionBlock:
         posterior = pair.update(prior, sums)
         gain = np.where(counts > 0, pair.log_evidence(posterior, sums), 0.0)
         log_evidence = solved.posterior.log_volume + float(np.sum(gain))
+        first = np.zeros((), dtype=np.intp)
         owners = {
-            f.name: _places(f, self.spread, layout) for f in self.factors if f.name in solved.names
+            f.name: _places(f, self.spread, layout) if layout.axes else first
+            for f in self.factors
+            if f.name in solved.names
         }
         return CommonPrecisionResult(self.spread, posterior, solved, owners, log_evidence)
 
