@@ -32,7 +32,7 @@ from posteriori.modeling.elimination import (
     sum_to,
 )
 from posteriori.modeling.state_tables import DISCRETE, StateTable, number_of_states, state_table
-from posteriori.modeling.tables import Axis, Table, spread
+from posteriori.modeling.tables import Axis, Switch, Table, spread
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
@@ -42,8 +42,17 @@ __all__ = ["DiscreteBlock", "DiscreteResult", "is_discrete"]
 MOST_JOINT_CELLS = 1 << 22
 
 
-def is_discrete(bound: Bound, names: Iterable[str]) -> bool:
-    """Tell whether all of the variables have a few states."""
+def is_discrete(bound: Bound, names: Iterable[str], factors: Iterable[BoundFactor] = ()) -> bool:
+    """Tell whether all of the variables have a few states; refuse an index that has not."""
+    for factor in factors:
+        for poly in factor.parameters.values():
+            for access in (a for term in poly.terms for a in term.accesses):
+                family = bound.families[access.name]
+                if isinstance(access, Switch) and family not in DISCRETE:
+                    raise TypeError(
+                        f"{factor.name} uses {access.name} as an index, but that is "
+                        f"{family.__name__}: only Categorical and Bernoulli variables can index"
+                    )
     return all(bound.families[name] in DISCRETE for name in names)
 
 

@@ -35,10 +35,10 @@ def discrete_predictive(posterior: Posterior, name: str, inputs: Mapping[str, An
     if name not in plan.variables:
         return None
     own = [f for f in plan.bound.factors if f.name == name]
-    known = _parents(own)
-    if not known and name not in posterior._results:
+    parents = _parents(own)
+    if not parents and plan.bound.families[name] not in DISCRETE:
         return None
-    ancestors = _ancestors(plan.bound, {*known, name} - set(plan.bound.observed))
+    ancestors = _ancestors(plan.bound, {*parents, name} - set(plan.bound.observed))
     if not is_discrete(plan.bound, ancestors - {name}):
         return None
     changed = {k: v for k, v in inputs.items() if v is not plan.given.get(k)}

@@ -140,7 +140,7 @@ def _block(bound: Bound, names: list[str], factors: list[BoundFactor]) -> Any:
         if chain is not None:
             return GaussianChainBlock(bound, names, factors, chain)
         return GaussianBlock(bound, names, factors)
-    if is_discrete(bound, names):
+    if is_discrete(bound, names, factors):
         return DiscreteBlock(bound, names, factors)
     reason = why_not_conjugate(bound, names, factors)
     if reason is None:

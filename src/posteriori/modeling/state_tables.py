@@ -7,6 +7,7 @@ unknown, of its value where it is observed, and 0 where that is missing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from posteriori.distributions.bernoulli import Bernoulli
 from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.elimination import MOST_CELLS
 from posteriori.modeling.gaussian import child_term
 from posteriori.modeling.tables import (
     Axis,
@@ -88,6 +90,7 @@ def state_table(factor: BoundFactor, bound: Bound, sizes: Mapping[str, int]) -> 
         Number of states of every unknown variable.
     """
     views = views_of(factor, sizes)
+    _require_memory(factor, views)
     member = conditional_member(factor, views)
     if factor.name not in bound.observed:
         return _of_latent(factor, member, views, sizes)
@@ -251,6 +254,16 @@ def _labelled(values: Array, labels: tuple[Axis, ...]) -> Table:
     gone = tuple(i for i, axis in enumerate(labels) if values.shape[i] == 1 and axis.size != 1)
     axes = tuple(axis for i, axis in enumerate(labels) if i not in gone)
     return Table(np.squeeze(values, axis=gone), axes)
+
+
+def _require_memory(factor: BoundFactor, views: tuple[View, ...]) -> None:
+    rows = math.prod(float(axis.size) for axis in factor.rows)
+    cells = rows * math.prod(float(view.state.size) for view in views)
+    if cells > MOST_CELLS:
+        raise MemoryError(
+            f"{factor.name} depends on {len(views)} discrete variables at once: a table of "
+            f"{cells:.3g} cells is too large; let it depend on fewer, or observe some"
+        )
 
 
 def _require_possible(factor: BoundFactor, table: Table, views: tuple[View, ...]) -> None:
