@@ -315,7 +315,7 @@ def test_a_loop_of_scalars_equals_the_plate() -> None:
     assert float(loop.log_evidence) == pytest.approx(float(plate.log_evidence), rel=1e-12)
 
 
-def test_a_million_rows_cost_arrays_and_no_loop() -> None:
+def test_many_rows_and_groups_are_summed_in_chunks() -> None:
     rows, groups = 200_000, 50_000
     g = np.arange(rows) % groups
     m = Model()
@@ -369,7 +369,7 @@ def test_independent_unknowns_are_separate_blocks() -> None:
     m.y = Normal(m.mu, variance=1.0)
     plan = m.plan(x=BITS, y=0.3)
     assert [block.method for block in plan.blocks] == ["conjugate update", "Gaussian elimination"]
-    assert "Beta prior in 1 places; 9 rows of x (Bernoulli)" in repr(plan)
+    assert "Beta prior in 1 place; 9 rows of x (Bernoulli)" in repr(plan)
     total = bayes(Beta(1.0, 1.0), Bernoulli, BITS).log_evidence.value
     total += Normal(0.0, variance=2.0).log_prob(0.3)
     assert float(plan.run().log_evidence) == pytest.approx(total, rel=1e-12)

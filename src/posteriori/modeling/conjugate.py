@@ -11,7 +11,7 @@ are those of :mod:`posteriori.distributions.conjugate`; children of several fami
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,10 @@ __all__ = [
     "same_places",
     "why_not_conjugate",
 ]
+
+
+#: Rows that are summed up at a time.
+_CHUNK = 1 << 16
 
 
 class ConjugateResult(NamedTuple):
@@ -81,7 +85,8 @@ class ConjugateBlock:
             for (name, family), child in zip(self.families, self.children, strict=True)
         ]
         prior = self.prior_factor.family.__name__
-        return f"{prior} prior in {self.count} places; {'; '.join(rows)}"
+        places = "1 place" if self.count == 1 else f"{self.count} places"
+        return f"{prior} prior in {places}; {'; '.join(rows)}"
 
     def solve(self) -> ConjugateResult:
         """Return the exact posterior."""
@@ -368,8 +373,9 @@ def _add_increments(belief: Any, children: Sequence[Child]) -> tuple[Any, float]
     for child in children:
         pair = child.pair(one)
         _check(pair, child)
-        sums = _sums_by_place(pair, child, count, shapes)
-        total = sums if total is None else total.merge(sums)
+        for part in _chunks(child, count):
+            sums = _sums_by_place(part.pair(one), part, count, shapes)
+            total = sums if total is None else total.merge(sums)
     assert total is not None
     rule = type(pair)(belief, Conditional(child.family, _plain(child)))
     posterior = rule.update(belief, total)
@@ -380,6 +386,16 @@ def _add_increments(belief: Any, children: Sequence[Child]) -> tuple[Any, float]
 def _plain(child: Child) -> dict[str, Any]:
     """Return the unknown itself with known parameters: all that a rule for sums looks at."""
     return {**{k: q.values for k, q in child.known.items()}, child.parameter: Unknown()}
+
+
+def _chunks(child: Child, count: int) -> Iterator[Child]:
+    """Yield the rows in parts that stay in the cache, none smaller than the number of places."""
+    rows, step = len(child.values), max(_CHUNK, count)
+    if rows <= step:
+        yield child
+        return
+    for start in range(0, rows, step):
+        yield child.at(slice(start, start + step))
 
 
 def _sums_by_place(pair: Pair, child: Child, count: int, shapes: list[tuple[int, ...]]) -> Sums:
