@@ -60,21 +60,26 @@ class Families(Table):
 
 
 class Pairs(Table):
-    """Priors beside the likelihoods to which they are conjugate."""
+    """Priors beside the likelihoods to which they are conjugate, and what is unknown in these."""
 
     def run(self) -> list[nodes.Node]:
-        found: dict[tuple[type, type], list[str]] = {}
+        found: dict[type, dict[type, list[str]]] = {}
         for pair in list_pairs():
-            unknown = ", ".join(pair.unknown)
-            listed = found.setdefault((pair.prior_family, pair.likelihood_family), [])
-            if unknown not in listed:
-                listed.append(unknown)
-        rows = [
-            [self.link(prior), self.link(likelihood), nodes.Text("; ".join(unknown))]
-            for (prior, likelihood), unknown in found.items()
-        ]
-        head: list[nodes.Node] = [nodes.Text(t) for t in ("prior", "likelihood", "unknown")]
+            likelihoods = found.setdefault(pair.prior_family, {})
+            unknown = likelihoods.setdefault(pair.likelihood_family, [])
+            if ", ".join(pair.unknown) not in unknown:
+                unknown.append(", ".join(pair.unknown))
+        head: list[nodes.Node] = [nodes.Text("prior"), nodes.Text("likelihood (what is unknown)")]
+        rows = [[self.link(prior), self.likelihoods(found[prior])] for prior in found]
         return [self.table(head, rows, "pairs")]
+
+    def likelihoods(self, unknown: dict[type, list[str]]) -> nodes.inline:
+        line = nodes.inline()
+        for position, (family, names) in enumerate(unknown.items()):
+            line += nodes.Text(" · " if position else "")
+            line += self.link(family)
+            line += nodes.Text(f" ({'; '.join(names)})")
+        return line
 
 
 def list_families() -> Iterable[type[Distribution]]:
