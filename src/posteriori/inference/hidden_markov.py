@@ -39,7 +39,6 @@ __all__ = [
 LONG = 1000
 #: Log weights this far below the largest cannot be told from rounding after two transitions.
 _DENSE = -230.0
-_SUPPORTED = 1 << 15
 
 
 class HiddenMarkovPosterior(NamedTuple):
@@ -124,7 +123,7 @@ def forward_backward(
     n_series, n_steps, n_states = inputs.likelihood.shape
     sums = np.zeros((n_series, n_states, n_states))
     shape = (n_series, n_steps - 1 if pairs else 0, n_states, n_states)
-    pair_probabilities = np.empty(shape)
+    pair_probabilities = np.zeros(shape)
     answer = _scaled_pass(inputs, sums, pair_probabilities) if n_steps >= LONG else None
     if answer is None:
         engine = _engine(n_steps)
@@ -160,8 +159,8 @@ def most_likely_path(
     n_series, n_steps = inputs.likelihood.shape[:2]
     states = np.empty((n_series, n_steps), dtype=np.int64)
     log_joint = np.zeros(n_series)
-    origin = np.empty(inputs.likelihood.shape[1:], dtype=np.int16)
-    failed = _engine(n_steps).best_path(*inputs[:3], states, log_joint, origin)
+    scores = np.empty(inputs.likelihood.shape[1:])
+    failed = _engine(n_steps).best_path(*inputs[:3], states, log_joint, scores)
     _require_possible(failed)
     return MostLikelyPath(
         _as_batch(states, inputs.batch_shape), _as_batch(log_joint, inputs.batch_shape)
@@ -226,16 +225,16 @@ def _scaled_pass(
     weights, tops = np.empty(inputs.likelihood.shape), np.empty(inputs.likelihood.shape[:2])
     kernels.take_out_maxima(inputs.likelihood, weights, tops)
     np.exp(weights, out=weights)
-    log_evidence = np.zeros(len(weights))
+    predictions, log_evidence = np.empty_like(weights), np.zeros(len(weights))
     step_tops = as_kernel_input(largest[:, 0, 0])
     failed = kernels.scaled_forward(
         *(inputs.initial, transition, step_tops, inputs.likelihood, forbidden),
-        *(tops, weights, log_evidence),
+        *(tops, weights, predictions, log_evidence),
     )
     if failed == kernels.UNDERFLOW:
         return None
     _require_possible(failed)
-    kernels.scaled_backward(transition, weights, sums, pair_probabilities)
+    kernels.scaled_backward(transition, weights, predictions, sums, pair_probabilities)
     return weights, log_evidence
 
 
@@ -276,8 +275,6 @@ def _checked(
             f"log_transition must have shape ({n_states}, {n_states}) or "
             f"({n_steps - 1}, {n_states}, {n_states}), got {transition.shape}"
         )
-    if n_states > _SUPPORTED:
-        raise ValueError(f"at most {_SUPPORTED} states are supported, got {n_states}")
     transition = transition.reshape(-1, n_states, n_states)
     if not len(transition):
         transition = np.zeros((1, n_states, n_states))

@@ -57,11 +57,11 @@ def scaled_forward(
     forbidden: bool,
     tops: Array,
     filtered: Array,
+    predictions: Array,
     log_evidence: Array,
 ) -> int:
-    """Turn exp(ln ℓ − max) into P(z_t | y_1, …, y_t), in place."""
+    """Turn exp(ln ℓ − max) into P(z_t | y_1, …, y_t), in place; keep Σⱼ αⱼAⱼₖ of each step."""
     n_series, n_steps, n_states = filtered.shape
-    predicted = np.empty(n_states)
     for b in range(n_series):
         start = _first_step(initial, likelihood[b, 0], filtered[b, 0])
         if start == _NEVER:
@@ -73,7 +73,12 @@ def scaled_forward(
         total_log = start
         for t in range(1, n_steps):
             step = t - 1 if len(transition) > 1 else 0
-            _advance(filtered[b, t - 1], transition[step], predicted)
+            predicted, before, matrix = predictions[b, t], filtered[b, t - 1], transition[step]
+            for k in range(n_states):
+                predicted[k] = before[0] * matrix[0, k]
+            for j in range(1, n_states):
+                for k in range(n_states):  # pₖ = Σⱼ αⱼAⱼₖ
+                    predicted[k] += before[j] * matrix[j, k]
             total = 0.0
             for k in range(n_states):
                 filtered[b, t, k] *= predicted[k]  # α = ℓ Σⱼ αⱼAⱼₖ
@@ -109,47 +114,45 @@ def scaled_forward(
 
 @compiled
 def scaled_backward(
-    transition: Array, filtered: Array, pair_sums: Array, pair_probabilities: Array
+    transition: Array,
+    filtered: Array,
+    predictions: Array,
+    pair_sums: Array,
+    pair_probabilities: Array,
 ) -> None:
     """Turn P(z_t | y_1, …, y_t) into P(z_t | y), in place; add up pairs."""
     n_series, n_steps, n_states = filtered.shape
     varying = len(transition) > 1
     keep = pair_probabilities.shape[1] > 0
-    predicted, ratio, reach = np.empty(n_states), np.empty(n_states), np.empty(n_states)
-    turned = np.empty((n_states, n_states))
-    for j in range(n_states):
-        for k in range(n_states):
-            turned[k, j] = transition[0, j, k]
+    reach, turned = np.empty(n_states), transition[0].T.copy()
+    sums = np.empty((n_states, n_states))
     for b in range(n_series):
-        sums = pair_sums[b]
+        sums[:] = 0.0
         for t in range(n_steps - 2, -1, -1):
             step = t if varying else 0
             if varying:
-                for j in range(n_states):
-                    for k in range(n_states):
-                        turned[k, j] = transition[step, j, k]
-            _advance(filtered[b, t], transition[step], predicted)
+                turned[:] = transition[step].T
+            reach[:] = 0.0
             for k in range(n_states):
                 after = filtered[b, t + 1, k]
-                ratio[k] = after / predicted[k] if after > 0.0 else 0.0
-            _advance(ratio, turned, reach)
-            for j in range(n_states):
-                alpha = filtered[b, t, j]
-                if varying:
-                    for k in range(n_states):
-                        sums[j, k] += alpha * transition[step, j, k] * ratio[k]
-                else:
-                    for k in range(n_states):
-                        sums[j, k] += alpha * ratio[k]
-                if keep:
-                    for k in range(n_states):
-                        pair_probabilities[b, t, j, k] = alpha * transition[step, j, k] * ratio[k]
+                if after == 0.0:
+                    continue
+                ratio = after / predictions[b, t + 1, k]  # γₖ/pₖ
+                if varying or keep:
+                    for j in range(n_states):
+                        pair = filtered[b, t, j] * turned[k, j] * ratio
+                        pair_sums[b, j, k] += pair
+                        if keep:
+                            pair_probabilities[b, t, j, k] = pair
+                for j in range(n_states):
+                    reach[j] += ratio * turned[k, j]
+                    sums[k, j] += ratio * filtered[b, t, j]
             for j in range(n_states):
                 filtered[b, t, j] *= reach[j]  # γⱼ = αⱼ Σₖ Aⱼₖ γₖ/pₖ
-        if not varying:
+        if not (varying or keep):
             for j in range(n_states):
                 for k in range(n_states):
-                    sums[j, k] *= transition[0, j, k]
+                    pair_sums[b, j, k] = sums[k, j] * transition[0, j, k]
 
 
 @compiled
@@ -213,34 +216,42 @@ def best_path(
     likelihood: Array,
     states: IntArray,
     log_joint: Array,
-    origin: Array,
+    scores: Array,
 ) -> int:
     """Fill the paths (B, T) and their log joint probabilities (B,)."""
     n_series, n_steps, n_states = likelihood.shape
-    score, arrival = np.empty(n_states), np.empty(n_states)
     for b in range(n_series):
         for t in range(n_steps):
+            score = scores[t]
             if t == 0:
-                arrival[:] = initial
+                score[:] = initial
             else:
-                step = t - 1 if len(transition) > 1 else 0
-                _best_arrivals(score, transition[step], arrival, origin[t])
+                before, weights = scores[t - 1], transition[t - 1 if len(transition) > 1 else 0]
+                for k in range(n_states):
+                    score[k] = before[0] + weights[0, k]
+                for j in range(1, n_states):
+                    for k in range(n_states):  # maxⱼ (δⱼ + ln Aⱼₖ)
+                        value = before[j] + weights[j, k]
+                        score[k] = value if value > score[k] else score[k]
             top = _NEVER
             for k in range(n_states):
-                score[k] = arrival[k] + likelihood[b, t, k]
-                top = max(top, score[k])
+                score[k] += likelihood[b, t, k]
+                top = score[k] if score[k] > top else top
             if top == _NEVER:
                 return t
             for k in range(n_states):
                 score[k] -= top
             log_joint[b] += top
-        best = 0
-        for k in range(1, n_states):
-            if score[k] > score[best]:
-                best = k
-        states[b, n_steps - 1] = best
-        for t in range(n_steps - 1, 0, -1):
-            states[b, t - 1] = origin[t, states[b, t]]
+        for t in range(n_steps - 1, -1, -1):
+            step = t if len(transition) > 1 else 0
+            best, top = 0, _NEVER
+            for j in range(n_states):
+                value = scores[t, j]
+                if t < n_steps - 1:
+                    value += transition[step, j, states[b, t + 1]]
+                if value > top:
+                    best, top = j, value
+            states[b, t] = best
     return -1
 
 
@@ -296,18 +307,6 @@ def _add_likelihood(predicted: Array, likelihood: Array, joint: Array) -> float:
 
 
 @compiled
-def _advance(weights: Array, matrix: Array, result: Array) -> None:
-    """Fill Σⱼ wⱼ Mⱼₖ."""
-    n_states = len(weights)
-    for k in range(n_states):
-        result[k] = weights[0] * matrix[0, k]
-    for j in range(1, n_states):
-        weight = weights[j]
-        for k in range(n_states):
-            result[k] += weight * matrix[j, k]
-
-
-@compiled
 def _log_advance(weights: Array, matrix: Array, result: Array) -> None:
     """Fill ln Σⱼ exp(wⱼ + Mⱼₖ)."""
     n_states = len(weights)
@@ -335,18 +334,3 @@ def _log_sum(x: Array) -> float:
     for k in range(len(x)):
         total += math.exp(x[k] - top)
     return top + math.log(total)
-
-
-@compiled
-def _best_arrivals(score: Array, transition: Array, arrival: Array, origin: Array) -> None:
-    """Fill maxⱼ (δⱼ + ln Aⱼₖ) and the j that reaches it."""
-    n_states = len(score)
-    for k in range(n_states):
-        arrival[k] = score[0] + transition[0, k]
-        origin[k] = 0
-    for j in range(1, n_states):
-        for k in range(n_states):
-            value = score[j] + transition[j, k]
-            if value > arrival[k]:
-                arrival[k] = value
-                origin[k] = j

@@ -41,7 +41,7 @@ def log_backward(
         predicted = _log_predicted(transition, filtered, t)
         possible = predicted > -np.inf
         ratio = np.where(possible, after - np.where(possible, predicted, 0.0), -np.inf)
-        step = transition[t if len(transition) > 1 else 0]
+        step = _at(transition, t)
         joint = filtered[:, t, :, None] + step + ratio[:, None, :]  # ln αⱼAⱼₖγₖ/pₖ
         pairs = np.exp(joint)
         pair_sums += pairs
@@ -57,26 +57,25 @@ def best_path(
     likelihood: Array,
     states: IntArray,
     log_joint: Array,
-    origin: Array,
+    scores: Array,
 ) -> int:
     """Fill the paths (B, T) and their log joint probabilities (B,)."""
     n_series, n_steps = states.shape
-    rows = np.arange(n_series)
-    origins = np.empty((n_series, *origin.shape), dtype=np.int16)
-    arrival = score = np.broadcast_to(initial, (n_series, len(initial)))
+    kept = np.empty((n_series, *scores.shape))
+    arrival = np.broadcast_to(initial, (n_series, len(initial)))
     for t in range(n_steps):
         if t:
-            paths = score[:, :, None] + transition[t - 1 if len(transition) > 1 else 0]
-            origins[:, t], arrival = paths.argmax(axis=1), paths.max(axis=1)
+            arrival = (kept[:, t - 1, :, None] + _at(transition, t - 1)).max(axis=1)
         score = arrival + likelihood[:, t]  # δₖ = maxⱼ (δⱼ + ln Aⱼₖ) + ln ℓₖ
         top = score.max(axis=1)
         if np.any(np.isneginf(top)):
             return t
-        score = score - top[:, None]
+        kept[:, t] = score - top[:, None]
         log_joint += top
-    states[:, -1] = score.argmax(axis=1)
-    for t in range(n_steps - 1, 0, -1):
-        states[:, t - 1] = origins[rows, t, states[:, t]]
+    states[:, -1] = kept[:, -1].argmax(axis=1)
+    for t in range(n_steps - 2, -1, -1):
+        arrivals = kept[:, t] + _at(transition, t).T[states[:, t + 1]]
+        states[:, t] = arrivals.argmax(axis=1)
     return -1
 
 
@@ -85,7 +84,7 @@ def draw_paths(transition: Array, filtered: Array, uniforms: Array, states: IntA
     for t in range(filtered.shape[1] - 1, -1, -1):
         weights = np.broadcast_to(filtered[:, t], (*states.shape[:2], filtered.shape[2]))
         if t < filtered.shape[1] - 1:
-            step = transition[t if len(transition) > 1 else 0]
+            step = _at(transition, t)
             weights = weights + step.T[states[:, :, t + 1]]  # αⱼ Aⱼₖ for the k drawn before
         weights = np.exp(weights - weights.max(axis=2, keepdims=True))
         reached = np.cumsum(weights, axis=2)
@@ -95,5 +94,9 @@ def draw_paths(transition: Array, filtered: Array, uniforms: Array, states: IntA
 
 def _log_predicted(transition: Array, filtered: Array, t: int) -> Array:
     """Return ln Σⱼ αⱼAⱼₖ, that is ln P(z_{t+1} | y_1, …, y_t) where A is normalised."""
-    step = transition[t if len(transition) > 1 else 0]
+    step = _at(transition, t)
     return log_sum_exp(filtered[:, t, :, None] + step, axis=1)
+
+
+def _at(transition: Array, t: int) -> Array:
+    return transition[t] if len(transition) > 1 else transition[0]
