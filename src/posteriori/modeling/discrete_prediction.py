@@ -165,7 +165,7 @@ def _mixture(factor: BoundFactor, views: tuple[View, ...], weights: Array) -> An
     states = tuple(view.state.size for view in views)
     values = {}
     for key, value in conditional_parameters(factor, views).items():
-        event = value.shape[len(rows) + len(states) :]
-        full = np.broadcast_to(value, rows + states + event)
-        values[key] = full.reshape((*rows, weights.shape[-1], *event))
+        event = value.shape[len(states) + len(rows) :]
+        full = np.broadcast_to(value, states + rows + event).reshape(-1, *rows, *event)
+        values[key] = np.moveaxis(full, 0, len(rows))
     return Mixture(weights / weights.sum(axis=-1, keepdims=True), factor.family(**values))

@@ -64,7 +64,7 @@ class Step(NamedTuple):
     parts : tuple of int
         Tables that hold it; the message gets the next free number.
     labels : tuple of Axis
-        Of their product, the node at the end.
+        Of their product: the node, its neighbours, then plates, which run fastest.
     shared : frozenset of Axis
         Plates of the neighbours; copies on the other plates are multiplied.
     """
@@ -153,7 +153,8 @@ def plan_elimination(
         parts = tuple(sorted(holders.pop(node)))
         shared: frozenset[Axis] = frozenset().union(*(plates[other] for other in given))
         new = start + len(steps)
-        steps[node] = Step(node, given, parts, labels, shared)
+        around = tuple(axis for axis in labels if axis not in plates)
+        steps[node] = Step(node, given, parts, (node, *given, *around), shared)
         for i in parts:
             for axis in live.pop(i):
                 if axis in holders:
@@ -290,8 +291,8 @@ def sum_to(table: Table, nodes: set[Axis], keep: Iterable[Axis]) -> Table:
 def _bucket(step: Step, parts: Sequence[Table], maximize: bool) -> Bucket:
     shape = tuple(axis.size for axis in step.labels)
     values = np.broadcast_to(merge(parts, step.labels), shape)
-    rest = step.labels[:-1]
-    message = values.max(axis=-1) if maximize else np.asarray(log_sum_exp(values, axis=-1))
+    rest = step.labels[1:]
+    message = values.max(axis=0) if maximize else np.asarray(log_sum_exp(values, axis=0))
     states = tuple(i for i, axis in enumerate(rest) if axis in step.given)
     dead = np.all(np.isneginf(message), axis=states)
     if np.any(dead):
@@ -333,9 +334,8 @@ def _at_states(bucket: Bucket, states: Mapping[Axis, Table]) -> Table:
 def _labels(
     node: Axis, live: Mapping[int, Sequence[Axis]], holders: Mapping[Axis, set[int]]
 ) -> tuple[Axis, ...]:
-    """Return the labels of the product of all that holds a variable, its own at the end."""
-    found = dict.fromkeys(a for i in sorted(holders[node]) for a in live[i] if a is not node)
-    return (*found, node)
+    """Return the labels of the product of all that holds a variable."""
+    return tuple(dict.fromkeys((node, *(a for i in sorted(holders[node]) for a in live[i]))))
 
 
 def _cells(labels: Iterable[Axis]) -> float:

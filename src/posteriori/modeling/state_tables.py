@@ -94,11 +94,9 @@ def state_table(factor: BoundFactor, bound: Bound, sizes: Mapping[str, int]) -> 
     member = conditional_member(factor, views)
     if factor.name not in bound.observed:
         return _of_latent(factor, member, views, sizes)
-    labels = factor.rows + tuple(view.state for view in views)
-    data = child_term(factor, bound).table
-    x = spread(data, factor.rows + factor.events)
-    lead = x.shape[: len(factor.rows)]
-    x = x.reshape(lead + (1,) * len(views) + x.shape[len(lead) :])
+    labels = tuple(view.state for view in views) + factor.rows
+    x = spread(child_term(factor, bound).table, factor.rows + factor.events)
+    x = x.reshape((1,) * len(views) + x.shape)
     table = _labelled(_log_likelihood(factor, member, x), labels)
     _require_possible(factor, table, views)
     return StateTable(factor.name, table, factor.rows, views)
@@ -127,7 +125,7 @@ def views_of(factor: BoundFactor, sizes: Mapping[str, int]) -> tuple[View, ...]:
 
 
 def conditional_member(factor: BoundFactor, views: tuple[View, ...]) -> Any:
-    """Return the child's distribution as a batch over rows and states (length 1 where constant)."""
+    """Return the child's distribution as a batch over states and rows (length 1 where constant)."""
     try:
         return factor.family(**conditional_parameters(factor, views))
     except ValueError as error:
@@ -135,9 +133,9 @@ def conditional_member(factor: BoundFactor, views: tuple[View, ...]) -> Any:
 
 
 def conditional_parameters(factor: BoundFactor, views: tuple[View, ...]) -> dict[str, Array]:
-    """Return the parameters as arrays over rows, states and events."""
+    """Return the parameters as arrays over states, rows and events."""
     states = {_key(view): view.state for view in views}
-    labels = factor.rows + tuple(states.values())
+    labels = tuple(states.values()) + factor.rows
     values = {}
     for key, poly in factor.parameters.items():
         events = poly.axes[len(poly.axes) - factor.family._parameters[key] :]
@@ -200,7 +198,7 @@ def _of_latent(
             f"{factor.name} has {own.state.size} states at first but {logs.shape[-1]} in a later "
             "member; a chain keeps its number of states"
         )
-    labels = (*factor.rows, *(view.state for view in views), own.state)
+    labels = (*(view.state for view in views), *factor.rows, own.state)
     return StateTable(factor.name, _labelled(logs, labels), factor.rows, (*views, own))
 
 
