@@ -294,6 +294,32 @@ def test_evidence_keeps_its_digits_in_any_unit(unit: float) -> None:
     assert scaled + len(Y) * np.log(unit) == pytest.approx(plain, abs=1e-10)
 
 
+@pytest.mark.parametrize("unit", [1e-5, 1e5])
+def test_a_long_chain_is_smoothed_in_any_unit(unit: float) -> None:
+    y = np.cumsum(RNG.normal(size=3000))
+    y[5::7] = np.nan
+
+    def chain(unit: float) -> Model:
+        m = Model()
+        m.tau = Gamma(2.0, 1.5 * unit**2)
+        m.s = Chain(
+            Normal(0.0, precision=0.1 * m.tau),
+            lambda s: Normal(s, precision=2.0 * m.tau),
+            length="t",
+        )
+        m.y = Normal(m.s, precision=m.tau)
+        return m
+
+    plain, scaled = chain(1.0).infer(y=y), chain(unit).infer(y=unit * y)
+    assert "smoother" in repr(chain(1.0).plan(y=y))
+    count = np.sum(~np.isnan(y))
+    assert float(scaled.log_evidence) + count * np.log(unit) == pytest.approx(
+        float(plain.log_evidence), abs=1e-6
+    )
+    assert scaled.tau.rate == pytest.approx(unit**2 * plain.tau.rate, rel=1e-9)
+    np.testing.assert_allclose(scaled.s.scale, unit * plain.s.scale, rtol=1e-9)
+
+
 # -- plates ----------------------------------------------------------------------------------
 
 

@@ -29,10 +29,17 @@ from posteriori.distributions.normal import Normal
 from posteriori.distributions.statistics import Sums
 from posteriori.distributions.student_t import StudentT
 from posteriori.distributions.unknown import Conditional, Unknown
-from posteriori.inference.gaussian_elimination import residual
+from posteriori.inference.gaussian_elimination import Equation, residual
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
 from posteriori.modeling.conjugate import same_places
-from posteriori.modeling.gaussian import GaussianBlock, GaussianResult, child_term, flat_index
+from posteriori.modeling.gaussian import (
+    GaussianBlock,
+    GaussianResult,
+    child_term,
+    flat_index,
+    in_layout_order,
+)
+from posteriori.modeling.gaussian_chain import GaussianChainBlock, find_chain
 from posteriori.modeling.simulation import member
 from posteriori.modeling.tables import (
     Access,
@@ -62,6 +69,10 @@ _SPREADS: dict[Any, tuple[str, ...]] = {
 }
 
 
+#: A misfit so many times the number of data costs the evidence its digits.
+_FAR = 1e3
+
+
 class CommonPrecisionResult(NamedTuple):
     """A solved block.
 
@@ -71,7 +82,7 @@ class CommonPrecisionResult(NamedTuple):
         Name of the common precision or variance.
     belief : Gamma or InverseGamma
         Its posterior.
-    gaussian : GaussianResult
+    gaussian : GaussianResult or ChainResult
         The normal variables at unit precision.
     owners : mapping to int arrays
         Which member of the common precision each member of a normal variable has.
@@ -80,7 +91,7 @@ class CommonPrecisionResult(NamedTuple):
 
     spread: str
     belief: Any
-    gaussian: GaussianResult
+    gaussian: Any
     owners: Mapping[str, Any]
     log_evidence: float
 
@@ -127,8 +138,6 @@ class CommonPrecisionBlock:
         The common precision or variance, as :func:`find_common_precision` found it.
     """
 
-    method = "Gaussian elimination at unit precision, then a gamma update"
-
     def __init__(
         self, bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor], spread: str
     ) -> None:
@@ -138,7 +147,12 @@ class CommonPrecisionBlock:
         self.prior_factor = next(f for f in factors if f.name == spread)
         self.factors = [f for f in factors if f.name != spread]
         self.unit = [_at_unit(f, spread) for f in self.factors]
-        self.gaussian = GaussianBlock(bound, [n for n in names if n != spread], self.unit)
+        self.gaussian = _normal_block(bound, [n for n in names if n != spread], self.unit)
+
+    @property
+    def method(self) -> str:
+        """How the normal variables are solved, and what is added."""
+        return f"{self.gaussian.method} at unit precision, then a gamma update"
 
     def describe(self) -> str:
         """Say what is eliminated, and what is averaged over."""
@@ -156,7 +170,7 @@ class CommonPrecisionBlock:
         sums = Sums(counts, (0.5 * sign * counts, -0.5 * misfits), number(0.0))
         posterior = pair.update(prior, sums)
         gain = np.where(counts > 0, pair.log_evidence(posterior, sums), 0.0)
-        log_evidence = solved.posterior.log_volume + float(np.sum(gain))
+        log_evidence = self._log_volume(solved, counts, misfits) + float(np.sum(gain))
         first = np.zeros((), dtype=np.intp)
         owners = {
             f.name: _places(f, self.spread, layout) if layout.axes else first
@@ -165,9 +179,26 @@ class CommonPrecisionBlock:
         }
         return CommonPrecisionResult(self.spread, posterior, solved, owners, log_evidence)
 
-    def _tally(self, solved: GaussianResult, layout: Layout) -> tuple[Array, Array]:
+    def _log_volume(self, solved: Any, counts: Array, misfits: Array) -> float:
+        """Return the log evidence at unit precision, less the part of the misfit.
+
+        A smoother tells only the sum of both; where the misfit is far the larger, it is asked
+        again at the precision that the data suggest.
+        """
+        if isinstance(solved, GaussianResult):
+            return solved.posterior.log_volume
+        count, misfit = float(np.sum(counts)), float(np.sum(misfits))
+        if misfit <= _FAR * count:
+            return float(solved.log_evidence) + 0.5 * misfit
+        tau = count / misfit
+        factors = [_at_unit(f, self.spread, tau) for f in self.factors]
+        again = _normal_block(self.bound, self.gaussian.names, factors).solve()
+        return float(again.log_evidence) + 0.5 * (count - count * np.log(tau))
+
+    def _tally(self, solved: Any, layout: Layout) -> tuple[Array, Array]:
         """Return the number of observed numbers and the misfit, for each member."""
-        squares = [e.weight * residual(e, solved.posterior.mean) ** 2 for e in solved.equations]
+        equations, means = _solution(solved)
+        squares = [e.weight * residual(e, means) ** 2 for e in equations]
         there = [_is_there(f, self.bound) for f in self.factors]
         observed = [f.name in self.bound.observed for f in self.factors]
         if not layout.axes:
@@ -272,16 +303,42 @@ def _is_affine(accesses: tuple[Any, ...], name: str) -> bool:
     return len(accesses) < 2 and all(isinstance(a, Access) and a.name != name for a in accesses)
 
 
-def _at_unit(factor: BoundFactor, name: str) -> BoundFactor:
-    parameters = {
-        key: poly._replace(
-            terms=tuple(
-                Term(t.table) if any(a.name == name for a in t.accesses) else t for t in poly.terms
-            )
+def _at_unit(factor: BoundFactor, name: str, tau: float = 1.0) -> BoundFactor:
+    """Set the common precision to a number."""
+    parameters = {}
+    for key, poly in factor.parameters.items():
+        value = tau if key == "precision" else 1.0 / tau
+        terms = tuple(
+            Term(Table(value * t.table.values, t.table.axes))
+            if any(a.name == name for a in t.accesses)
+            else t
+            for t in poly.terms
         )
-        for key, poly in factor.parameters.items()
-    }
+        parameters[key] = poly._replace(terms=terms)
     return factor._replace(parameters=parameters)
+
+
+def _normal_block(bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor]) -> Any:
+    """Return the block of the normal variables when the precision is known."""
+    chain = find_chain(bound, names, factors)
+    touched = all(f.name in names or not f.parameters["mean"].is_known for f in factors)
+    if chain is not None and touched:
+        return GaussianChainBlock(bound, names, factors, chain)
+    return GaussianBlock(bound, names, factors)
+
+
+def _solution(solved: Any) -> tuple[tuple[Equation, ...], Mapping[str, Array]]:
+    """Return all equations, and the means as they see them."""
+    if isinstance(solved, GaussianResult):
+        return solved.equations, solved.posterior.mean
+    latents, equations, splits = solved.system()
+    means = {}
+    for latent in latents:
+        flat = np.empty(latent.count * latent.size)
+        order = in_layout_order(solved.layouts[latent.name], splits[latent.name])
+        flat[order] = np.ravel(solved.mean[latent.name])
+        means[latent.name] = flat.reshape(latent.count, latent.size)
+    return equations, means
 
 
 def _places(factor: BoundFactor, name: str, layout: Layout) -> Any:

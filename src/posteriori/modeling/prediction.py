@@ -77,9 +77,8 @@ def _predict_student(
 ) -> Any:
     """Predict at unit precision, then average over the precision."""
     result = posterior._results.get(spread)
-    owners: Mapping[str, Any] = {}
-    if isinstance(result, CommonPrecisionResult):
-        owners = result.owners
+    common = result if isinstance(result, CommonPrecisionResult) else None
+    owners = {} if common is None else common.owners
     if not others <= owners.keys():
         raise TypeError(
             f"{factor.name} has no closed-form predictive here: "
@@ -87,8 +86,14 @@ def _predict_student(
         )
     belief = posterior[spread]
     unit = at_unit_precision(factor, spread, type(belief), owners, layouts)
-    solved = dict.fromkeys(owners, result.gaussian) if result is not None and owners else {}
-    normal = _predict_normal(solved, unit, layouts) if others else member(unit)
+    if common is None or not others:
+        normal = member(unit)
+    elif isinstance(common.gaussian, GaussianResult):
+        normal = _predict_normal(dict.fromkeys(owners, common.gaussian), unit, layouts)
+    else:
+        raise TypeError(
+            f"{factor.name} has no closed-form predictive here: {', '.join(sorted(others))} moves"
+        )
     return student_predictive(factor, normal, spread, belief, layouts[spread])
 
 
