@@ -219,6 +219,14 @@ def chain_under_a_regime() -> Model:
     return m
 
 
+def regions() -> Model:
+    m = Model()
+    m.h = Categorical(PI)
+    m.z = Categorical(take(A, m.h)).iid("n")
+    m.y = Normal(take(MU, m.z), variance=1.0)
+    return m
+
+
 T3, T4 = Unknown((3,), 3), Unknown((4,), 3)
 CASES = {
     "one datum": Case(single, {"y": 0.4}, {"z": Unknown((), 3)}, "elimination"),
@@ -303,6 +311,15 @@ CASES = {
         {"a": Unknown((4,), 2), "b": Unknown((4,), 2)},
         "forward-backward",
     ),
+    "some states known": Case(
+        regions,
+        {"z": [np.nan, 2, 0, np.nan], "y": Y},
+        {"h": Unknown((), 3), "z": T4},
+        "elimination",
+    ),
+    "some states of a chain known": Case(
+        hidden_markov, {"z": [np.nan, 1, np.nan, 2], "y": Y}, {"z": T4}, "forward-backward"
+    ),
     "chain under a regime": Case(
         chain_under_a_regime, {"y": Y}, {"g": Unknown((), 2), "z": T4}, "member by member"
     ),
@@ -329,13 +346,13 @@ def test_evidence_and_marginals(answers) -> None:
     case, _, truth, post = answers
     assert float(post.log_evidence) == pytest.approx(truth.log_evidence, abs=1e-11)
     for name in case.unknowns:
-        if name not in case.data:
+        if name not in post._plan.bound.observed:
             np.testing.assert_allclose(shares(post[name]), truth.marginals[name], atol=1e-12)
 
 
 def test_the_best_configuration(answers) -> None:
     case, _, truth, post = answers
-    names = [name for name in case.unknowns if name not in case.data]
+    names = [name for name in case.unknowns if name not in post._plan.bound.observed]
     weights: dict[tuple[float, ...], float] = {}
     for values, p in zip(truth.configurations, truth.probabilities, strict=True):
         key = tuple(np.concatenate([values[name].ravel() for name in names]))
@@ -349,7 +366,7 @@ def test_the_best_configuration(answers) -> None:
 
 def test_the_joint_table(answers) -> None:
     case, _, truth, post = answers
-    names = [n for n in case.unknowns if n not in case.data][:2]
+    names = [n for n in case.unknowns if n not in post._plan.bound.observed][:2]
     if (
         np.prod([float(case.unknowns[n].states) ** np.prod(case.unknowns[n].shape) for n in names])
         > 1000
@@ -368,7 +385,7 @@ def test_draws_have_the_marginals(answers) -> None:
     case, _, truth, post = answers
     draws = post.sample(2000, rng=3)
     for name, (shape, states) in case.unknowns.items():
-        if name in case.data:
+        if name in post._plan.bound.observed:
             continue
         assert draws[name].shape == (2000, *shape)
         p = truth.marginals[name]
@@ -616,6 +633,13 @@ def test_labels_go_in_and_come_out() -> None:
     assert post.joint("weather").labels["weather[0]"] == ("rain", "sun")
     np.testing.assert_allclose(post.weather.probabilities[0], np.array([0.24, 0.07]) / 0.31)
     assert m.infer(weather=["sun", "rain"]).mood.labels == ("bad", "good")
+    codes = m.log_joint(weather=[1, 0], mood=[0, 1])
+    assert m.log_joint(weather=["sun", "rain"], mood=["bad", "good"]) == codes
+
+
+def test_a_joint_density_needs_all_values() -> None:
+    with pytest.raises(ValueError, match="z has some missing"):
+        hidden_markov().log_joint(z=[0, np.nan], y=[0.0, 1.0])
 
 
 # -- refusals --------------------------------------------------------------------------------
@@ -675,6 +699,7 @@ def too_large() -> Model:
         (unnormalised, {"b": 0}, ValueError, "parameters of b: .*sum to 1"),
         (lambda: indexed(MU, lambda: Normal(0.0, variance=1.0)), {"y": 0.0}, TypeError, "index"),
         (lambda: indexed(MU, lambda: Beta(1.0, 1.0)), {"y": 0.0}, TypeError, "index"),
+        (regions, {"z": [np.nan, 3.0], "y": [0.0, 1.0]}, ValueError, "states 0 to 2, got 3"),
         (too_large, {"y": 30.0}, MemoryError, "cells"),
     ],
 )

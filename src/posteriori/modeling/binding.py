@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.distributions.bernoulli import Bernoulli
+from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.labels import encode_labels
 from posteriori.modeling.chain import Previous
 from posteriori.modeling.expressions import Constant, Expression, Input, Operation, Variable
@@ -78,13 +80,25 @@ class BoundFactor(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """A model with its data."""
+    """A model with its data.
+
+    Attributes
+    ----------
+    layouts, families, labels : mappings
+        Of every variable.
+    factors : tuple of BoundFactor
+    observed : mapping to arrays
+        Of variables with data; NaN where childless ones are missing.
+    evidence : mapping to arrays
+        Of unknown discrete variables of which some members are known, NaN for the others.
+    """
 
     layouts: Mapping[str, Layout]
     factors: tuple[BoundFactor, ...]
     observed: Mapping[str, Array]
     families: Mapping[str, Any]
     labels: Mapping[str, Any]
+    evidence: Mapping[str, Array]
 
     @property
     def latent(self) -> tuple[str, ...]:
@@ -120,6 +134,7 @@ class Binder:
         self.layouts: dict[str, Layout] = {}
         self.previous: dict[str, Lookup] = {}
         self.observed: dict[str, Array] = {}
+        self.evidence: dict[str, Array] = {}
         self.factors: list[BoundFactor] = []
 
     def run(self) -> Bound:
@@ -127,7 +142,9 @@ class Binder:
             self.bind_variable(name, variable)
         families = {name: variable.family for name, variable in self.variables.items()}
         labels = {name: variable.labels for name, variable in self.variables.items()}
-        return Bound(self.layouts, tuple(self.factors), self.observed, families, labels)
+        return Bound(
+            self.layouts, tuple(self.factors), self.observed, families, labels, self.evidence
+        )
 
     # -- plates ----------------------------------------------------------------------------
 
@@ -259,7 +276,12 @@ class Binder:
                 f"{name} has shape {layout.describe()} in the model "
                 f"but its data have shape {values.shape}{hint}"
             )
-        self.observed[name] = values.astype(np.float64, copy=False)
+        values = values.astype(np.float64, copy=False)
+        discrete = self.variables[name].family in (Bernoulli, Categorical)
+        if discrete and np.isnan(values).any() and name in _parents(self.variables):
+            self.evidence[name] = values
+        else:
+            self.observed[name] = values
 
     # -- expressions -----------------------------------------------------------------------
 
@@ -429,6 +451,23 @@ def _aligned(poly: Polynomial, layout: Layout, ndim: int) -> Polynomial:
         new = dict(zip(event, layout.events, strict=True))
     terms = relabel(fitted.terms, new)
     return Polynomial(terms, layout.plates, layout.ints + tuple(new.get(a, a) for a in event))
+
+
+def _parents(variables: Mapping[str, Variable]) -> set[str]:
+    """Return the names of variables that others, or later members of a chain, depend on."""
+    stack: list[Any] = []
+    for variable in variables.values():
+        stack.extend(variable.parameters.values())
+        stack.extend(() if variable.step is None else variable.step.parameters.values())
+    found, seen = set(), set()
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (Variable, Previous)):
+            found.add(item.name)
+        elif isinstance(item, Expression) and id(item) not in seen:
+            seen.add(id(item))
+            stack.extend(_arguments(item))
+    return found
 
 
 def _plates_by_name(variables: Mapping[str, Variable]) -> dict[str, tuple[str, ...]]:

@@ -31,7 +31,13 @@ from posteriori.modeling.elimination import (
     plan_elimination,
     sum_to,
 )
-from posteriori.modeling.state_tables import DISCRETE, StateTable, number_of_states, state_table
+from posteriori.modeling.state_tables import (
+    DISCRETE,
+    StateTable,
+    evidence_table,
+    number_of_states,
+    state_table,
+)
 from posteriori.modeling.tables import Axis, Switch, Table, spread
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
@@ -88,7 +94,9 @@ class DiscreteBlock:
     def tables(self) -> list[StateTable]:
         """Log tables of the factors."""
         made = [state_table(factor, self.bound, self.sizes) for factor in self.factors]
-        return [*made, *self.more]
+        known = [name for name in self.names if name in self.bound.evidence]
+        seen = [evidence_table(name, self.bound, self.sizes[name]) for name in known]
+        return [*made, *seen, *self.more]
 
     @cached_property
     def graph(self) -> Graph:

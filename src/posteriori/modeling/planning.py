@@ -97,7 +97,7 @@ def _barren(bound: Bound) -> list[str]:
     for factor in bound.factors:
         for parent in _unknowns(factor, bound) - {factor.name}:
             children[parent].add(factor.name)
-    useful = set(bound.observed)
+    useful = {*bound.observed, *bound.evidence}
     stack = list(useful)
     parents = {name: {p for p, c in children.items() if name in c} for name in bound.layouts}
     while stack:

@@ -45,7 +45,7 @@ class Posterior:
                 x = x[there] if not factor.events else x
             value += float(np.sum(member(factor).log_prob(x)))
         fingerprint = Fingerprint()
-        for array in bound.observed.values():
+        for array in (*bound.observed.values(), *bound.evidence.values()):
             fingerprint = fingerprint.update(np.atleast_1d(array))
         of = "y|X" if self._plan.inputs else "X"
         return LogEvidence(value, kind="exact", of=of, fingerprint=fingerprint)

@@ -74,9 +74,17 @@ def log_joint(
         raise ValueError(
             f"log_joint needs a value of every variable; missing: {', '.join(missing)}"
         )
+    gaps = [name for name in variables if _has_gaps(values[name])]
+    if gaps:
+        raise ValueError(f"log_joint needs all values, but {', '.join(gaps)} has some missing")
     bound = bind(variables, inputs, values)
     total = 0.0
     for factor in bound.factors:
         x = spread(child_term(factor, bound).table, factor.rows + factor.events)
         total += float(np.sum(member(factor).log_prob(x)))
     return total
+
+
+def _has_gaps(values: Any) -> bool:
+    array = np.asarray(values)
+    return array.dtype.kind == "f" and bool(np.isnan(array).any())

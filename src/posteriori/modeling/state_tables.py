@@ -37,6 +37,7 @@ __all__ = [
     "View",
     "conditional_member",
     "conditional_parameters",
+    "evidence_table",
     "number_of_states",
     "state_table",
     "views_of",
@@ -100,6 +101,21 @@ def state_table(factor: BoundFactor, bound: Bound, sizes: Mapping[str, int]) -> 
     table = _labelled(_log_likelihood(factor, member, x), labels)
     _require_possible(factor, table, views)
     return StateTable(factor.name, table, factor.rows, views)
+
+
+def evidence_table(name: str, bound: Bound, size: int) -> StateTable:
+    """Return the table that is 1 where a variable has its known state, or is not known."""
+    axes = bound.layouts[name].axes
+    known = bound.evidence[name][..., None]
+    state = Axis(name, size)
+    logs = np.where(np.isnan(known) | (known == np.arange(size)), 0.0, -np.inf)
+    wrong = np.argwhere(np.isneginf(logs).all(axis=-1))
+    if len(wrong):
+        where = tuple(wrong[0])
+        raise ValueError(
+            f"{name} has states 0 to {size - 1}, got {bound.evidence[name][where]:g} at {where}"
+        )
+    return StateTable(name, Table(logs, (*axes, state)), axes, (View(name, axes, state),))
 
 
 def views_of(factor: BoundFactor, sizes: Mapping[str, int]) -> tuple[View, ...]:
