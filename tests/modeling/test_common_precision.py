@@ -108,6 +108,27 @@ def with_known_mean() -> Model:
     return m
 
 
+def drift() -> Model:
+    m = Model()
+    m.tau = Gamma(3.0, 2.0)
+    m.d = Normal(0.1, precision=m.tau)
+    m.s = Chain(
+        Normal(0.0, precision=0.2 * m.tau),
+        lambda s: Normal(s + m.d, precision=3.0 * m.tau),
+        length="t",
+    )
+    m.y = Normal(m.s, precision=m.tau)
+    return m
+
+
+def vectors_of_known_mean() -> Model:
+    m = Model()
+    m.tau = Gamma(2.0, 1.0)
+    m.y = Normal(0.0, precision=m.tau).iid("n")
+    m.z = MvNormal(np.zeros(2), precision=STRENGTH * m.tau)
+    return m
+
+
 NOISE = np.array([0.2, -0.5, 0.1])
 CASES = {
     "mean and precision": Case(mean_and_precision, {"y": Y}, {"mu": ()}),
@@ -115,6 +136,7 @@ CASES = {
     "by variance": Case(regression_by_variance, {"X": X, "y": Y}, {"w": (2,), "b": ()}),
     "hierarchy": Case(hierarchy, {"g": GROUP, "y": Y}, {"mu": (), "theta": (3,)}),
     "local level": Case(local_level, {"y": Y[:4]}, {"s": (4,)}),
+    "drift": Case(drift, {"y": Y[:4]}, {"d": (), "s": (4,)}),
     "local vectors": Case(local_vectors, {"x": VECTORS}, {"z": (4, 2)}),
     "known mean": Case(with_known_mean, {"y": Y, "noise": NOISE}, {"mu": ()}),
 }
@@ -208,6 +230,18 @@ def test_regression_is_the_conjugate_pair() -> None:
     spread = exact.posterior.marginal_variance()
     assert post.v.shape == spread.shape
     assert post.v.scale == pytest.approx(spread.scale, rel=1e-12)
+
+
+def test_vectors_of_known_mean_scale_with_the_precision() -> None:
+    post = vectors_of_known_mean().infer(y=[1.0, 2.0], z=[0.0, 1.0])
+    assert post.tau == Gamma(4.0, 1.0 + 0.5 * (1.0 + 4.0 + STRENGTH[1, 1]))
+    # all four numbers together follow a Student t
+    scale = np.eye(4)
+    scale[2:, 2:] = np.linalg.inv(STRENGTH)
+    exact = MvStudentT(4.0, np.zeros(4), scale=0.5 * scale)
+    assert float(post.log_evidence) == pytest.approx(
+        exact.log_prob([1.0, 2.0, 0.0, 1.0]), rel=1e-12
+    )
 
 
 def test_precision_and_variance_are_the_same_model() -> None:

@@ -343,6 +343,16 @@ def test_transitions_of_an_observed_chain_are_counted_row_by_row() -> None:
     assert float(post.log_evidence) == pytest.approx(total, rel=1e-12)
 
 
+def test_the_first_member_of_a_chain_may_see_the_same_unknown() -> None:
+    m = Model()
+    m.rows = Dirichlet([1.0, 2.0]).iid(2)
+    m.z = Chain(Categorical(m.rows[0]), lambda z: Categorical(m.rows[z]), length="t")
+    post = m.infer(z=[1, 1, 0, 1])
+    np.testing.assert_allclose(post.rows.concentration, [[1.0, 4.0], [2.0, 3.0]], rtol=1e-14)
+    # 2/3 · 3/4 from row 0, 2/3 · 1/4 from row 1
+    assert float(post.log_evidence) == pytest.approx(np.log(1.0 / 12.0), rel=1e-12)
+
+
 def test_an_observed_variable_is_an_index() -> None:
     m = Model()
     m.z = Categorical([0.2, 0.3, 0.5]).iid("n")

@@ -31,7 +31,7 @@ from posteriori.distributions.student_t import StudentT
 from posteriori.distributions.unknown import Conditional, Unknown
 from posteriori.inference.gaussian_elimination import Equation, residual
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
-from posteriori.modeling.conjugate import same_places
+from posteriori.modeling.conjugate_rows import same_places
 from posteriori.modeling.gaussian import (
     GaussianBlock,
     GaussianResult,
@@ -220,7 +220,7 @@ def find_common_precision(
 ) -> str | None:
     """Return the one unknown precision or variance that every normal factor is scaled by."""
     spreads = [n for n in names if bound.families[n] in _SPREADS]
-    if len(spreads) != 1 or len(names) == 1:
+    if len(spreads) != 1:
         return None
     (name,) = spreads
     priors = [f for f in factors if f.name == name]
