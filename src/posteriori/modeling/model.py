@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.unknown import Conditional
@@ -15,6 +15,9 @@ from posteriori.modeling.planning import Plan, make_plan
 from posteriori.modeling.posterior import Posterior
 from posteriori.modeling.simulation import log_joint, simulate
 from posteriori.numerics.types import Array, Seed
+
+if TYPE_CHECKING:
+    from posteriori.modeling.drawing import Drawing
 
 __all__ = ["Model"]
 
@@ -149,6 +152,25 @@ class Model:
     def log_joint(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> float:
         """Return ln p of all variables at given values."""
         return log_joint(self._variables, self._inputs, {**(values or {}), **more})
+
+    def draw(self, kind: str = "directed", data: Mapping[str, Any] | None = None) -> Drawing:
+        """Return a drawing of the model, which a notebook shows.
+
+        Parameters
+        ----------
+        kind : "directed" or "factor"
+            The directed graph with plates, or the factor graph.
+        data : mapping, optional
+            What is observed: its shapes are shaded, and plates show their sizes.
+
+        Returns
+        -------
+        Drawing
+            With ``svg()``, ``dot()`` and ``mermaid()``.
+        """
+        from posteriori.modeling.drawing import draw_model
+
+        return draw_model(self, kind, data or {})
 
 
 def _unknown(name: str, known: list[str]) -> str:

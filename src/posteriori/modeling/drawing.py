@@ -1,0 +1,346 @@
+"""Drawings of models: directed graphs with plates, factor graphs and Forney graphs.
+
+A drawing is a list of shapes and lines that can be written as SVG, DOT or Mermaid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posteriori.modeling.binding import _plates_by_name
+from posteriori.modeling.chain import Previous
+from posteriori.modeling.expressions import Input, Variable
+from posteriori.modeling.forney_model import parents_of
+
+if TYPE_CHECKING:
+    from posteriori.modeling.forney import ForneyGraph
+
+__all__ = ["Box", "Drawing", "Line", "Shape", "draw_forney", "draw_model"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Something with a label.
+
+    Attributes
+    ----------
+    key : str
+    label : str
+    form : {"circle", "square", "factor", "point", "end"}
+        Random variable, known quantity, factor; observation and half-edge of a Forney graph.
+    shaded : bool
+        Whether it is observed.
+    hint : str
+        What a pointer that rests on it is told.
+    plates : tuple of str
+        Keys of the boxes around it.
+    """
+
+    key: str
+    label: str
+    form: str
+    shaded: bool = False
+    hint: str = ""
+    plates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line between two shapes, with an arrow if it is directed."""
+
+    start: str
+    end: str
+    label: str = ""
+    arrow: bool = True
+
+
+@dataclass(frozen=True)
+class Box:
+    """A plate: what it holds is repeated."""
+
+    key: str
+    label: str
+
+
+@dataclass(frozen=True, repr=False)
+class Drawing:
+    """A graph on paper; in a notebook it shows itself.
+
+    Attributes
+    ----------
+    shapes : tuple of Shape
+    lines : tuple of Line
+    boxes : tuple of Box
+    """
+
+    shapes: tuple[Shape, ...]
+    lines: tuple[Line, ...]
+    boxes: tuple[Box, ...] = ()
+
+    def svg(self) -> str:
+        """Return the drawing as SVG."""
+        from posteriori.modeling.svg import render_svg
+
+        return render_svg(self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def dot(self) -> str:
+        """Return the drawing in the language of Graphviz.
+
+        Of plates that cross, which Graphviz cannot draw, only the larger one is drawn.
+        """
+        return _write_dot(self)
+
+    def mermaid(self) -> str:
+        """Return the drawing in the language of Mermaid, which Markdown renders."""
+        return _write_mermaid(self)
+
+    def __repr__(self) -> str:
+        return f"Drawing({len(self.shapes)} shapes, {len(self.lines)} lines)"
+
+
+def draw_model(model: Any, kind: str, data: Mapping[str, Any]) -> Drawing:
+    """Return the directed graph of a model, or its factor graph."""
+    for name in data:
+        if name not in model:
+            raise ValueError(f"the model has no variable or input {name!r}")
+    if kind not in ("directed", "factor"):
+        raise ValueError(f"kind must be 'directed' or 'factor', got {kind!r}")
+    variables, inputs = model._variables, model._inputs
+    plates, boxes = _find_plates(variables, inputs, data)
+    shapes = [
+        Shape(name, name, "square", name in data, f"{name}: given with the data", plates[name])
+        for name in inputs
+    ]
+    shapes += [
+        Shape(name, name, "circle", name in data, _sentence(name, variable), plates[name])
+        for name, variable in variables.items()
+    ]
+    lines: list[Line] = []
+    for name, variable in variables.items():
+        parts = [("", variable.parameters, variable.family)]
+        if variable.step is not None:
+            parts.append((" step", variable.step.parameters, variable.step.family))
+        for part, parameters, family in parts:
+            parents = list(dict.fromkeys(_name(parent) for parent in parents_of(parameters)))
+            if kind == "directed":
+                lines += [Line(parent, name) for parent in parents]
+            else:
+                key = f"p({name}){part}"
+                inside = () if variable.step is not None and not part else plates[name]
+                hint = _sentence(name, variable)
+                shapes.append(Shape(key, family.__name__, "factor", False, hint, inside))
+                lines += [Line(parent, key, arrow=False) for parent in parents]
+                lines.append(Line(key, name))
+    return Drawing(tuple(shapes), tuple(dict.fromkeys(lines)), boxes)
+
+
+def draw_forney(graph: ForneyGraph) -> Drawing:
+    """Return a Forney-style graph: boxes for factors, lines for variables."""
+    symbols = {"equality": "=", "addition": "+", "gain": "A", "dot": "xᵀy", "gaussian": "N"}
+    shapes = []
+    for name, node in graph.nodes.items():
+        label = name if node.kind == "tabular" else symbols.get(node.kind, node.kind)
+        form = "point" if node.kind == "clamp" else "square"
+        shapes.append(Shape(name, "" if form == "point" else label, form, form == "point", name))
+    lines = []
+    for name, edge in graph.edges.items():
+        shown = "" if name in graph.nodes else name
+        if edge.is_half:
+            shapes.append(Shape(f"end of {name}", "", "end"))
+            lines.append(Line(edge.nodes[0], f"end of {name}", shown, arrow=False))
+        else:
+            lines.append(Line(*_toward_data(graph, name), shown, arrow=False))
+    return Drawing(tuple(shapes), tuple(lines))
+
+
+def _toward_data(graph: ForneyGraph, edge: str) -> tuple[str, str]:
+    """Order the ends of an edge from the node that makes the variable to the one that reads it."""
+    first, second = graph.edges[edge].nodes
+    return (
+        (second, first)
+        if _makes(graph, second, edge) > _makes(graph, first, edge)
+        else (first, second)
+    )
+
+
+def _makes(graph: ForneyGraph, name: str, edge: str) -> int:
+    node = graph.nodes[name]
+    if node.kind == "clamp":
+        return 0
+    if node.kind == "equality":
+        return 2 * (edge != node.edges[0])
+    return 1 if node.kind == "tabular" else 2 * (edge == node.edges[0])
+
+
+# -- plates and words ------------------------------------------------------------------------
+
+
+def _find_plates(
+    variables: Mapping[str, Variable], inputs: Mapping[str, Input], data: Mapping[str, Any]
+) -> tuple[dict[str, tuple[str, ...]], tuple[Box, ...]]:
+    """Return the plates around each name, and the plates with their sizes where data tell."""
+    named = _plates_by_name(variables) | {name: item.plates for name, item in inputs.items()}
+    labels: dict[str, str] = {}
+    for plates in named.values():
+        labels |= {plate: plate for plate in plates if plate not in labels}
+    for name, value in data.items():
+        for plate, size in zip(named[name], np.shape(value), strict=False):
+            labels[plate] = f"{plate} = {size}"
+    around = dict(named)
+    for name, variable in variables.items():
+        for k, size in enumerate(variable.plates):
+            if isinstance(size, int):
+                key = f"{name} axis {k}"
+                labels[key] = f"{size}"
+                around[name] = (*around[name], key)
+        if isinstance(variable.length, int):
+            labels[f"{name} length"] = f"{variable.length}"
+            around[name] = (*around[name], f"{name} length")
+    used = {plate for plates in around.values() for plate in plates}
+    return around, tuple(Box(key, label) for key, label in labels.items() if key in used)
+
+
+def _name(item: Any) -> str:
+    name: str = item.name
+    return name
+
+
+def _sentence(name: str, variable: Variable) -> str:
+    """Return the statement of the model that made a variable."""
+    if variable.step is None:
+        return f"{name} ~ {_call(variable.family, variable.parameters)}"
+    first = _call(variable.family, variable.parameters)
+    step = _call(variable.step.family, variable.step.parameters)
+    return f"{name} ~ Chain({first}, {step}, length={variable.length!r})"
+
+
+def _call(family: Any, parameters: Mapping[str, Any]) -> str:
+    return f"{family.__name__}({', '.join(f'{k}={_short(v)}' for k, v in parameters.items())})"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, (Variable, Previous, Input)) or not hasattr(value, "shape"):
+        text = repr(value)
+    else:
+        text = f"{float(value):g}" if np.ndim(value) == 0 else f"array{np.shape(value)}"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+# -- other languages -------------------------------------------------------------------------
+
+_DOT = {
+    "circle": "shape=ellipse",
+    "square": "shape=box",
+    "factor": 'shape=box, width=0.2, height=0.2, style=filled, fillcolor="#333333", label=""',
+    "point": 'shape=box, width=0.1, height=0.1, style=filled, fillcolor="#333333", label=""',
+    "end": 'shape=point, width=0.01, label=""',
+}
+
+
+def _write_dot(drawing: Drawing) -> str:
+    names = {shape.key: f"n{i}" for i, shape in enumerate(drawing.shapes)}
+    tree = _nest(drawing)
+    out = ["digraph {", "  rankdir=TB;"]
+    for shape in drawing.shapes:
+        look = _DOT[shape.form]
+        if shape.form in ("circle", "square"):
+            look += f", label={_quote(shape.label)}"
+            look += ', style=filled, fillcolor="#d5dbe3"' if shape.shaded else ""
+        elif shape.label:
+            look += f", xlabel={_quote(shape.label)}"
+        out.append(f"  {names[shape.key]} [{look}];")
+    counter = iter(range(len(drawing.boxes) * 2 + 2))
+
+    def write(keys: tuple[str, ...], depth: int) -> None:
+        pad = "  " * depth
+        for box in drawing.boxes:
+            path = (*keys, box.key)
+            members = [key for key, where in tree.items() if where[: len(path)] == path]
+            if members:
+                out.append(f"{pad}subgraph cluster_{next(counter)} {{")
+                out.append(f"{pad}  label={_quote(box.label)}; labeljust=r; labelloc=b;")
+                here = [names[key] for key in members if tree[key] == path]
+                out.extend(f"{pad}  {name};" for name in here)
+                write(path, depth + 1)
+                out.append(f"{pad}}}")
+
+    write((), 1)
+    for line in drawing.lines:
+        looks = [] if line.arrow else ["dir=none"]
+        looks += [f"label={_quote(line.label)}"] if line.label else []
+        tail = f" [{', '.join(looks)}]" if looks else ""
+        out.append(f"  {names[line.start]} -> {names[line.end]}{tail};")
+    return "\n".join([*out, "}"]) + "\n"
+
+
+def _write_mermaid(drawing: Drawing) -> str:
+    names = {shape.key: f"n{i}" for i, shape in enumerate(drawing.shapes)}
+    tree = _nest(drawing)
+    out = ["flowchart TD"]
+    counter = iter(range(len(drawing.boxes) * 2 + 2))
+    brackets = {"circle": ("((", "))"), "factor": ("[", "]")}
+
+    def declare(shape: Shape, pad: str) -> None:
+        left, right = brackets.get(shape.form, ("[", "]"))
+        text = _entities(shape.label) or " "
+        out.append(f'{pad}{names[shape.key]}{left}"{text}"{right}')
+
+    def write(keys: tuple[str, ...], depth: int) -> None:
+        pad = "  " * depth
+        for shape in drawing.shapes:
+            if tree[shape.key] == keys:
+                declare(shape, pad)
+        for box in drawing.boxes:
+            path = (*keys, box.key)
+            if any(where[: len(path)] == path for where in tree.values()):
+                out.append(f'{pad}subgraph plate{next(counter)}["{_entities(box.label)}"]')
+                write(path, depth + 1)
+                out.append(f"{pad}end")
+
+    write((), 1)
+    for line in drawing.lines:
+        arrow = "-->" if line.arrow else "---"
+        text = f'|"{_entities(line.label)}"|' if line.label else ""
+        out.append(f"  {names[line.start]} {arrow}{text} {names[line.end]}")
+    shaded = [names[shape.key] for shape in drawing.shapes if shape.shaded]
+    if shaded:
+        out.append("  classDef observed fill:#d5dbe3")
+        out.append(f"  class {','.join(shaded)} observed")
+    return "\n".join(out) + "\n"
+
+
+def _nest(drawing: Drawing) -> dict[str, tuple[str, ...]]:
+    """Return the plates around each shape, from the outside in; of crossing ones, the larger."""
+    members = {
+        box.key: {shape.key for shape in drawing.shapes if box.key in shape.plates}
+        for box in drawing.boxes
+    }
+    kept: list[str] = []
+    for key in sorted(members, key=lambda k: -len(members[k])):
+        crossing = (
+            members[key] & members[other]
+            and not (members[key] <= members[other] or members[other] <= members[key])
+            for other in kept
+        )
+        if not any(crossing):
+            kept.append(key)
+    return {
+        shape.key: tuple(key for key in kept if shape.key in members[key])
+        for shape in drawing.shapes
+    }
+
+
+def _quote(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
+
+
+def _entities(text: str) -> str:
+    """Write whatever Mermaid could read as its own signs by number."""
+    return "".join(c if c.isalnum() or c in " _=-.'" else f"#{ord(c)};" for c in text)
