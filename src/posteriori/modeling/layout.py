@@ -9,6 +9,7 @@ system structures", IEEE Trans. SMC 11(2), 1981.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
@@ -233,6 +234,26 @@ def _relax(
     for _ in range(rounds):
         if _part(x, constraints) < 0.25:
             break
+    _straighten(x, near, constraints)
+
+
+def _straighten(
+    x: dict[str, float],
+    near: Mapping[str, list[str]],
+    constraints: Iterable[tuple[str, str, float]],
+) -> None:
+    """Put one shape after another between its neighbours, as far as the others leave room."""
+    before: dict[str, list[tuple[str, float]]] = {key: [] for key in x}
+    after: dict[str, list[tuple[str, float]]] = {key: [] for key in x}
+    for a, b, gap in constraints:
+        before[b].append((a, gap))
+        after[a].append((b, gap))
+    for _ in range(60 if len(x) < 500 else 5):
+        for key, others in near.items():
+            low = max((x[a] + gap for a, gap in before[key]), default=-math.inf)
+            high = min((x[b] - gap for b, gap in after[key]), default=math.inf)
+            if others and low <= high:
+                x[key] = min(max(sum(x[n] for n in others) / len(others), low), high)
 
 
 def _part(x: dict[str, float], constraints: list[tuple[str, str, float]]) -> float:
