@@ -1,7 +1,7 @@
 """Keep attributes that are described together, ``lower, upper : array``, together.
 
-Sphinx reads ``:ivar lower, upper:`` as the attribute ``upper`` of type ``lower,``. A comma without a
-space hides the gap from it; the space returns when the page has been read.
+Sphinx reads ``:ivar lower, upper:`` as the attribute ``upper`` of type ``lower,``. A space of no
+width hides the gap from it; the gap returns when the page has been read.
 """
 
 import re
@@ -9,20 +9,20 @@ import re
 from docutils import nodes
 from sphinx.application import Sphinx
 
-MARK = ",\u200b"
+GAP = "\u200b"
 FIELD = re.compile(r"^(\s*:(?:ivar|vartype) )([^:]*, [^:]*)(?=:)")
 
 
 def hide_gaps(app, what, name, obj, options, lines: list[str]) -> None:
     """Close the gaps between names, in the lines that napoleon wrote."""
     for i, line in enumerate(lines):
-        lines[i] = FIELD.sub(lambda m: m[1] + m[2].replace(", ", MARK), line)
+        lines[i] = FIELD.sub(lambda m: m[1] + m[2].replace(", ", "," + GAP), line)
 
 
 def show_gaps(app: Sphinx, doctree: nodes.document) -> None:
     """Open the gaps again."""
-    for text in [t for t in doctree.findall(nodes.Text) if MARK in t]:
-        text.parent.replace(text, nodes.Text(text.replace(MARK, ", ")))
+    for text in [t for t in doctree.findall(nodes.Text) if GAP in t]:
+        text.parent.replace(text, nodes.Text(text.replace(GAP, " ")))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
