@@ -219,6 +219,38 @@ def chain_under_a_regime() -> Model:
     return m
 
 
+def series_with_their_own_tables() -> Model:
+    m = Model()
+    m.p = Input("s")
+    m.z = Chain(Bernoulli(0.3).iid("s"), lambda z: Bernoulli(take(m.p, z)), length="t")
+    m.c = Bernoulli(take([0.3, 0.8], m.z))
+    m.y = Normal(take([0.0, 2.0], m.c), variance=1.0)
+    return m
+
+
+def series_on_an_array_axis() -> Model:
+    m = Model()
+    m.z = Chain(Bernoulli([0.3, 0.6]), lambda z: Bernoulli(take([0.2, 0.9], z)), length="t")
+    m.y = Normal(take([0.0, 2.0], m.z), variance=[1.0, 0.5])
+    return m
+
+
+def state_and_its_history() -> Model:
+    m = Model()
+    m.u = Bernoulli(0.4).iid("t")
+    m.z = Chain(Categorical(PI), lambda z: Categorical(take(take(SWITCHED, m.u), z)), length="t")
+    m.y = Normal(take(MU, m.z), variance=1.0)
+    return m
+
+
+def regime_in_the_emission() -> Model:
+    m = Model()
+    m.g = Bernoulli(0.4)
+    m.z = Chain(Bernoulli(0.3), lambda z: Bernoulli(take([0.2, 0.9], z)), length="t")
+    m.y = Normal(take(take([[0.0, 1.0], [2.0, -1.0]], m.g), m.z), variance=1.0)
+    return m
+
+
 def regions() -> Model:
     m = Model()
     m.h = Categorical(PI)
@@ -311,6 +343,27 @@ CASES = {
         {"a": Unknown((4,), 2), "b": Unknown((4,), 2)},
         "forward-backward",
     ),
+    "series with their own tables": Case(
+        series_with_their_own_tables,
+        {"p": [[0.2, 0.9], [0.6, 0.5]], "y": RNG.normal(size=(2, 2))},
+        {"z": Unknown((2, 2), 2), "c": Unknown((2, 2), 2)},
+        "forward-backward",
+    ),
+    "series on an array axis": Case(
+        series_on_an_array_axis,
+        {"y": RNG.normal(size=(3, 2))},
+        {"z": Unknown((3, 2), 2)},
+        "forward-backward",
+    ),
+    "unknown inputs of a chain": Case(
+        state_and_its_history, {"y": Y[:3]}, {"u": Unknown((3,), 2), "z": T3}, "forward-backward"
+    ),
+    "regime in the emission": Case(
+        regime_in_the_emission,
+        {"y": Y},
+        {"g": Unknown((), 2), "z": Unknown((4,), 2)},
+        "member by member",
+    ),
     "some states known": Case(
         regions,
         {"z": [np.nan, 2, 0, np.nan], "y": Y},
@@ -401,8 +454,10 @@ def test_the_plan_says_what_runs(answers) -> None:
 def test_simulated_values_have_a_joint_density(answers) -> None:
     case, model, _, _ = answers
     inputs = {n: v for n, v in case.data.items() if n in model._inputs}
-    plates = {"n": 3, "s": 2, "i": 2, "j": 2}
-    values = model.simulate(plates=plates if inputs else {**plates, "t": 4}, rng=1, **inputs)
+    told = {plate for name in inputs for plate in model[name].plates}
+    sizes = {"n": 3, "s": 2, "i": 2, "j": 2, "t": 4}
+    plates = {plate: size for plate, size in sizes.items() if plate not in told}
+    values = model.simulate(plates=plates, rng=1, **inputs)
     assert np.isfinite(model.log_joint({**values, **inputs}))
 
 

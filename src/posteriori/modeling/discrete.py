@@ -74,6 +74,22 @@ class DiscreteBlock:
         All factors that touch them, children observed or not.
     more : StateTable, optional
         The table of one further variable.
+
+    Examples
+    --------
+    >>> from posteriori import Categorical, Normal
+    >>> from posteriori.modeling import Chain, Model, take
+    >>> stay = [[0.9, 0.1], [0.2, 0.8]]
+    >>> m = Model()
+    >>> m.z = Chain(Categorical([0.5, 0.5]), lambda z: Categorical(take(stay, z)), length="t")
+    >>> m.y = Normal(take([0.0, 3.0], m.z), variance=1.0)
+    >>> post = m.infer(y=[0.1, 1.6, 2.9])
+    >>> post.z.probabilities.round(3)
+    array([[0.94 , 0.06 ],
+           [0.458, 0.542],
+           [0.056, 0.944]])
+    >>> post.most_likely()
+    {'z': array([0, 1, 1])}
     """
 
     def __init__(
@@ -86,7 +102,10 @@ class DiscreteBlock:
         self.bound = bound
         self.factors = tuple(factors)
         self.more = () if more is None else (more,)
-        self.sizes = {name: number_of_states(name, self.factors) for name in names}
+        first: dict[str, BoundFactor] = {}
+        for factor in self.factors:
+            first.setdefault(factor.name, factor)
+        self.sizes = {name: number_of_states(first[name]) for name in names}
         self.sizes |= {table.name: table.views[-1].state.size for table in self.more}
         self.names = tuple(self.sizes)
 

@@ -93,13 +93,11 @@ def _unknowns(factor: BoundFactor, bound: Bound) -> set[str]:
 
 def _barren(bound: Bound) -> list[str]:
     """Return unknown variables that no observation depends on."""
-    children: dict[str, set[str]] = {name: set() for name in bound.layouts}
+    parents: dict[str, set[str]] = {name: set() for name in bound.layouts}
     for factor in bound.factors:
-        for parent in _unknowns(factor, bound) - {factor.name}:
-            children[parent].add(factor.name)
+        parents[factor.name] |= _unknowns(factor, bound) - {factor.name}
     useful = {*bound.observed, *bound.evidence}
     stack = list(useful)
-    parents = {name: {p for p, c in children.items() if name in c} for name in bound.layouts}
     while stack:
         for parent in parents[stack.pop()] - useful:
             useful.add(parent)

@@ -74,9 +74,8 @@ class StateTable(NamedTuple):
     views: tuple[View, ...]
 
 
-def number_of_states(name: str, factors: Any) -> int:
-    """Return K of a discrete variable from the first of its factors."""
-    factor = next(f for f in factors if f.name == name)
+def number_of_states(factor: BoundFactor) -> int:
+    """Return K of the child of a factor."""
     return 2 if factor.family is Bernoulli else factor.parameters["probabilities"].axes[-1].size
 
 
