@@ -1,5 +1,6 @@
 """Discrete models of every shape against the enumeration of all configurations."""
 
+import pickle
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -539,6 +540,14 @@ def test_a_loop_of_scalars_is_a_chain() -> None:
     np.testing.assert_allclose(found, other.z.probabilities, atol=1e-12)
     best = one.most_likely()
     np.testing.assert_array_equal([best[f"z{t}"] for t in range(len(y))], other.most_likely()["z"])
+
+
+def test_a_posterior_survives_pickling() -> None:
+    post = hidden_markov().infer(y=Y)
+    again = pickle.loads(pickle.dumps(post))
+    assert float(again.log_evidence) == float(post.log_evidence)
+    np.testing.assert_array_equal(again.z.probabilities, post.z.probabilities)
+    np.testing.assert_array_equal(again.most_likely()["z"], post.most_likely()["z"])
 
 
 def test_explaining_away() -> None:

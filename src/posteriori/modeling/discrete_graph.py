@@ -90,12 +90,12 @@ def lifted_graph(
                 elif (j, k) not in steps[i]:
                     raise Entangled(factor.name)
     nodes = {name: Axis(name, size) for name, size in sizes.items()}
-    plates: dict[Axis, Any] = {}
+    plates: dict[Axis, tuple[Axis, ...]] = {}
     for name, node in nodes.items():
         own = [classes.of(axis) for axis in layouts[name].axes]
         if len(set(own)) != len(own):
             raise Entangled(name)
-        plates[node] = dict.fromkeys(own).keys()
+        plates[node] = tuple(own)
     local = [
         _local(factor, nodes, plates, classes) for i, factor in enumerate(factors) if not steps[i]
     ]
@@ -237,7 +237,7 @@ def ground_graph(
         )
     nodes = {name: _members(name, layouts[name], size) for name, size in sizes.items()}
     tables = [table for factor in factors for table in _row_tables(factor, nodes, layouts)]
-    plates: dict[Axis, Any] = {node: {}.keys() for own in nodes.values() for node in own}
+    plates: Plates = {node: () for own in nodes.values() for node in own}
     return Graph(nodes, plates, tuple(tables))
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +44,7 @@ __all__ = [
 MOST_CELLS = 1 << 28
 
 #: The plates of each variable, in order.
-Plates = Mapping[Axis, AbstractSet[Axis]]
+Plates = Mapping[Axis, tuple[Axis, ...]]
 
 
 class Entangled(Exception):  # noqa: N818  # not an error of the user: another method is tried
@@ -147,11 +146,11 @@ def plan_elimination(
             heapq.heappush(heap, (_cells(labels), rank[node], node))
             continue
         given = tuple(axis for axis in labels if axis in plates and axis is not node)
-        if not all(plates[other] <= plates[node] for other in given):
+        shared: frozenset[Axis] = frozenset().union(*(plates[other] for other in given))
+        if not shared <= set(plates[node]):
             continue  # comes back when its neighbours have changed
         _require_memory(node, given, labels)
         parts = tuple(sorted(holders.pop(node)))
-        shared: frozenset[Axis] = frozenset().union(*(plates[other] for other in given))
         new = start + len(steps)
         around = tuple(axis for axis in labels if axis not in plates)
         steps[node] = Step(node, given, parts, (node, *given, *around), shared)
