@@ -439,6 +439,8 @@ def test_missing_observations_are_not_clamped():
     assert "clamp y2" not in graph.nodes
     x = graph.sum_product().marginal("x")
     np.testing.assert_allclose([x.mean, x.variance], [0.8, 0.8])
+    expected = fusion().log_joint(x=0.5, y1=1.0, y2=3.0)
+    assert graph.log_evaluate(x=0.5, y2=3.0) == pytest.approx(expected)
 
 
 def test_a_loop_of_normal_variables_is_detected():

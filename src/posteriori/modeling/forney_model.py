@@ -45,12 +45,18 @@ def expand_model(model: Any, data: Mapping[str, Any]) -> Expansion:
             )
 
     def log_value(values: Mapping[str, Any]) -> float:
-        clash = [n for n in values if n in data and not np.array_equal(values[n], data[n])]
-        if any(name in variables for name in clash):
-            return -np.inf  # a clamp is 0 there
-        return log_joint(variables, inputs, {**values, **data})
+        for name in variables:
+            if name in values and name in data and _contradict(values[name], data[name]):
+                return -np.inf  # a clamp is 0 there
+        return log_joint(variables, inputs, {**data, **values})
 
     return Expansion(expander.nodes, log_value, expander.obstacle)
+
+
+def _contradict(value: Any, observed: Any) -> bool:
+    """Tell whether a value differs from what was observed; NaN is missing and fits everything."""
+    known = np.asarray(observed, dtype=np.float64)
+    return bool(np.any((np.asarray(value) != known) & ~np.isnan(known)))
 
 
 def parents_of(parameters: Mapping[str, Any]) -> list[Expression]:

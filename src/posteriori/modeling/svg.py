@@ -123,13 +123,9 @@ def _loop(line: Line, layout: Layout) -> str:
     """Draw the line of a chain from a member to the next."""
     x, y = layout.centres[line.start]
     extent = layout.extents[line.start]
-    right = extent.left  # the reach of the shape itself; the right side has room for the loop
-    start, end = (
-        (x + right * 0.86, y - extent.half * 0.55),
-        (x + right * 0.9, y + extent.half * 0.5),
-    )
-    far = x + right + 24.0
-    tip = (end[0] + 2.0, end[1])
+    edge = x + extent.left - extent.half + 0.866 * extent.half  # at ±30° of the round end
+    start, tip = (edge, y - 0.5 * extent.half), (edge, y + 0.5 * extent.half)
+    far = x + extent.left + 24.0
     path = (
         f'<path d="M {start[0]:.1f} {start[1]:.1f} C {far:.1f} {y - 24:.1f} {far:.1f} {y + 24:.1f} '
         f'{tip[0] + 5.0:.1f} {tip[1] + 2.6:.1f}" fill="none" stroke="{_LINE}" stroke-width="1.3"/>'
