@@ -550,6 +550,21 @@ def test_a_posterior_survives_pickling() -> None:
     np.testing.assert_array_equal(again.most_likely()["z"], post.most_likely()["z"])
 
 
+def test_joint_tables_of_large_models() -> None:
+    m = Model()
+    m.a = Bernoulli(0.4)
+    m.b = Bernoulli(take([0.3, 0.6], m.a))
+    m.z = Bernoulli(take(take([[0.2, 0.5], [0.4, 0.9]], m.a), m.b)).iid("n")
+    m.y = Normal(take([0.0, 1.0], m.z), variance=1.0)
+    post = m.infer(y=np.random.default_rng(0).normal(size=50_000))
+    table = post.joint("a", "b")
+    np.testing.assert_allclose(table.probabilities.sum(axis=1)[1], post.a.probability)
+    with pytest.raises(MemoryError, match="joint table of z"):
+        post.joint("z")
+    with pytest.raises(MemoryError, match="joint table of z"):
+        hidden_markov().infer(y=np.zeros(900)).joint("z")
+
+
 def test_explaining_away() -> None:
     m = sprinkler()
     alone = m.infer(wet=1).sprinkler.probability

@@ -189,17 +189,22 @@ class DiscreteBlock:
         from posteriori.distributions.joint_table import JointTable
         from posteriori.factors import Factor
 
-        ground = self.ground
-        owners = {node: name for name in names for node in ground.nodes[name]}
-        keep = tuple(owners)
-        cells = float(np.prod([float(node.size) for node in keep]))
+        chosen = tuple(dict.fromkeys(names))
+        shapes = {name: self.bound.layouts[name].shape for name in chosen}
+        cells = math.prod(
+            float(self.sizes[name]) for name in chosen for _ in range(math.prod(shapes[name]))
+        )
         if cells > MOST_JOINT_CELLS:
             raise MemoryError(
-                f"the joint table of {', '.join(dict.fromkeys(owners.values()))} has {cells:.3g} "
-                "cells; ask for fewer or smaller variables"
+                f"the joint table of {', '.join(chosen)} has {cells:.3g} cells; "
+                "ask for fewer or smaller variables"
             )
-        steps = plan_elimination([t.axes for t in ground.tables], ground.plates, keep)
-        rest = eliminate(ground.tables, steps, ground.plates).rest
+        single = self.graph.chain is None and not any(shapes.values())
+        graph = self.graph if single else self.ground
+        owners = {node: name for name in chosen for node in graph.nodes[name]}
+        keep = tuple(owners)
+        steps = plan_elimination([t.axes for t in graph.tables], graph.plates, keep)
+        rest = eliminate(graph.tables, steps, graph.plates).rest
         shape = tuple(node.size for node in keep)
         logs = np.broadcast_to(merge(rest, keep), shape)
         labels = {node.name: self.bound.labels.get(owner) for node, owner in owners.items()}
