@@ -96,6 +96,8 @@ def drawings():
         for kind in ("directed", "factor"):
             m, data = case()
             yield pytest.param(m.draw(kind, data), id=f"{case.__name__}-{kind}")
+            constants = m.draw(kind, data, constants=True)
+            yield pytest.param(constants, id=f"{case.__name__}-{kind}-constants")
         m, data = case()
         yield pytest.param(ForneyGraph.from_model(m, data).draw(), id=f"{case.__name__}-forney")
 
@@ -196,6 +198,14 @@ def test_the_forney_graph():
     assert {line.label for line in drawing.lines} == {"x", "x'", "x''", "y1", "y2"}
     tables = ForneyGraph.from_factors(f=Factor(["a", "b"], np.ones((2, 2))))
     assert {line.label for line in tables.draw().lines} == {"a", "b"}
+
+
+def test_constants_on_request():
+    m, data = fusion()
+    drawing = m.draw(data=data, constants=True)
+    constants = [shape.label for shape in drawing.shapes if shape.form == "constant"]
+    assert constants == ["mean 0", "variance 4", "variance 1", "variance 2"]
+    assert not [shape for shape in m.draw(data=data).shapes if shape.form == "constant"]
 
 
 def test_dot():

@@ -13,7 +13,7 @@ import numpy as np
 
 from posteriori.modeling.binding import _plates_by_name
 from posteriori.modeling.chain import Previous
-from posteriori.modeling.expressions import Input, Variable
+from posteriori.modeling.expressions import Expression, Input, Variable
 from posteriori.modeling.forney_model import parents_of
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ class Shape:
     ----------
     key : str
     label : str
-    form : {"circle", "square", "factor", "point", "end"}
-        Random variable, known quantity, factor; observation and half-edge of a Forney graph.
+    form : {"circle", "square", "factor", "constant", "point", "end"}
+        Random variable, input, factor, constant; observation and half-edge of a Forney graph.
     shaded : bool
         Whether it is observed.
     hint : str
@@ -105,7 +105,9 @@ class Drawing:
         return f"Drawing({len(self.shapes)} shapes, {len(self.lines)} lines)"
 
 
-def draw_model(model: Any, kind: str, data: Mapping[str, Any]) -> Drawing:
+def draw_model(
+    model: Any, kind: str, data: Mapping[str, Any], *, constants: bool = False
+) -> Drawing:
     """Return the directed graph of a model, or its factor graph."""
     for name in data:
         if name not in model:
@@ -129,11 +131,18 @@ def draw_model(model: Any, kind: str, data: Mapping[str, Any]) -> Drawing:
             parts.append((" step", variable.step.parameters, variable.step.family))
         for part, parameters, family in parts:
             parents = list(dict.fromkeys(_name(parent) for parent in parents_of(parameters)))
+            key = name if kind == "directed" else f"p({name}){part}"
+            inside = () if variable.step is not None and not part else plates[name]
+            if constants:
+                known = {k: v for k, v in parameters.items() if not isinstance(v, Expression)}
+                for parameter, value in known.items():
+                    fixed = f"{name}{part} {parameter}"
+                    label = f"{parameter} {_short(value)}"
+                    shapes.append(Shape(fixed, label, "constant"))
+                    lines.append(Line(fixed, key, arrow=kind == "directed"))
             if kind == "directed":
                 lines += [Line(parent, name) for parent in parents]
             else:
-                key = f"p({name}){part}"
-                inside = () if variable.step is not None and not part else plates[name]
                 hint = _sentence(name, variable)
                 shapes.append(Shape(key, family.__name__, "factor", False, hint, inside))
                 lines += [Line(parent, key, arrow=False) for parent in parents]
@@ -239,6 +248,7 @@ _DOT = {
     "circle": "shape=ellipse",
     "square": "shape=box",
     "factor": 'shape=box, width=0.2, height=0.2, style=filled, fillcolor="#333333", label=""',
+    "constant": 'shape=box, width=0.12, height=0.12, label=""',
     "point": 'shape=box, width=0.1, height=0.1, style=filled, fillcolor="#333333", label=""',
     "end": 'shape=point, width=0.01, label=""',
 }

@@ -62,14 +62,16 @@ def lay_out(drawing: Drawing) -> Layout:
     for key in layer:
         rows[layer[key]].append(key)
     x = _order_rows(rows, links, nest)
-    constraints = _separations(drawing, rows, layer, extents, nest, x)
+    regions = _find_regions(drawing)
+    _clear_regions(rows, x, set(regions.values()))
+    constraints = _separations(drawing, regions, rows, layer, extents, nest, x)
     _relax(x, links, constraints)
     y = _heights(drawing, rows, layer, extents)
     return _finish(drawing, x, {key: y[layer[key]] for key in layer}, extents, bends)
 
 
 def _extent(shape: Shape, drawing: Drawing) -> Extent:
-    if shape.form == "factor":
+    if shape.form in ("factor", "constant"):
         return Extent(6.0, 10.0 + 6.6 * len(shape.label), 6.0)
     if shape.form == "point":
         return Extent(5.0, 5.0, 5.0)
@@ -178,8 +180,44 @@ def _order_rows(
     return x
 
 
+def _find_regions(drawing: Drawing) -> dict[str, frozenset[str]]:
+    """Return what each plate shares a region with: its members and those of crossing plates."""
+    members = {
+        box.key: frozenset(shape.key for shape in drawing.shapes if box.key in shape.plates)
+        for box in drawing.boxes
+    }
+    regions = dict(members)
+    for _ in drawing.boxes:  # a chain of crossing plates is at most this long
+        for a in members:
+            for b in members:
+                nested = members[a] <= members[b] or members[b] <= members[a]
+                if members[a] & members[b] and not nested:
+                    regions[a] = regions[b] = regions[a] | regions[b]
+    return regions
+
+
+def _clear_regions(
+    rows: list[list[str]], x: dict[str, float], regions: Iterable[frozenset[str]]
+) -> None:
+    """Move what is outside all plates of a region to the side of it."""
+    for region in sorted(regions, key=sorted):
+        centre = sum(x[key] for key in region) / len(region)
+        for row in rows:
+            places = [k for k, key in enumerate(row) if key in region]
+            if not places or places[-1] - places[0] == len(places) - 1:
+                continue
+            span = row[places[0] : places[-1] + 1]
+            outside = [key for key in span if key not in region]
+            left = [key for key in outside if x[key] < centre]
+            right = [key for key in outside if key not in left]
+            row[places[0] : places[-1] + 1] = left + [k for k in span if k in region] + right
+            for k, key in enumerate(row):
+                x[key] = 100.0 * (k - 0.5 * (len(row) - 1))
+
+
 def _separations(
     drawing: Drawing,
+    regions: Mapping[str, frozenset[str]],
     rows: list[list[str]],
     layer: Mapping[str, int],
     extents: Mapping[str, Extent],
@@ -200,13 +238,13 @@ def _separations(
             for key in members
         )
         spans = {layer[key] for key in members}
-        centre = sum(x[key] for key in members) / len(members)
         for shape in drawing.shapes:
             key = shape.key
             if key in members or not min(spans) <= layer[key] <= max(spans):
                 continue
-            here = [m for m in members if layer[m] == layer[key]]
-            left = x[key] < (sum(x[m] for m in here) / len(here) if here else centre)
+            beside = members if key in regions[box.key] else sorted(regions[box.key])
+            here = [m for m in beside if layer[m] == layer[key]] or beside
+            left = x[key] < sum(x[m] for m in here) / len(here)
             for member in members:
                 a, b = (key, member) if left else (member, key)
                 gap = extents[a].right + extents[b].left + 14.0 + (_PAD + 2.0) * depth

@@ -153,7 +153,13 @@ class Model:
         """Return ln p of all variables at given values."""
         return log_joint(self._variables, self._inputs, {**(values or {}), **more})
 
-    def draw(self, kind: str = "directed", data: Mapping[str, Any] | None = None) -> Drawing:
+    def draw(
+        self,
+        kind: str = "directed",
+        data: Mapping[str, Any] | None = None,
+        *,
+        constants: bool = False,
+    ) -> Drawing:
         """Return a drawing of the model, which a notebook shows.
 
         Parameters
@@ -162,6 +168,8 @@ class Model:
             The directed graph with plates, or the factor graph.
         data : mapping, optional
             What is observed: its shapes are shaded, and plates show their sizes.
+        constants : bool
+            Whether to show the known parameters of each variable as small squares.
 
         Returns
         -------
@@ -170,7 +178,7 @@ class Model:
         """
         from posteriori.modeling.drawing import draw_model
 
-        return draw_model(self, kind, data or {})
+        return draw_model(self, kind, data or {}, constants=constants)
 
 
 def _unknown(name: str, known: list[str]) -> str:

@@ -45,13 +45,13 @@ def _shape(shape: Shape, layout: Layout) -> str:
         return ""
     solid = shape.form in ("factor", "point")
     fill = _LINE if solid else _SHADE if shape.shaded else "#ffffff"
-    corner = low if shape.form == "circle" else 1 if solid else 3
+    corner = {"circle": low, "square": 3.0}.get(shape.form, 1.0)
     body = (
         f'<rect x="{x - wide:.1f}" y="{y - low:.1f}" width="{2 * wide:.1f}" '
         f'height="{2 * low:.1f}" rx="{corner:g}" fill="{fill}" stroke="{_LINE}" '
         f'stroke-width="1.3"/>'
     )
-    if shape.form == "factor":
+    if shape.form in ("factor", "constant"):
         label = _text(x + 11.0, y + 4.0, shape.label, "start", 12, _LINE)
     else:
         label = _text(x, y + 5.0, shape.label, "middle", 14, _INK)
