@@ -26,7 +26,16 @@ from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["Equation", "GaussianPosterior", "Latent", "Link", "residual", "solve_gaussian"]
+__all__ = [
+    "Equation",
+    "GaussianPosterior",
+    "Latent",
+    "Link",
+    "joint_moments",
+    "residual",
+    "sample_gaussian",
+    "solve_gaussian",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +125,8 @@ def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> 
     ValueError
         When the equations leave some direction of a latent undetermined.
     """
-    shapes = {latent.name: latent for latent in latents}
-    dense = _choose_dense(shapes, equations)
-    shapes = {n: _densified(v) if n in dense else v for n, v in shapes.items()}
-    equations = [_densify(e, dense, {v.name: v for v in latents}) for e in equations]
-    system = _Elimination(shapes, equations)
+    system = _factorize(latents, equations)
+    shapes, equations = system.shapes, system.equations
     means = {n: np.zeros((v.count, v.size)) for n, v in shapes.items()}
     residuals = [e.constant for e in equations]
     for _ in range(3):  # refine while what is left over is far smaller than what was given
@@ -144,6 +150,44 @@ def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> 
         tuple(system.order),
         log_volume,
     )
+
+
+def sample_gaussian(
+    latents: Sequence[Latent],
+    equations: Sequence[Equation],
+    mean: Mapping[str, Array],
+    size: int,
+    *,
+    rng: np.random.Generator,
+) -> dict[str, Array]:
+    """Draw all latents together, (size, count, size of a vector) each: eliminate, then draw back.
+
+    Given the latents that were eliminated after it, a latent has the precision L Lᵀ that its
+    elimination met: its deviation from the mean is L⁻ᵀ z − Σ J⁻¹C x of theirs.
+
+    Parameters
+    ----------
+    latents, equations : sequences
+        As for :func:`solve_gaussian`.
+    mean : mapping to (count, size of a vector)
+        The posterior means.
+    size : int
+    rng : Generator
+    """
+    system = _factorize(latents, equations)
+    deviations = system.deviations(size, rng)
+    return {
+        v.name: np.moveaxis(deviations[v.name], -1, 0).reshape(size, v.count, v.size) + mean[v.name]
+        for v in latents
+    }
+
+
+def _factorize(latents: Sequence[Latent], equations: Sequence[Equation]) -> _Elimination:
+    """Eliminate all latents, those that need it densely."""
+    originals = {latent.name: latent for latent in latents}
+    dense = _choose_dense(originals, equations)
+    shapes = {n: _densified(v) if n in dense else v for n, v in originals.items()}
+    return _Elimination(shapes, [_densify(e, dense, originals) for e in equations])
 
 
 class _Clique(NamedTuple):
@@ -278,6 +322,17 @@ class _Elimination:
                 value = value - np.einsum("nij,nj->ni", gain, seen)
             mean[clique.name] = value
         return mean
+
+    def deviations(self, size: int, rng: np.random.Generator) -> dict[str, Array]:
+        """Return draws about the mean, (count, size of a vector, draws)."""
+        found: dict[str, Array] = {}
+        for clique in reversed(self.cliques):
+            noise = rng.standard_normal((*clique.factor.shape[:-1], size))
+            value = np.linalg.solve(np.swapaxes(clique.factor, -1, -2), noise)
+            for other, gain in clique.solved.items():
+                value -= gain @ _pick(found[other], clique.couplings[other][1], len(value))
+            found[clique.name] = value
+        return found
 
     def covariances(self) -> tuple[dict[str, Array], dict[tuple[str, str], tuple[Array, Any]]]:
         """Return marginal covariances, and those between vectors that meet."""

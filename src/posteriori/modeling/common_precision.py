@@ -51,7 +51,8 @@ from posteriori.modeling.tables import (
     spread,
     substitute,
 )
-from posteriori.numerics.types import Array, number
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed, number
 
 __all__ = [
     "CommonPrecisionBlock",
@@ -114,6 +115,20 @@ class CommonPrecisionResult(NamedTuple):
     def system(self) -> Any:
         """Return the normal system at unit precision."""
         return self.gaussian.system()
+
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
+        """Draw the precision, then the normal variables given it."""
+        generator = as_generator(rng)
+        spreads = self.belief.sample(size, rng=generator)
+        flat = np.reshape(spreads, (size, -1))
+        units = flat**-0.5 if isinstance(self.belief, Gamma) else np.sqrt(flat)
+        found = {self.spread: spreads}
+        for name, draws in self.gaussian.sample(size, rng=generator).items():
+            center = np.asarray(self.gaussian.marginal(name).mean)
+            unit = units[:, self.owners[name]]
+            unit = unit.reshape(unit.shape + (1,) * (draws.ndim - unit.ndim))
+            found[name] = center + unit * (draws - center)
+        return found
 
     def scaled(self, joint: MvNormal) -> Any:
         """Average a joint normal distribution at unit precision over the precision."""

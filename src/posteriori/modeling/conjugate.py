@@ -31,7 +31,7 @@ from posteriori.modeling.conjugate_rows import (
     see,
 )
 from posteriori.modeling.simulation import member
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, Seed
 
 __all__ = [
     "ConjugateBlock",
@@ -55,6 +55,10 @@ class ConjugateResult(NamedTuple):
     def marginal(self, name: str) -> Any:
         """Return the posterior, a batch over the variable's plates and integer axes."""
         return self.posterior
+
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
+        """Draw the variable, (size, *shape)."""
+        return {self.names[0]: self.posterior.sample(size, rng=rng)}
 
 
 class ConjugateBlock:

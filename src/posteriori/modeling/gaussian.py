@@ -18,6 +18,7 @@ from posteriori.inference.gaussian_elimination import (
     GaussianPosterior,
     Latent,
     Link,
+    sample_gaussian,
     solve_gaussian,
 )
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
@@ -34,7 +35,8 @@ from posteriori.modeling.tables import (
     relabel,
     spread,
 )
-from posteriori.numerics.types import Array
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
 
 __all__ = ["GaussianBlock", "GaussianResult", "Split", "in_layout_order", "make_link"]
 
@@ -89,6 +91,18 @@ class GaussianResult(NamedTuple):
             mean = np.transpose(mean, (*order, len(batch)))
             cov = np.transpose(cov, (*order, len(batch), len(batch) + 1))
         return MvNormal._from(mean=np.ascontiguousarray(mean), cov=np.ascontiguousarray(cov))
+
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
+        """Draw all variables together, (size, *shape) each."""
+        generator = as_generator(rng)
+        means = self.posterior.mean
+        draws = sample_gaussian(self.latents, self.equations, means, size, rng=generator)
+        found = {}
+        for name in self.names:
+            layout = self.layouts[name]
+            flat = draws[name].reshape(size, -1)[:, in_layout_order(layout, self.splits[name])]
+            found[name] = flat.reshape(size, *layout.shape)
+        return found
 
     def _arrays(self, name: str) -> tuple[Array, Array]:
         layout, split = self.layouts[name], self.splits[name]

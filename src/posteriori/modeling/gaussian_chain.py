@@ -10,12 +10,16 @@ import numpy as np
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.inference.gaussian_elimination import joint_moments
-from posteriori.inference.linear_gaussian_chain import LinearGaussianChain, smooth_chain
+from posteriori.inference.linear_gaussian_chain import (
+    LinearGaussianChain,
+    sample_chain_posterior,
+    smooth_chain,
+)
 from posteriori.inference.static_effects import add_static_effects, split_static_effects
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
 from posteriori.modeling.gaussian import GaussianBlock, Split, in_layout_order, make_link
 from posteriori.modeling.tables import Access, Axis, Lookup, Polynomial, Term, spread
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, Seed
 
 __all__ = ["GaussianChainBlock", "find_chain"]
 
@@ -27,6 +31,14 @@ class ChainResult(NamedTuple):
     ----------
     mean, cov : mapping to arrays
         Moments of each variable: (T, D) for the chain, (M,) for constants, flattened.
+    dense : GaussianBlock
+        The same as one dense system.
+    smoothed : LinearGaussianChain
+        What was smoothed: states, then constants that do not move.
+    y : array (T, P)
+        All observations.
+    places : mapping to slices
+        Where each variable lies in the smoothed states.
     """
 
     names: tuple[str, ...]
@@ -35,6 +47,9 @@ class ChainResult(NamedTuple):
     cov: Mapping[str, Array]
     log_evidence: float
     dense: GaussianBlock
+    smoothed: LinearGaussianChain
+    y: Array
+    places: Mapping[str, slice]
 
     def system(self) -> Any:
         """Return the chain as one dense system, for questions about several variables."""
@@ -56,6 +71,15 @@ class ChainResult(NamedTuple):
             square = cov.reshape(count, size, count, size)
             cov = np.stack([square[i, :, i, :] for i in range(count)])
         return MvNormal._from(mean=whole, cov=np.ascontiguousarray(cov.reshape(*batch, size, size)))
+
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
+        """Draw whole trajectories with their constants, (size, *shape) each."""
+        paths = sample_chain_posterior(self.smoothed, self.y, size, rng=rng)
+        found = {}
+        for name, place in self.places.items():
+            steps = slice(None) if self.mean[name].ndim == 2 else -1
+            found[name] = paths[:, steps, place].reshape(size, *self.layouts[name].shape)
+        return {name: found[name] for name in self.names}
 
 
 def find_chain(bound: Bound, names: Iterable[str], factors: Iterable[BoundFactor]) -> str | None:
@@ -135,6 +159,9 @@ class GaussianChainBlock:
                 {self.chain: post.cov},
                 float(post.log_evidence),
                 self._dense(),
+                chain,
+                y,
+                {self.chain: slice(None)},
             )
         mean, cov, slices, log_evidence = self._constants_prior()
         wider = add_static_effects(
@@ -150,7 +177,11 @@ class GaussianChainBlock:
         means = {self.chain: parts.states.mean} | {n: parts.mean[s] for n, s in slices.items()}
         covs = {self.chain: parts.states.cov} | {n: parts.cov[s, s] for n, s in slices.items()}
         total = float(whole.log_evidence) + log_evidence
-        return ChainResult(self.names, layouts, means, covs, total, self._dense())
+        width = parts.states.mean.shape[-1]
+        places = {self.chain: slice(width)} | {
+            n: slice(width + s.start, width + s.stop) for n, s in slices.items()
+        }
+        return ChainResult(self.names, layouts, means, covs, total, self._dense(), wider, y, places)
 
     def _dense(self) -> GaussianBlock:
         return GaussianBlock(self.bound, self.names, self.factors)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from posteriori.modeling.gaussian import child_term
-from posteriori.modeling.simulation import member
+from posteriori.modeling.simulation import member, simulate
 from posteriori.modeling.tables import spread
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.random import as_generator
@@ -111,12 +112,38 @@ class Posterior:
         return best
 
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
-        """Draw ``size`` configurations of all informed variables, each (size, *shape)."""
+        """Draw ``size`` configurations of all unknown variables from the joint posterior.
+
+        Variables that no observation depends on are simulated from the draws of the others, one
+        draw after another.
+
+        Returns
+        -------
+        dict of arrays (size, *shape)
+        """
         generator = as_generator(rng)
         draws: dict[str, Any] = {}
         for result in self._blocks:
             draws |= self._ask(result, "sample")(size, rng=generator)
-        return draws
+        draws |= self._simulate_leaves(draws, size, generator)
+        return {name: draws[name] for name in self._plan.bound.layouts if name in draws}
+
+    def _simulate_leaves(
+        self, draws: Mapping[str, Any], size: int, rng: np.random.Generator
+    ) -> dict[str, Any]:
+        plan = self._plan
+        if not plan.barren:
+            return {}
+        layouts = plan.bound.layouts.values()
+        plates = {axis.name: axis.size for layout in layouts for axis in layout.plates}
+        leaves: dict[str, list[Any]] = {name: [] for name in plan.barren}
+        for i in range(size):
+            known = {**plan.given, **{name: values[i] for name, values in draws.items()}}
+            drawn = simulate(plan.variables, plan.inputs, known, plates, rng)
+            for name, values in leaves.items():
+                values.append(drawn[name])
+        shapes = {name: plan.bound.layouts[name].shape for name in leaves}
+        return {n: np.reshape(values, (size, *shapes[n])) for n, values in leaves.items()}
 
     def _ask(self, result: Any, what: str) -> Any:
         answer = getattr(result, what, None)
