@@ -124,46 +124,39 @@ def plan_elimination(
     Entangled
         When neighbours lie on plates that each other lacks.
     """
-    live: dict[int, Sequence[Axis]] = dict(enumerate(scopes))
-    start = len(live)
-    holders: dict[Axis, set[int]] = {node: set() for node in plates}
-    for i, scope in live.items():
-        for axis in scope:
-            if axis in plates:
-                holders[axis].add(i)
+    live = _Scopes(plates)
+    start = 0
+    for scope in scopes:
+        live.add(start, scope)
+        start += 1
     kept = set(keep)
     rank = {node: i for i, node in enumerate(plates)}
     waiting = [node for node in plates if node not in kept]
-    heap = [(_cells(_labels(node, live, holders)), rank[node], node) for node in waiting]
+    heap = [(live.cost[node], rank[node], node) for node in waiting]
     heapq.heapify(heap)
     steps: dict[Axis, Step] = {}
     while heap:
-        cells, _, node = heapq.heappop(heap)
+        cost, _, node = heapq.heappop(heap)
         if node in steps:
             continue
-        labels = _labels(node, live, holders)
-        if _cells(labels) > cells:
-            heapq.heappush(heap, (_cells(labels), rank[node], node))
+        if live.cost[node] > cost:
+            heapq.heappush(heap, (live.cost[node], rank[node], node))
             continue
+        labels = live.labels(node)
         given = tuple(axis for axis in labels if axis in plates and axis is not node)
         shared: frozenset[Axis] = frozenset().union(*(plates[other] for other in given))
         if not shared <= set(plates[node]):
             continue  # comes back when its neighbours have changed
         _require_memory(node, given, labels)
-        parts = tuple(sorted(holders.pop(node)))
-        new = start + len(steps)
+        parts = tuple(sorted(live.holders[node]))
         around = tuple(axis for axis in labels if axis not in plates)
-        steps[node] = Step(node, given, parts, (node, *given, *around), shared)
         for i in parts:
-            for axis in live.pop(i):
-                if axis in holders:
-                    holders[axis].discard(i)
-        live[new] = tuple(a for a in labels if a in given or a in shared)
+            live.remove(i)
+        live.add(start + len(steps), [a for a in labels if a in given or a in shared])
+        steps[node] = Step(node, given, parts, (node, *given, *around), shared)
         for other in given:
-            holders[other].add(new)
             if other not in kept:
-                entry = (_cells(_labels(other, live, holders)), rank[other], other)
-                heapq.heappush(heap, entry)
+                heapq.heappush(heap, (live.cost[other], rank[other], other))
     if len(steps) < len(waiting):
         raise Entangled(", ".join(node.name for node in waiting if node not in steps))
     return tuple(steps.values())
@@ -330,11 +323,41 @@ def _at_states(bucket: Bucket, states: Mapping[Axis, Table]) -> Table:
     return table
 
 
-def _labels(
-    node: Axis, live: Mapping[int, Sequence[Axis]], holders: Mapping[Axis, set[int]]
-) -> tuple[Axis, ...]:
-    """Return the labels of the product of all that holds a variable."""
-    return tuple(dict.fromkeys((node, *(a for i in sorted(holders[node]) for a in live[i]))))
+class _Scopes:
+    """Labels of the tables at hand, and the log size of what each elimination would write down."""
+
+    def __init__(self, plates: Plates) -> None:
+        self.scopes: dict[int, Sequence[Axis]] = {}
+        self.holders: dict[Axis, set[int]] = {node: set() for node in plates}
+        self.counts: dict[Axis, dict[Axis, int]] = {node: {} for node in plates}
+        self.cost = {node: math.log(node.size) for node in plates}
+
+    def add(self, i: int, scope: Sequence[Axis]) -> None:
+        self.scopes[i] = scope
+        for node in scope:
+            if node in self.holders:
+                self.holders[node].add(i)
+                self._count(node, scope, 1)
+
+    def remove(self, i: int) -> None:
+        scope = self.scopes.pop(i)
+        for node in scope:
+            if node in self.holders:
+                self.holders[node].discard(i)
+                self._count(node, scope, -1)
+
+    def _count(self, node: Axis, scope: Sequence[Axis], change: int) -> None:
+        counts = self.counts[node]
+        for axis in scope:
+            before = counts.get(axis, 0)
+            counts[axis] = before + change
+            if axis is not node and 0 in (before, before + change):
+                self.cost[node] += change * math.log(axis.size or 1)
+
+    def labels(self, node: Axis) -> tuple[Axis, ...]:
+        """Return the labels of the product of all that holds a variable, its own first."""
+        held = (a for i in sorted(self.holders[node]) for a in self.scopes[i])
+        return tuple(dict.fromkeys((node, *held)))
 
 
 def _cells(labels: Iterable[Axis]) -> float:
