@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 import posteriori
-from posteriori import distributions
+from posteriori import distributions, inference, modeling
 
 ROOMS = set(posteriori._ROOMS)
 HEAVY = ("numba", "pandas", "matplotlib", "sklearn", "networkx", "scipy.stats", "rich", "typer")
@@ -99,14 +99,17 @@ def names_for_type_checkers(package: ModuleType) -> dict[str, str]:
 def test_type_checkers_see_the_same_names_as_the_table():
     seen = names_for_type_checkers(posteriori)
     assert seen == posteriori._ROOM_OF | dict.fromkeys(ROOMS, "")
-    assert names_for_type_checkers(distributions) == distributions._FILE_OF
 
 
-def test_every_name_of_the_distributions_loads():
-    for name in distributions.__all__:
-        assert getattr(distributions, name) is not None
-    with pytest.raises(AttributeError, match="Nromal"):
-        _ = distributions.Nromal
+@pytest.mark.parametrize("room", [distributions, inference, modeling])
+def test_rooms_that_load_on_use(room):
+    table = {name: file for file, names in room._FILES.items() for name in names}
+    assert names_for_type_checkers(room) == table
+    for name in room.__all__:
+        assert getattr(room, name) is not None
+    assert dir(room) == room.__all__
+    with pytest.raises(AttributeError, match="has no attribute 'Nromal'"):
+        _ = room.Nromal
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 Every name is loaded on first use: a file that nobody asks for costs nothing.
 """
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from posteriori.numerics.lazy import load_on_use as _load_on_use
 
 #: Which file defines which public names.
 _FILES = {
@@ -184,9 +185,8 @@ _FILES = {
     "von_mises": ("VonMises",),
     "wishart": ("Wishart",),
 }
-_FILE_OF = {name: file for file, names in _FILES.items() for name in names}
 
-__all__ = sorted(_FILE_OF)
+__all__, __getattr__, __dir__ = _load_on_use(__name__, _FILES)
 
 if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table
     from posteriori.distributions.arithmetic import CentralLimit as CentralLimit
@@ -336,15 +336,3 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     )
     from posteriori.distributions.von_mises import VonMises as VonMises
     from posteriori.distributions.wishart import Wishart as Wishart
-
-
-def __getattr__(name: str) -> object:
-    if name not in _FILE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(_import_module(f"{__name__}.{_FILE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -1,9 +1,48 @@
-"""The model language: write a joint distribution, give it data, get its posterior."""
+"""The model language: write a joint distribution, give it data, get its posterior.
 
-from posteriori.modeling.chain import Chain
-from posteriori.modeling.expressions import Input, dot, take
-from posteriori.modeling.model import Model
-from posteriori.modeling.planning import Plan
-from posteriori.modeling.posterior import Posterior
+Every name is loaded on first use.
+"""
 
-__all__ = ["Chain", "Input", "Model", "Plan", "Posterior", "dot", "take"]
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from posteriori.numerics.lazy import load_on_use as _load_on_use
+
+#: Which file defines which public names.
+_FILES = {
+    "chain": ("Chain",),
+    "drawing": ("Drawing",),
+    "expressions": (
+        "Input",
+        "dot",
+        "take",
+    ),
+    "forney": ("ForneyGraph",),
+    "model": ("Model",),
+    "planning": ("Plan",),
+    "posterior": ("Posterior",),
+    "sum_product": (
+        "SumProduct",
+        "count_operations",
+        "find_schedule",
+        "loopy_sum_product",
+        "sum_product",
+    ),
+}
+
+__all__, __getattr__, __dir__ = _load_on_use(__name__, _FILES)
+
+if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table
+    from posteriori.modeling.chain import Chain as Chain
+    from posteriori.modeling.drawing import Drawing as Drawing
+    from posteriori.modeling.expressions import Input as Input
+    from posteriori.modeling.expressions import dot as dot
+    from posteriori.modeling.expressions import take as take
+    from posteriori.modeling.forney import ForneyGraph as ForneyGraph
+    from posteriori.modeling.model import Model as Model
+    from posteriori.modeling.planning import Plan as Plan
+    from posteriori.modeling.posterior import Posterior as Posterior
+    from posteriori.modeling.sum_product import SumProduct as SumProduct
+    from posteriori.modeling.sum_product import count_operations as count_operations
+    from posteriori.modeling.sum_product import find_schedule as find_schedule
+    from posteriori.modeling.sum_product import loopy_sum_product as loopy_sum_product
+    from posteriori.modeling.sum_product import sum_product as sum_product

@@ -1,0 +1,37 @@
+"""Rooms whose names are loaded on first use (PEP 562)."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+
+__all__ = ["load_on_use"]
+
+
+def load_on_use(
+    room: str, files: Mapping[str, Sequence[str]]
+) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
+    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a room.
+
+    Parameters
+    ----------
+    room : str
+        The room's ``__name__``.
+    files : mapping
+        Which file of the room defines which public names.
+    """
+    file_of = {name: file for file, names in files.items() for name in names}
+    public = sorted(file_of)
+
+    def load(name: str) -> object:
+        if name not in file_of:
+            near = difflib.get_close_matches(name, public, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise AttributeError(f"module {room!r} has no attribute {name!r}{hint}")
+        value: object = getattr(import_module(f"{room}.{file_of[name]}"), name)
+        setattr(sys.modules[room], name, value)
+        return value
+
+    return public, load, lambda: public
