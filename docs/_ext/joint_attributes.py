@@ -1,13 +1,14 @@
-"""Keep attributes that are described together, ``lower, upper : array``, together.
+"""Read the attributes of a docstring as prose: described together, with types that link nowhere.
 
-Sphinx reads ``:ivar lower, upper:`` as the attribute ``upper`` of type ``lower,``. A space of no
-width hides the gap from it; the gap returns when the page has been read.
+Of ``lower, upper : array`` Sphinx makes the attribute ``upper`` of type ``lower,``. A space of
+no width hides the gap from it; the gap returns when the page has been read.
 """
 
 import re
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.domains.python import PyObject
 
 GAP = "\u200b"
 FIELD = re.compile(r"^(\s*:(?:ivar|vartype) )([^:]*, [^:]*)(?=:)")
@@ -26,6 +27,9 @@ def show_gaps(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    for field in PyObject.doc_field_types:
+        if field.name == "variable":
+            field.typerolename = ""  # "Factor" is no cross-reference: several rooms have one
     app.connect("autodoc-process-docstring", hide_gaps, priority=900)
     app.connect("doctree-read", show_gaps)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
