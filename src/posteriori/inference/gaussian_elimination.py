@@ -31,7 +31,10 @@ __all__ = [
     "GaussianPosterior",
     "Latent",
     "Link",
+    "design_matrix",
+    "factorize",
     "joint_moments",
+    "log_heights",
     "residual",
     "sample_gaussian",
     "solve_gaussian",
@@ -125,7 +128,7 @@ def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> 
     ValueError
         When the equations leave some direction of a latent undetermined.
     """
-    system = _factorize(latents, equations)
+    system = factorize(latents, equations)
     shapes, equations = system.shapes, system.equations
     means = {n: np.zeros((v.count, v.size)) for n, v in shapes.items()}
     residuals = [e.constant for e in equations]
@@ -137,7 +140,7 @@ def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> 
             break
     cov, cross = system.covariances()
     misfit = sum(_weighted_square(e, r) for e, r in zip(equations, residuals, strict=True))
-    heights = sum(_log_heights(e) for e in equations)
+    heights = sum(log_heights(e) for e in equations)
     numbers = sum(v.count * v.size for v in shapes.values())
     log_volume = 0.5 * (heights - system.log_det + numbers * LOG_2PI)
     log_volume += sum(e.log_scale for e in equations)
@@ -174,7 +177,7 @@ def sample_gaussian(
     size : int
     rng : Generator
     """
-    system = _factorize(latents, equations)
+    system = factorize(latents, equations)
     deviations = system.deviations(size, rng)
     return {
         v.name: np.moveaxis(deviations[v.name], -1, 0).reshape(size, v.count, v.size) + mean[v.name]
@@ -182,7 +185,7 @@ def sample_gaussian(
     }
 
 
-def _factorize(latents: Sequence[Latent], equations: Sequence[Equation]) -> _Elimination:
+def factorize(latents: Sequence[Latent], equations: Sequence[Equation]) -> _Elimination:
     """Eliminate all latents, those that need it densely."""
     originals = {latent.name: latent for latent in latents}
     dense = _choose_dense(originals, equations)
@@ -578,7 +581,7 @@ def _weighted_square(equation: Equation, residual: Array) -> float:
     return float(np.sum(weight * residual**2))
 
 
-def _log_heights(equation: Equation) -> float:
+def log_heights(equation: Equation) -> float:
     """Return Σ ln(w/2π)."""
     weight = np.asarray(equation.weight)
     if _is_common(weight):
@@ -639,15 +642,23 @@ def joint_moments(
     shapes = {latent.name: latent for latent in latents}
     precision, h = np.zeros((start, start)), np.zeros(start)
     for equation in equations:
-        design = np.zeros((len(equation.constant), start))
-        for link in equation.links:
-            design[:, slices[link.name]] += _spread(_explicit(link, shapes), shapes[link.name])[1]
+        design = design_matrix(equation, shapes, slices, start)
         weighted = design * _full(equation.weight, equation)[:, None]
         precision += weighted.T @ design
         h += weighted.T @ equation.constant
     factor = np.linalg.cholesky(precision)
     cov = _cho_inverse(factor)
     return cov @ h, cov, slices
+
+
+def design_matrix(
+    equation: Equation, shapes: Mapping[str, Latent], places: Mapping[str, slice], width: int
+) -> Array:
+    """Write out the coefficients of an equation's rows (R, width), each latent in its place."""
+    design = np.zeros((len(equation.constant), width))
+    for link in equation.links:
+        design[:, places[link.name]] += _spread(_explicit(link, shapes), shapes[link.name])[1]
+    return design
 
 
 def _explicit(link: Link, shapes: Mapping[str, Latent]) -> Link:

@@ -88,6 +88,8 @@ class CommonPrecisionResult(NamedTuple):
     owners : mapping to int arrays
         Which member of the common precision each member of a normal variable has.
     log_evidence : float
+    block : CommonPrecisionBlock
+        What was solved.
     """
 
     spread: str
@@ -95,6 +97,7 @@ class CommonPrecisionResult(NamedTuple):
     gaussian: Any
     owners: Mapping[str, Any]
     log_evidence: float
+    block: CommonPrecisionBlock
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -192,7 +195,14 @@ class CommonPrecisionBlock:
             for f in self.factors
             if f.name in solved.names
         }
-        return CommonPrecisionResult(self.spread, posterior, solved, owners, log_evidence)
+        return CommonPrecisionResult(self.spread, posterior, solved, owners, log_evidence, self)
+
+    def members_of_rows(self, factor: BoundFactor) -> Any:
+        """Return which member of the spread each number of a factor that is not missing has."""
+        kept = _is_there(factor, self.bound)
+        places = _places(factor, self.spread, self.bound.layouts[self.spread])
+        places = places.reshape(places.shape + (1,) * len(factor.events))
+        return np.broadcast_to(places, kept.shape)[kept]
 
     def _log_volume(self, solved: Any, counts: Array, misfits: Array) -> float:
         """Return the log evidence at unit precision, less the part of the misfit.
@@ -221,10 +231,8 @@ class CommonPrecisionBlock:
             return number(count), number(sum(float(s.sum()) for s in squares))
         size = int(np.prod(layout.shape))
         counts, misfits = np.zeros(size), np.zeros(size)
-        for factor, kept, seen, square in zip(self.factors, there, observed, squares, strict=True):
-            places = _places(factor, self.spread, layout)
-            places = places.reshape(places.shape + (1,) * len(factor.events))
-            mine = np.broadcast_to(places, kept.shape)[kept]
+        for factor, seen, square in zip(self.factors, observed, squares, strict=True):
+            mine = self.members_of_rows(factor)
             counts += np.bincount(mine, minlength=size) * float(seen)
             misfits += np.bincount(mine, weights=square, minlength=size)
         return counts.reshape(layout.shape), misfits.reshape(layout.shape)

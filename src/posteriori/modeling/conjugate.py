@@ -37,6 +37,7 @@ __all__ = [
     "ConjugateBlock",
     "ConjugateResult",
     "conjugate_predictive",
+    "reshaped",
     "why_not_conjugate",
 ]
 
@@ -51,6 +52,7 @@ class ConjugateResult(NamedTuple):
     names: tuple[str, ...]
     posterior: Any
     log_evidence: float
+    block: ConjugateBlock
 
     def marginal(self, name: str) -> Any:
         """Return the posterior, a batch over the variable's plates and integer axes."""
@@ -101,18 +103,22 @@ class ConjugateBlock:
     def solve(self) -> ConjugateResult:
         """Return the exact posterior."""
         prior = member(self.prior_factor)
-        belief = _reshaped(prior, (self.count,))
+        belief, log_evidence = self.learn(reshaped(prior, (self.count,)), self.children)
+        return ConjugateResult(self.names, reshaped(belief, prior.batch_shape), log_evidence, self)
+
+    def learn(self, belief: Any, children: Sequence[Child]) -> tuple[Any, float]:
+        """Update a belief, one member for each place, by some of the children."""
         natural: list[Child] = []
         others: list[Child] = []
-        for child in self.children:
+        for child in children:
             if len(child.values):
-                adds = issubclass(child.pair_class(type(prior)), NaturalPair)
+                adds = issubclass(child.pair_class(type(belief)), NaturalPair)
                 (natural if adds else others).append(child)
         belief, log_evidence = _add_increments(belief, natural)
         for child in others:
             belief, more = _place_by_place(belief, child)
             log_evidence += more
-        return ConjugateResult(self.names, _reshaped(belief, prior.batch_shape), log_evidence)
+        return belief, log_evidence
 
 
 def why_not_conjugate(
@@ -158,8 +164,8 @@ def conjugate_predictive(factor: BoundFactor, name: str, layout: Layout, belief:
         raise TypeError(f"{factor.name} has no closed-form predictive: {sight}")
     shape = tuple(axis.size for axis in factor.rows)
     index = place_index(sight, factor.rows, layout)
-    flat = _reshaped(belief, (count_members(lead_axes(layout)),))
-    rows = _reshaped(flat if index is None else take_members(flat, index), shape)
+    flat = reshaped(belief, (count_members(lead_axes(layout)),))
+    rows = reshaped(flat if index is None else take_members(flat, index), shape)
     known = {k: p.value() for k, p in factor.parameters.items() if k != sight.parameter}
     unknown = Unknown(
         factor=None if sight.factor is None else sight.factor.value(),
@@ -267,7 +273,7 @@ def _check(pair: Pair, child: Child) -> None:
         raise ValueError(f"{child.name}: {error}{note}") from None
 
 
-def _reshaped(d: Any, shape: tuple[int, ...]) -> Any:
+def reshaped(d: Any, shape: tuple[int, ...]) -> Any:
     """Return the same members in a batch of another shape."""
     lead = len(d.batch_shape)
     return d._from(

@@ -15,7 +15,7 @@ from posteriori.modeling.elimination import MOST_CELLS, merge
 from posteriori.modeling.tables import Axis, Table
 from posteriori.numerics.types import Array
 
-__all__ = ["SolvedChain", "decode_chain", "draw_chain", "smooth_chain"]
+__all__ = ["SolvedChain", "chain_pairs", "decode_chain", "draw_chain", "smooth_chain"]
 
 
 class _Arrays(NamedTuple):
@@ -56,6 +56,22 @@ def smooth_chain(graph: Graph, tables: Sequence[Table]) -> SolvedChain:
     return SolvedChain(
         Table(probabilities.reshape(shape), arrays.labels), float(np.sum(log_evidence))
     )
+
+
+def chain_pairs(graph: Graph, tables: Sequence[Table]) -> Table:
+    """Return the joint probabilities of the members before and after each step."""
+    from posteriori.inference.hidden_markov import forward_backward
+
+    arrays = _arrays(graph, tables)
+    chain = graph.chain
+    assert chain is not None
+
+    def run(initial: Array, transition: Array, likelihood: Array) -> tuple[Array | None]:
+        return (forward_backward(initial, transition, likelihood, pairs=True).pair_probabilities,)
+
+    (pairs,) = _run(arrays, run)
+    labels = (*arrays.others, chain.arrival, *chain.before, *chain.nodes)
+    return Table(pairs.reshape(tuple(axis.size for axis in labels)), labels)
 
 
 def decode_chain(graph: Graph, tables: Sequence[Table]) -> tuple[dict[Axis, Table], float]:

@@ -36,6 +36,8 @@ class Chained(NamedTuple):
         States of the same members one step earlier.
     steps : tuple of Table
         Log tables over steps and the states at their two ends.
+    sources : tuple of str
+        The factor of each of them.
     """
 
     time: Axis
@@ -43,6 +45,7 @@ class Chained(NamedTuple):
     nodes: tuple[Axis, ...]
     before: tuple[Axis, ...]
     steps: tuple[Table, ...]
+    sources: tuple[str, ...]
 
 
 class Graph(NamedTuple):
@@ -55,12 +58,15 @@ class Graph(NamedTuple):
     plates : mapping
         Plates of each node.
     tables : tuple of Table
+    sources : tuple of str
+        The factor of each table.
     chain : Chained or None
     """
 
     nodes: Mapping[str, tuple[Axis, ...]]
     plates: Plates
     tables: tuple[Table, ...]
+    sources: tuple[str, ...]
     chain: Chained | None = None
 
 
@@ -101,7 +107,9 @@ def lifted_graph(
     ]
     joined = [(factors[i], shifts) for i, shifts in steps.items() if shifts]
     chain = _chained(joined, nodes, plates, classes, layouts) if joined else None
-    return Graph({name: (node,) for name, node in nodes.items()}, plates, tuple(local), chain)
+    sources = tuple(factor.name for i, factor in enumerate(factors) if not steps[i])
+    whole = {name: (node,) for name, node in nodes.items()}
+    return Graph(whole, plates, tuple(local), sources, chain)
 
 
 class _Classes:
@@ -213,7 +221,8 @@ def _chained(
         table = Table(factor.table.values, tuple(new[axis] for axis in factor.table.axes))
         shared = {arrival, *plates[members[0]]}
         steps.append(reduce_plates(table, [new[axis] for axis in factor.rows], shared))
-    return Chained(time, arrival, members, before, tuple(steps))
+    sources = tuple(factor.name for factor, _ in joined)
+    return Chained(time, arrival, members, before, tuple(steps), sources)
 
 
 # -- ground ----------------------------------------------------------------------------------
@@ -236,9 +245,9 @@ def ground_graph(
             f"as a chain, and {count} rows are too many to take one by one (at most {MOST_ROWS})"
         )
     nodes = {name: _members(name, layouts[name], size) for name, size in sizes.items()}
-    tables = [table for factor in factors for table in _row_tables(factor, nodes, layouts)]
+    made = [(f.name, table) for f in factors for table in _row_tables(f, nodes, layouts)]
     plates: Plates = {node: () for own in nodes.values() for node in own}
-    return Graph(nodes, plates, tuple(tables))
+    return Graph(nodes, plates, tuple(t for _, t in made), tuple(name for name, _ in made))
 
 
 def _members(name: str, layout: Layout, size: int) -> tuple[Axis, ...]:

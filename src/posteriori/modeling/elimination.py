@@ -33,6 +33,8 @@ __all__ = [
     "best_states",
     "conditional_draws",
     "eliminate",
+    "joint_beliefs",
+    "log_conditional",
     "marginals",
     "merge",
     "plan_elimination",
@@ -203,10 +205,15 @@ def marginals(buckets: Sequence[Bucket], roots: Mapping[Axis, Table]) -> dict[Ax
     roots : mapping
         Joint probabilities of the kept variables, under each of their labels.
     """
+    beliefs = joint_beliefs(buckets, roots)
+    return {b.node: sum_to(beliefs[b.node], set(b.given), ()) for b in buckets}
+
+
+def joint_beliefs(buckets: Sequence[Bucket], roots: Mapping[Axis, Table]) -> dict[Axis, Table]:
+    """Return the joint probabilities of each variable and its neighbours at its elimination."""
     order = {bucket.node: i for i, bucket in enumerate(buckets)}
     hidden = set(order) | set(roots)
     beliefs = dict(roots)
-    found = {}
     for bucket in reversed(buckets):
         belief = _conditional(bucket)
         if bucket.given:
@@ -214,8 +221,7 @@ def marginals(buckets: Sequence[Bucket], roots: Mapping[Axis, Table]) -> dict[Ax
             above = sum_to(beliefs[source], hidden, bucket.given)
             belief = _product(belief, above)
         beliefs[bucket.node] = belief
-        found[bucket.node] = sum_to(belief, set(bucket.given), ())
-    return found
+    return beliefs
 
 
 def best_states(buckets: Sequence[Bucket], known: Mapping[Axis, Table]) -> dict[Axis, Table]:
@@ -277,6 +283,13 @@ def sum_to(table: Table, nodes: set[Axis], keep: Iterable[Axis]) -> Table:
     return Table(np.asarray(table.values.sum(axis=gone)), axes)
 
 
+def log_conditional(bucket: Bucket) -> Table:
+    """Return ln p(x | given), −∞ where the given is impossible."""
+    message = spread(bucket.message, bucket.table.axes)
+    possible = np.where(np.isneginf(message), 0.0, message)
+    return Table(bucket.table.values - possible, bucket.table.axes)
+
+
 # -- steps -----------------------------------------------------------------------------------
 
 
@@ -306,9 +319,7 @@ def _first(flags: Array, axes: Sequence[Axis]) -> str:
 
 def _conditional(bucket: Bucket) -> Table:
     """Return p(x | given), 0 where the given is impossible."""
-    message = spread(bucket.message, bucket.table.axes)
-    possible = np.where(np.isneginf(message), 0.0, message)
-    return Table(np.exp(bucket.table.values - possible), bucket.table.axes)
+    return Table(np.exp(log_conditional(bucket).values), bucket.table.axes)
 
 
 def _product(a: Table, b: Table) -> Table:

@@ -49,13 +49,14 @@ class Split(NamedTuple):
 
 
 class GaussianResult(NamedTuple):
-    """A solved block, with what is needed to read it."""
+    """A solved block, with what is needed to read it; ``sources`` names each equation's factor."""
 
     posterior: GaussianPosterior
     splits: Mapping[str, Split]
     layouts: Mapping[str, Layout]
     latents: tuple[Latent, ...]
     equations: tuple[Equation, ...]
+    sources: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -133,13 +134,14 @@ class GaussianBlock:
         self.bound = bound
         self.names = tuple(names)
         self.factors = tuple(factors)
+        found = [(f.name, rows) for f in self.factors for rows in residual_rows(f, bound)]
+        self.sources = tuple(name for name, _ in found)
         self.rows = [
             rows._replace(
                 child=tuple(_summed_lookups(t, rows.labels, bound) for t in rows.child),
                 mean=tuple(_summed_lookups(t, rows.labels, bound) for t in rows.mean),
             )
-            for factor in self.factors
-            for rows in residual_rows(factor, bound)
+            for _, rows in found
         ]
         self.splits = self._split()
 
@@ -187,7 +189,7 @@ class GaussianBlock:
         """Return the exact posterior of the block."""
         latents, equations, splits = self.system()
         solved = solve_gaussian(latents, equations)
-        return GaussianResult(solved, splits, self.bound.layouts, latents, equations)
+        return GaussianResult(solved, splits, self.bound.layouts, latents, equations, self.sources)
 
     def _equation(self, rows: Rows) -> Equation:
         """Write child − mean = constant − Σ K x: coefficients of the mean stand as they are."""

@@ -39,6 +39,8 @@ class ChainResult(NamedTuple):
         All observations.
     places : mapping to slices
         Where each variable lies in the smoothed states.
+    block : GaussianChainBlock
+        What was solved.
     """
 
     names: tuple[str, ...]
@@ -50,6 +52,7 @@ class ChainResult(NamedTuple):
     smoothed: LinearGaussianChain
     y: Array
     places: Mapping[str, slice]
+    block: GaussianChainBlock
 
     def system(self) -> Any:
         """Return the chain as one dense system, for questions about several variables."""
@@ -135,10 +138,8 @@ class GaussianChainBlock:
 
     def solve(self) -> ChainResult:
         """Return the smoothed states, the constants and the exact evidence."""
-        start = self._part(self.first, self.first.rows + self.first.events, None)
-        step = self._part(self.step, self.step.rows[1:] + self.step.events, self.step.rows[0])
-        seen = [self._part(f, f.rows[1:] + f.events, self.time) for f in self.emissions]
-        y = np.concatenate([self._data(f) for f in self.emissions], axis=1)
+        start, step, seen = self.parts()
+        y = np.concatenate([self.data(f) for f in self.emissions], axis=1)
         chain = LinearGaussianChain(
             start.offset[0],
             start.noise[0],
@@ -162,6 +163,7 @@ class GaussianChainBlock:
                 chain,
                 y,
                 {self.chain: slice(None)},
+                self,
             )
         mean, cov, slices, log_evidence = self._constants_prior()
         wider = add_static_effects(
@@ -181,7 +183,16 @@ class GaussianChainBlock:
         places = {self.chain: slice(width)} | {
             n: slice(width + s.start, width + s.stop) for n, s in slices.items()
         }
-        return ChainResult(self.names, layouts, means, covs, total, self._dense(), wider, y, places)
+        return ChainResult(
+            self.names, layouts, means, covs, total, self._dense(), wider, y, places, self
+        )
+
+    def parts(self) -> tuple[Part, Part, list[Part]]:
+        """Return the matrices of the first state, the steps and each emission."""
+        start = self._part(self.first, self.first.rows + self.first.events, None)
+        step = self._part(self.step, self.step.rows[1:] + self.step.events, self.step.rows[0])
+        seen = [self._part(f, f.rows[1:] + f.events, self.time) for f in self.emissions]
+        return start, step, seen
 
     def _dense(self) -> GaussianBlock:
         return GaussianBlock(self.bound, self.names, self.factors)
@@ -245,7 +256,8 @@ class GaussianChainBlock:
         link = make_link(term, inner, labels, split, {access.name: layout})
         return link.coefficients
 
-    def _data(self, factor: BoundFactor) -> Array:
+    def data(self, factor: BoundFactor) -> Array:
+        """Return the observations of an emission, (T, P)."""
         return self.bound.observed[factor.name].reshape(self.time.size, -1)
 
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.modeling.gaussian import child_term
-from posteriori.modeling.simulation import member, simulate
-from posteriori.modeling.tables import spread
+from posteriori.modeling.simulation import log_prob_of_known, simulate
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
+    from posteriori.modeling.account import Account
     from posteriori.modeling.planning import Plan
 
 __all__ = ["Posterior"]
@@ -39,12 +38,7 @@ class Posterior:
         """Ln p(data | model), exact."""
         bound = self._plan.bound
         value = sum(result.log_evidence for result in self._blocks)
-        for factor in self._plan.known:
-            x = spread(child_term(factor, bound).table, factor.rows + factor.events)
-            there = ~np.isnan(x)
-            if not there.all():
-                x = x[there] if not factor.events else x
-            value += float(np.sum(member(factor).log_prob(x)))
+        value += sum(log_prob_of_known(factor, bound) for factor in self._plan.known)
         fingerprint = Fingerprint()
         for array in (*bound.observed.values(), *bound.evidence.values()):
             fingerprint = fingerprint.update(np.atleast_1d(array))
@@ -99,6 +93,16 @@ class Posterior:
             if name not in self._results:
                 self[name]  # raises the error that fits
         return joint(self, names)
+
+    def explain(self) -> Account:
+        """Return what each factor and each block adds to the log evidence.
+
+        The log evidence is the sum of the expected log densities of all factors under the
+        posterior (energies) and the entropies of the blocks.
+        """
+        from posteriori.modeling.account import make_account
+
+        return make_account(self)
 
     def most_likely(self) -> dict[str, Any]:
         """Return the configuration of all informed variables with the highest probability.

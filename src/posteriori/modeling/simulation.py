@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.binding import Binder, BoundFactor, bind
+from posteriori.modeling.binding import Binder, Bound, BoundFactor, bind
 from posteriori.modeling.expressions import Input, Variable
 from posteriori.modeling.gaussian import child_term
 from posteriori.modeling.tables import Polynomial, Table, look_up, spread, substitute
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
-__all__ = ["log_joint", "member", "simulate"]
+__all__ = ["log_joint", "log_prob_of_known", "member", "simulate"]
 
 
 def member(factor: BoundFactor) -> Any:
@@ -83,6 +83,15 @@ def log_joint(
         x = spread(child_term(factor, bound).table, factor.rows + factor.events)
         total += float(np.sum(member(factor).log_prob(x)))
     return total
+
+
+def log_prob_of_known(factor: BoundFactor, bound: Bound) -> float:
+    """Return the log density of a factor without unknowns, without rows that are missing."""
+    x = spread(child_term(factor, bound).table, factor.rows + factor.events)
+    there = ~np.isnan(x)
+    if not there.all():
+        x = x[there] if not factor.events else x
+    return float(np.sum(member(factor).log_prob(x)))
 
 
 def _has_gaps(values: Any) -> bool:

@@ -1,0 +1,140 @@
+r"""What the log evidence is made of: energies of factors, entropies of blocks.
+
+For an exact posterior q,
+
+.. math:: \ln p(y) = \sum_f E_q[\ln f] + H[q],
+
+and each kind of block knows the terms in closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import digamma
+
+from posteriori.distributions.gamma import Gamma
+from posteriori.inference.gaussian_energy import RowEnergies, equation_energies
+from posteriori.modeling.common_precision import CommonPrecisionResult
+from posteriori.modeling.conjugate import ConjugateResult, reshaped
+from posteriori.modeling.discrete import DiscreteResult
+from posteriori.modeling.gaussian import GaussianResult
+from posteriori.modeling.simulation import log_prob_of_known, member
+
+if TYPE_CHECKING:
+    from posteriori.modeling.posterior import Posterior
+
+__all__ = ["Account", "make_account"]
+
+
+@dataclass(frozen=True, repr=False)
+class Account:
+    """The terms of a log evidence.
+
+    Attributes
+    ----------
+    energies : mapping of str to float
+        Expected log density of the factors of each variable under the posterior.
+    entropies : mapping of str to float
+        Entropy of each block, named by its variables.
+    """
+
+    energies: Mapping[str, float]
+    entropies: Mapping[str, float]
+
+    @property
+    def log_evidence(self) -> float:
+        """The sum of all terms."""
+        return sum(self.energies.values()) + sum(self.entropies.values())
+
+    def __repr__(self) -> str:
+        rows = [(f"energy of {name}", value) for name, value in self.energies.items()]
+        rows += [(f"entropy of {names}", value) for names, value in self.entropies.items()]
+        rows.append(("log evidence", self.log_evidence))
+        width = max(len(title) for title, _ in rows)
+        return "\n".join(f"{title:<{width}}  {value:>12.6g}" for title, value in rows)
+
+
+def make_account(posterior: Posterior) -> Account:
+    """Return the terms of a posterior's log evidence."""
+    plan = posterior._plan
+    found: list[tuple[str, float]] = []
+    entropies: dict[str, float] = {}
+    for result in posterior._blocks:
+        energies, entropy = _terms(result)
+        found += energies
+        entropies[", ".join(result.names)] = entropy
+    found += [(factor.name, log_prob_of_known(factor, plan.bound)) for factor in plan.known]
+    totals: dict[str, float] = {}
+    for name, value in found:
+        totals[name] = totals.get(name, 0.0) + value
+    return Account({n: totals[n] for n in plan.bound.layouts if n in totals}, entropies)
+
+
+def _terms(result: Any) -> tuple[list[tuple[str, float]], float]:
+    if isinstance(result, DiscreteResult):
+        from posteriori.modeling.discrete_account import discrete_terms
+
+        return discrete_terms(result)
+    if isinstance(result, ConjugateResult):
+        return _conjugate_terms(result)
+    if isinstance(result, CommonPrecisionResult):
+        return _common_precision_terms(result)
+    rows, entropy = _normal_rows(result)
+    return [(name, part.energy) for name, part in rows], entropy
+
+
+def _normal_rows(result: Any) -> tuple[list[tuple[str, RowEnergies]], float]:
+    if not isinstance(result, GaussianResult):
+        from posteriori.modeling.chain_account import chain_rows
+
+        return chain_rows(result)
+    mean = result.posterior.mean
+    parts, entropy = equation_energies(result.latents, result.equations, mean)
+    return list(zip(result.sources, parts, strict=True)), entropy
+
+
+def _expected_log_prior(belief: Any, prior: Any) -> float:
+    """Return E[ln prior] = −H[belief] − KL(belief ‖ prior)."""
+    return -float(np.sum(belief.entropy()) + np.sum(belief.kl(prior)))
+
+
+def _conjugate_terms(result: ConjugateResult) -> tuple[list[tuple[str, float]], float]:
+    """Take the likelihood of a child as posterior / prior · evidence, were it the only child."""
+    block = result.block
+    prior = reshaped(member(block.prior_factor), (block.count,))
+    belief = reshaped(result.posterior, (block.count,))
+    gained = float(np.sum(belief.kl(prior)))
+    energies = [(block.name, _expected_log_prior(belief, prior))]
+    for child in block.children:
+        alone, log_evidence = block.learn(prior, [child])
+        energies.append((child.name, gained - float(np.sum(belief.kl(alone))) + log_evidence))
+    return energies, float(np.sum(belief.entropy()))
+
+
+def _common_precision_terms(result: CommonPrecisionResult) -> tuple[list[tuple[str, float]], float]:
+    """Average the terms at unit precision over τ: ln τ enters every number, τ every misfit."""
+    belief, block = result.belief, result.block
+    amount = belief.rate if isinstance(belief, Gamma) else belief.scale
+    a, b = np.ravel(belief.shape), np.ravel(amount)
+    log_tau, tau = digamma(a) - np.log(b), a / b
+    rows, entropy = _normal_rows(result.gaussian)
+    prior = member(block.prior_factor)
+    energies = [(result.spread, _expected_log_prior(belief, prior))]
+    single = len(tau) == 1
+    factors = [None] * len(rows) if single else block.factors
+    for (name, part), factor in zip(rows, factors, strict=True):
+        if factor is None:
+            more = part.numbers * log_tau[0] - tau[0] * float(np.sum(part.misfit))
+        else:
+            mine = block.members_of_rows(factor)
+            more = float(np.sum(log_tau[mine]) - np.sum(tau[mine] * part.misfit))
+        energies.append((name, part.log_height + 0.5 * (more - float(np.sum(part.spread)))))
+    entropy += float(np.sum(belief.entropy()))
+    for name, owners in result.owners.items():
+        numbers = int(np.prod(result.layouts[name].shape)) / np.size(owners)
+        entropy -= 0.5 * numbers * float(np.sum(log_tau[owners]))
+    return energies, entropy
