@@ -58,6 +58,7 @@ bench: $(VENV)/.bench
 	$(call step,bench,benchmarks,for file in bench/bench_*.py; do echo "-- $$file"; $(BIN)/python "$$file" || exit 1; done)
 
 docs: $(VENV)/.docs
+	@rm -rf docs/reference/generated
 	$(call step,docs,run the examples and build the pages,$(BIN)/sphinx-build -q -W --keep-going -b doctest docs docs/_build/doctest && $(BIN)/sphinx-build -q -W --keep-going -b html docs $(SPHINX_OUT))
 	@printf '\nOpen %s\n' '$(SPHINX_OUT)/index.html'
 

@@ -7,6 +7,7 @@ from scipy import stats
 from posteriori.distributions import (
     Bernoulli,
     Beta,
+    Cauchy,
     Dirichlet,
     Gamma,
     MvNormal,
@@ -309,3 +310,16 @@ def test_multivariate_t_fit_is_a_maximum():
         MvStudentT.fit(np.repeat(x, times, 0), dof=5.0),
     )
     np.testing.assert_allclose(weighted.scale, repeated.scale, rtol=1e-8)
+
+
+def test_an_unnamed_spread_is_refused_with_the_names():
+    with pytest.raises(TypeError, match="variance=…"):
+        Normal(0.0, 1.0)
+    with pytest.raises(TypeError, match="cov=…"):
+        MvNormal([0.0], [[1.0]])
+
+
+def test_what_a_family_lacks_is_not_offered():
+    with pytest.raises(AttributeError, match="Cauchy has no mean") as caught:
+        _ = Cauchy(0.0, 1.0).mean
+    assert "std" not in str(caught.value)

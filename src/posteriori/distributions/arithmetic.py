@@ -215,6 +215,8 @@ def central_limit(p: Any, n: int) -> CentralLimit:
     _require_numbers(p, p, "central limit")
     if not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n must be a whole number >= 1, got {n!r}")
+    if not (hasattr(p, "mean") and hasattr(p, "variance")):
+        raise ValueError(f"the central limit needs a finite variance; {p!r} has none")
     mean, std = float(p.mean), float(np.sqrt(p.variance))
     if not np.isfinite(std) or std == 0:
         raise ValueError(f"the central limit needs a finite, positive variance, got {std**2}")

@@ -271,7 +271,8 @@ class Distribution:
     def __getattr__(self, name: str) -> Any:
         family = type(self).__name__
         if name in CAPABILITIES:
-            have = ", ".join(c for c in CAPABILITIES if c != name and hasattr(type(self), c))
+            lacking = {name} if hasattr(type(self), "variance") else {name, "std"}
+            have = ", ".join(c for c in CAPABILITIES if c not in lacking and hasattr(type(self), c))
             raise AttributeError(f"{family} has no {name}; it has {have}")
         public = [n for n in dir(type(self)) if not n.startswith("_")]
         near = difflib.get_close_matches(name, public, n=1)

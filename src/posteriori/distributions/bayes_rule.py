@@ -63,6 +63,10 @@ def bayes(prior: Any, likelihood: Any, data: Any) -> BayesResult:
     Normal(1.333333, variance=0.444444)
     """
     if not isinstance(prior, ExponentialFamily):
+        if isinstance(prior, Distribution):
+            raise TypeError(
+                f"{type(prior).__name__} is conjugate to no likelihood; see grid_posterior"
+            )
         raise TypeError(f"prior must be a distribution such as Beta(1, 1), got {prior!r}")
     if isinstance(likelihood, type) and issubclass(likelihood, Distribution):
         pair = find_pair(prior, likelihood)

@@ -300,12 +300,14 @@ def _pairs_of(prior: type, likelihood: Any) -> list[type[Pair]]:
 
 def _needs_function(pair: type[Pair]) -> str:
     family, unknown = pair.likelihood_family.__name__, ", ".join(pair.unknown)
-    arguments = ", ".join([f"{name}={name}" for name in pair.unknown])
-    known = ", ".join(f"{name}=..." for name in pair.needs)
+    named = {name: f"{name}={name}" for name in pair.unknown}
+    named |= {name: f"{name}=..." for name in pair.needs}
+    order = [name for name in pair.likelihood_family._parameters if name in named]
+    arguments = ", ".join(named[name] for name in order)
     return (
         f"a {pair.prior_family.__name__} prior needs to know the {' and '.join(pair.needs)} of "
         f"{family}; write the likelihood as a function: "
-        f"lambda {unknown}: {family}({arguments}, {known})"
+        f"lambda {unknown}: {family}({arguments})"
     )
 
 

@@ -117,6 +117,11 @@ class DirichletCategorical(NaturalPair):
         """Turn labels into codes where the likelihood names them."""
         labels = self.known.get("labels")
         if labels is None:
+            if not hasattr(data, "__next__") and np.asarray(data).dtype.kind in "US":
+                raise TypeError(
+                    "data are labels: name them in the likelihood, "
+                    "lambda p: Categorical(p, labels=[...])"
+                )
             return data
         if hasattr(data, "__next__"):
             return (encode_labels(chunk, labels) for chunk in data)

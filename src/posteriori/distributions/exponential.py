@@ -333,7 +333,7 @@ class ExponentialFamily(Distribution):
         if not self._all_proper:
             raise ValueError(
                 f"{what} needs a proper distribution; this {type(self).__name__} is an improper "
-                f"message, natural parameters {self.natural}"
+                f"message, {self!r}"
             )
 
     def _require_same_family(self, other: Any, what: str) -> None:

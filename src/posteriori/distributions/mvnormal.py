@@ -63,7 +63,9 @@ class MvNormal(ExponentialFamily):
     _natural_ndims = (1, 2)
     _event_ndim = 1
 
-    def __new__(cls, mean: Any, *, cov: Any = None, precision: Any = None) -> Self:
+    def __new__(cls, mean: Any, *args: Any, cov: Any = None, precision: Any = None) -> Self:
+        if args:
+            raise TypeError("name the spread: MvNormal(mean, cov=…) or precision=…")
         name = exactly_one("MvNormal", cov=cov, precision=precision)
         centre = real_vector("mean", mean)
         spread = _semidefinite("cov", cov) if name == "cov" else positive_definite(name, precision)

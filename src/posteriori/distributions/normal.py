@@ -47,8 +47,15 @@ class Normal(ExponentialFamily, Univariate):
     _natural_ndims = (0, 0)
 
     def __new__(
-        cls, mean: Any = 0.0, *, variance: Any = None, scale: Any = None, precision: Any = None
+        cls,
+        mean: Any = 0.0,
+        *args: Any,
+        variance: Any = None,
+        scale: Any = None,
+        precision: Any = None,
     ) -> Self:
+        if args:
+            raise TypeError("name the spread: Normal(mean, variance=…), scale=… or precision=…")
         if scale is None and precision is None and variance is not None:
             return cls._from(mean=real("mean", mean), variance=positive("variance", variance))
         name = exactly_one("Normal", variance=variance, scale=scale, precision=precision)
