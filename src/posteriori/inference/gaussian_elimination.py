@@ -35,6 +35,7 @@ __all__ = [
     "factorize",
     "joint_moments",
     "log_heights",
+    "plan_gaussian",
     "residual",
     "sample_gaussian",
     "solve_gaussian",
@@ -185,11 +186,24 @@ def sample_gaussian(
     }
 
 
+def plan_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> tuple[Latent, ...]:
+    """Return the latents in the order of their elimination, as one vector where they go densely."""
+    originals = {latent.name: latent for latent in latents}
+    dense = _choose_dense(originals, equations)
+    shapes = [_densified(v) if v.name in dense else v for v in latents]
+    return tuple(sorted(shapes, key=_rank))
+
+
+def _rank(latent: Latent) -> tuple[int, int, str]:
+    """Many small vectors first; one dense vector last."""
+    return -latent.count, latent.size, latent.name
+
+
 def factorize(latents: Sequence[Latent], equations: Sequence[Equation]) -> _Elimination:
     """Eliminate all latents, those that need it densely."""
     originals = {latent.name: latent for latent in latents}
-    dense = _choose_dense(originals, equations)
-    shapes = {n: _densified(v) if n in dense else v for n, v in originals.items()}
+    shapes = {latent.name: latent for latent in plan_gaussian(latents, equations)}
+    dense = {n for n, v in shapes.items() if v != originals[n]}
     return _Elimination(shapes, [_densify(e, dense, originals) for e in equations])
 
 
@@ -203,7 +217,7 @@ class _Clique(NamedTuple):
 
 
 class _Elimination:
-    """The factorised precision matrix, and solves with it."""
+    """The factorised precision matrix, latents eliminated in their order, and solves with it."""
 
     def __init__(self, shapes: Mapping[str, Latent], equations: Sequence[Equation]) -> None:
         self.shapes = shapes
@@ -213,7 +227,7 @@ class _Elimination:
         self._gather()
         self.cliques: list[_Clique] = []
         self.log_det = 0.0
-        for name in self._ordered():
+        for name in shapes:
             self._eliminate(name)
 
     @property
@@ -248,10 +262,6 @@ class _Elimination:
         self.pairs.setdefault((a, b), []).append((i, j, block))
 
     # -- elimination -----------------------------------------------------------------------
-
-    def _ordered(self) -> list[str]:
-        """Many small vectors first; one dense vector last."""
-        return sorted(self.shapes, key=lambda n: (-self.shapes[n].count, self.shapes[n].size, n))
 
     def _eliminate(self, name: str) -> None:
         precision = symmetrize(self.own.pop(name))

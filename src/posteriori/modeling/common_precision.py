@@ -32,6 +32,7 @@ from posteriori.distributions.unknown import Conditional, Unknown
 from posteriori.inference.gaussian_elimination import Equation, residual
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
 from posteriori.modeling.conjugate_rows import same_places
+from posteriori.modeling.costs import Cost
 from posteriori.modeling.gaussian import (
     GaussianBlock,
     GaussianResult,
@@ -166,6 +167,21 @@ class CommonPrecisionBlock:
         self.factors = [f for f in factors if f.name != spread]
         self.unit = [_at_unit(f, spread) for f in self.factors]
         self.gaussian = _normal_block(bound, [n for n in names if n != spread], self.unit)
+
+    @property
+    def why(self) -> str:
+        """Why this method holds."""
+        return f"{self.spread} scales the noise of every normal factor"
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The order of elimination."""
+        return (*self.gaussian.order, self.spread)
+
+    @property
+    def cost(self) -> Cost:
+        """What the normal variables cost; the misfit is one more look at the rows."""
+        return self.gaussian.cost  # type: ignore[no-any-return]
 
     @property
     def method(self) -> str:

@@ -30,6 +30,7 @@ from posteriori.modeling.conjugate_rows import (
     place_index,
     see,
 )
+from posteriori.modeling.costs import Cost
 from posteriori.modeling.simulation import member
 from posteriori.numerics.types import Array, Seed
 
@@ -76,6 +77,7 @@ class ConjugateBlock:
     """
 
     method = "conjugate update"
+    why = "all children are conjugate to the prior: their statistics add to its parameters"
 
     def __init__(self, bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor]) -> None:
         (self.name,) = self.names = tuple(names)
@@ -89,6 +91,22 @@ class ConjugateBlock:
     def count(self) -> int:
         """Number of places: of independent members of the unknown."""
         return count_members(lead_axes(self.layout))
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The one variable."""
+        return self.names
+
+    @property
+    def cost(self) -> Cost:
+        """What adding up costs: some operations for each number of the data and the prior."""
+        prior = member(self.prior_factor)
+        parameters = sum(np.size(part) for part in prior._given_parameters().values())
+        width = max(parameters / self.count, 1.0)
+        rows = sum(len(child.values) for child in self.children)
+        held = sum(child.values.nbytes for child in self.children)
+        largest = max((min(len(c.values), _CHUNK) for c in self.children), default=0)
+        return Cost(2.0 * rows * width + 4.0 * parameters, held + 8.0 * width * largest)
 
     def describe(self) -> str:
         """Say what is added up."""

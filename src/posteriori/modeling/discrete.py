@@ -17,6 +17,7 @@ from posteriori.distributions.bernoulli import Bernoulli
 from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
 from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.costs import Cost
 from posteriori.modeling.discrete_chain import decode_chain, draw_chain, smooth_chain
 from posteriori.modeling.discrete_graph import Graph, ground_graph, lifted_graph
 from posteriori.modeling.elimination import (
@@ -144,6 +145,35 @@ class DiscreteBlock:
             return "forward-backward"
         members = any(len(nodes) > 1 for nodes in self.graph.nodes.values())
         return "variable elimination" + (", member by member" if members else "")
+
+    @property
+    def why(self) -> str:
+        """Why this method holds."""
+        if self.graph.chain is not None:
+            return "all variables have few states, and some are joined from one time to the next"
+        return "all variables have few states"
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The order of elimination."""
+        chain = self.graph.chain
+        last = () if chain is None else tuple(node.name for node in chain.nodes)
+        return (*(step.node.name for step in self.steps), *last)
+
+    @property
+    def cost(self) -> Cost:
+        """What elimination costs: a few operations for each cell, twice for the way back."""
+        cells = [math.prod(float(axis.size) for axis in step.labels) for step in self.steps]
+        chain = self.graph.chain
+        if chain is not None:
+            states = math.prod(node.size for node in chain.nodes)
+            series = math.prod(p.size for p in self.graph.plates[chain.nodes[0]])
+            cells += [float(series) * states * states]
+            held = 3.0 * series * states
+        else:
+            held = 0.0
+        kept = held + sum(2.0 * c for c in (cells if chain is None else cells[:-1]))
+        return Cost(6.0 * sum(cells), 8.0 * kept)
 
     def describe(self) -> str:
         """Say what will be eliminated, and at what cost."""

@@ -18,10 +18,12 @@ from posteriori.inference.gaussian_elimination import (
     GaussianPosterior,
     Latent,
     Link,
+    plan_gaussian,
     sample_gaussian,
     solve_gaussian,
 )
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
+from posteriori.modeling.costs import Cost, elimination_cost
 from posteriori.modeling.tables import (
     Access,
     Axis,
@@ -129,6 +131,7 @@ class GaussianBlock:
     """
 
     method = "Gaussian elimination"
+    why = "all factors are normal with known spread and means affine in the unknowns"
 
     def __init__(self, bound: Bound, names: Iterable[str], factors: Iterable[BoundFactor]) -> None:
         self.bound = bound
@@ -153,6 +156,21 @@ class GaussianBlock:
             sizes.append(f"{name} {_size(axes, split.batch)} x {_size(axes, split.dense)}")
         rows = sum(int(np.prod([a.size for a in r.labels])) for r in self.rows)
         return f"{rows} equations in {'; '.join(sizes)} (vectors x length)"
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The order of elimination."""
+        return tuple(latent.name for latent in self._planned[0])
+
+    @property
+    def cost(self) -> Cost:
+        """What elimination costs."""
+        return elimination_cost(*self._planned)
+
+    @property
+    def _planned(self) -> tuple[tuple[Latent, ...], tuple[Equation, ...]]:
+        latents, equations, _ = self.system()
+        return plan_gaussian(latents, equations), equations
 
     def _split(self) -> dict[str, Split]:
         """An axis is dense once a factor sums over it."""

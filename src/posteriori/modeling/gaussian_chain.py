@@ -17,6 +17,7 @@ from posteriori.inference.linear_gaussian_chain import (
 )
 from posteriori.inference.static_effects import add_static_effects, split_static_effects
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
+from posteriori.modeling.costs import Cost
 from posteriori.modeling.gaussian import GaussianBlock, Split, in_layout_order, make_link
 from posteriori.modeling.tables import Access, Axis, Lookup, Polynomial, Term, spread
 from posteriori.numerics.types import Array, Seed
@@ -115,6 +116,8 @@ class GaussianChainBlock:
     """One normal chain with known covariances, observed at every step; unknown constants."""
 
     method = "Kalman smoother in square roots"
+    why = "one normal chain, observed step by step, with known spreads and affine means"
+    order = ("forwards in time", "backwards")
 
     def __init__(
         self, bound: Bound, names: Iterable[str], factors: Iterable[BoundFactor], chain: str
@@ -135,6 +138,19 @@ class GaussianChainBlock:
         width = layout.events[0].size if layout.events else 1
         constants = f"; constants {', '.join(self.constants)}" if self.constants else ""
         return f"{self.time.size} steps of {width} numbers, cost linear in the steps{constants}"
+
+    @property
+    def cost(self) -> Cost:
+        """What filter and smoother cost: rotations of D × 2D arrays at every step."""
+        layouts = self.bound.layouts
+        states = layouts[self.chain].events[0].size if layouts[self.chain].events else 1
+        d = states + sum(int(np.prod(layouts[n].shape)) for n in self.constants)
+        seen = [f.rows[1:] + f.events for f in self.emissions]
+        p = sum(int(np.prod([axis.size for axis in axes])) for axes in seen)
+        steps = self.time.size
+        return Cost(
+            steps * (20.0 * d**3 + 4.0 * p * d * (d + p)), 8.0 * steps * (3 * d * d + 2 * d + p)
+        )
 
     def solve(self) -> ChainResult:
         """Return the smoothed states, the constants and the exact evidence."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ _GAUSSIAN = (Normal, MvNormal)
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What inference will do.
+    """What inference will do; printed, it also says why, in which order and at what cost.
 
     Attributes
     ----------
@@ -53,10 +53,23 @@ class Plan:
         return Posterior(self, results)
 
     def __repr__(self) -> str:
+        return self._text(lambda block: [])
+
+    def __str__(self) -> str:
+        return self._text(
+            lambda block: [
+                f"  why: {block.why}",
+                f"  order: {_shortened(block.order)}",
+                f"  cost: {block.cost}",
+            ]
+        )
+
+    def _text(self, more: Callable[[Any], list[str]]) -> str:
         lines = []
         for i, block in enumerate(self.blocks, 1):
             lines.append(f"block {i}: {', '.join(block.names)}: {block.method}")
             lines.append(f"  {block.describe()}")
+            lines += more(block)
         if self.barren:
             lines.append(
                 f"predicted afterwards (nothing below is observed): {', '.join(self.barren)}"
@@ -65,6 +78,11 @@ class Plan:
             names = dict.fromkeys(factor.name for factor in self.known)
             lines.append(f"known: {', '.join(names)}")
         return "\n".join(lines) or "nothing to infer"
+
+
+def _shortened(names: tuple[str, ...]) -> str:
+    shown = names if len(names) <= 12 else (*names[:6], "...", *names[-5:])
+    return ", ".join(shown)
 
 
 def make_plan(
