@@ -488,3 +488,10 @@ def test_what_cannot_be_added_is_said():
 
 def test_a_students_quantile_of_zero_is_the_lower_end():
     assert StudentT(5.0, 1.0, scale=2.0).quantile(0.0) == -np.inf
+
+
+def test_a_product_is_dense_at_0_where_its_density_is_unbounded():
+    z = product_of(Normal(0.0, variance=1.0), Normal(0.0, variance=1.0))
+    near, at = z.log_prob([1e-9, 0.0])
+    assert near == pytest.approx(np.log(special.k0(1e-9) / np.pi), abs=1e-3)
+    assert at >= near

@@ -245,8 +245,10 @@ def _join_sides(z: Array, above: Array, below: Array, step: float, error: float)
     for side, flip in ((below, True), (above, False)):
         if not side.sum() * step > _ROUNDING:
             continue
-        nodes.append(-z[::-1] if flip else z)
-        density.append((side / z)[::-1] if flip else side / z)
+        first = int(np.argmax(side > _ROUNDING * side.max()))  # nearer to 0 the cells were cut
+        height = side[first:] / z[first:]
+        nodes.append(-z[first:][::-1] if flip else z[first:])
+        density.append(height[::-1] if flip else height)
         # z² f'' = g'' − 3g' + 2g with g = z f as a function of ln z
         curve = np.abs(np.diff(side, 2)).sum() + 3.0 * step * np.abs(np.diff(side)).sum()
         bend += step * (curve + 2.0 * step) / 8.0
