@@ -20,6 +20,10 @@ _FILES = {
     "model": ("Model",),
     "planning": ("Plan",),
     "posterior": ("Posterior",),
+    "storage": (
+        "SavedPosterior",
+        "load_posterior",
+    ),
     "sum_product": (
         "SumProduct",
         "count_operations",
@@ -41,6 +45,8 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.modeling.model import Model as Model
     from posteriori.modeling.planning import Plan as Plan
     from posteriori.modeling.posterior import Posterior as Posterior
+    from posteriori.modeling.storage import SavedPosterior as SavedPosterior
+    from posteriori.modeling.storage import load_posterior as load_posterior
     from posteriori.modeling.sum_product import SumProduct as SumProduct
     from posteriori.modeling.sum_product import count_operations as count_operations
     from posteriori.modeling.sum_product import find_schedule as find_schedule

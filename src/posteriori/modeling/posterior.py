@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -148,6 +149,16 @@ class Posterior:
                 values.append(drawn[name])
         shapes = {name: plan.bound.layouts[name].shape for name in leaves}
         return {n: np.reshape(values, (size, *shapes[n])) for n, values in leaves.items()}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write marginals and evidence to a file, whole or not at all.
+
+        :func:`~posteriori.modeling.load_posterior` reads them. Variables that no observation
+        depends on are left out.
+        """
+        from posteriori.modeling.storage import save_posterior
+
+        save_posterior(self, path)
 
     def _ask(self, result: Any, what: str) -> Any:
         answer = getattr(result, what, None)
