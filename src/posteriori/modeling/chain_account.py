@@ -8,7 +8,7 @@ from posteriori.inference.gaussian_elimination import design_matrix, log_heights
 from posteriori.inference.gaussian_energy import RowEnergies
 from posteriori.inference.linear_gaussian_chain import smooth_chain
 from posteriori.modeling.gaussian import GaussianBlock, in_layout_order
-from posteriori.modeling.gaussian_chain import ChainResult, Part
+from posteriori.modeling.gaussian_chain import ChainResult
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -35,13 +35,13 @@ def chain_rows(result: ChainResult) -> tuple[list[tuple[str, RowEnergies]], floa
             ),
         )
     ]
-    gain = _gain(step)
+    gain = step.gain
     left = mean[1:, :d] - (gain @ mean[:-1, :, None])[..., 0] - step.offset
     both = ahead @ _t(gain)
     around = cov[1:, :d, :d] + gain @ cov[:-1] @ _t(gain) - both - _t(both)
     rows.append((block.chain, _energies(left, around, step.noise)))
     for factor, part in zip(block.emissions, seen, strict=True):
-        sees = _gain(part)
+        sees = part.gain
         left = block.data(factor) - (sees @ mean[..., None])[..., 0] - part.offset
         rows += [(factor.name, e) for e in _by_pattern(left, sees @ cov @ _t(sees), part.noise)]
     if block.constants:
@@ -101,13 +101,6 @@ def _energies(left: Array, around: Array, noise: Array) -> RowEnergies:
 
 def _entropy(cov: Array) -> float:
     return 0.5 * float(np.sum(cov.shape[-1] * (1.0 + LOG_2PI) + np.linalg.slogdet(cov)[1]))
-
-
-def _gain(part: Part) -> Array:
-    longest = max(len(part.states), len(part.constants))
-    return np.concatenate(
-        [np.broadcast_to(p, (longest, *p.shape[1:])) for p in (part.states, part.constants)], axis=2
-    )
 
 
 def _t(a: Array) -> Array:

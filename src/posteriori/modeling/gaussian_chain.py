@@ -207,8 +207,11 @@ class GaussianChainBlock:
         """Return the matrices of the first state, the steps and each emission."""
         start = self._part(self.first, self.first.rows + self.first.events, None)
         step = self._part(self.step, self.step.rows[1:] + self.step.events, self.step.rows[0])
-        seen = [self._part(f, f.rows[1:] + f.events, self.time) for f in self.emissions]
-        return start, step, seen
+        return start, step, [self.parts_of(f) for f in self.emissions]
+
+    def parts_of(self, factor: BoundFactor) -> Part:
+        """Return the matrices of a factor that sees the chain step by step."""
+        return self._part(factor, factor.rows[1:] + factor.events, self.time)
 
     def _dense(self) -> GaussianBlock:
         return GaussianBlock(self.bound, self.names, self.factors)
@@ -284,6 +287,13 @@ class Part(NamedTuple):
     states: Array
     constants: Array
     noise: Array
+
+    @property
+    def gain(self) -> Array:
+        """States and constants side by side."""
+        longest = max(len(self.states), len(self.constants))
+        parts = (self.states, self.constants)
+        return np.concatenate([np.broadcast_to(p, (longest, *p.shape[1:])) for p in parts], axis=2)
 
 
 def _noise(factor: BoundFactor, labels: tuple[Axis, ...], time: Axis | None, width: int) -> Array:

@@ -18,6 +18,7 @@ from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.inference.gaussian_elimination import Link, joint_moments
 from posteriori.modeling.binding import Binder, BoundFactor
+from posteriori.modeling.chain_prediction import chain_predictive
 from posteriori.modeling.common_precision import (
     CommonPrecisionResult,
     at_unit_precision,
@@ -43,6 +44,9 @@ def predict(posterior: Posterior, name: str, inputs: Mapping[str, Any]) -> Any:
     discrete = discrete_predictive(posterior, name, inputs)
     if discrete is not None:
         return discrete
+    along = chain_predictive(posterior, name, inputs)
+    if along is not None:
+        return along
     factor, layouts = _bind_anew(posterior, name, inputs)
     parents = {a.name for p in factor.parameters.values() for t in p.terms for a in t.accesses}
     if not parents:
