@@ -141,8 +141,26 @@ def two_plates() -> Model:
     return m
 
 
+def several_outputs() -> Model:
+    m = Model()
+    m.X = Input()
+    m.W = Normal([[0.5, 0.0, -0.5], [1.0, 0.0, 0.2]], variance=2.0)
+    m.Y = MvNormal(m.X @ m.W, cov=R)
+    return m
+
+
+def known_times_known() -> Model:
+    m = Model()
+    m.X = Input()
+    m.w = Normal(0.0, variance=1.0).iid(2)
+    m.y = Normal((m.X @ A) @ m.w + dot(m.X, [1.0, 2.0]), variance=0.3)
+    return m
+
+
 U = RNG.normal(size=(6, 2))
 CASES = {
+    "several outputs": Case(several_outputs, {"X": U, "Y": SERIES}, {"W": (2, 3)}),
+    "known times known": Case(known_times_known, {"X": X, "y": Y}, {"w": (2,)}),
     "fusion": Case(fusion, {"y1": 1.0, "y2": 2.0}, {"x": ()}),
     "regression": Case(regression, {"X": X, "y": Y}, {"w": (2,), "b": ()}),
     "weights one by one": Case(weights_one_by_one, {"y": Y}, {"w": (2,)}),
@@ -264,6 +282,18 @@ def test_predictions_see_the_covariances_between_variables() -> None:
         again.variance, 0.5 + np.einsum("ni,ij,nj->n", design, exact.cov, design), atol=1e-9
     )
     assert post.mu.variance > 0
+
+
+def test_a_matrix_product_is_that_of_numpy() -> None:
+    rng = np.random.default_rng(2)
+    inputs, weights = rng.normal(size=(200, 2)), np.array([[1.0, 2.0], [3.0, 4.0]])
+    outputs = inputs @ weights + 0.01 * rng.normal(size=(200, 2))
+    for x in (Input(), Input("n")):
+        m = Model()
+        m.X = x
+        m.W = Normal(np.zeros((2, 2)), variance=100.0)
+        m.Y = MvNormal(m.X @ m.W, cov=1e-4 * np.eye(2))
+        np.testing.assert_allclose(m.infer(X=inputs, Y=outputs).W.mean, weights, atol=0.01)
 
 
 def test_nothing_observed_gives_the_prior_and_evidence_1() -> None:

@@ -27,6 +27,7 @@ from posteriori.modeling.tables import (
     look_up,
     multiply,
     relabel,
+    sum_last,
 )
 from posteriori.numerics.types import Array
 
@@ -373,9 +374,9 @@ def _arguments(item: Expression) -> list[Expression]:
 
 
 def _dot(a: Polynomial, b: Polynomial) -> Polynomial:
-    rows = Axis("row", 1)
-    product = contract(a._replace(axes=(*a.axes[:-1], rows, a.axes[-1])), b)
-    return Polynomial(product.terms, product.plates, product.axes[:-1])
+    if not a.axes or not b.axes:
+        raise ValueError("both sides of dot must be vectors")
+    return sum_last(multiply(a, b))
 
 
 def _take(table: Polynomial, index: Polynomial) -> Polynomial:

@@ -183,5 +183,7 @@ class Model:
 
 def _unknown(name: str, known: list[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"the model has no variable or input {name!r}{hint} It has {', '.join(known) or 'none'}"
+    if near:
+        return f"the model has no variable or input {name!r}; did you mean {near[0]!r}?"
+    listed = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
+    return f"the model has no variable or input {name!r}; it has {listed or 'none'}"

@@ -34,6 +34,7 @@ __all__ = [
     "relabel",
     "spread",
     "substitute",
+    "sum_last",
 ]
 
 
@@ -265,19 +266,33 @@ def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
 
 
 def contract(a: Polynomial, b: Polynomial) -> Polynomial:
-    """Return the product summed over the last axes of both; a's last but one is kept as rows."""
+    """Return a @ b as NumPy has it: a's last axis with b's last but one, or its only one."""
     if not a.axes or not b.axes:
         raise ValueError("both sides of @ must have an axis to sum over")
-    x, y = a.axes[-1], b.axes[-1]
+    inner = -2 if len(b.axes) > 1 else -1
+    x, y = a.axes[-1], b.axes[inner]
     if x.size != y.size:
         raise ValueError(f"@ cannot join axes of length {x.size} and {y.size}")
     shared = Axis("sum", x.size)
+    columns = tuple(Axis(axis.name, axis.size) for axis in b.axes[inner:][1:])
+    new = {y: shared, **dict(zip(b.axes[inner:][1:], columns, strict=True))}
     left = Polynomial(relabel(a.terms, {x: shared}), a.plates, a.axes[:-2])
-    right = Polynomial(relabel(b.terms, {y: shared}), b.plates, b.axes[:-1])
+    right = Polynomial(relabel(b.terms, new), b.plates, b.axes[:inner])
     left, right = align(left, right)
-    axes = left.axes + a.axes[-2:-1]
+    axes = left.axes + a.axes[-2:-1] + columns
     terms = _products(left.terms, right.terms, left.plates + axes)
     return Polynomial(terms, left.plates, axes)
+
+
+def sum_last(poly: Polynomial) -> Polynomial:
+    """Return the sum over the last axis."""
+    summed = Axis("sum", poly.axes[-1].size)
+    labels = poly.plates + poly.axes[:-1]
+    terms = []
+    for table, accesses in relabel(poly.terms, {poly.axes[-1]: summed}):
+        wanted = set(labels).union(*(labels_of(access) for access in accesses))
+        terms.append(Term(_sum_out(table, wanted), accesses))
+    return Polynomial(tuple(terms), poly.plates, poly.axes[:-1])
 
 
 def _products(a: Iterable[Term], b: Iterable[Term], labels: tuple[Axis, ...]) -> tuple[Term, ...]:
