@@ -34,8 +34,10 @@ def binomial_log_mass(x: Array, trials: Array, probability: Array) -> Array:
     return ones + zeros - poisson_kernel(trials, trials)
 
 
-def off_whole_numbers(x: Array) -> Any:
+def off_whole_numbers(x: Any) -> Any:
     """Mark what is not 0, 1, 2, …; NaN is left unmarked, for the density to complain about."""
+    if type(x) is np.float64:
+        return not (x >= 0 and x.is_integer()) and x == x
     return (x < 0) | (x == np.inf) | ((np.floor(x) != x) & (x == x))
 
 

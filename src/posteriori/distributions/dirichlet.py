@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import special
 
+from posteriori.distributions.base import any_of
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.gamma import gamma_entropy
 from posteriori.numerics.linalg import outer
@@ -187,13 +188,16 @@ class Dirichlet(ExponentialFamily):
 
 def _weighted_logs(weights: Array, x: Array) -> Array:
     """Return Σ w ln x with 0 ln 0 = 0; a product with one vector where no entry is 0."""
-    if weights.ndim == 1 and x.size and x.min() > 0:
-        return np.log(x) @ weights
+    if weights.ndim == 1:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.log(x).dot(weights)
+        if not any_of(value - value != 0):  # neither infinite nor NaN
+            return value
     return special.xlogy(weights, x).sum(axis=-1)
 
 
 def _off_simplex(x: Array) -> Any:
-    total = x @ np.ones(x.shape[-1])
+    total = np.add.reduce(x) if x.ndim == 1 else x @ np.ones(x.shape[-1])
     wrong = np.abs(total - 1.0) > _SUM_TOLERANCE
     return wrong if x.size == 0 or x.min() >= 0 else wrong | np.any(x < 0, axis=-1)
 
