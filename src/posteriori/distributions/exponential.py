@@ -353,7 +353,8 @@ class ExponentialFamily(Distribution):
     def __repr__(self) -> str:
         if self._all_proper:
             return super().__repr__()
-        parts = ", ".join(np.array2string(np.asarray(p), precision=6) for p in self.natural)
+        texts = (np.array2string(np.asarray(p), precision=6) for p in self.natural)
+        parts = ", ".join(" ".join(text.split()) for text in texts)
         return f"{type(self).__name__}.from_natural({parts})"
 
     def _key(self) -> tuple[Array, ...]:
