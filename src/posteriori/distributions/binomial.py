@@ -22,7 +22,7 @@ from posteriori.distributions.counts import (
 from posteriori.distributions.statistics import Sums
 from posteriori.distributions.trials import KnownTrials, listed, require_trials
 from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
-from posteriori.numerics.types import Array, Natural
+from posteriori.numerics.types import Array, Natural, number
 from posteriori.numerics.validation import as_observation, whole
 from posteriori.numerics.validation import probability as check_probability
 
@@ -160,7 +160,7 @@ class Binomial(KnownTrials, Univariate):
         """Summarise by number and sum of the counts, with Σ ln C(n, x)."""
         logs = _log_choose(require_trials(cls.__name__, "statistics", trials), x)
         if weights is None:
-            return Sums(np.float64(len(x)), (x.sum(axis=0),), logs.sum(axis=0))  # type: ignore[arg-type]
+            return Sums(number(len(x)), (x.sum(axis=0),), logs.sum(axis=0))
         total, carrier = (np.tensordot(weights, part, axes=(0, 0)) for part in (x, logs))
         return Sums(weights.sum(), (total,), carrier)
 

@@ -22,7 +22,7 @@ from posteriori.numerics.linalg import outer
 from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.symbol import Symbol
-from posteriori.numerics.types import Array, Natural
+from posteriori.numerics.types import Array, Natural, number
 from posteriori.numerics.validation import as_observation, probability_vector
 
 __all__ = ["Categorical", "check_log_weights", "one_hot_cov"]
@@ -237,8 +237,8 @@ class Categorical(ExponentialFamily):
         w = None if weights is None else np.repeat(weights, columns)
         flat = (codes + size * np.arange(columns)).ravel()
         counts = np.bincount(flat, weights=w, minlength=size * columns).astype(np.float64)
-        count = np.float64(len(x)) if weights is None else weights.sum()
-        return Sums(count, (counts.reshape(*x.shape[1:], size),), np.float64(0.0))  # type: ignore[arg-type]
+        count = number(len(x)) if weights is None else weights.sum()
+        return Sums(count, (counts.reshape(*x.shape[1:], size),), number(0.0))
 
     @classmethod
     def from_statistics(cls, statistics: Sums | Moments) -> Self:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, number
 
 __all__ = ["Labels", "LabelsLike", "check_labels", "decode_labels", "encode_labels"]
 
@@ -50,7 +50,7 @@ def encode_labels(data: Any, labels: LabelsLike) -> Array:
     """
     table = _codes(tuple(labels))
     if _is_label(data, table):
-        return np.float64(table[data])  # type: ignore[return-value]
+        return number(table[data])
     nested = any(isinstance(label, tuple) for label in table)
     values = data if isinstance(data, np.ndarray) else _as_objects(data, nested)
     flat = values.ravel().tolist()

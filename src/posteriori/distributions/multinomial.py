@@ -24,7 +24,7 @@ from posteriori.distributions.statistics import Sums
 from posteriori.distributions.trials import KnownTrials, listed
 from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
-from posteriori.numerics.types import Array, Natural
+from posteriori.numerics.types import Array, Natural, number
 from posteriori.numerics.validation import as_observation, probability_vector, whole
 
 __all__ = ["Multinomial"]
@@ -200,7 +200,7 @@ class Multinomial(KnownTrials):
         """Summarise by number of rows and sum of the counts, with Σ ln N!/∏x!."""
         logs = _log_coefficient(x)
         if weights is None:
-            return Sums(np.float64(len(x)), (x.sum(axis=0),), logs.sum(axis=0))  # type: ignore[arg-type]
+            return Sums(number(len(x)), (x.sum(axis=0),), logs.sum(axis=0))
         total, carrier = (np.tensordot(weights, part, axes=(0, 0)) for part in (x, logs))
         return Sums(weights.sum(), (total,), carrier)
 

@@ -20,7 +20,7 @@ from posteriori.distributions.counts import (
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.statistics import Sums
 from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
-from posteriori.numerics.types import Array, Natural
+from posteriori.numerics.types import Array, Natural, number
 from posteriori.numerics.validation import as_observation, positive
 
 __all__ = ["Poisson"]
@@ -126,7 +126,7 @@ class Poisson(ExponentialFamily, Univariate):
         """Summarise by number and sum of the counts, with −Σ ln x!."""
         logs = -special.gammaln(x + 1.0)
         if weights is None:
-            return Sums(np.float64(len(x)), (x.sum(axis=0),), logs.sum(axis=0))  # type: ignore[arg-type]
+            return Sums(number(len(x)), (x.sum(axis=0),), logs.sum(axis=0))
         total, carrier = (np.tensordot(weights, part, axes=(0, 0)) for part in (x, logs))
         return Sums(weights.sum(), (total,), carrier)
 

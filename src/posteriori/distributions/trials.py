@@ -6,38 +6,24 @@ it as ``trials=``; called on a member they take the member's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from posteriori.distributions.exponential import ExponentialFamily
+from posteriori.distributions.known import knows
 from posteriori.distributions.statistics import Moments, Sums
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation, whole
 
-__all__ = ["KnownTrials", "knows_trials", "listed", "require_trials"]
-
-
-class knows_trials:  # noqa: N801  # a decorator, like classmethod
-    """A class method that gets ``trials`` from the member it is called on, if there is one."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        self.__doc__ = function.__doc__
-
-    def __get__(self, member: Any, family: Any) -> Callable[..., Any]:
-        """Bind the family, and the trials of the member."""
-        if member is None:
-            return partial(self.function, family)
-        return partial(self.function, family, trials=member.trials)
+__all__ = ["KnownTrials", "listed", "require_trials"]
 
 
 class KnownTrials(ExponentialFamily):
     """Base of the families of counts out of n trials."""
 
     constant_carrier = False
+    _known: ClassVar[str] = "trials"
 
     trials: Array
 
@@ -51,7 +37,7 @@ class KnownTrials(ExponentialFamily):
         """Return the member with the given expected counts."""
         raise TypeError(f"{cls.__name__} states no way back from mean parameters")
 
-    @knows_trials
+    @knows
     def from_natural(cls, *natural: Any, trials: Any = None) -> Self:  # type: ignore[override]  # noqa: N805
         """Return the member with natural parameters ``natural`` and ``trials`` trials."""
         if len(natural) != 1:
@@ -62,17 +48,17 @@ class KnownTrials(ExponentialFamily):
         made: Self = cls._from_natural(eta, trials=trials)
         return made
 
-    @knows_trials
+    @knows
     def _from_natural(cls, *natural: Array, trials: Any = None) -> Self:  # type: ignore[override]  # noqa: N805
         return cls._make(natural[0], require_trials(cls.__name__, "from_natural", trials))
 
-    @knows_trials
+    @knows
     def from_mean_params(cls, *mean_params: Any, trials: Any = None) -> Self:  # type: ignore[override]  # noqa: N805
         """Return the member with expected counts ``mean_params`` out of ``trials`` trials."""
         mean = as_observation(mean_params[0], "mean_params")
         return cls._make_from_mean(mean, None if trials is None else whole("trials", trials))
 
-    @knows_trials
+    @knows
     def from_statistics(cls, statistics: Sums | Moments, trials: Any = None) -> Self:  # type: ignore[override]  # noqa: N805
         """Return the maximum-likelihood member: its expected counts are those of the data."""
         assert isinstance(statistics, Sums)
