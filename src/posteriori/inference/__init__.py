@@ -16,11 +16,13 @@ _FILES = {
         "simulate_chain",
     ),
     "gaussian_elimination": (
-        "Equation",
         "GaussianPosterior",
+        "solve_gaussian",
+    ),
+    "gaussian_equations": (
+        "Equation",
         "Latent",
         "Link",
-        "solve_gaussian",
     ),
     "hidden_markov": (
         "HiddenMarkovPosterior",
@@ -57,11 +59,11 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.inference.chain_forecast import ChainSample as ChainSample
     from posteriori.inference.chain_forecast import predict_chain as predict_chain
     from posteriori.inference.chain_forecast import simulate_chain as simulate_chain
-    from posteriori.inference.gaussian_elimination import Equation as Equation
     from posteriori.inference.gaussian_elimination import GaussianPosterior as GaussianPosterior
-    from posteriori.inference.gaussian_elimination import Latent as Latent
-    from posteriori.inference.gaussian_elimination import Link as Link
     from posteriori.inference.gaussian_elimination import solve_gaussian as solve_gaussian
+    from posteriori.inference.gaussian_equations import Equation as Equation
+    from posteriori.inference.gaussian_equations import Latent as Latent
+    from posteriori.inference.gaussian_equations import Link as Link
     from posteriori.inference.hidden_markov import HiddenMarkovPosterior as HiddenMarkovPosterior
     from posteriori.inference.hidden_markov import MostLikelyPath as MostLikelyPath
     from posteriori.inference.hidden_markov import forward_backward as forward_backward

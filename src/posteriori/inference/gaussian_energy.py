@@ -14,14 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.gaussian_elimination import (
-    Equation,
-    Latent,
-    Link,
-    factorize,
-    log_heights,
-    residual,
-)
+from posteriori.inference.gaussian_elimination import factorize
+from posteriori.inference.gaussian_equations import Equation, Latent, Link, log_heights, residual
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 

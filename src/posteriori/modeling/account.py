@@ -21,7 +21,7 @@ from posteriori.inference.gaussian_energy import RowEnergies, equation_energies
 from posteriori.modeling.common_precision import CommonPrecisionResult
 from posteriori.modeling.conjugate import ConjugateResult, reshaped
 from posteriori.modeling.discrete import DiscreteResult
-from posteriori.modeling.gaussian import GaussianResult
+from posteriori.modeling.gaussian_result import GaussianResult
 from posteriori.modeling.simulation import log_prob_of_known, member
 
 if TYPE_CHECKING:

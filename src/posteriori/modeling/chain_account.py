@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from posteriori.inference.gaussian_elimination import design_matrix, log_heights
 from posteriori.inference.gaussian_energy import RowEnergies
+from posteriori.inference.gaussian_equations import design_matrix, log_heights
 from posteriori.inference.linear_gaussian_chain import smooth_chain
-from posteriori.modeling.gaussian import GaussianBlock, in_layout_order
+from posteriori.modeling.gaussian import GaussianBlock
 from posteriori.modeling.gaussian_chain import ChainResult
+from posteriori.modeling.gaussian_result import in_layout_order
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 

@@ -29,18 +29,15 @@ from posteriori.distributions.normal import Normal
 from posteriori.distributions.statistics import Sums
 from posteriori.distributions.student_t import StudentT
 from posteriori.distributions.unknown import Conditional, Unknown
-from posteriori.inference.gaussian_elimination import Equation, residual
+from posteriori.inference.gaussian_equations import Equation, residual
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
 from posteriori.modeling.conjugate_rows import same_places
 from posteriori.modeling.costs import Cost
-from posteriori.modeling.gaussian import (
-    GaussianBlock,
-    GaussianResult,
-    child_term,
-    flat_index,
-    in_layout_order,
-)
+from posteriori.modeling.gaussian import GaussianBlock
 from posteriori.modeling.gaussian_chain import GaussianChainBlock, find_chain
+from posteriori.modeling.gaussian_links import flat_index
+from posteriori.modeling.gaussian_result import GaussianResult, in_layout_order
+from posteriori.modeling.gaussian_rows import child_term
 from posteriori.modeling.simulation import member
 from posteriori.modeling.tables import (
     Access,

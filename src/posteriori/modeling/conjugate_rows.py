@@ -10,7 +10,8 @@ import numpy as np
 from posteriori.distributions.conjugate import Pair, find_pair, match_pair
 from posteriori.distributions.unknown import Conditional, Unknown
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
-from posteriori.modeling.gaussian import child_term, flat_index
+from posteriori.modeling.gaussian_links import flat_index
+from posteriori.modeling.gaussian_rows import child_term
 from posteriori.modeling.tables import Access, Axis, Lookup, Polynomial, Term, labels_of, spread
 from posteriori.numerics.types import Array
 

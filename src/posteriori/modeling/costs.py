@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from posteriori.inference.gaussian_elimination import Equation, Latent
+from posteriori.inference.gaussian_equations import Equation, Latent
 
 __all__ = ["Cost", "elimination_cost"]
 

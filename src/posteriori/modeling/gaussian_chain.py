@@ -9,7 +9,7 @@ import numpy as np
 
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
-from posteriori.inference.gaussian_elimination import joint_moments
+from posteriori.inference.gaussian_joint import joint_moments
 from posteriori.inference.linear_gaussian_chain import (
     LinearGaussianChain,
     sample_chain_posterior,
@@ -18,7 +18,9 @@ from posteriori.inference.linear_gaussian_chain import (
 from posteriori.inference.static_effects import add_static_effects, split_static_effects
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
 from posteriori.modeling.costs import Cost
-from posteriori.modeling.gaussian import GaussianBlock, Split, in_layout_order, make_link
+from posteriori.modeling.gaussian import GaussianBlock
+from posteriori.modeling.gaussian_links import Split, make_link
+from posteriori.modeling.gaussian_result import in_layout_order
 from posteriori.modeling.tables import Access, Axis, Lookup, Polynomial, Term, spread
 from posteriori.numerics.types import Array, Seed
 

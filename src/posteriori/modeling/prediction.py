@@ -16,7 +16,8 @@ from posteriori.distributions.gamma import Gamma
 from posteriori.distributions.inverse_gamma import InverseGamma
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
-from posteriori.inference.gaussian_elimination import Link, joint_moments
+from posteriori.inference.gaussian_equations import Link
+from posteriori.inference.gaussian_joint import joint_moments
 from posteriori.modeling.binding import Binder, BoundFactor
 from posteriori.modeling.chain_prediction import chain_predictive
 from posteriori.modeling.common_precision import (
@@ -25,7 +26,8 @@ from posteriori.modeling.common_precision import (
     student_predictive,
 )
 from posteriori.modeling.conjugate import ConjugateResult, conjugate_predictive
-from posteriori.modeling.gaussian import GaussianResult, in_layout_order, make_link
+from posteriori.modeling.gaussian_links import make_link
+from posteriori.modeling.gaussian_result import GaussianResult, in_layout_order
 from posteriori.modeling.simulation import member
 from posteriori.modeling.tables import Polynomial, spread
 from posteriori.numerics.linalg import symmetrize

@@ -9,7 +9,7 @@ import numpy as np
 
 from posteriori.modeling.binding import Binder, Bound, BoundFactor, bind
 from posteriori.modeling.expressions import Input, Variable
-from posteriori.modeling.gaussian import child_term
+from posteriori.modeling.gaussian_rows import child_term
 from posteriori.modeling.tables import Polynomial, Table, look_up, spread, substitute
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed

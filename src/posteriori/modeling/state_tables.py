@@ -18,7 +18,7 @@ from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.elimination import MOST_CELLS
-from posteriori.modeling.gaussian import child_term
+from posteriori.modeling.gaussian_rows import child_term
 from posteriori.modeling.tables import (
     Axis,
     Lookup,
