@@ -54,6 +54,7 @@ from posteriori.distributions import (
     Transformed,
     TruncatedNormal,
     Uniform,
+    VectorNormalGamma,
     VectorNormalInverseGamma,
     VonMises,
     Wishart,
@@ -405,6 +406,28 @@ CASES: tuple[Case, ...] = (
         ),
         extremes=(lambda: NormalInverseGamma(0.0, 1e12, 1e12, 1e-12),),
         improper=((-3.5, -1.0, 0.3, 0.5), (0.0, -1.0, 0.0, -0.5)),
+    ),
+    Case(
+        one=lambda: VectorNormalGamma(
+            [0.5, -0.3], mean_precision=[[1.2, 0.4], [0.4, 0.8]], shape=5.5, rate=3.0
+        ),
+        two=lambda: VectorNormalGamma(
+            [-0.2, 0.4], mean_precision=[[0.7, -0.2], [-0.2, 1.1]], shape=6.5, rate=4.0
+        ),
+        batch=lambda: VectorNormalGamma(
+            [[0.0, 1.0], [2.0, -1.0]],
+            mean_precision=[[[1.0, 0.2], [0.2, 2.0]], [[5.0, 0.0], [0.0, 9.0]]],
+            shape=[2.5, 50.0],
+            rate=[1.0, 40.0],
+        ),
+        inside=([[0.0, 0.0], [0.5, -0.3], [1.0, 2.0]], [0.4, 1.3, 3.0]),
+        outside=[([0.0, 0.0], -1.0)],
+        rule=lambda d: oracles.with_mean(
+            (tau := oracles.positive_line()),
+            d.location,
+            oracles.inverse_root(d.mean_precision) * tau.points[:, None, None] ** -0.5,
+        ),
+        improper=((3.5, -1.0, [0.3, 0.0], 0.5 * np.eye(2)), (-2.0, -1.0, [0.0, 0.0], -np.eye(2))),
     ),
     Case(
         one=lambda: VectorNormalInverseGamma(

@@ -17,6 +17,7 @@ from posteriori.distributions import (
     NormalInverseGamma,
     NormalInverseWishart,
     NormalWishart,
+    VectorNormalGamma,
     VectorNormalInverseGamma,
     Wishart,
 )
@@ -223,6 +224,7 @@ def test_gaussian_algebra_refuses_what_does_not_fit(ask, message):
     [
         NormalGamma,
         NormalInverseGamma,
+        VectorNormalGamma,
         VectorNormalInverseGamma,
         NormalWishart,
         NormalInverseWishart,

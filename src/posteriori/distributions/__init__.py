@@ -181,6 +181,7 @@ _FILES = {
     "truncated_normal": ("TruncatedNormal",),
     "uniform": ("Uniform",),
     "unknown": ("Conditional",),
+    "vector_normal_gamma": ("VectorNormalGamma",),
     "vector_normal_inverse_gamma": ("VectorNormalInverseGamma",),
     "von_mises": ("VonMises",),
     "wishart": ("Wishart",),
@@ -331,6 +332,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.distributions.truncated_normal import TruncatedNormal as TruncatedNormal
     from posteriori.distributions.uniform import Uniform as Uniform
     from posteriori.distributions.unknown import Conditional as Conditional
+    from posteriori.distributions.vector_normal_gamma import VectorNormalGamma as VectorNormalGamma
     from posteriori.distributions.vector_normal_inverse_gamma import (
         VectorNormalInverseGamma as VectorNormalInverseGamma,
     )

@@ -8,21 +8,13 @@ Natural parameters :math:`(-a-1-\tfrac D2, -b-\tfrac12m^\top\Lambda m, \Lambda m
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self
 
-import numpy as np
-
-from posteriori.distributions.cone import factor, is_positive_definite
 from posteriori.distributions.inverse_gamma import InverseGamma
-from posteriori.distributions.joint import ETAS, JointFamily, vector_size
+from posteriori.distributions.joint import ETAS
 from posteriori.distributions.mean_and_spread import MeanVariance
 from posteriori.distributions.mv_student_t import MvStudentT
-from posteriori.numerics.linalg import (
-    inverse_from_factor,
-    outer,
-    triangular_inverse,
-)
-from posteriori.numerics.special import relative_entropy_terms
+from posteriori.distributions.vector_joint import VectorJoint
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import (
     positive,
@@ -34,7 +26,7 @@ from posteriori.numerics.validation import (
 __all__ = ["VectorNormalInverseGamma"]
 
 
-class VectorNormalInverseGamma(JointFamily):
+class VectorNormalInverseGamma(VectorJoint):
     """Normal-inverse-gamma distribution of pairs (vector of weights, variance).
 
     ``NormalInverseGamma(mean, mean_precision=..., ...)`` makes the same values.
@@ -67,9 +59,6 @@ class VectorNormalInverseGamma(JointFamily):
     _record = MeanVariance
     _spread_family = InverseGamma
     _sign = -1.0
-    _strength_name = "mean_precision"
-    _event_ndims = (1, 0)
-    _natural_ndims = (0, 0, 1, 2)
 
     def __new__(cls, mean: Any, *, mean_precision: Any, shape: Any, scale: Any) -> Self:
         centre = real_vector("mean", mean)
@@ -81,12 +70,6 @@ class VectorNormalInverseGamma(JointFamily):
             shape=positive("shape", shape),
             scale=positive("scale", scale),
         )
-
-    @cached_property
-    def mean_precision(self) -> Array:
-        """Precision Λ of the weights in units of 1/σ²."""
-        self._require_proper("mean_precision")
-        return self._strength
 
     @cached_property
     def shape(self) -> Array:
@@ -109,66 +92,3 @@ class VectorNormalInverseGamma(JointFamily):
         """Return the distribution of w: Student t, 2a degrees of freedom, scale (b/a)Λ⁻¹."""
         scale = (self.scale / self.shape)[..., None, None] * self._inverse_strength
         return MvStudentT(2.0 * self.shape, self.location, scale=scale)
-
-    # -- the algebra of a vector with a number ---------------------------------------------
-
-    @classmethod
-    def _apply(cls, strength: Array, vector: Array) -> Array:
-        return cast(Array, np.matmul(strength, vector[..., None])[..., 0])
-
-    @classmethod
-    def _divide(cls, strength: Array, vector: Array) -> Array:
-        usable = np.asarray(cls._is_strength(strength))[..., None, None]
-        safe = np.where(usable, strength, np.eye(strength.shape[-1]))
-        return np.linalg.solve(safe, vector[..., None])[..., 0]
-
-    @classmethod
-    def _bilinear(cls, strength: Array, a: Array, b: Array) -> Array:
-        return np.einsum("...i,...i->...", a, cls._apply(strength, b))
-
-    @classmethod
-    def _lift(cls, precision: Array, mean: Array) -> tuple[Array, Array]:
-        weighted = precision[..., None] * mean
-        return weighted, outer(weighted, mean)
-
-    @classmethod
-    def _lower(cls, precision: Array, weighted: Array) -> Array:
-        return weighted / precision[..., None]
-
-    @classmethod
-    def _is_strength(cls, strength: Array) -> Any:
-        return is_positive_definite(strength)
-
-    @property
-    def _copies(self) -> int:
-        return self._size
-
-    @property
-    def _size(self) -> int:
-        return vector_size(self)
-
-    @cached_property
-    def _log_det_strength(self) -> Array:
-        return np.linalg.slogdet(self._strength)[1]
-
-    @cached_property
-    def _inverse_strength(self) -> Array:
-        return inverse_from_factor(factor(self._strength))
-
-    @classmethod
-    def _strength_from(cls, inverse: Array, size: int) -> Array:
-        spread = positive_definite("E[wwᵀ/σ²] less its value at the mean", inverse)
-        return inverse_from_factor(factor(spread))
-
-    def _strength_divergence(self, other: Self) -> Array:
-        relative = np.swapaxes(factor(other._strength), -1, -2) @ self._coloring
-        ratios = np.linalg.svd(relative, compute_uv=False) ** 2
-        return relative_entropy_terms(1.0, ratios).sum(axis=-1)
-
-    @cached_property
-    def _coloring(self) -> Array:
-        """C with C Cᵀ = Λ⁻¹."""
-        return np.swapaxes(triangular_inverse(factor(self._strength)), -1, -2)
-
-    def _colored(self, spread: Array, noise: Array) -> Array:
-        return np.sqrt(spread)[..., None] * self._apply(self._coloring, noise)
