@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Distribution, Univariate
 from posteriori.distributions.batches import has_atoms
@@ -31,6 +30,7 @@ from posteriori.distributions.maps import AffineMap, LinearMap, PowerMap
 from posteriori.distributions.numeric import NumericCounts
 from posteriori.distributions.point_mass import PointMass
 from posteriori.distributions.transformed import Transformed
+from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real
 

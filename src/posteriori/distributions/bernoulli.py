@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.statistics import Sums
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.types import Array, Natural, number
 from posteriori.numerics.validation import as_observation

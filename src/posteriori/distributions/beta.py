@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.dirichlet import (
@@ -19,6 +18,7 @@ from posteriori.distributions.dirichlet import (
     solve_dirichlet_concentration,
 )
 from posteriori.distributions.exponential import ExponentialFamily
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import gamma_density_kernel, gamma_kernel
 from posteriori.numerics.types import Array, Natural
 from posteriori.numerics.validation import as_observation, positive

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Univariate, any_of
 from posteriori.distributions.counts import (
@@ -21,6 +20,7 @@ from posteriori.distributions.counts import (
 )
 from posteriori.distributions.statistics import Sums
 from posteriori.distributions.trials import KnownTrials, listed, require_trials
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
 from posteriori.numerics.types import Array, Natural, number
 from posteriori.numerics.validation import as_observation, whole

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
 
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 

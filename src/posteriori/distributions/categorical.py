@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import any_of
 from posteriori.distributions.counts import off_whole_numbers
 from posteriori.distributions.exponential import ExponentialFamily, Product
 from posteriori.distributions.labels import LabelsLike, check_labels, decode_labels, encode_labels
 from posteriori.distributions.statistics import Moments, Sums
+from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import outer
 from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.special import relative_entropy_terms

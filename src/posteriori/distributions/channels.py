@@ -16,9 +16,9 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.information import Unit, size_of_unit
+from posteriori.numerics.lazy import special
 from posteriori.numerics.logspace import log_softmax
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import probability_vector

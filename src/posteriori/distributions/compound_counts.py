@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
 
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import log1pmx, log_gamma_correction, poisson_kernel
 from posteriori.numerics.types import Array, number
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.bernoulli import Bernoulli
@@ -24,6 +23,7 @@ from posteriori.distributions.negative_binomial import NegativeBinomial
 from posteriori.distributions.poisson import Poisson
 from posteriori.distributions.predictive import Predictive
 from posteriori.distributions.statistics import Sums
+from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array, number
 from posteriori.numerics.validation import as_observation
 

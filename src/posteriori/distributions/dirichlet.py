@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import any_of
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.gamma import gamma_entropy
+from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import outer
 from posteriori.numerics.special import (
     gamma_density_kernel,

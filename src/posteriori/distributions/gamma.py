@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.exponential import ExponentialFamily
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import (
     LOG_2PI,
     gamma_density_kernel,

@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Univariate, any_of
 from posteriori.distributions.counts import off_whole_numbers
 from posteriori.distributions.known import KnownParameter
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array, Natural, number

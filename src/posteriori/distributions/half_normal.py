@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.exponential import ExponentialFamily
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import log1pmx
 from posteriori.numerics.types import Array, Natural
 from posteriori.numerics.validation import as_observation, positive

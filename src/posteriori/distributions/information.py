@@ -15,10 +15,10 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Distribution, Univariate
 from posteriori.distributions.integrals import integrate_against
+from posteriori.numerics.lazy import special
 from posteriori.numerics.quadrature import Integral
 from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.types import Array, number

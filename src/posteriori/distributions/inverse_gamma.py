@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.gamma import gamma_divergence, gamma_entropy, solve_gamma_shape
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import gamma_kernel
 from posteriori.numerics.types import Array, Natural
 from posteriori.numerics.validation import as_observation, positive

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy import special
 
+from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real
 

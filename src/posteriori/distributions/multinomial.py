@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import any_of
 from posteriori.distributions.categorical import check_log_weights, one_hot_cov
@@ -22,6 +21,7 @@ from posteriori.distributions.counts import (
 )
 from posteriori.distributions.statistics import Sums
 from posteriori.distributions.trials import KnownTrials, listed
+from posteriori.numerics.lazy import special
 from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
 from posteriori.numerics.types import Array, Natural, number

@@ -12,13 +12,13 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.compound_counts import negative_binomial_log_mass
 from posteriori.distributions.counts import count_quantile, off_whole_numbers
 from posteriori.distributions.geometric import success_probability
 from posteriori.distributions.rows import gather_rows, require_support
+from posteriori.numerics.lazy import special
 from posteriori.numerics.newton import solve_increasing
 from posteriori.numerics.special import log1pmx, log_gamma_correction_slope
 from posteriori.numerics.types import Array

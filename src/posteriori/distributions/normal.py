@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Distribution, Univariate
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.statistics import Moments, Sums
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import LOG_2PI, log1pmx
 from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array, Natural

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.counts import (
@@ -19,6 +18,7 @@ from posteriori.distributions.counts import (
 )
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.statistics import Sums
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
 from posteriori.numerics.types import Array, Natural, number
 from posteriori.numerics.validation import as_observation, positive

@@ -17,9 +17,9 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Distribution
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation, positive, real

@@ -16,11 +16,11 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Univariate, any_of
 from posteriori.distributions.formatting import format_distribution
 from posteriori.distributions.rows import gather_rows, weighted_median
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import (
     LOG_2PI,
     log1pmx,

@@ -13,11 +13,11 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.comparable import Comparable
 from posteriori.distributions.formatting import format_distribution
 from posteriori.distributions.normal import Normal
+from posteriori.numerics.lazy import special
 from posteriori.numerics.legendre import legendre_rule
 from posteriori.numerics.newton import solve_increasing
 from posteriori.numerics.symbol import Symbol

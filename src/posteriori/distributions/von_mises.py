@@ -18,10 +18,10 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.exponential import ExponentialFamily
+from posteriori.numerics.lazy import special
 from posteriori.numerics.legendre import legendre_rule
 from posteriori.numerics.linalg import outer
 from posteriori.numerics.newton import solve_increasing

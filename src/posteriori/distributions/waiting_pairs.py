@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.beta import Beta
@@ -15,6 +14,7 @@ from posteriori.distributions.geometric import Geometric
 from posteriori.distributions.negative_binomial import NegativeBinomial
 from posteriori.distributions.predictive import Predictive
 from posteriori.distributions.statistics import Sums
+from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array, number
 
 __all__ = ["BetaGeometric", "BetaNegativeBinomial"]

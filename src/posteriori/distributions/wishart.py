@@ -13,11 +13,11 @@ from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
-from scipy import special
 
 from posteriori.distributions.cone import factor, is_positive_definite, off_cone
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.gamma import gamma_entropy
+from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import (
     inverse_from_factor,
     log_det_from_factor,

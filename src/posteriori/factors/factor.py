@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
-from scipy import special
 
 from posteriori.factors.axes import (
     Axes,
@@ -31,6 +30,7 @@ from posteriori.factors.axes import (
 )
 from posteriori.factors.cells import max_cells, multiply_cells, sum_cells
 from posteriori.factors.formatting import format_table
+from posteriori.numerics.lazy import special
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import nonnegative

@@ -1,4 +1,7 @@
-"""Rooms whose names are loaded on first use (PEP 562)."""
+"""Names that are loaded on first use (PEP 562), and SciPy's special functions among them.
+
+Importing ``scipy.special`` takes twice as long as NumPy, and many models need none of it.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-__all__ = ["load_on_use"]
+__all__ = ["load_on_use", "special"]
 
 
 def load_on_use(
@@ -35,3 +40,18 @@ def load_on_use(
         return value
 
     return public, load, lambda: public
+
+
+class _ModuleOnUse(ModuleType):
+    """A module that is imported when one of its names is first read."""
+
+    def __getattr__(self, name: str) -> object:
+        value = getattr(import_module(self.__name__), name)
+        setattr(self, name, value)
+        return value
+
+
+if TYPE_CHECKING:
+    from scipy import special as special
+else:
+    special = _ModuleOnUse("scipy.special")

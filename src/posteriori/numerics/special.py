@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
+from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 
 __all__ = [
