@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dtrsm
-from scipy.linalg.lapack import dpotrf
 
+from posteriori.numerics.lazy import blas, lapack
 from posteriori.numerics.types import Array
 
 __all__ = ["factor", "is_positive_definite", "off_cone", "solve_factor"]
@@ -29,7 +28,7 @@ def factor(x: Array) -> Array:
     """
     if x.ndim != 2:
         return np.linalg.cholesky(x)
-    lower, info = dpotrf(x, lower=1)
+    lower, info = lapack.dpotrf(x, lower=1)
     if info:
         raise np.linalg.LinAlgError("matrix is not positive definite")
     return lower
@@ -38,7 +37,7 @@ def factor(x: Array) -> Array:
 def solve_factor(lower: Array, b: Array) -> Array:
     """Return L⁻¹ B."""
     if lower.ndim == 2 and b.ndim == 2:
-        return dtrsm(1.0, lower, b, lower=1)  # dtrtrs starts threads for the smallest matrix
+        return blas.dtrsm(1.0, lower, b, lower=1)  # dtrtrs starts threads for the smallest matrix
     return np.linalg.solve(lower, b)
 
 

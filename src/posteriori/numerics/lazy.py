@@ -1,6 +1,7 @@
-"""Names that are loaded on first use (PEP 562), and SciPy's special functions among them.
+"""Names that are loaded on first use (PEP 562), and the parts of SciPy that are.
 
-Importing ``scipy.special`` takes twice as long as NumPy, and many models need none of it.
+Importing ``scipy.special`` or ``scipy.linalg`` takes twice as long as NumPy, and many models need
+neither.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-__all__ = ["load_on_use", "special"]
+__all__ = ["blas", "lapack", "load_on_use", "special"]
 
 
 def load_on_use(
@@ -53,5 +54,9 @@ class _ModuleOnUse(ModuleType):
 
 if TYPE_CHECKING:
     from scipy import special as special
+    from scipy.linalg import blas as blas
+    from scipy.linalg import lapack as lapack
 else:
+    blas = _ModuleOnUse("scipy.linalg.blas")
+    lapack = _ModuleOnUse("scipy.linalg.lapack")
     special = _ModuleOnUse("scipy.special")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.lazy import lapack
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -76,12 +77,10 @@ def cholesky_jittered(a: Array) -> Factor:
 
 def triangular_inverse(lower: Array) -> Array:
     """Return L⁻¹ for lower-triangular L, one LAPACK call per matrix of the stack."""
-    from scipy.linalg.lapack import dtrtri
-
     if lower.ndim == 2:
-        inverse: Array = dtrtri(lower, lower=1)[0]
+        inverse: Array = lapack.dtrtri(lower, lower=1)[0]
         return inverse
-    stacked = [dtrtri(block, lower=1)[0] for block in lower.reshape(-1, *lower.shape[-2:])]
+    stacked = [lapack.dtrtri(block, lower=1)[0] for block in lower.reshape(-1, *lower.shape[-2:])]
     return np.asarray(stacked, dtype=np.float64).reshape(lower.shape)
 
 
