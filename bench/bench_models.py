@@ -76,15 +76,26 @@ def hierarchy():
     )
 
 
-def cold_start():
+COLD = {
+    "coin": "from posteriori import Bernoulli, Beta, Model; m = Model(); m.p = Beta(1.0, 1.0);"
+    "m.y = Bernoulli(m.p).iid(7); m.infer(y=[1, 0, 1, 1, 0, 0, 1]).p",
+    "two sensors": "from posteriori import Model, Normal; m = Model();"
+    "m.x = Normal(0.0, variance=4.0); m.y1 = Normal(m.x, variance=1.0);"
+    "m.y2 = Normal(m.x, variance=2.0); m.infer(y1=1.0, y2=2.0).x",
+}
+
+
+def cold_start(name: str):
     return time_processes(
-        "cold process to the first posterior",
-        "from posteriori import Model, Normal; m = Model(); m.x = Normal(0.0, variance=4.0);"
-        "m.y = Normal(m.x, variance=1.0); m.infer(y=1.0).x",
+        f"cold process to the posterior of {name} / import numpy, scipy.linalg",
+        COLD[name],
         "import numpy, scipy.linalg",
         bar=1.5,
     )
 
 
 if __name__ == "__main__":
-    report("Models", [fusion(), regression(False), regression(True), hierarchy(), cold_start()])
+    report(
+        "Models",
+        [fusion(), regression(False), regression(True), hierarchy(), *map(cold_start, COLD)],
+    )
