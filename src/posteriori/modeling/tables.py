@@ -211,6 +211,8 @@ def _substitute(term: Term, values: Mapping[str, Table], labels: tuple[Axis, ...
 
 def _sum_out(table: Table, wanted: set[Axis]) -> Table:
     gone = tuple(i for i, axis in enumerate(table.axes) if axis not in wanted)
+    if not gone:
+        return table
     return Table(table.values.sum(axis=gone), tuple(a for a in table.axes if a in wanted))
 
 
@@ -309,9 +311,11 @@ def _product(s: Term, t: Term, labels: tuple[Axis, ...]) -> Term:
 def multiply_tables(a: Table, b: Table, wanted: set[Axis]) -> Table:
     """Return the product, summed over labels that are not wanted."""
     if not a.axes:
-        return Table(b.values if a.values == 1.0 else a.values * b.values, b.axes)
+        values = b.values if a.values == 1.0 else a.values * b.values
+        return _sum_out(Table(values, b.axes), wanted)
     if not b.axes:
-        return Table(a.values if b.values == 1.0 else a.values * b.values, a.axes)
+        values = a.values if b.values == 1.0 else a.values * b.values
+        return _sum_out(Table(values, a.axes), wanted)
     codes = {axis: i for i, axis in enumerate(dict.fromkeys(a.axes + b.axes))}
     kept = tuple(axis for axis in codes if axis in wanted)
     values = np.einsum(
