@@ -54,7 +54,7 @@ def segment_sum(values: Array, index: Any, count: int) -> Array:
         return values.sum(axis=0, keepdims=True)
     if index is None:
         return np.broadcast_to(values, (count, *values.shape[1:]))
-    flat = values.reshape(len(values), -1)
+    flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
     out = np.empty((count, flat.shape[1]))
     if index.min(initial=0) < 0:  # vectors that meet none
         index, flat = index[index >= 0], flat[index >= 0]
