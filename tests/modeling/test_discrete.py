@@ -38,6 +38,7 @@ EMISSION = tables(3, 4)
 Y = np.array([0.3, 2.2, -0.8, 1.0])
 SWITCHED = tables(2, 3, 3)
 GROUP = np.array([0, 1, 1, 0, 2, 1])
+MEANS = np.array([[0.0, 1.0, 3.0], [-2.0, 0.5, 2.0]])
 
 
 class Case(NamedTuple):
@@ -252,6 +253,50 @@ def regime_in_the_emission() -> Model:
     return m
 
 
+def members_of_a_chain() -> Model:
+    m = Model()
+    m.z = Chain(Categorical(PI), lambda z: Categorical(take(A, z)), length=5)
+    m.y = Normal(take(MU, m.z[2:]), variance=1.0)
+    m.a = Bernoulli(take([0.1, 0.5, 0.7], m.z[4]))
+    m.b = Bernoulli(take([0.3, 0.2, 0.9], m.z[0]))
+    m.c = Normal(take([0.0, 2.0], m.b), variance=1.0)
+    return m
+
+
+def steps_of_a_chain() -> Model:
+    m = Model()
+    m.z = Chain(Categorical(PI), lambda z: Categorical(take(A, z)), length=4)
+    m.y = Normal(take(MU, m.z), variance=[1.0, 2.0, 0.5, 1.0])
+    m.moved = Normal(take(take(A, m.z[:-1]), m.z[1:]), variance=1.0)
+    return m
+
+
+def chains_of_known_length() -> Model:
+    m = Model()
+    m.a = Chain(Bernoulli(0.3), lambda z: Bernoulli(take([0.2, 0.9], z)), length=4)
+    m.b = Chain(Bernoulli(0.5), lambda z: Bernoulli(take([0.4, 0.7], z)), length=4)
+    m.y = Normal(take([0.0, 1.0], m.a) + take([0.0, 3.0], m.b[::-1]), variance=1.0)
+    return m
+
+
+def two_indices_on_an_array_axis() -> Model:
+    m = Model()
+    m.a = Bernoulli(0.4).iid(3)
+    m.b = Categorical(PI).iid(3)
+    m.y = Normal(take(take(MEANS, m.a), m.b), variance=1.0)
+    m.w = Normal((2.0 * take(MEANS, m.a) - 1.0)[m.b], variance=1.0)
+    return m
+
+
+def one_index_for_all_and_one_for_each() -> Model:
+    m = Model()
+    m.a = Bernoulli(0.4)
+    m.b = Categorical(PI).iid(3)
+    m.y = Normal(take(take(MEANS, m.a), m.b), variance=1.0)
+    m.w = Normal(take(MEANS.T, m.b)[m.a], variance=1.0)
+    return m
+
+
 def regions() -> Model:
     m = Model()
     m.h = Categorical(PI)
@@ -364,6 +409,51 @@ CASES = {
         {"y": Y},
         {"g": Unknown((), 2), "z": Unknown((4,), 2)},
         "member by member",
+    ),
+    "members of a chain": Case(
+        members_of_a_chain,
+        {"y": Y[:3], "a": 1, "c": 0.3},
+        {"z": Unknown((5,), 3), "b": Unknown((), 2)},
+        "member by member",
+    ),
+    "observed members of a chain": Case(
+        members_of_a_chain,
+        {"y": Y[:3], "a": 1, "b": 0, "c": 0.3},
+        {"z": Unknown((5,), 3)},
+        "forward-backward",
+    ),
+    "steps of a chain": Case(
+        steps_of_a_chain, {"y": Y, "moved": Y[:3]}, {"z": T4}, "forward-backward"
+    ),
+    "chains of known length": Case(
+        chains_of_known_length,
+        {"y": Y},
+        {"a": Unknown((4,), 2), "b": Unknown((4,), 2)},
+        "member by member",
+    ),
+    "two indices on an array axis": Case(
+        two_indices_on_an_array_axis,
+        {"y": Y[:3], "w": Y[1:]},
+        {"a": Unknown((3,), 2), "b": T3},
+        "elimination",
+    ),
+    "the first of two indices known": Case(
+        two_indices_on_an_array_axis,
+        {"a": [0, 1, 1], "y": Y[:3], "w": Y[1:]},
+        {"b": T3},
+        "elimination",
+    ),
+    "the second of two indices known": Case(
+        two_indices_on_an_array_axis,
+        {"b": [0, 2, 2], "y": Y[:3], "w": Y[1:]},
+        {"a": Unknown((3,), 2)},
+        "elimination",
+    ),
+    "one index for all and one for each": Case(
+        one_index_for_all_and_one_for_each,
+        {"y": Y[:3], "w": Y[1:]},
+        {"a": Unknown((), 2), "b": T3},
+        "elimination",
     ),
     "some states known": Case(
         regions,
@@ -782,6 +872,13 @@ def indexed(table: Any, index: Callable[[], Any]) -> Model:
     return m
 
 
+def computed_index() -> Model:
+    m = Model()
+    m.i = Bernoulli(0.5)
+    m.y = Normal(take(MU, 2.0 * m.i), variance=1.0)
+    return m
+
+
 def unnormalised() -> Model:
     m = Model()
     m.a = Categorical([0.5, 0.5])
@@ -807,6 +904,7 @@ def too_large() -> Model:
         (unnormalised, {"b": 0}, ValueError, "parameters of b: .*sum to 1"),
         (lambda: indexed(MU, lambda: Normal(0.0, variance=1.0)), {"y": 0.0}, TypeError, "index"),
         (lambda: indexed(MU, lambda: Beta(1.0, 1.0)), {"y": 0.0}, TypeError, "index"),
+        (computed_index, {"y": 0.0}, TypeError, "variable itself can be an index"),
         (regions, {"z": [np.nan, 3.0], "y": [0.0, 1.0]}, ValueError, "states 0 to 2, got 3"),
         (too_large, {"y": 30.0}, MemoryError, "cells"),
     ],

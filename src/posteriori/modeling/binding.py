@@ -12,12 +12,12 @@ from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.labels import encode_labels
 from posteriori.modeling.chain import Previous
 from posteriori.modeling.expressions import Constant, Expression, Input, Operation, Variable
+from posteriori.modeling.indexing import index_places, index_table
 from posteriori.modeling.tables import (
     Access,
     Axis,
     Lookup,
     Polynomial,
-    Switch,
     Table,
     Term,
     add,
@@ -133,6 +133,7 @@ class Binder:
             if name in data
         }
         self.layouts: dict[str, Layout] = {}
+        self.times: set[Axis] = set()
         self.previous: dict[str, Lookup] = {}
         self.observed: dict[str, Array] = {}
         self.evidence: dict[str, Array] = {}
@@ -229,7 +230,9 @@ class Binder:
 
     def _time_axis(self, variable: Variable) -> Axis:
         if isinstance(variable.length, int):
-            return Axis(variable.name, variable.length)
+            time = Axis(variable.name, variable.length)
+            self.times.add(time)
+            return time
         assert variable.length is not None
         return self.plates[variable.length]
 
@@ -258,9 +261,13 @@ class Binder:
                 ) from None
             if width and ndims[key] >= width:
                 event = sizes[len(sizes) - width :]
-        declared = tuple(p for p in repeats if isinstance(p, int))
-        ints = tuple(Axis(name, size) for size in declared + batch)
-        return Layout(plates, ints, tuple(Axis(name, size) for size in event))
+        ints = [Axis(name, p) for p in repeats if isinstance(p, int)]
+        ints += [Axis(name, size) for size in batch]
+        for key, poly in parameters.items():  # along a chain of known length: the chain's own axis
+            for k, axis in enumerate(reversed(poly.axes[: len(poly.axes) - ndims[key]]), 1):
+                if axis in self.times and axis.size == ints[-k].size and axis not in ints:
+                    ints[-k] = axis
+        return Layout(plates, tuple(ints), tuple(Axis(name, size) for size in event))
 
     def _observe(self, name: str, layout: Layout) -> None:
         if name not in self.data:
@@ -315,7 +322,11 @@ class Binder:
         arguments = [done[id(a)] for a in item.arguments]
         if item.kind == "index":
             index = [done[id(i)] if isinstance(i, Expression) else i for i in item.index]
-            return _index(arguments[0], index)
+            switches = any(isinstance(i, Expression) and _is_random(i) for i in item.index)
+            read = index_table if switches else index_places
+            return read(arguments[0], index)
+        if item.kind == "take":
+            return index_table(arguments[0], arguments[1:])
         return _OPERATIONS[item.kind](*arguments)
 
     def _input(self, item: Input) -> Polynomial:
@@ -336,13 +347,16 @@ class Binder:
                     "leave it out of the data, or fill the gaps"
                 )
             term = Term(Table(self.observed[name], layout.axes))
-        return Polynomial((term,), layout.plates, layout.ints + layout.events)
+        counted = int(isinstance(self.variables[name].length, int))  # its time is an array axis
+        time, plates = layout.plates[:counted], layout.plates[counted:]
+        return Polynomial((term,), plates, time + layout.ints + layout.events)
 
     def _previous(self, name: str) -> Polynomial:
-        whole = self._variable(name)
+        layout = self.layouts[name]
         (arrival,) = self.previous[name].positions.axes
-        terms = look_up(whole.terms, whole.plates[0], self.previous[name].positions)
-        return Polynomial(terms, (arrival, *whole.plates[1:]), whole.axes)
+        (term,) = self._variable(name).terms
+        terms = look_up((term,), layout.plates[0], self.previous[name].positions)
+        return Polynomial(terms, (arrival, *layout.plates[1:]), layout.ints + layout.events)
 
 
 def _factor(
@@ -373,71 +387,20 @@ def _arguments(item: Expression) -> list[Expression]:
     return [*item.arguments, *(i for i in item.index if isinstance(i, Expression))]
 
 
+def _is_random(item: Expression) -> bool:
+    """Tell whether an index is a variable or members of one, observed or not."""
+    while isinstance(item, Operation) and item.kind == "index":
+        item = item.arguments[0]
+    return isinstance(item, (Variable, Previous))
+
+
 def _dot(a: Polynomial, b: Polynomial) -> Polynomial:
     if not a.axes or not b.axes:
         raise ValueError("both sides of dot must be vectors")
     return sum_last(multiply(a, b))
 
 
-def _take(table: Polynomial, index: Polynomial) -> Polynomial:
-    return _index(table, [index])
-
-
-def _index(poly: Polynomial, index: list[Any]) -> Polynomial:
-    """Apply an index to the array axes from the first on."""
-    at = next((k for k, i in enumerate(index) if i is Ellipsis), None)
-    if len(index) - (at is not None) > len(poly.axes):
-        raise IndexError(f"too many indices: the expression has {len(poly.axes)} axes")
-    if at is not None:
-        gap = len(poly.axes) - len(index) + 1
-        index = index[:at] + [slice(None)] * gap + index[at + 1 :]
-    axes: list[Axis] = []
-    plates = poly.plates
-    terms = poly.terms
-    for axis, i in zip(poly.axes, index, strict=False):
-        if isinstance(i, Polynomial) and not i.is_known:
-            terms = _switch(terms, axis, i)
-            axes.extend(i.axes)
-            plates += tuple(p for p in i.plates if p not in plates)
-            continue
-        table, new = _positions(axis, i)
-        terms = look_up(terms, axis, table)
-        inherited = i.plates if isinstance(i, Polynomial) else ()
-        axes.extend(a for a in new if a not in inherited)
-        plates += tuple(p for p in inherited if p not in plates)
-    return Polynomial(terms, plates, tuple(axes) + poly.axes[len(index) :])
-
-
-def _positions(axis: Axis, i: Any) -> tuple[Table, tuple[Axis, ...]]:
-    """Return the positions along an axis that an index names, and the axes they bring."""
-    new: tuple[Axis, ...]
-    if isinstance(i, slice):
-        positions = np.arange(axis.size)[i]
-        new = (Axis(axis.name, len(positions)),)
-    elif isinstance(i, Polynomial):
-        positions, new = i.value(), i.labels
-    else:
-        positions = np.asarray(i)
-        new = tuple(Axis("index", size) for size in positions.shape)
-    if positions.dtype.kind not in "iuf" or np.any(positions != np.floor(positions)):
-        raise TypeError("an index must hold whole numbers")
-    if positions.size and (positions.min() < -axis.size or positions.max() >= axis.size):
-        raise IndexError(f"an index must lie between 0 and {axis.size - 1}")
-    return Table(
-        np.where(positions < 0, positions + axis.size, positions).astype(np.intp), new
-    ), new
-
-
-def _switch(terms: tuple[Term, ...], axis: Axis, index: Polynomial) -> tuple[Term, ...]:
-    if len(index.terms) != 1 or len(index.terms[0].accesses) != 1:
-        raise TypeError("only a discrete variable itself can be an index")
-    access = index.terms[0].accesses[0]
-    state = Axis("state", axis.size)
-    switch = Switch(access.name, access.places, state)
-    return tuple(Term(t.table, (*t.accesses, switch)) for t in relabel(terms, {axis: state}))
-
-
-_OPERATIONS = {"add": add, "multiply": multiply, "matmul": contract, "dot": _dot, "take": _take}
+_OPERATIONS = {"add": add, "multiply": multiply, "matmul": contract, "dot": _dot}
 
 
 def _aligned(poly: Polynomial, layout: Layout, ndim: int) -> Polynomial:

@@ -220,7 +220,8 @@ def take(table: Any, index: Any) -> Expression:
     table : array (K, ...) or expression
         One row for each value of the index.
     index : variable
-        A Categorical or Bernoulli variable, or known codes.
+        A Categorical or Bernoulli variable, or known codes. Its axes are rows that one more
+        index passes by: ``take(take(table, m.a), m.b)`` reads the row of a and the column of b.
     """
     return Operation("take", (as_expression(table), as_expression(index)))
 

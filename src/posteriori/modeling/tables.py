@@ -87,11 +87,15 @@ class Term(NamedTuple):
 
 
 class Polynomial(NamedTuple):
-    """A bound expression: terms, named plates, and array axes."""
+    """A bound expression: terms, named plates, and array axes.
+
+    ``rows`` are those array axes that came with an index: one more index passes them by.
+    """
 
     terms: tuple[Term, ...]
     plates: tuple[Axis, ...]
     axes: tuple[Axis, ...]
+    rows: frozenset[Axis] = frozenset()
 
     @property
     def labels(self) -> tuple[Axis, ...]:
@@ -238,7 +242,10 @@ def align(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
     lead = len(long.axes) - len(short.axes)
     terms = {id(a): a.terms, id(b): b.terms}
     axes = list(long.axes[:lead])
+    rows = set(long.rows)
     for x, y in zip(long.axes[lead:], short.axes, strict=True):
+        if x in long.rows or y in short.rows:
+            rows |= {x, y}
         if x is y:
             axes.append(x)
         elif y.size == 1:
@@ -252,7 +259,8 @@ def align(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
             axes.append(x)
         else:
             raise ValueError(f"axes of length {x.size} and {y.size} do not fit together")
-    return tuple(Polynomial(terms[id(p)], plates, tuple(axes)) for p in (a, b))  # type: ignore[return-value]
+    kept = frozenset(rows & set(axes))
+    return tuple(Polynomial(terms[id(p)], plates, tuple(axes), kept) for p in (a, b))  # type: ignore[return-value]
 
 
 def add(a: Polynomial, b: Polynomial) -> Polynomial:
