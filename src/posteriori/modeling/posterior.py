@@ -17,6 +17,7 @@ from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
     from posteriori.modeling.account import Account
+    from posteriori.modeling.messages import Messages
     from posteriori.modeling.planning import Plan
 
 __all__ = ["Posterior"]
@@ -53,7 +54,7 @@ class Posterior:
         if name in bound.observed:
             raise KeyError(f"{name} was observed: its value is in the data")
         if name in self._plan.barren:
-            return self.predict(name, **dict(self._plan.given))
+            return self.predict(name)
         near = difflib.get_close_matches(name, list(bound.layouts), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise KeyError(f"the model has no variable {name!r}{hint}")
@@ -69,11 +70,50 @@ class Posterior:
     def predict(self, name: str, **inputs: Any) -> Any:
         """Return the posterior predictive distribution of a variable.
 
+        Its members are new, given all that was learnt. How many they are is told by
+
+        1. a keyword with the name of a plate: ``post.predict("y", n=5)`` are 5 new members of
+           plate ``"n"``;
+        2. inputs that are not those of the data: ``post.predict("y", X=X_new)`` has a row for each
+           of ``X_new``;
+        3. without either, the data: one new observation for each that there was.
+
+        Unknown variables on a plate with new members are new, too: of them only the parameters of
+        their distribution were learnt. So ``post.theta`` are the groups of the data, and
+        ``post.predict("theta", g=3)`` are three groups that were never seen. Everything else,
+        such as groups that a known index selects, is what ``post`` has.
+
         Parameters
         ----------
         name : str
+            A variable, observed or not.
         **inputs
-            Inputs of the new data. Plates of the variable take their sizes from them.
+            Inputs of the new members, and the number of new members of named plates. Inputs equal
+            to those of the data change nothing. A name that is both an input and a plate is read
+            as the input. Axes of fixed length, as of ``.iid(5)``, keep it.
+
+        Returns
+        -------
+        Distribution
+            A batch over the variable's plates and integer axes. The members share what is
+            unknown, so they are not independent: these are their marginals, one by one.
+
+        Raises
+        ------
+        ValueError
+            When there is no such variable, input or plate, or sizes do not fit.
+        TypeError
+            When the predictive distribution has no closed form.
+
+        Examples
+        --------
+        >>> from posteriori import Model, Normal
+        >>> m = Model()
+        >>> m.mu = Normal(0, variance=9)
+        >>> m.y = Normal(m.mu, variance=1).iid("n")
+        >>> post = m.infer(y=[2.0, 3.0, 4.0])
+        >>> post.predict("y", n=2)
+        Normal([2.892857, 2.892857], variance=[1.321429, 1.321429])
         """
         from posteriori.modeling.prediction import predict
 
@@ -104,6 +144,15 @@ class Posterior:
         from posteriori.modeling.account import make_account
 
         return make_account(self)
+
+    def messages(self) -> Messages:
+        """Return the sum-product messages between each factor and the unknowns that it sees.
+
+        Their product at a variable is its marginal. They exist where no factors close a loop.
+        """
+        from posteriori.modeling.messages import make_messages
+
+        return make_messages(self)
 
     def most_likely(self) -> dict[str, Any]:
         """Return the configuration of all informed variables with the highest probability.

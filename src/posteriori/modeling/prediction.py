@@ -1,13 +1,12 @@
-"""Posterior predictive distributions.
+"""Posterior predictive distributions: which variables are new, and which rule predicts them.
 
-A normal variable with mean Σ K x + c and noise R has predictive mean Σ K m + c and covariance
-Σ K cov K' + R, where the covariances are those of the vectors that each row sees. Children of
-conjugate variables and of a common precision have predictives of their own families.
+Children of conjugate variables and of a common precision have predictives of their own families;
+normal ones are predicted by their moments, discrete ones and mixtures by their tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,90 +15,169 @@ from posteriori.distributions.gamma import Gamma
 from posteriori.distributions.inverse_gamma import InverseGamma
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
-from posteriori.inference.gaussian_equations import Link
 from posteriori.inference.gaussian_joint import joint_moments
-from posteriori.modeling.binding import Binder, BoundFactor
+from posteriori.modeling.binding import BoundFactor
 from posteriori.modeling.chain_prediction import chain_predictive
 from posteriori.modeling.common_precision import (
     CommonPrecisionResult,
     at_unit_precision,
+    places_of_spread,
     student_predictive,
 )
 from posteriori.modeling.conjugate import ConjugateResult, conjugate_predictive
-from posteriori.modeling.gaussian_links import make_link
 from posteriori.modeling.gaussian_result import GaussianResult, in_layout_order
+from posteriori.modeling.new_members import Anew, Request, bind_anew, read_request
+from posteriori.modeling.normal_prediction import predict_normal
 from posteriori.modeling.simulation import member
-from posteriori.modeling.tables import Polynomial, spread
-from posteriori.numerics.linalg import symmetrize
-from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior import Posterior
 
 __all__ = ["joint", "predict"]
 
+_NORMAL = (Normal, MvNormal)
+_SPREADS = (Gamma, InverseGamma)
 
-def predict(posterior: Posterior, name: str, inputs: Mapping[str, Any]) -> Any:
-    """Return the predictive distribution of a variable under new inputs."""
+
+def predict(posterior: Posterior, name: str, keywords: Mapping[str, Any]) -> Any:
+    """Return the predictive distribution of a variable under new inputs, or of new members."""
+    request = read_request(posterior._plan, name, keywords)
+    for rule in (_predict_after_chain, _predict_members_of_data, _predict_discrete):
+        found = rule(posterior, request)
+        if found is not None:
+            return found
+    return _predict_anew(posterior, bind_anew(posterior, request), name)
+
+
+def _predict_after_chain(posterior: Posterior, request: Request) -> Any:
+    """Predict members after the end of a chain; None where new members are on no chain's length.
+
+    ``request.sizes`` holds the number of steps after the end, under the name of the plate.
+    """
+    variables = posterior._plan.variables
+    chains = [n for n in request.needed if variables[n].length in request.sizes]
+    if not chains:
+        return None
+    raise TypeError(f"{request.name} cannot be predicted after the end of {', '.join(chains)} yet")
+
+
+def _predict_members_of_data(posterior: Posterior, request: Request) -> Any:
+    """Predict when nothing is new: unknown members are those of the data."""
+    if request.inputs or request.values or request.sizes:
+        return None
     from posteriori.modeling.discrete_prediction import discrete_predictive
 
-    discrete = discrete_predictive(posterior, name, inputs)
-    if discrete is not None:
-        return discrete
-    along = chain_predictive(posterior, name, inputs)
-    if along is not None:
-        return along
-    factor, layouts = _bind_anew(posterior, name, inputs)
-    parents = {a.name for p in factor.parameters.values() for t in p.terms for a in t.accesses}
-    if not parents:
+    if request.name in posterior._results:
+        return posterior[request.name]
+    found = discrete_predictive(posterior, request.name, {})
+    return chain_predictive(posterior, request.name, {}) if found is None else found
+
+
+def _predict_discrete(posterior: Posterior, request: Request) -> Any:
+    from posteriori.modeling.discrete_prediction import discrete_predictive
+
+    return discrete_predictive(posterior, request.name, {**request.inputs, **request.values})
+
+
+# -- one variable ----------------------------------------------------------------------------
+
+
+def _predict_anew(posterior: Posterior, anew: Anew, name: str) -> Any:
+    """Return the distribution of a variable with everything above it integrated out."""
+    if len(anew.factors[name]) > 1:
+        raise TypeError(f"{name} is a chain: new ones have no closed-form predictive here")
+    (factor,) = anew.factors[name]
+    new = _new_normals(anew, factor) if factor.family in _NORMAL else ()
+    above = _accessed((factor, *new)) - {f.name for f in new}
+    if not above and not new:
         return member(factor)
     families = posterior._plan.bound.families
-    spreads = [p for p in parents if families[p] in (Gamma, InverseGamma)]
-    if factor.family in (Normal, MvNormal) and len(spreads) == 1:
-        return _predict_student(posterior, factor, layouts, spreads[0], parents - set(spreads))
-    unsolved = [p for p in parents if p not in posterior._results]
-    solved = [posterior._results[p] for p in parents if p not in unsolved]
-    if len(parents) == 1 and (unsolved or isinstance(solved[0], ConjugateResult)):
-        (parent,) = parents
-        return conjugate_predictive(factor, parent, layouts[parent], posterior[parent])
-    if not all(isinstance(result, GaussianResult) for result in solved):
-        raise TypeError(f"{name} has no closed-form predictive here: {', '.join(parents)} moves")
-    if factor.family not in (Normal, MvNormal) or unsolved:
-        reason = f"it depends on {', '.join(unsolved)}" if unsolved else "it is not normal"
-        raise TypeError(f"{name} has no closed-form predictive here: {reason}")
-    return _predict_normal(posterior._results, factor, layouts)
+    spreads = [p for p in above if families[p] in _SPREADS]
+    if factor.family in _NORMAL and len(spreads) == 1:
+        return _predict_student(posterior, anew, factor, new, spreads[0])
+    solved = {p: posterior._results[p] for p in above - anew.unsolved}
+    alone = len(above) == 1 and not new
+    if alone and (not solved or isinstance(*solved.values(), ConjugateResult)):
+        (parent,) = above
+        belief = posterior[parent] if solved else _predict_anew(posterior, anew, parent)
+        return conjugate_predictive(factor, parent, anew.layouts[parent], belief)
+    _require_normal(factor, above, solved)
+    return predict_normal(solved, factor, new, anew.layouts)
 
 
-def _predict_normal(results: Mapping[str, Any], factor: BoundFactor, layouts: Any) -> Any:
-    mean, spread_ = _moments(results, factor, layouts)
-    if factor.family is Normal:
-        noise = _noise_variance(factor)
-        return Normal(mean[..., 0], variance=spread_[..., 0, 0] + noise)
-    return MvNormal(mean, cov=symmetrize(spread_ + _noise_cov(factor)))
+def _require_normal(factor: BoundFactor, above: set[str], solved: Mapping[str, Any]) -> None:
+    name = factor.name
+    if factor.family not in _NORMAL:
+        reason = f"it is {factor.family.__name__} and depends on {', '.join(sorted(above))}"
+    elif above - solved.keys():
+        reason = f"nothing normal is known of {', '.join(sorted(above - solved.keys()))}"
+    else:
+        others = sorted(n for n, r in solved.items() if not isinstance(r, GaussianResult))
+        if not others:
+            return
+        reason = f"{', '.join(others)} and what is new are not normal together, or lie on a chain"
+    raise TypeError(f"{name} has no closed-form predictive here: {reason}")
+
+
+def _new_normals(anew: Anew, factor: BoundFactor) -> tuple[BoundFactor, ...]:
+    """Return the unsolved normal variables above a factor, each after those it depends on."""
+    found: set[str] = set()
+    stack = [factor]
+    while stack:
+        for name in _accessed([stack.pop()]) & anew.unsolved - found:
+            factors = anew.factors[name]
+            if len(factors) == 1 and factors[0].family in _NORMAL:
+                found.add(name)
+                stack.append(factors[0])
+    return tuple(anew.factors[name][0] for name in anew.factors if name in found)
+
+
+def _accessed(factors: Sequence[BoundFactor]) -> set[str]:
+    return {
+        access.name
+        for factor in factors
+        for poly in factor.parameters.values()
+        for term in poly.terms
+        for access in term.accesses
+    }
 
 
 def _predict_student(
-    posterior: Posterior, factor: BoundFactor, layouts: Any, spread: str, others: set[str]
+    posterior: Posterior,
+    anew: Anew,
+    factor: BoundFactor,
+    new: Sequence[BoundFactor],
+    spread: str,
 ) -> Any:
     """Predict at unit precision, then average over the precision."""
-    result = posterior._results.get(spread)
+    result = None if spread in anew.unsolved else posterior._results[spread]
     common = result if isinstance(result, CommonPrecisionResult) else None
-    owners = {} if common is None else common.owners
-    if not others <= owners.keys():
+    owners = {} if common is None else dict(common.owners)
+    layouts = anew.layouts
+    others = _accessed((factor, *new)) - {f.name for f in new} - {spread}
+    if not others <= owners.keys() - anew.unsolved:
         raise TypeError(
             f"{factor.name} has no closed-form predictive here: "
             f"{spread} and {', '.join(sorted(others))} were not inferred together"
         )
-    belief = posterior[spread]
-    unit = at_unit_precision(factor, spread, type(belief), owners, layouts)
-    if common is None or not others:
-        normal = member(unit)
-    elif isinstance(common.gaussian, GaussianResult):
-        normal = _predict_normal(dict.fromkeys(owners, common.gaussian), unit, layouts)
-    else:
+    belief = _predict_anew(posterior, anew, spread) if result is None else posterior[spread]
+    for f in new:
+        if spread not in _accessed([f]):
+            raise TypeError(
+                f"{factor.name} has no closed-form predictive here: "
+                f"the noise of {f.name} is not a multiple of {spread}"
+            )
+        owners[f.name] = places_of_spread(f, spread, layouts[spread])
+    unit, *parents = (
+        at_unit_precision(f, spread, type(belief), owners, layouts) for f in (factor, *new)
+    )
+    if common is not None and others and not isinstance(common.gaussian, GaussianResult):
         raise TypeError(
-            f"{factor.name} has no closed-form predictive here: {', '.join(sorted(others))} moves"
+            f"{factor.name} has no closed-form predictive here: "
+            f"{', '.join(sorted(others))} lie on a chain"
         )
+    solved = {} if common is None else dict.fromkeys(others, common.gaussian)
+    normal = predict_normal(solved, unit, parents, layouts) if solved or new else member(unit)
     return student_predictive(factor, normal, spread, belief, layouts[spread])
 
 
@@ -120,117 +198,3 @@ def joint(posterior: Posterior, names: tuple[str, ...]) -> Any:
     )
     normal = MvNormal(mean[order], cov=cov[np.ix_(order, order)])
     return result.scaled(normal) if isinstance(result, CommonPrecisionResult) else normal
-
-
-def _bind_anew(
-    posterior: Posterior, name: str, inputs: Mapping[str, Any]
-) -> tuple[BoundFactor, Any]:
-    """Bind the variable and what it depends on to new inputs, observing nothing else."""
-    plan = posterior._plan
-    for key in inputs:
-        if key not in plan.inputs and key not in plan.variables:
-            raise ValueError(f"the model has no input {key!r}")
-    given = {k: v for k, v in plan.given.items() if k in plan.inputs} | {
-        k: v for k, v in inputs.items() if k in plan.inputs
-    }
-    told = {
-        axis.name: axis.size for layout in plan.bound.layouts.values() for axis in layout.plates
-    }
-    fresh = {p for k in inputs if k in plan.inputs for p in plan.inputs[k].plates}
-    plates = {plate: size for plate, size in told.items() if plate not in fresh}
-    names = list(plan.variables)
-    needed = {n: plan.variables[n] for n in names[: names.index(name) + 1]}
-    binder = Binder(needed, plan.inputs, given, plates)
-    for n, variable in needed.items():
-        binder.bind_variable(n, variable)
-        if n in plan.bound.observed and n != name:
-            binder.observed[n] = plan.bound.observed[n]
-    return binder.factors[-1], binder.layouts
-
-
-def _moments(results: Mapping[str, Any], factor: BoundFactor, layouts: Any) -> tuple[Array, Array]:
-    """Return mean (*rows, E) and covariance (*rows, E, E) of the factor's mean."""
-    labels = factor.rows + factor.events
-    shape = tuple(axis.size for axis in factor.rows)
-    width = factor.events[0].size if factor.events else 1
-    poly = factor.parameters["mean"]
-    constant: Any = 0.0
-    links: list[Link] = []
-    for term in poly.terms:
-        if not term.accesses:
-            constant = constant + spread(term.table, labels)
-            continue
-        (access,) = term.accesses
-        split = results[access.name].splits[access.name]
-        links.append(make_link(term, access, labels, split, layouts))
-    count = int(np.prod(shape))
-    mean = np.broadcast_to(constant, shape + ((width,) if factor.events else ()))
-    mean = np.array(mean, dtype=np.float64).reshape(count, width)
-    views = [_view(link, results[link.name], count, width) for link in links]
-    for link, (k, index) in zip(links, views, strict=True):
-        m = results[link.name].posterior.mean[link.name]
-        mean += np.einsum("rei,ri->re", k, m[index])
-    cov = np.zeros((count, width, width))
-    for a, (ka, ia) in zip(links, views, strict=True):
-        for b, (kb, ib) in zip(links, views, strict=True):
-            between = _covariance(results, a.name, b.name, ia, ib)
-            if between is not None:
-                cov += np.einsum("rei,rij,rfj->ref", ka, between, kb)
-    return mean.reshape(*shape, width), cov.reshape(*shape, width, width)
-
-
-def _view(link: Link, result: Any, count: int, width: int) -> tuple[Array, Any]:
-    """Return coefficients (R, E, size) and the one vector that each row's event sees."""
-    total = len(result.posterior.mean[link.name])
-    index = np.arange(count * width) if link.index is None and total > 1 else link.index
-    index = np.zeros(count * width, dtype=np.intp) if index is None else index
-    seen = index.reshape(count, width)
-    if np.any(seen != seen[:, :1]):
-        raise TypeError(f"the entries of one vector see different members of {link.name}")
-    return link.coefficients.reshape(count, width, -1), seen[:, 0]
-
-
-def _covariance(results: Mapping[str, Any], a: str, b: str, ia: Any, ib: Any) -> Array | None:
-    """Return cov(a[ia], b[ib]) row by row; None where they are independent."""
-    result = results[a]
-    if result is not results[b]:
-        return None
-    solved = result.posterior
-    if a == b and np.array_equal(ia, ib):
-        return solved.cov[a][ia]
-    for first, second, i, j, swap in ((a, b, ia, ib, False), (b, a, ib, ia, True)):
-        if (first, second) in solved.cross:
-            block, meets = solved.cross[first, second]
-            one = len(solved.mean[second]) == 1
-            if block.shape[0] == len(solved.mean[first]) and (one or np.array_equal(meets[i], j)):
-                picked = block[i]
-                return np.swapaxes(picked, -1, -2) if swap else picked
-    return _dense_covariance(result, a, b, ia, ib)
-
-
-def _dense_covariance(result: GaussianResult, a: str, b: str, ia: Any, ib: Any) -> Array:
-    _, cov, slices = joint_moments(result.latents, result.equations)
-    sizes = {latent.name: (latent.count, latent.size) for latent in result.latents}
-    block = cov[slices[a], slices[b]].reshape(*sizes[a], *sizes[b])
-    return block[ia, :, ib, :]
-
-
-def _noise_variance(factor: BoundFactor) -> Array:
-    labels = factor.rows
-    for key, power in (("variance", 1.0), ("scale", 2.0), ("precision", -1.0)):
-        if key in factor.parameters:
-            return _value(factor.parameters[key], labels) ** power
-    raise AssertionError("a normal factor has a spread")
-
-
-def _noise_cov(factor: BoundFactor) -> Array:
-    if "cov" in factor.parameters:
-        return factor.parameters["cov"].value()
-    return np.linalg.inv(factor.parameters["precision"].value())
-
-
-def _value(poly: Polynomial, labels: Any) -> Array:
-    total: Any = 0.0
-    for term in poly.terms:
-        total = total + spread(term.table, labels)
-    return np.broadcast_to(total, tuple(axis.size for axis in labels))

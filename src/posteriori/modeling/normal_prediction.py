@@ -1,0 +1,251 @@
+r"""Predictive distributions of normal variables.
+
+A normal variable with mean Σ K x + c and noise R has predictive mean Σ K m + c and covariance
+Σ K cov K' + R, where the covariances are those of the vectors that each row sees. A parent that is
+itself new is its own mean plus noise of its own,
+
+.. math:: y = K\theta + c + \epsilon, \quad \theta = Ax + b + \eta
+          \quad\Rightarrow\quad y = KAx + Kb + c + K\eta + \epsilon,
+
+so it is put into the mean, and its noise becomes one more independent variable of mean 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.mvnormal import MvNormal
+from posteriori.distributions.normal import Normal
+from posteriori.inference.gaussian_equations import Link
+from posteriori.inference.gaussian_joint import joint_moments
+from posteriori.modeling.binding import BoundFactor, Layout
+from posteriori.modeling.gaussian_links import Split, make_link
+from posteriori.modeling.gaussian_result import GaussianResult
+from posteriori.modeling.tables import (
+    Access,
+    Axis,
+    Lookup,
+    Polynomial,
+    Term,
+    labels_of,
+    look_up,
+    multiply_tables,
+    relabel,
+    spread,
+)
+from posteriori.numerics.linalg import symmetrize
+from posteriori.numerics.types import Array
+
+__all__ = ["predict_normal"]
+
+#: A name that nobody can give to a variable.
+_NOISE = "noise of {}"
+
+
+class Noise(NamedTuple):
+    """Independent noise of one new variable: vectors of mean 0, (count, size, size)."""
+
+    split: Split
+    cov: Array
+
+
+def predict_normal(
+    results: Mapping[str, Any],
+    factor: BoundFactor,
+    parents: Iterable[BoundFactor],
+    layouts: Mapping[str, Layout],
+) -> Any:
+    """Return the predictive distribution of a normal factor with known noise.
+
+    Parameters
+    ----------
+    results : mapping to GaussianResult
+        Solved variables.
+    factor : BoundFactor
+    parents : iterable of BoundFactor
+        Normal variables that are not solved, each after those it depends on.
+    layouts : mapping to Layout
+    """
+    new = tuple(parents)
+    mean = factor.parameters["mean"]
+    for parent in reversed(new):
+        mean = _put_in(mean, parent, layouts[parent.name])
+    sources: dict[str, Any] = dict(results)
+    layouts = dict(layouts)
+    for parent in new:
+        noise = _NOISE.format(parent.name)
+        layouts[noise] = layouts[parent.name]
+        sources[noise] = _make_noise(parent, layouts[parent.name], noise, mean)
+    whole = factor._replace(parameters={**factor.parameters, "mean": mean})
+    center, cov = _moments(sources, whole, layouts)
+    if factor.family is Normal:
+        return Normal(center[..., 0], variance=cov[..., 0, 0] + _noise_variance(factor))
+    return MvNormal(center, cov=symmetrize(cov + _noise_cov(factor)))
+
+
+# -- new parents -----------------------------------------------------------------------------
+
+
+def _put_in(poly: Polynomial, parent: BoundFactor, layout: Layout) -> Polynomial:
+    """Replace a variable by its mean plus its noise."""
+    terms: list[Term] = []
+    for term in poly.terms:
+        if not any(access.name == parent.name for access in term.accesses):
+            terms.append(term)
+            continue
+        (access,) = term.accesses
+        terms.append(Term(term.table, (access._replace(name=_NOISE.format(parent.name)),)))
+        inner = _seen_through(parent.parameters["mean"].terms, layout, access)
+        terms.extend(_product(term, access, other, poly.labels) for other in inner)
+    return poly._replace(terms=tuple(terms))
+
+
+def _seen_through(terms: Iterable[Term], layout: Layout, access: Access) -> tuple[Term, ...]:
+    """Return terms with a variable's own labels as an access sees them."""
+    places = dict(zip(layout.axes, access.places, strict=True))
+    seen = relabel(terms, {a: p for a, p in places.items() if isinstance(p, Axis)})
+    for axis, place in places.items():
+        if isinstance(place, Lookup):
+            seen = look_up(seen, axis, place.positions)
+    return seen
+
+
+def _product(outer: Term, access: Access, inner: Term, labels: tuple[Axis, ...]) -> Term:
+    """Return outer · inner, summed over labels that nothing sees any more."""
+    wanted = set(labels).union(*(labels_of(a) for a in inner.accesses))
+    table = multiply_tables(outer.table, inner.table, wanted)
+    carried = {*outer.table.axes, *inner.table.axes, *wanted}
+    copies = np.prod([axis.size for axis in labels_of(access) - carried])
+    return Term(table._replace(values=table.values * copies), inner.accesses)
+
+
+def _make_noise(parent: BoundFactor, layout: Layout, name: str, mean: Polynomial) -> Noise:
+    """Return the noise, with members apart that no row adds up."""
+    axes = layout.axes
+    first_event = len(axes) - len(layout.events)
+    dense = set(range(first_event, len(axes)))
+    for term in mean.terms:
+        for access in term.accesses:
+            if access.name == name:
+                dense |= {
+                    i
+                    for i, place in enumerate(access.places)
+                    if isinstance(place, Axis) and place not in mean.labels
+                }
+    split = Split(tuple(i for i in range(len(axes)) if i not in dense), tuple(sorted(dense)))
+    together = tuple(i for i in split.dense if i < first_event)
+    order = split.batch + together
+    count = int(np.prod([axes[i].size for i in split.batch]))
+    copies = int(np.prod([axes[i].size for i in together]))
+    if parent.family is Normal:
+        cov = np.transpose(_noise_variance(parent), order)[..., None, None]
+    else:
+        whole = _noise_cov(parent)
+        cov = np.transpose(whole, (*order, whole.ndim - 2, whole.ndim - 1))
+    width = cov.shape[-1]
+    blocks = cov.reshape(count, copies, width, 1, width)
+    same = np.eye(copies)[:, None, :, None]
+    size = copies * width
+    return Noise(split, (blocks * same).reshape(count, size, size))
+
+
+# -- moments ---------------------------------------------------------------------------------
+
+
+def _moments(
+    sources: Mapping[str, Any], factor: BoundFactor, layouts: Mapping[str, Layout]
+) -> tuple[Array, Array]:
+    """Return mean (*rows, E) and covariance (*rows, E, E) of the factor's mean."""
+    labels = factor.rows + factor.events
+    shape = tuple(axis.size for axis in factor.rows)
+    width = factor.events[0].size if factor.events else 1
+    constant: Any = 0.0
+    links: list[Link] = []
+    for term in factor.parameters["mean"].terms:
+        if not term.accesses:
+            constant = constant + spread(term.table, labels)
+            continue
+        (access,) = term.accesses
+        split = _split_of(sources[access.name], access.name)
+        links.append(make_link(term, access, labels, split, layouts))
+    count = int(np.prod(shape))
+    mean = np.broadcast_to(constant, shape + ((width,) if factor.events else ()))
+    mean = np.array(mean, dtype=np.float64).reshape(count, width)
+    views = [_view(link, sources[link.name], count, width) for link in links]
+    for link, (k, index) in zip(links, views, strict=True):
+        source = sources[link.name]
+        if not isinstance(source, Noise):
+            mean += np.einsum("rei,ri->re", k, source.posterior.mean[link.name][index])
+    cov = np.zeros((count, width, width))
+    for a, (ka, ia) in zip(links, views, strict=True):
+        for b, (kb, ib) in zip(links, views, strict=True):
+            between = _covariance(sources, a.name, b.name, ia, ib)
+            if between is not None:
+                cov += np.einsum("rei,rij,rfj->ref", ka, between, kb)
+    return mean.reshape(*shape, width), cov.reshape(*shape, width, width)
+
+
+def _split_of(source: Any, name: str) -> Split:
+    return source.split if isinstance(source, Noise) else source.splits[name]
+
+
+def _view(link: Link, source: Any, count: int, width: int) -> tuple[Array, Any]:
+    """Return coefficients (R, E, size) and the one vector that each row's event sees."""
+    vectors = source.cov if isinstance(source, Noise) else source.posterior.mean[link.name]
+    total = len(vectors)
+    index = np.arange(count * width) if link.index is None and total > 1 else link.index
+    index = np.zeros(count * width, dtype=np.intp) if index is None else index
+    seen = index.reshape(count, width)
+    if np.any(seen != seen[:, :1]):
+        raise TypeError(f"the entries of one vector see different members of {link.name}")
+    return link.coefficients.reshape(count, width, -1), seen[:, 0]
+
+
+def _covariance(sources: Mapping[str, Any], a: str, b: str, ia: Any, ib: Any) -> Array | None:
+    """Return cov(a[ia], b[ib]) row by row; None where they are independent."""
+    source = sources[a]
+    if source is not sources[b]:
+        return None
+    if isinstance(source, Noise):
+        return source.cov[ia] * np.equal(ia, ib)[:, None, None]
+    solved = source.posterior
+    if a == b and np.array_equal(ia, ib):
+        return solved.cov[a][ia]
+    for first, second, i, j, swap in ((a, b, ia, ib, False), (b, a, ib, ia, True)):
+        if (first, second) in solved.cross:
+            block, meets = solved.cross[first, second]
+            one = len(solved.mean[second]) == 1
+            if block.shape[0] == len(solved.mean[first]) and (one or np.array_equal(meets[i], j)):
+                picked = block[i]
+                return np.swapaxes(picked, -1, -2) if swap else picked
+    return _dense_covariance(source, a, b, ia, ib)
+
+
+def _dense_covariance(result: GaussianResult, a: str, b: str, ia: Any, ib: Any) -> Array:
+    _, cov, slices = joint_moments(result.latents, result.equations)
+    sizes = {latent.name: (latent.count, latent.size) for latent in result.latents}
+    block = cov[slices[a], slices[b]].reshape(*sizes[a], *sizes[b])
+    return block[ia, :, ib, :]
+
+
+def _noise_variance(factor: BoundFactor) -> Array:
+    for key, power in (("variance", 1.0), ("scale", 2.0), ("precision", -1.0)):
+        if key in factor.parameters:
+            return _value(factor.parameters[key], factor.rows) ** power
+    raise AssertionError("a normal factor has a spread")
+
+
+def _noise_cov(factor: BoundFactor) -> Array:
+    if "cov" in factor.parameters:
+        return factor.parameters["cov"].value()
+    return np.linalg.inv(factor.parameters["precision"].value())
+
+
+def _value(poly: Polynomial, labels: Any) -> Array:
+    total: Any = 0.0
+    for term in poly.terms:
+        total = total + spread(term.table, labels)
+    return np.broadcast_to(total, tuple(axis.size for axis in labels))
