@@ -27,7 +27,7 @@ from posteriori.modeling.tables import (
 )
 from posteriori.numerics.types import Array
 
-__all__ = ["Rows", "child_term", "residual_rows", "summed_lookups"]
+__all__ = ["Rows", "child_term", "noise_cov", "residual_rows", "summed_lookups"]
 
 
 class Rows(NamedTuple):
@@ -50,7 +50,7 @@ def residual_rows(factor: BoundFactor, bound: Bound) -> list[Rows]:
     terms = (child_term(factor, bound), *factor.parameters["mean"].terms)
     if factor.family is Normal:
         return [Rows(terms[:1], terms[1:], labels, _precision(factor, labels))]
-    cov = _noise_cov(factor)
+    cov = noise_cov(factor)
     return [
         _whitened(terms_there, rows, event, cov_there)
         for terms_there, rows, event, cov_there in _by_pattern(terms, factor, bound, cov)
@@ -129,7 +129,7 @@ def _ordered(table: Table, row: Axis, column: Axis) -> Table:
     return Table(np.transpose(table.values, [table.axes.index(a) for a in axes]), axes)
 
 
-def _noise_cov(factor: BoundFactor) -> Table:
+def noise_cov(factor: BoundFactor) -> Table:
     """Return the covariance with labels (rows that it varies with, another event axis, event)."""
     key = "precision" if "precision" in factor.parameters else "cov"
     poly = factor.parameters[key]
