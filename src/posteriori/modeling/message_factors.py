@@ -1,0 +1,299 @@
+"""The blocks of a plan as rows of factors between which messages pass.
+
+Members of a variable that some factor takes together, such as the weights of a regression that are
+not written as a vector, are one node of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.batches import take_members
+from posteriori.distributions.bernoulli import Bernoulli
+from posteriori.distributions.categorical import Categorical
+from posteriori.distributions.conjugate import NaturalPair
+from posteriori.distributions.mvnormal import MvNormal
+from posteriori.distributions.normal import Normal
+from posteriori.inference.forest_messages import Batch, RowFactor, View
+from posteriori.inference.gaussian_equations import Equation
+from posteriori.inference.row_messages import NormalRows, TableRows, as_logs
+from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.conjugate import ConjugateBlock, reshaped
+from posteriori.modeling.conjugate_rows import Child, Sight, place_index, see
+from posteriori.modeling.discrete import DiscreteBlock
+from posteriori.modeling.gaussian import GaussianBlock
+from posteriori.modeling.gaussian_chain import GaussianChainBlock
+from posteriori.modeling.gaussian_links import flat_index
+from posteriori.modeling.gaussian_rows import child_term, noise_cov
+from posteriori.modeling.simulation import member
+from posteriori.modeling.state_tables import StateTable
+from posteriori.modeling.tables import Axis, spread
+from posteriori.numerics.types import Array
+
+__all__ = ["BlockGraph", "Edge", "make_graph"]
+
+#: From parts of messages and the shape of a batch to a distribution.
+Reader = Callable[[tuple[Array, ...], tuple[int, ...]], Any]
+
+
+class Edge(NamedTuple):
+    """A factor and a variable that it sees.
+
+    Attributes
+    ----------
+    factor : BoundFactor or None
+        None for what is known of single members of a discrete variable.
+    variable : str
+    is_child : bool
+        Whether the factor is the distribution of the variable.
+    rows : tuple of Axis
+        Plates and integer axes of the factor.
+    number, slot : int
+        The factor of the graph, and which of its views sees the variable.
+    """
+
+    factor: BoundFactor | None
+    variable: str
+    is_child: bool
+    rows: tuple[Axis, ...]
+    number: int
+    slot: int
+
+
+class BlockGraph(NamedTuple):
+    """Variables, factors, edges, and how messages to a variable are read."""
+
+    variables: dict[str, Batch]
+    factors: list[RowFactor]
+    edges: list[Edge]
+    readers: dict[str, Reader]
+
+
+def make_graph(block: Any, bound: Bound) -> BlockGraph:
+    """Return the graph of a block.
+
+    Raises
+    ------
+    TypeError
+        When the messages of its factors are in no exponential family.
+    """
+    if isinstance(block, GaussianChainBlock):
+        block = GaussianBlock(bound, block.names, block.factors)
+    if isinstance(block, GaussianBlock):
+        return _normal_graph(block)
+    if isinstance(block, DiscreteBlock):
+        return _discrete_graph(block)
+    if isinstance(block, ConjugateBlock):
+        return _conjugate_graph(block, bound)
+    raise TypeError(
+        f"no messages between {', '.join(block.names)}: factors join an unknown mean and an unknown "
+        "spread, so that messages to one alone are in no exponential family"
+    )
+
+
+# -- normal blocks ---------------------------------------------------------------------------
+
+
+def _normal_graph(block: GaussianBlock) -> BlockGraph:
+    bound = block.bound
+    whole = {n: np.where(np.isnan(v), 0.0, v) for n, v in bound.observed.items()}
+    filled = GaussianBlock(bound._replace(observed=whole), block.names, block.factors)
+    latents, equations, _ = filled.system()
+    graph = BlockGraph({}, [], [], {})
+    for latent in latents:
+        size = latent.size
+        graph.variables[latent.name] = Batch(latent.count, ((size,), (size, size)))
+        events = bound.layouts[latent.name].events
+        graph.readers[latent.name] = _read_number if size == 1 and not events else _read_vector
+    for factor, equation in zip(block.factors, equations, strict=True):
+        made = _normal_rows(factor, equation, bound)
+        for slot, view in enumerate(made.views):
+            is_child = slot == 0 and factor.name not in bound.observed
+            number = len(graph.factors)
+            graph.edges.append(Edge(factor, view.variable, is_child, factor.rows, number, slot))
+        graph.factors.append(made)
+    return graph
+
+
+def _normal_rows(factor: BoundFactor, equation: Equation, bound: Bound) -> RowFactor:
+    """Return the rows of a factor; missing numbers say nothing."""
+    width = factor.events[0].size if factor.events else 1
+    count = len(equation.constant) // width
+    views, gains = [], []
+    for link in equation.links:
+        index = None if link.index is None else link.index.reshape(count, width)[:, 0]
+        views.append(View(link.name, index))
+        gains.append(link.coefficients.reshape(count, width, -1))
+    constant = equation.constant.reshape(count, width)
+    weight = equation.weight.reshape(count, width)
+    missing = _missing(factor, bound)
+    if missing.any() and factor.events:
+        roots = _roots_without(factor, missing)
+        constant = np.einsum("ref,rf->re", roots, constant)
+        gains = [roots @ gain for gain in gains]
+    elif missing.any():
+        weight = np.where(missing, 0.0, weight)
+    return RowFactor(
+        factor.name, count, tuple(views), NormalRows(constant, weight, tuple(gains)).send
+    )
+
+
+def _missing(factor: BoundFactor, bound: Bound) -> Array:
+    """Return which numbers of the child of each row are missing, (R, E)."""
+    labels = factor.rows + factor.events
+    rows = int(np.prod([axis.size for axis in factor.rows]))
+    if factor.name not in bound.observed:
+        return np.zeros((rows, 1), dtype=bool)
+    data = spread(child_term(factor, bound).table, labels)
+    return np.isnan(np.broadcast_to(data, [axis.size for axis in labels]).reshape(rows, -1))
+
+
+def _roots_without(factor: BoundFactor, missing: Array) -> Array:
+    """Return B L of every row: from L⁻¹ r, noise of all numbers, to B r, noise of those there.
+
+    L Lᵀ is the covariance, and BᵀB the inverse of its part that is there, with zeros around.
+    """
+    table = noise_cov(factor)
+    size = missing.shape[1]
+    full = np.broadcast_to(
+        spread(table, (*factor.rows, *table.axes[-2:])),
+        [axis.size for axis in factor.rows] + [size, size],
+    ).reshape(-1, size, size)
+    roots = np.zeros(full.shape)
+    for pattern in np.unique(missing, axis=0):
+        rows, there = np.flatnonzero((missing == pattern).all(axis=1)), np.flatnonzero(~pattern)
+        if len(there):
+            part = np.ix_(rows, there, there)
+            roots[part] = np.linalg.inv(np.linalg.cholesky(full[part]))
+    return roots @ np.linalg.cholesky(full)
+
+
+def _read_number(parts: tuple[Array, ...], shape: tuple[int, ...]) -> Normal:
+    xi, precision = parts
+    return Normal._from_natural(xi.reshape(shape)[()], precision.reshape(shape)[()])
+
+
+def _read_vector(parts: tuple[Array, ...], shape: tuple[int, ...]) -> MvNormal:
+    xi, precision = parts
+    size = xi.shape[-1]
+    return MvNormal._from_natural(xi.reshape(*shape, size), precision.reshape(*shape, size, size))
+
+
+# -- discrete blocks -------------------------------------------------------------------------
+
+
+def _discrete_graph(block: DiscreteBlock) -> BlockGraph:
+    bound = block.bound
+    graph = BlockGraph({}, [], [], {})
+    for name, size in block.sizes.items():
+        count = int(np.prod(bound.layouts[name].shape))
+        graph.variables[name] = Batch(count, ((size,), (size,)))
+        graph.readers[name] = _state_reader(bound.families[name], bound.labels.get(name))
+    known: list[Any] = [None] * (len(block.tables) - len(block.factors))
+    for factor, table in zip([*block.factors, *known], block.tables, strict=True):
+        for slot, view in enumerate(table.views):
+            is_child = view.name == table.name and slot == len(table.views) - 1
+            number = len(graph.factors)
+            graph.edges.append(Edge(factor, view.name, is_child, table.rows, number, slot))
+        graph.factors.append(_table_rows(table, bound))
+    return graph
+
+
+def _table_rows(table: StateTable, bound: Bound) -> RowFactor:
+    count = int(np.prod([axis.size for axis in table.rows]))
+    states = tuple(view.state for view in table.views)
+    sizes = tuple(axis.size for axis in states)
+    values = spread(table.table, table.rows + states)
+    if any(axis in table.table.axes for axis in table.rows):
+        full = tuple(axis.size for axis in table.rows) + sizes
+        logs = np.broadcast_to(values, full).reshape(count, *sizes)
+    else:
+        logs = np.broadcast_to(values.reshape(values.shape[len(table.rows) :]), sizes)[None]
+    views = tuple(
+        View(view.name, _members(view.places, table.rows, bound.layouts[view.name].axes, count))
+        for view in table.views
+    )
+    return RowFactor(table.name, count, views, TableRows(logs).send)
+
+
+def _members(
+    places: tuple[Any, ...], rows: tuple[Axis, ...], axes: tuple[Axis, ...], count: int
+) -> Any:
+    """Return which member of a variable with the given axes each row sees."""
+    return flat_index([(p, a.size) for p, a in zip(places, axes, strict=True)], rows, count)
+
+
+def _state_reader(family: Any, labels: Any) -> Reader:
+    def read(parts: tuple[Array, ...], shape: tuple[int, ...]) -> Any:
+        logs = as_logs(parts)
+        p = np.exp(logs - logs.max(axis=-1, keepdims=True))
+        p = (p / p.sum(axis=-1, keepdims=True)).reshape(*shape, -1)
+        if family is Bernoulli:
+            return Bernoulli._from(probability=p[..., 1])
+        return Categorical._from(probabilities=p)._labelled(labels)
+
+    return read
+
+
+# -- conjugate blocks ------------------------------------------------------------------------
+
+
+def _conjugate_graph(block: ConjugateBlock, bound: Bound) -> BlockGraph:
+    prior = reshaped(member(block.prior_factor), (block.count,))
+    shapes = tuple(np.shape(part)[1:] for part in prior.natural)
+    name = block.name
+    batch = Batch(block.count, shapes)
+    graph = BlockGraph({name: batch}, [], [], {name: _natural_reader(type(prior))})
+
+    def send_prior(rows: Any, slot: int, incoming: Any) -> tuple[Array, ...]:
+        return tuple(np.asarray(part)[rows] for part in prior.natural)
+
+    graph.edges.append(Edge(block.prior_factor, name, True, block.prior_factor.rows, 0, 0))
+    graph.factors.append(RowFactor(name, block.count, (View(name),), send_prior))
+    factors = {f.name: f for f in bound.factors}
+    for child in block.children:
+        factor = factors[child.name]
+        graph.edges.append(Edge(factor, name, False, factor.rows, len(graph.factors), 0))
+        graph.factors.append(_conjugate_rows(factor, child, prior, block, bound))
+    return graph
+
+
+def _conjugate_rows(
+    factor: BoundFactor, child: Child, prior: Any, block: ConjugateBlock, bound: Bound
+) -> RowFactor:
+    """Return the rows of a child, whose messages are increments of natural parameters."""
+    if not issubclass(child.pair_class(type(prior)), NaturalPair):
+        raise TypeError(
+            f"no messages to {block.name}: what the rows of {child.name} say of a "
+            f"{type(prior).__name__} does not add up in its natural parameters"
+        )
+    one = take_members(prior, 0)
+    shapes = [np.shape(part)[1:] for part in prior.natural]
+    there = ~_missing(factor, bound).any(axis=1)
+    position = np.cumsum(there) - 1  # of a row among those that are there
+
+    def send(rows: Any, slot: int, incoming: Any) -> tuple[Array, ...]:
+        said = there[rows]
+        made = tuple(np.zeros((len(rows), *shape)) for shape in shapes)
+        if said.any():
+            part = child.at(position[rows[said]])
+            for total, sums in zip(
+                made, part.pair(one).summarize(part.values[None]).sums, strict=True
+            ):
+                total[said] = sums
+        return made
+
+    sight = see(factor, block.name, block.layout)
+    assert isinstance(sight, Sight)
+    index = place_index(sight, factor.rows, block.layout)
+    return RowFactor(child.name, len(there), (View(block.name, index),), send)
+
+
+def _natural_reader(family: Any) -> Reader:
+    def read(parts: tuple[Array, ...], shape: tuple[int, ...]) -> Any:
+        return family._from_natural(*(p.reshape(shape + p.shape[1:])[()] for p in parts))
+
+    return read
