@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.mvnormal import MvNormal
 from posteriori.modeling.binding import Binder, Bound, BoundFactor, bind
 from posteriori.modeling.expressions import Input, Variable
 from posteriori.modeling.gaussian_rows import child_term
@@ -86,12 +87,38 @@ def log_joint(
 
 
 def log_prob_of_known(factor: BoundFactor, bound: Bound) -> float:
-    """Return the log density of a factor without unknowns, without rows that are missing."""
+    """Return the log density of a factor without unknowns, without what is missing."""
     x = spread(child_term(factor, bound).table, factor.rows + factor.events)
     there = ~np.isnan(x)
-    if not there.all():
-        x = x[there] if not factor.events else x
-    return float(np.sum(member(factor).log_prob(x)))
+    if there.all():
+        return float(np.sum(member(factor).log_prob(x)))
+    lead = len(factor.rows)
+    count = int(np.prod(x.shape[:lead]))
+    values = {key: poly.value() for key, poly in factor.parameters.items()}
+    flat = {key: value.reshape(count, *value.shape[lead:]) for key, value in values.items()}
+    x, there = x.reshape(count, *x.shape[lead:]), there.reshape(count, -1)
+    total = 0.0
+    for pattern in np.unique(there, axis=0):  # rows that miss the same entries
+        rows = np.flatnonzero((there == pattern).all(axis=1))
+        if pattern.all():
+            here = factor.family(**{key: value[rows] for key, value in flat.items()})
+            total += float(np.sum(here.log_prob(x[rows])))
+        elif pattern.any():
+            total += _log_prob_of_parts(factor, flat, x, rows, np.flatnonzero(pattern))
+    return total
+
+
+def _log_prob_of_parts(
+    factor: BoundFactor, values: Mapping[str, Array], x: Array, rows: Array, entries: Array
+) -> float:
+    """Return the log density of some entries of vectors."""
+    if factor.family is not MvNormal:
+        raise ValueError(
+            f"{factor.name} misses some entries of its vectors, which {factor.family.__name__} "
+            "cannot leave out: give whole vectors, or NaN in all entries"
+        )
+    vectors = MvNormal(**{key: value[rows] for key, value in values.items()})
+    return float(np.sum(vectors.marginal(entries).log_prob(x[np.ix_(rows, entries)])))
 
 
 def _has_gaps(values: Any) -> bool:
