@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from posteriori.modeling.planning import Plan
     from posteriori.modeling.posterior import Posterior
 
-__all__ = ["Anew", "Request", "bind_anew", "read_request"]
+__all__ = ["Anew", "Request", "accessed", "bind_anew", "read_request"]
 
 
 class Request(NamedTuple):
@@ -64,6 +64,27 @@ class Anew(NamedTuple):
     factors: Mapping[str, list[BoundFactor]]
     layouts: Mapping[str, Layout]
     unsolved: frozenset[str]
+
+    def above(self, name: str) -> set[str]:
+        """Return unknown variables that one depends on, up to the first that are solved."""
+        found: set[str] = set()
+        stack = [name]
+        while stack:
+            new = accessed(self.factors[stack.pop()]) - found - {name}
+            found |= new
+            stack.extend(new & self.unsolved)
+        return found
+
+
+def accessed(factors: Iterable[BoundFactor]) -> set[str]:
+    """Return the unknown variables that the parameters of factors depend on."""
+    return {
+        access.name
+        for factor in factors
+        for poly in factor.parameters.values()
+        for term in poly.terms
+        for access in term.accesses
+    }
 
 
 # -- reading keywords ------------------------------------------------------------------------

@@ -11,23 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.distributions.gamma import Gamma
-from posteriori.distributions.inverse_gamma import InverseGamma
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.inference.gaussian_joint import joint_moments
 from posteriori.modeling.binding import BoundFactor
 from posteriori.modeling.chain_prediction import chain_predictive
-from posteriori.modeling.common_precision import (
-    CommonPrecisionResult,
-    at_unit_precision,
-    places_of_spread,
-    student_predictive,
-)
+from posteriori.modeling.common_joint import joint_of_scaled
+from posteriori.modeling.common_precision import CommonPrecisionResult, student_predictive
 from posteriori.modeling.conjugate import ConjugateResult, conjugate_predictive
+from posteriori.modeling.discrete_new_members import discrete_new_members
 from posteriori.modeling.gaussian_result import GaussianResult, in_layout_order
-from posteriori.modeling.new_members import Anew, Request, bind_anew, read_request
+from posteriori.modeling.new_members import Anew, Request, accessed, bind_anew, read_request
 from posteriori.modeling.normal_prediction import predict_normal
+from posteriori.modeling.scaled_factors import SPREADS, at_unit_precision, places_of_spread
 from posteriori.modeling.simulation import member
 
 if TYPE_CHECKING:
@@ -36,17 +32,18 @@ if TYPE_CHECKING:
 __all__ = ["joint", "predict"]
 
 _NORMAL = (Normal, MvNormal)
-_SPREADS = (Gamma, InverseGamma)
 
 
 def predict(posterior: Posterior, name: str, keywords: Mapping[str, Any]) -> Any:
     """Return the predictive distribution of a variable under new inputs, or of new members."""
     request = read_request(posterior._plan, name, keywords)
-    for rule in (_predict_after_chain, _predict_members_of_data, _predict_discrete):
+    for rule in (_predict_after_chain, _predict_members_of_data, _predict_from_new_data):
         found = rule(posterior, request)
         if found is not None:
             return found
-    return _predict_anew(posterior, bind_anew(posterior, request), name)
+    anew = bind_anew(posterior, request)
+    found = discrete_new_members(posterior, request, anew)
+    return _predict_anew(posterior, anew, name) if found is None else found
 
 
 def _predict_after_chain(posterior: Posterior, request: Request) -> Any:
@@ -73,10 +70,27 @@ def _predict_members_of_data(posterior: Posterior, request: Request) -> Any:
     return chain_predictive(posterior, request.name, {}) if found is None else found
 
 
-def _predict_discrete(posterior: Posterior, request: Request) -> Any:
+def _predict_from_new_data(posterior: Posterior, request: Request) -> Any:
+    """Predict discrete variables from other observations; None where there are none."""
+    if not request.values:
+        return None
     from posteriori.modeling.discrete_prediction import discrete_predictive
 
-    return discrete_predictive(posterior, request.name, {**request.inputs, **request.values})
+    found = discrete_predictive(posterior, request.name, {**request.inputs, **request.values})
+    if found is None:
+        _require_plain_values(posterior, request)
+    return found
+
+
+def _require_plain_values(posterior: Posterior, request: Request) -> None:
+    """Refuse observations that would teach something about unknown variables."""
+    known = {factor.name for factor in posterior._plan.known}
+    for name in request.values:
+        if name not in known or name == request.name:
+            raise TypeError(
+                f"{name} is a variable of the model, and new observations of it would change the "
+                f"posterior: infer again with {name} among the data"
+            )
 
 
 # -- one variable ----------------------------------------------------------------------------
@@ -88,11 +102,11 @@ def _predict_anew(posterior: Posterior, anew: Anew, name: str) -> Any:
         raise TypeError(f"{name} is a chain: new ones have no closed-form predictive here")
     (factor,) = anew.factors[name]
     new = _new_normals(anew, factor) if factor.family in _NORMAL else ()
-    above = _accessed((factor, *new)) - {f.name for f in new}
+    above = accessed((factor, *new)) - {f.name for f in new}
     if not above and not new:
         return member(factor)
     families = posterior._plan.bound.families
-    spreads = [p for p in above if families[p] in _SPREADS]
+    spreads = [p for p in above if families[p] in SPREADS]
     if factor.family in _NORMAL and len(spreads) == 1:
         return _predict_student(posterior, anew, factor, new, spreads[0])
     solved = {p: posterior._results[p] for p in above - anew.unsolved}
@@ -124,22 +138,12 @@ def _new_normals(anew: Anew, factor: BoundFactor) -> tuple[BoundFactor, ...]:
     found: set[str] = set()
     stack = [factor]
     while stack:
-        for name in _accessed([stack.pop()]) & anew.unsolved - found:
+        for name in accessed([stack.pop()]) & anew.unsolved - found:
             factors = anew.factors[name]
             if len(factors) == 1 and factors[0].family in _NORMAL:
                 found.add(name)
                 stack.append(factors[0])
     return tuple(anew.factors[name][0] for name in anew.factors if name in found)
-
-
-def _accessed(factors: Sequence[BoundFactor]) -> set[str]:
-    return {
-        access.name
-        for factor in factors
-        for poly in factor.parameters.values()
-        for term in poly.terms
-        for access in term.accesses
-    }
 
 
 def _predict_student(
@@ -154,7 +158,7 @@ def _predict_student(
     common = result if isinstance(result, CommonPrecisionResult) else None
     owners = {} if common is None else dict(common.owners)
     layouts = anew.layouts
-    others = _accessed((factor, *new)) - {f.name for f in new} - {spread}
+    others = accessed((factor, *new)) - {f.name for f in new} - {spread}
     if not others <= owners.keys() - anew.unsolved:
         raise TypeError(
             f"{factor.name} has no closed-form predictive here: "
@@ -162,7 +166,7 @@ def _predict_student(
         )
     belief = _predict_anew(posterior, anew, spread) if result is None else posterior[spread]
     for f in new:
-        if spread not in _accessed([f]):
+        if spread not in accessed([f]):
             raise TypeError(
                 f"{factor.name} has no closed-form predictive here: "
                 f"the noise of {f.name} is not a multiple of {spread}"
@@ -187,6 +191,8 @@ def joint(posterior: Posterior, names: tuple[str, ...]) -> Any:
     if len(results) != 1:
         raise ValueError(f"{' and '.join(names)} are independent: they lie in different blocks")
     (result,) = results.values()
+    if isinstance(result, CommonPrecisionResult):
+        return joint_of_scaled(result, names)
     if not hasattr(result, "system"):
         raise TypeError(f"the joint distribution of {' and '.join(names)} has no closed form")
     latents, equations, splits = result.system()
@@ -196,5 +202,4 @@ def joint(posterior: Posterior, names: tuple[str, ...]) -> Any:
     order = np.concatenate(
         [in_layout_order(result.layouts[n], splits[n]) + slices[n].start for n in names]
     )
-    normal = MvNormal(mean[order], cov=cov[np.ix_(order, order)])
-    return result.scaled(normal) if isinstance(result, CommonPrecisionResult) else normal
+    return MvNormal(mean[order], cov=cov[np.ix_(order, order)])
