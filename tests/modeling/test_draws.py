@@ -110,6 +110,69 @@ def test_leaves_follow_their_parents() -> None:
     assert_same_mean(draws["z"].astype(float), post.z.probabilities[1])
 
 
+def deep_leaves() -> Model:
+    """Leaves of leaves: chains, plates in another order, states with and without names."""
+    m = Model()
+    m.a = Normal(0.0, variance=1.0)
+    m.y = Normal(m.a, variance=1.0).iid("n")
+    m.b = Normal(m.a, variance=0.3).iid("h")
+    m.c = Chain(
+        Normal(m.a, variance=0.2).iid("h").iid("g"),
+        lambda c: Normal(m.b + 0.5 * c, variance=0.1),
+        length=3,
+    )
+    m.u = Input("g")
+    m.v = Input("h")
+    m.d = MvNormal(m.a * np.ones(2), cov=np.eye(2))
+    m.kind = Categorical([0.2, 0.3, 0.5], labels=("low", "middle", "high")).iid("h")
+    m.e = Normal(take([0.0, 2.0, 5.0], m.kind) + m.a, variance=0.01)
+    m.coin = Bernoulli(0.25)
+    m.fixed = Normal(7.0, variance=2.0).iid(2)
+    return m
+
+
+def test_leaves_of_leaves() -> None:
+    post = deep_leaves().infer(y=[0.5, 1.5], u=np.zeros(4), v=np.zeros(2))
+    draws = post.sample(SIZE, rng=8)
+    shapes = {n: d.shape[1:] for n, d in draws.items()}
+    assert shapes == {
+        "a": (),
+        "b": (2,),
+        "c": (3, 4, 2),
+        "d": (2,),
+        "kind": (2,),
+        "e": (2,),
+        "coin": (),
+        "fixed": (2,),
+    }
+    a, b, c = draws["a"], draws["b"], draws["c"]
+    assert_same_mean((b - a[:, None]) ** 2, 0.3)
+    first = c[:, 0] - a[:, None, None]
+    assert_same_mean(first**2, 0.2)
+    steps = c[:, 1:] - 0.5 * c[:, :-1] - b[:, None, None, :]
+    assert_same_mean(steps, 0.0)
+    assert_same_mean(steps**2, 0.1)
+    assert_same_mean(steps[:, 0, 0] * steps[:, 0, 1], 0.0)
+    assert_same_mean((draws["d"] - a[:, None]) ** 2, 1.0)
+    assert_same_mean((draws["kind"] == "high").astype(float), 0.5)
+    level = {"low": 0.0, "middle": 2.0, "high": 5.0}
+    noise = draws["e"] - np.vectorize(level.get)(draws["kind"]) - a[:, None]
+    assert_same_mean(noise**2, 0.01)
+    assert draws["coin"].dtype.kind == "i"
+    assert_same_mean(draws["coin"].astype(float), 0.25)
+    assert_same_mean(draws["fixed"], 7.0)
+    assert np.std(draws["fixed"][:, 0] - draws["fixed"][:, 1]) > 1.5
+
+
+def test_leaves_of_known_labels() -> None:
+    m = Model()
+    m.z = Categorical([0.2, 0.8], labels=("low", "high")).iid("n")
+    m.y = Normal(take([0.0, 3.0], m.z), variance=1.0)
+    m.leaf = Normal(take([-5.0, 5.0], m.z), variance=0.01)
+    draws = m.infer(y=[0.1, 1.6, 2.9]).sample(SIZE, rng=9)
+    assert_same_mean(draws["leaf"] - np.where(draws["z"] == "high", 5.0, -5.0), 0.0)
+
+
 def test_the_same_seed_gives_the_same_draws() -> None:
     post = leaves().infer(y=1.0, flip=[1, 0, 1], w=0.6)
     first, second = post.sample(3, rng=7), post.sample(3, rng=7)

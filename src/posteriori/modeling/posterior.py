@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.modeling.simulation import log_prob_of_known, simulate
+from posteriori.modeling.simulation import log_prob_of_known, simulate_leaves
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
@@ -168,8 +167,12 @@ class Posterior:
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
         """Draw ``size`` configurations of all unknown variables from the joint posterior.
 
-        Variables that no observation depends on are simulated from the draws of the others, one
-        draw after another.
+        Variables that no observation depends on are simulated from the draws of the others.
+
+        Parameters
+        ----------
+        size : int
+        rng : Generator, int or None
 
         Returns
         -------
@@ -179,25 +182,8 @@ class Posterior:
         draws: dict[str, Any] = {}
         for result in self._blocks:
             draws |= self._ask(result, "sample")(size, rng=generator)
-        draws |= self._simulate_leaves(draws, size, generator)
+        draws |= simulate_leaves(self._plan, draws, size, generator)
         return {name: draws[name] for name in self._plan.bound.layouts if name in draws}
-
-    def _simulate_leaves(
-        self, draws: Mapping[str, Any], size: int, rng: np.random.Generator
-    ) -> dict[str, Any]:
-        plan = self._plan
-        if not plan.barren:
-            return {}
-        layouts = plan.bound.layouts.values()
-        plates = {axis.name: axis.size for layout in layouts for axis in layout.plates}
-        leaves: dict[str, list[Any]] = {name: [] for name in plan.barren}
-        for i in range(size):
-            known = {**plan.given, **{name: values[i] for name, values in draws.items()}}
-            drawn = simulate(plan.variables, plan.inputs, known, plates, rng)
-            for name, values in leaves.items():
-                values.append(drawn[name])
-        shapes = {name: plan.bound.layouts[name].shape for name in leaves}
-        return {n: np.reshape(values, (size, *shapes[n])) for n, values in leaves.items()}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write marginals and evidence to a file, whole or not at all.

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori.distributions.bernoulli import Bernoulli
+from posteriori.distributions.categorical import Categorical
+from posteriori.distributions.labels import decode_labels, encode_labels
 from posteriori.distributions.mvnormal import MvNormal
-from posteriori.modeling.binding import Binder, Bound, BoundFactor, bind
+from posteriori.modeling.binding import Binder, Bound, BoundFactor, Layout, bind
 from posteriori.modeling.expressions import Input, Variable
 from posteriori.modeling.gaussian_rows import child_term
 from posteriori.modeling.tables import Polynomial, Table, look_up, spread, substitute
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
-__all__ = ["log_joint", "log_prob_of_known", "member", "simulate"]
+if TYPE_CHECKING:
+    from posteriori.modeling.planning import Plan
+
+__all__ = ["log_joint", "log_prob_of_known", "member", "simulate", "simulate_leaves"]
+
+#: The plate of draws, under a name that nobody can give to one.
+_DRAWS = "draws of the posterior"
 
 
 def member(factor: BoundFactor) -> Any:
@@ -41,6 +51,77 @@ def simulate(
     return {name: binder.observed[name] for name in variables}
 
 
+def simulate_leaves(
+    plan: Plan, draws: Mapping[str, Any], size: int, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Draw the variables that no observation depends on, all draws at once.
+
+    The draws are one more plate: solved variables carry it with their draws as data, and every
+    leaf is repeated over it.
+
+    Parameters
+    ----------
+    plan : Plan
+    draws : mapping to arrays (S, *shape)
+        Joint draws of the solved variables.
+    size : int
+        Number of draws S.
+    rng : Generator
+    """
+    if not plan.barren:
+        return {}
+    variables = {n: _repeated(v) if n in plan.barren else v for n, v in plan.variables.items()}
+    inputs = {k: v for k, v in plan.given.items() if k in plan.inputs}
+    layouts = plan.bound.layouts
+    sizes = {axis.name: axis.size for layout in layouts.values() for axis in layout.plates}
+    binder = Binder(variables, plan.inputs, inputs, {**sizes, _DRAWS: size})
+    leaves = {}
+    for name, variable in variables.items():
+        at = 0 if variable.step is None else 1  # a chain's first axis is its time
+        if name not in plan.barren:
+            _put_known(binder, layouts[name], name, plan.bound.observed.get(name), draws, at)
+            continue
+        start = len(binder.factors)
+        binder.bind_variable(name, variable)
+        drawn = _draw(binder, name, binder.factors[start:], rng)
+        binder.observed[name] = drawn
+        leaves[name] = _in_words(np.moveaxis(drawn, at, 0), variable)
+    return leaves
+
+
+def _repeated(variable: Variable) -> Variable:
+    """Return a variable with a member for each draw."""
+    repeated = copy.copy(variable)
+    repeated.plates = (_DRAWS, *variable.plates)
+    return repeated
+
+
+def _put_known(
+    binder: Binder,
+    layout: Layout,
+    name: str,
+    observed: Array | None,
+    draws: Mapping[str, Any],
+    at: int,
+) -> None:
+    """Let a variable have its data, or its draws on a plate of their own."""
+    plates = tuple(binder.plates.get(axis.name, axis) for axis in layout.plates)
+    if observed is None:
+        plates = (*plates[:at], binder.plates[_DRAWS], *plates[at:])
+        values, labels = draws[name], binder.variables[name].labels
+        codes = values if labels is None else encode_labels(values, labels)
+        observed = np.moveaxis(np.asarray(codes, dtype=np.float64), 0, at)
+    binder.layouts[name] = Layout(plates, layout.ints, layout.events)
+    binder.observed[name] = observed
+
+
+def _in_words(values: Array, variable: Variable) -> Any:
+    """Return states as whole numbers, or as labels where they have names."""
+    if variable.labels is not None:
+        return decode_labels(values, variable.labels)
+    return values.astype(np.intp) if variable.family in (Bernoulli, Categorical) else values
+
+
 def _draw(binder: Binder, name: str, factors: list[BoundFactor], rng: np.random.Generator) -> Array:
     """Draw a variable, or the members of a chain one after another."""
     layout = binder.layouts[name]
@@ -50,8 +131,18 @@ def _draw(binder: Binder, name: str, factors: list[BoundFactor], rng: np.random.
     path = np.zeros(layout.shape)
     path[0] = first
     for t in range(1, len(path)):
-        path[t] = member(_at_time(factors[1], {name: Table(path, layout.axes)}, t)).sample(rng=rng)
+        step = _at_time(factors[1], {name: Table(path, layout.axes)}, t)
+        path[t] = _in_order(member(step).sample(rng=rng), step, layout)
     return path
+
+
+def _in_order(values: Array, step: BoundFactor, layout: Layout) -> Array:
+    """Give the rows of a step the order that the chain's plates have."""
+    rows = layout.plates[1:] + layout.ints
+    order = [step.rows.index(axis) for axis in rows if axis in step.rows]
+    missing = tuple(i for i, axis in enumerate(rows) if axis not in step.rows)
+    moved = np.transpose(values, (*order, *range(len(order), np.ndim(values))))
+    return np.expand_dims(moved, missing)
 
 
 def _at_time(step: BoundFactor, values: Mapping[str, Table], t: int) -> BoundFactor:
