@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import digamma
 
-from posteriori.distributions.gamma import Gamma
 from posteriori.inference.gaussian_energy import RowEnergies, equation_energies
 from posteriori.modeling.common_precision import CommonPrecisionResult
 from posteriori.modeling.conjugate import ConjugateResult, reshaped
 from posteriori.modeling.discrete import DiscreteResult
 from posteriori.modeling.gaussian_result import GaussianResult
+from posteriori.modeling.scaled_factors import PRECISIONS
 from posteriori.modeling.simulation import log_prob_of_known, member
 
 if TYPE_CHECKING:
@@ -116,25 +115,20 @@ def _conjugate_terms(result: ConjugateResult) -> tuple[list[tuple[str, float]], 
 
 
 def _common_precision_terms(result: CommonPrecisionResult) -> tuple[list[tuple[str, float]], float]:
-    """Average the terms at unit precision over τ: ln τ enters every number, τ every misfit."""
+    """Average the terms at unit precision over τ: ln τ enters every row, τ every misfit."""
     belief, block = result.belief, result.block
-    amount = belief.rate if isinstance(belief, Gamma) else belief.scale
-    a, b = np.ravel(belief.shape), np.ravel(amount)
-    log_tau, tau = digamma(a) - np.log(b), a / b
+    logs, precisions = belief.mean_params  # ±E[ln|τ|], E[τ]
+    log_tau = np.ravel(logs if isinstance(belief, PRECISIONS) else -logs)
+    tau = np.reshape(precisions, (len(log_tau), -1))
     rows, entropy = _normal_rows(result.gaussian)
-    prior = member(block.prior_factor)
-    energies = [(result.spread, _expected_log_prior(belief, prior))]
-    single = len(tau) == 1
-    factors = [None] * len(rows) if single else block.factors
-    for (name, part), factor in zip(rows, factors, strict=True):
-        if factor is None:
-            more = part.numbers * log_tau[0] - tau[0] * float(np.sum(part.misfit))
-        else:
-            mine = block.members_of_rows(factor)
-            more = float(np.sum(log_tau[mine]) - np.sum(tau[mine] * part.misfit))
-        energies.append((name, part.log_height + 0.5 * (more - float(np.sum(part.spread)))))
+    energies = [(result.spread, _expected_log_prior(belief, member(block.prior_factor)))]
+    energies += [(name, part.log_height - 0.5 * float(np.sum(part.spread))) for name, part in rows]
+    for tally in block.tallies(result.gaussian):
+        misfits = tally.misfits.reshape(tau.shape)
+        more = float(tally.counts @ log_tau - np.sum(tau * misfits))  # N E[ln|τ|] − tr(E[τ] R)
+        energies.append((tally.name, 0.5 * more))
     entropy += float(np.sum(belief.entropy()))
     for name, owners in result.owners.items():
-        numbers = int(np.prod(result.layouts[name].shape)) / np.size(owners)
-        entropy -= 0.5 * numbers * float(np.sum(log_tau[owners]))
+        alike = result.block.rows_of(name) / np.size(owners)
+        entropy -= 0.5 * alike * float(np.sum(log_tau[owners]))
     return energies, entropy

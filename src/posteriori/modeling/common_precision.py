@@ -11,6 +11,14 @@ where N counts the observed numbers. That is conjugate to a gamma distribution o
 inverse-gamma distribution of 1/τ); averaged over it, the normal variables follow Student t
 distributions. On a plate each member of τ has its own variables, and all this holds member by
 member.
+
+A common precision matrix Λ, times a known number in each factor, does the same to vectors: the
+misfit is the matrix :math:`R = \sum_i w_i\,\text{residual}_i\text{residual}_i^\top`, and
+
+.. math:: \ln p(y\mid\Lambda) = V + \tfrac N2\ln|\Lambda| - \tfrac12\mathrm{tr}(\Lambda R),
+          \qquad X\mid\Lambda, y \sim N(M, C\otimes\Lambda^{-1}),
+
+where N counts the observed vectors: conjugate to a Wishart distribution of Λ.
 """
 
 from __future__ import annotations
@@ -21,52 +29,41 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.conjugate import find_pair
-from posteriori.distributions.gamma import Gamma
-from posteriori.distributions.inverse_gamma import InverseGamma
 from posteriori.distributions.mv_student_t import MvStudentT
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.distributions.statistics import Sums
 from posteriori.distributions.student_t import StudentT
 from posteriori.distributions.unknown import Conditional, Unknown
+from posteriori.inference.gaussian_arrays import segment_sum
 from posteriori.inference.gaussian_equations import Equation, residual
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
-from posteriori.modeling.conjugate_rows import same_places
+from posteriori.modeling.conjugate_rows import count_members, lead_axes
 from posteriori.modeling.costs import Cost
 from posteriori.modeling.gaussian import GaussianBlock
 from posteriori.modeling.gaussian_chain import GaussianChainBlock, find_chain
-from posteriori.modeling.gaussian_links import flat_index
 from posteriori.modeling.gaussian_result import GaussianResult, in_layout_order
-from posteriori.modeling.gaussian_rows import child_term
-from posteriori.modeling.simulation import member
-from posteriori.modeling.tables import (
-    Access,
-    Axis,
-    Polynomial,
-    Table,
-    Term,
-    labels_of,
-    spread,
-    substitute,
+from posteriori.modeling.scaled_factors import (
+    MATRICES,
+    PRECISIONS,
+    at_unit,
+    at_unit_precision,
+    entries_apart,
+    is_there,
+    places_of_spread,
 )
+from posteriori.modeling.simulation import member
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed, number
 
 __all__ = [
     "CommonPrecisionBlock",
     "CommonPrecisionResult",
+    "Tally",
     "at_unit_precision",
-    "find_common_precision",
     "student",
     "student_predictive",
 ]
-
-#: Which parameters of normal factors a family is the common part of.
-_SPREADS: dict[Any, tuple[str, ...]] = {
-    Gamma: ("precision",),
-    InverseGamma: ("variance", "cov"),
-}
-
 
 #: A misfit so many times the number of data costs the evidence its digits.
 _FAR = 1e3
@@ -121,23 +118,30 @@ class CommonPrecisionResult(NamedTuple):
         """Draw the precision, then the normal variables given it."""
         generator = as_generator(rng)
         spreads = self.belief.sample(size, rng=generator)
-        flat = np.reshape(spreads, (size, -1))
-        units = flat**-0.5 if isinstance(self.belief, Gamma) else np.sqrt(flat)
+        roots = _noise_roots(self.belief, spreads)
         found = {self.spread: spreads}
         for name, draws in self.gaussian.sample(size, rng=generator).items():
             center = np.asarray(self.gaussian.marginal(name).mean)
-            unit = units[:, self.owners[name]]
-            unit = unit.reshape(unit.shape + (1,) * (draws.ndim - unit.ndim))
-            found[name] = center + unit * (draws - center)
+            found[name] = center + _apply(roots[:, self.owners[name]], draws - center)
         return found
 
-    def scaled(self, joint: MvNormal) -> Any:
-        """Average a joint normal distribution at unit precision over the precision."""
-        if np.size(self.belief.mean) != 1:
-            raise TypeError(
-                f"several members of {self.spread} make no joint distribution of a known family"
-            )
-        return student(joint, self.belief, np.zeros((), dtype=np.intp))
+
+class Tally(NamedTuple):
+    """What the rows of one factor say of the precision, for each of its G members.
+
+    Attributes
+    ----------
+    name : str
+        The factor.
+    counts : (G,)
+        Rows: numbers, or vectors under a common matrix.
+    misfits : (G,) or (G, D, D)
+        Sum of the squares of what is left at the mean, in units of the noise.
+    """
+
+    name: str
+    counts: Array
+    misfits: Array
 
 
 class CommonPrecisionBlock:
@@ -161,9 +165,12 @@ class CommonPrecisionBlock:
         self.names = tuple(names)
         self.spread = spread
         self.prior_factor = next(f for f in factors if f.name == spread)
+        self.family = self.prior_factor.family
         self.factors = [f for f in factors if f.name != spread]
-        self.unit = [_at_unit(f, spread) for f in self.factors]
-        self.gaussian = _normal_block(bound, [n for n in names if n != spread], self.unit)
+        self.unit = [at_unit(f, spread, self.family) for f in self.factors]
+        self.is_matrix = self.family in MATRICES
+        self._normals = entries_apart(bound, self.factors) if self.is_matrix else bound
+        self.gaussian = _normal_block(self._normals, [n for n in names if n != spread], self.unit)
 
     @property
     def why(self) -> str:
@@ -183,39 +190,73 @@ class CommonPrecisionBlock:
     @property
     def method(self) -> str:
         """How the normal variables are solved, and what is added."""
-        return f"{self.gaussian.method} at unit precision, then a gamma update"
+        update = "Wishart" if self.is_matrix else "gamma"
+        return f"{self.gaussian.method} at unit precision, then a {update} update"
 
     def describe(self) -> str:
         """Say what is eliminated, and what is averaged over."""
-        family = self.prior_factor.family.__name__
+        family = self.family.__name__
         return f"{self.gaussian.describe()}; common {self.spread} ({family}) averaged over"
 
     def solve(self) -> CommonPrecisionResult:
         """Return the exact posterior: normal at unit precision, then Bayes' rule for it."""
         solved = self.gaussian.solve()
         prior = member(self.prior_factor)
-        layout = self.bound.layouts[self.spread]
-        counts, misfits = self._tally(solved, layout)
+        counts, misfits = self._data_and_misfits(self.tallies(solved), prior.batch_shape)
         pair = _rule(prior)
-        sign = 1.0 if isinstance(prior, Gamma) else -1.0
+        sign = 1.0 if self.family in PRECISIONS else -1.0
         sums = Sums(counts, (0.5 * sign * counts, -0.5 * misfits), number(0.0))
         posterior = pair.update(prior, sums)
         gain = np.where(counts > 0, pair.log_evidence(posterior, sums), 0.0)
         log_evidence = self._log_volume(solved, counts, misfits) + float(np.sum(gain))
-        first = np.zeros((), dtype=np.intp)
+        layout = self.bound.layouts[self.spread]
         owners = {
-            f.name: _places(f, self.spread, layout) if layout.axes else first
+            f.name: places_of_spread(f, self.spread, layout)
+            if lead_axes(layout)
+            else np.zeros((), dtype=np.intp)
             for f in self.factors
             if f.name in solved.names
         }
         return CommonPrecisionResult(self.spread, posterior, solved, owners, log_evidence, self)
 
-    def members_of_rows(self, factor: BoundFactor) -> Any:
-        """Return which member of the spread each number of a factor that is not missing has."""
-        kept = _is_there(factor, self.bound)
-        places = _places(factor, self.spread, self.bound.layouts[self.spread])
+    def tallies(self, solved: Any) -> list[Tally]:
+        """Return the number of rows and the misfit of every equation, for each member."""
+        sources, equations, means = _solution(solved)
+        layout = self.bound.layouts[self.spread]
+        size = count_members(lead_axes(layout))
+        members: list[Any] = [None] * len(equations)
+        if lead_axes(layout):
+            members = [self._members_of_rows(f) for f in self.factors]
+        found = []
+        for name, equation, mine in zip(sources, equations, members, strict=True):
+            left = np.sqrt(equation.weight) * residual(equation, means)
+            if self.is_matrix:
+                left = left.reshape(-1, layout.events[0].size)
+            found.append(_tally(name, left, mine, size))
+        return found
+
+    def rows_of(self, name: str) -> int:
+        """Return how many numbers, or vectors under a common matrix, a variable has."""
+        layout = self.bound.layouts[name]
+        return count_members(lead_axes(layout) if self.is_matrix else layout.axes)
+
+    def _members_of_rows(self, factor: BoundFactor) -> Any:
+        """Return which member of the spread each row of a factor that is not missing has."""
+        kept = is_there(factor, self.bound)
+        places = places_of_spread(factor, self.spread, self.bound.layouts[self.spread])
+        if self.is_matrix:
+            return places[kept.all(axis=-1)]
         places = places.reshape(places.shape + (1,) * len(factor.events))
         return np.broadcast_to(places, kept.shape)[kept]
+
+    def _data_and_misfits(
+        self, tallies: Sequence[Tally], batch: tuple[int, ...]
+    ) -> tuple[Array, Array]:
+        """Return how many data there are, and the misfit of all factors, for each member."""
+        seen = [t.counts for t in tallies if t.name in self.bound.observed]
+        counts = np.sum(seen, axis=0).reshape(batch)
+        misfits = np.sum([t.misfits for t in tallies], axis=0)
+        return counts[()], misfits.reshape(batch + misfits.shape[1:])[()]
 
     def _log_volume(self, solved: Any, counts: Array, misfits: Array) -> float:
         """Return the log evidence at unit precision, less the part of the misfit.
@@ -229,129 +270,61 @@ class CommonPrecisionBlock:
         if misfit <= _FAR * count:
             return float(solved.log_evidence) + 0.5 * misfit
         tau = count / misfit
-        factors = [_at_unit(f, self.spread, tau) for f in self.factors]
+        factors = [at_unit(f, self.spread, self.family, tau) for f in self.factors]
         again = _normal_block(self.bound, self.gaussian.names, factors).solve()
         return float(again.log_evidence) + 0.5 * (count - count * np.log(tau))
-
-    def _tally(self, solved: Any, layout: Layout) -> tuple[Array, Array]:
-        """Return the number of observed numbers and the misfit, for each member."""
-        equations, means = _solution(solved)
-        squares = [e.weight * residual(e, means) ** 2 for e in equations]
-        there = [_is_there(f, self.bound) for f in self.factors]
-        observed = [f.name in self.bound.observed for f in self.factors]
-        if not layout.axes:
-            count = sum(float(t.sum()) for t, seen in zip(there, observed, strict=True) if seen)
-            return number(count), number(sum(float(s.sum()) for s in squares))
-        size = int(np.prod(layout.shape))
-        counts, misfits = np.zeros(size), np.zeros(size)
-        for factor, seen, square in zip(self.factors, observed, squares, strict=True):
-            mine = self.members_of_rows(factor)
-            counts += np.bincount(mine, minlength=size) * float(seen)
-            misfits += np.bincount(mine, weights=square, minlength=size)
-        return counts.reshape(layout.shape), misfits.reshape(layout.shape)
-
-
-def find_common_precision(
-    bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor]
-) -> str | None:
-    """Return the one unknown precision or variance that every normal factor is scaled by."""
-    spreads = [n for n in names if bound.families[n] in _SPREADS]
-    if len(spreads) != 1:
-        return None
-    (name,) = spreads
-    priors = [f for f in factors if f.name == name]
-    if len(priors) != 1 or not all(p.is_known for p in priors[0].parameters.values()):
-        return None
-    others = [f for f in factors if f.name != name]
-    keys = _SPREADS[bound.families[name]]
-    if not all(_is_scaled(factor, name, keys) for factor in others):
-        return None
-    if bound.layouts[name].axes and not _is_separate(bound, name, others):
-        return None
-    return name
 
 
 def student_predictive(
     factor: BoundFactor, unit: Any, spread: str, belief: Any, layout: Layout
 ) -> Any:
     """Return the predictive distribution from that at unit precision."""
-    return student(unit, belief, _places(factor, spread, layout))
-
-
-def at_unit_precision(
-    factor: BoundFactor,
-    spread: str,
-    family: Any,
-    owners: Mapping[str, Any],
-    layouts: Mapping[str, Layout],
-) -> BoundFactor:
-    """Return a factor with the common precision set to 1; refuse where it is not scaled by it."""
-    if not _is_scaled(factor, spread, _SPREADS[family]):
-        raise TypeError(
-            f"{factor.name} has no closed-form predictive: its noise is not a multiple of {spread}"
-        )
-    tables = {n: _owner_table(places, layouts[n]) for n, places in owners.items() if n in layouts}
-    if not _keeps_to_itself(factor, tables, spread, layouts[spread]):
-        raise TypeError(
-            f"{factor.name} has no closed-form predictive: it mixes members of {spread}"
-        )
-    return _at_unit(factor, spread)
+    return student(unit, belief, places_of_spread(factor, spread, layout))
 
 
 def student(unit: Any, belief: Any, owners: Any) -> Any:
-    """Average normal distributions at unit precision over the belief about the precision."""
-    amount = belief.rate if isinstance(belief, Gamma) else belief.scale
+    """Average normal distributions at unit precision over the belief about the precision.
+
+    Under a common matrix ``unit`` holds the entries of vectors, all of one variance.
+    """
+    if isinstance(belief, MATRICES):
+        return _student_of_vectors(unit, belief, owners)
+    amount = belief.rate if isinstance(belief, PRECISIONS) else belief.scale
     a, b = (np.ravel(part)[owners] for part in (belief.shape, amount))
     if isinstance(unit, Normal):
         return StudentT(2.0 * a, unit.mean, scale=np.sqrt(b / a * unit.variance))
     return MvStudentT(2.0 * a, unit.mean, scale=np.asarray(b / a)[..., None, None] * unit.cov)
 
 
-# -- reading factors -------------------------------------------------------------------------
+def _student_of_vectors(unit: Normal, belief: Any, owners: Any) -> MvStudentT:
+    """Return Student t with c = ν − D + 1 and scale v V⁻¹/c, where v is the unit variance."""
+    matrix = belief.inverse_scale if isinstance(belief, PRECISIONS) else belief.scale
+    size = matrix.shape[-1]
+    dof = np.ravel(belief.dof)[owners] - size + 1.0
+    factor = np.asarray(unit.variance[..., 0] / dof)[..., None, None]
+    return MvStudentT(dof, unit.mean, scale=factor * matrix.reshape(-1, size, size)[owners])
+
+
+# -- steps of the solution -------------------------------------------------------------------
 
 
 def _rule(prior: Any) -> Any:
     """Return Bayes' rule for a normal precision or variance."""
-    key = "precision" if isinstance(prior, Gamma) else "variance"
+    if isinstance(prior, MATRICES):
+        key = "precision" if isinstance(prior, PRECISIONS) else "cov"
+        zero = np.zeros(prior.event_shape[-1])
+        return find_pair(prior, Conditional(MvNormal, {"mean": zero, key: Unknown()}))
+    key = "precision" if isinstance(prior, PRECISIONS) else "variance"
     return find_pair(prior, Conditional(Normal, {"mean": number(0.0), key: Unknown()}))
 
 
-def _is_scaled(factor: BoundFactor, name: str, keys: tuple[str, ...]) -> bool:
-    """Tell whether a factor is normal, affine in its mean, with a known multiple of the spread."""
-    if factor.family not in (Normal, MvNormal) or not set(keys) & set(factor.parameters):
-        return False
-    for key, poly in factor.parameters.items():
-        accesses = [t.accesses for t in poly.terms]
-        if key in keys:
-            if not all(len(a) == 1 and a[0].name == name for a in accesses):
-                return False
-            first = accesses[0][0]
-            if not isinstance(first, Access) or not labels_of(first) <= set(factor.rows):
-                return False
-            if not all(isinstance(a, Access) and same_places(first, a) for (a,) in accesses):
-                return False
-        elif not all(_is_affine(a, name) for a in accesses):
-            return False
-    return True
-
-
-def _is_affine(accesses: tuple[Any, ...], name: str) -> bool:
-    return len(accesses) < 2 and all(isinstance(a, Access) and a.name != name for a in accesses)
-
-
-def _at_unit(factor: BoundFactor, name: str, tau: float = 1.0) -> BoundFactor:
-    """Set the common precision to a number."""
-    parameters = {}
-    for key, poly in factor.parameters.items():
-        value = tau if key == "precision" else 1.0 / tau
-        terms = tuple(
-            Term(Table(value * t.table.values, t.table.axes))
-            if any(a.name == name for a in t.accesses)
-            else t
-            for t in poly.terms
-        )
-        parameters[key] = poly._replace(terms=terms)
-    return factor._replace(parameters=parameters)
+def _tally(name: str, left: Array, members: Any, size: int) -> Tally:
+    """Sum squares, or outer products of rows (R, D), into the members."""
+    if members is None:
+        return Tally(name, np.array([float(len(left))]), (left.T @ left)[None])
+    counts = np.bincount(members, minlength=size).astype(np.float64)
+    square = left**2 if left.ndim == 1 else left[:, :, None] * left[:, None, :]
+    return Tally(name, counts, segment_sum(square, members, size))
 
 
 def _normal_block(bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor]) -> Any:
@@ -363,10 +336,10 @@ def _normal_block(bound: Bound, names: Sequence[str], factors: Sequence[BoundFac
     return GaussianBlock(bound, names, factors)
 
 
-def _solution(solved: Any) -> tuple[tuple[Equation, ...], Mapping[str, Array]]:
-    """Return all equations, and the means as they see them."""
+def _solution(solved: Any) -> tuple[tuple[str, ...], tuple[Equation, ...], Mapping[str, Array]]:
+    """Return all equations, whose factors they are, and the means as they see them."""
     if isinstance(solved, GaussianResult):
-        return solved.equations, solved.posterior.mean
+        return solved.sources, solved.equations, solved.posterior.mean
     latents, equations, splits = solved.system()
     means = {}
     for latent in latents:
@@ -374,72 +347,20 @@ def _solution(solved: Any) -> tuple[tuple[Equation, ...], Mapping[str, Array]]:
         order = in_layout_order(solved.layouts[latent.name], splits[latent.name])
         flat[order] = np.ravel(solved.mean[latent.name])
         means[latent.name] = flat.reshape(latent.count, latent.size)
-    return equations, means
+    return solved.dense.sources, equations, means
 
 
-def _places(factor: BoundFactor, name: str, layout: Layout) -> Any:
-    """Return which member of the spread each row of a factor has, (*rows)."""
-    access = next(
-        a
-        for poly in factor.parameters.values()
-        for t in poly.terms
-        for a in t.accesses
-        if a.name == name
-    )
-    shape = tuple(axis.size for axis in factor.rows)
-    count = int(np.prod(shape))
-    sizes = [axis.size for axis in layout.axes]
-    index = flat_index(list(zip(access.places, sizes, strict=True)), factor.rows, count)
-    return (np.arange(count) if index is None else index).reshape(shape)
+def _noise_roots(belief: Any, spreads: Array) -> Array:
+    """Return what turns noise of unit precision into that of drawn spreads, (S, G[, D, D])."""
+    flat = np.reshape(spreads, (len(spreads), -1, *belief.event_shape))
+    if not isinstance(belief, MATRICES):
+        return flat**-0.5 if isinstance(belief, PRECISIONS) else np.sqrt(flat)
+    lower = np.linalg.cholesky(flat)
+    return np.linalg.inv(lower).swapaxes(-1, -2) if isinstance(belief, PRECISIONS) else lower
 
 
-def _is_there(factor: BoundFactor, bound: Bound) -> Any:
-    """Mark the numbers of a child that are not missing."""
-    labels = factor.rows + factor.events
-    shape = tuple(axis.size for axis in labels)
-    if factor.name not in bound.observed:
-        return np.ones(shape, dtype=bool)
-    return np.broadcast_to(~np.isnan(spread(child_term(factor, bound).table, labels)), shape)
-
-
-def _is_separate(bound: Bound, name: str, factors: Sequence[BoundFactor]) -> bool:
-    """Tell whether each normal variable belongs to one member of the spread throughout."""
-    layout = bound.layouts[name]
-    owners: dict[str, Table] = {}
-    for factor in factors:
-        if factor.name in bound.observed:
-            if factor.events and np.isnan(bound.observed[factor.name]).any():
-                return False  # rows are regrouped by what they miss
-            continue
-        axes = bound.layouts[factor.name].axes
-        if factor.name in owners or factor.places != axes:
-            return False  # chains
-        places = _places(factor, name, layout)
-        owners[factor.name] = _owner_table(places, bound.layouts[factor.name])
-    return all(_keeps_to_itself(factor, owners, name, layout) for factor in factors)
-
-
-def _owner_table(places: Any, layout: Layout) -> Table:
-    """Label the owners of a variable's members by its axes."""
-    wide = np.reshape(places, np.shape(places) + (1,) * len(layout.events))
-    return Table(np.broadcast_to(wide, layout.shape).astype(np.float64), layout.axes)
-
-
-def _keeps_to_itself(
-    factor: BoundFactor, owners: Mapping[str, Table], name: str, layout: Layout
-) -> bool:
-    if not layout.axes:
-        return True
-    mine = Table(_places(factor, name, layout), factor.rows)
-    for term in factor.parameters["mean"].terms:
-        for access in term.accesses:
-            labels = _ordered_labels(access, factor.rows)
-            seen = Polynomial((Term(Table(np.asarray(1.0), ()), (access,)),), (), labels)
-            (found,) = substitute(seen, owners).terms
-            if not np.all(spread(found.table, labels) == spread(mine, labels)):
-                return False
-    return True
-
-
-def _ordered_labels(access: Access, rows: tuple[Axis, ...]) -> tuple[Axis, ...]:
-    return (*rows, *(a for a in labels_of(access) if a not in rows))
+def _apply(roots: Array, noise: Array) -> Array:
+    """Return root · noise, numbers or matrices one for each of the leading members."""
+    if roots.ndim == noise.ndim + 1 and roots.shape[-1] == noise.shape[-1]:
+        return np.matmul(roots, noise[..., None])[..., 0]
+    return roots.reshape(roots.shape + (1,) * (noise.ndim - roots.ndim)) * noise

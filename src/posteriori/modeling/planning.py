@@ -9,13 +9,14 @@ from typing import Any
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.modeling.binding import Bound, BoundFactor
-from posteriori.modeling.common_precision import CommonPrecisionBlock, find_common_precision
+from posteriori.modeling.common_precision import CommonPrecisionBlock
 from posteriori.modeling.conjugate import ConjugateBlock, why_not_conjugate
 from posteriori.modeling.discrete import DiscreteBlock, is_discrete
 from posteriori.modeling.expressions import Input, Variable
 from posteriori.modeling.gaussian import GaussianBlock
 from posteriori.modeling.gaussian_chain import GaussianChainBlock, find_chain
 from posteriori.modeling.posterior import Posterior
+from posteriori.modeling.scaled_factors import find_common_precision
 from posteriori.modeling.tables import Switch
 
 __all__ = ["Plan", "make_plan"]
