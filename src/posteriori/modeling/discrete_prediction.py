@@ -36,7 +36,7 @@ def discrete_predictive(posterior: Posterior, name: str, inputs: Mapping[str, An
         return None
     own = [f for f in plan.bound.factors if f.name == name]
     parents = _parents(own)
-    if not parents and plan.bound.families[name] not in DISCRETE:
+    if plan.bound.families[name] not in DISCRETE and (not parents or name in parents):
         return None
     ancestors = _ancestors(plan.bound, {*parents, name} - set(plan.bound.observed))
     if not is_discrete(plan.bound, ancestors - {name}):
