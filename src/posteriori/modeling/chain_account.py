@@ -1,4 +1,12 @@
-"""Energies and entropy of a smoothed chain, from the moments of neighbouring states."""
+r"""Energies and entropy of smoothed chains, from the noise that the data suggest.
+
+With roots :math:`P_0 = L_0L_0^\top, Q_t = L_tL_t^\top`, states are made of standard normal numbers,
+:math:`s_1 = m_0 + E_0c + L_0e_1` and :math:`s_t = A_ts_{t-1} + b_t + E_tc + L_te_t`. The smoother
+of :math:`(e_t, s_t, c)` tells the moments of :math:`e_t` without differences of neighbouring states,
+which would cancel. Where the noise is singular, L has empty columns: densities and entropies are
+then those of the numbers of a state that have noise of their own; the others follow from them.
+Entropies come from the identity H[z | y] = H[z] + H[y | z] − H[y] for jointly normal z and y.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +14,13 @@ import numpy as np
 
 from posteriori.inference.gaussian_energy import RowEnergies
 from posteriori.inference.gaussian_equations import design_matrix, log_heights
-from posteriori.inference.linear_gaussian_chain import smooth_chain
+from posteriori.inference.linear_gaussian_chain import (
+    LinearGaussianChain,
+    filter_chain,
+    smooth_chain,
+)
+from posteriori.inference.square_root import factor_semidefinite
+from posteriori.modeling.chain_matrices import join_parts
 from posteriori.modeling.gaussian import GaussianBlock
 from posteriori.modeling.gaussian_chain import ChainResult
 from posteriori.modeling.gaussian_result import in_layout_order
@@ -18,37 +32,81 @@ __all__ = ["chain_rows"]
 
 def chain_rows(result: ChainResult) -> tuple[list[tuple[str, RowEnergies]], float]:
     """Return the parts of the energy of each factor, and the entropy of states and constants."""
-    block = result.block
-    start, step, seen = block.parts()
-    post = smooth_chain(result.smoothed, result.y)
-    mean, cov, cross = post.mean, post.cov, post.cross_cov
-    assert cross is not None
-    d = start.offset.shape[-1]
-    ahead = cross[:, :d]  # cov(s_{t+1}, z_t), where z holds the constants too
-    first = np.concatenate([np.eye(d), -start.constants[0]], axis=1)
-    rows = [
-        (
-            block.chain,
-            _energies(
-                (first @ mean[0] - start.offset[0])[None],
-                (first @ cov[0] @ first.T)[None],
-                start.noise,
-            ),
-        )
-    ]
-    gain = step.gain
-    left = mean[1:, :d] - (gain @ mean[:-1, :, None])[..., 0] - step.offset
-    both = ahead @ _t(gain)
-    around = cov[1:, :d, :d] + gain @ cov[:-1] @ _t(gain) - both - _t(both)
-    rows.append((block.chain, _energies(left, around, step.noise)))
-    for factor, part in zip(block.emissions, seen, strict=True):
-        sees = part.gain
-        left = block.data(factor) - (sees @ mean[..., None])[..., 0] - part.offset
-        rows += [(factor.name, e) for e in _by_pattern(left, sees @ cov @ _t(sees), part.noise)]
+    block, width = result.block, result.block.columns.n_states
+    first = factor_semidefinite("initial_cov", join_parts(block.first_parts()).noise)
+    steps = join_parts(block.step_parts())
+    root = factor_semidefinite("transition_cov", steps.noise)
+    wider = _with_noise(result.smoothed, first[0], steps.solver @ root, width)
+    post = smooth_chain(wider, result.y, pairs=False)
+    later = np.broadcast_to(root, (block.time.size - 1, width, width))
+    heights = np.diagonal(np.concatenate([first, later]), axis1=-2, axis2=-1)  # (T, D)
+    square = np.diagonal(post.cov, axis1=-2, axis2=-1)
+    rows, entropy = [], 0.0
+    for name, place in block.columns.states.items():
+        there = heights[:, place] > 0
+        made = _standard(there, heights[:, place], post.mean[:, place], square[:, place])
+        rows.append((name, made))
+        entropy += 0.5 * made.numbers - made.log_height
+    mean, cov = result.moments.mean, result.moments.cov
+    for factor in block.emissions:
+        part = block.part_of(factor)
+        left = block.data(factor) - (part.sees @ mean[..., None])[..., 0] - part.offset
+        around = part.sees @ cov @ np.swapaxes(part.sees, -1, -2)
+        for made in _by_pattern(factor.name, left, around, part.noise):
+            rows.append((factor.name, made))
+            entropy -= made.log_height  # that of y given z, less the half of each number
     if block.constants:
-        rows += _constant_rows(result, mean[-1, d:], cov[-1, d:, d:])
-    conditional = cov[1:, :d, :d] - ahead @ np.linalg.solve(cov[:-1], _t(ahead))
-    return rows, _entropy(cov[:1]) + _entropy(conditional)
+        rows += _constant_rows(result, mean[-1, width:], cov[-1, width:, width:])
+        prior = np.asarray(result.smoothed.initial_cov)[width:, width:]
+        entropy += 0.5 * (len(prior) * (1.0 + LOG_2PI) + float(np.linalg.slogdet(prior)[1]))
+    return rows, entropy + _log_height(result)
+
+
+def _with_noise(
+    chain: LinearGaussianChain, first: Array, root: Array, width: int
+) -> LinearGaussianChain:
+    """Return the chain of (e_t, s_t, c), where s_t is made of the noise e_t through a root."""
+    transition, noise = np.asarray(chain.transition), np.asarray(chain.transition_cov)
+    offset, emission = np.asarray(chain.transition_offset), np.asarray(chain.emission)
+    size = transition.shape[-1]
+    below = ((0, 0), (0, size - width), (0, 0))
+    lead = ((0, 0), (width, 0), (width, 0))
+    wide = np.pad(noise, lead) + np.eye(width + size) * (np.arange(width + size) < width)
+    across = np.pad(root, below)  # Cov(z_t, e_t) = L
+    if len(across) > len(wide):
+        wide = np.repeat(wide, len(across), axis=0)
+    wide[:, width:, :width] = across
+    wide[:, :width, width:] = np.swapaxes(across, -1, -2)
+    start = np.pad(np.asarray(chain.initial_cov), ((width, 0), (width, 0)))
+    start[:width, :width] = np.eye(width)
+    start[width : 2 * width, :width] = first
+    start[:width, width : 2 * width] = first.T
+    return LinearGaussianChain(
+        np.concatenate([np.zeros(width), np.asarray(chain.initial_mean)]),
+        start,
+        np.pad(transition, lead),
+        np.pad(offset, ((0, 0), (width, 0))),
+        wide,
+        np.pad(emission, ((0, 0), (0, 0), (width, 0))),
+        chain.emission_offset,
+        chain.emission_cov,
+    )
+
+
+def _log_height(result: ChainResult) -> float:
+    """Return the log density of the data at its peak, −½ Σ ln det 2πS_t."""
+    chain = result.smoothed
+    level = chain._replace(
+        initial_mean=np.zeros_like(chain.initial_mean), transition_offset=0.0, emission_offset=0.0
+    )
+    return float(filter_chain(level, 0.0 * result.y).log_evidence)
+
+
+def _standard(there: Array, heights: Array, mean: Array, variance: Array) -> RowEnergies:
+    """Return the parts for standard normal numbers that were scaled by ``heights``."""
+    numbers = int(there.sum())
+    height = -0.5 * numbers * LOG_2PI - float(np.log(heights[there]).sum())
+    return RowEnergies(numbers, height, mean[there] ** 2, variance[there])
 
 
 def _constant_rows(result: ChainResult, mean: Array, cov: Array) -> list[tuple[str, RowEnergies]]:
@@ -75,7 +133,7 @@ def _constant_rows(result: ChainResult, mean: Array, cov: Array) -> list[tuple[s
     return found
 
 
-def _by_pattern(left: Array, around: Array, noise: Array) -> list[RowEnergies]:
+def _by_pattern(name: str, left: Array, around: Array, noise: Array) -> list[RowEnergies]:
     """Treat the steps that miss the same entries together."""
     there = ~np.isnan(left)
     full = np.broadcast_to(noise, (len(left), *noise.shape[1:]))
@@ -84,25 +142,21 @@ def _by_pattern(left: Array, around: Array, noise: Array) -> list[RowEnergies]:
         steps, kept = np.flatnonzero((there == pattern).all(axis=1)), np.flatnonzero(pattern)
         if len(kept):
             square = np.ix_(steps, kept, kept)
-            found.append(_energies(left[np.ix_(steps, kept)], around[square], full[square]))
+            found.append(_energies(name, left[np.ix_(steps, kept)], around[square], full[square]))
     return found
 
 
-def _energies(left: Array, around: Array, noise: Array) -> RowEnergies:
-    """Return the parts for residuals (T, E) with covariances (T, E, E) under noise (1 or T, E, E)."""
-    sign, log_det = np.linalg.slogdet(noise)
-    if not np.all(sign > 0):
-        raise TypeError("a chain with noise-free directions has no finite energies")
-    steps, width = left.shape
-    heights = np.broadcast_to(width * LOG_2PI + log_det, (steps,))
-    misfit = np.einsum("te,te->t", left, np.linalg.solve(noise, left[..., None])[..., 0])
-    spread = np.trace(np.linalg.solve(noise, around), axis1=-2, axis2=-1)
-    return RowEnergies(steps * width, -0.5 * float(heights.sum()), misfit, spread)
-
-
-def _entropy(cov: Array) -> float:
-    return 0.5 * float(np.sum(cov.shape[-1] * (1.0 + LOG_2PI) + np.linalg.slogdet(cov)[1]))
-
-
-def _t(a: Array) -> Array:
-    return np.swapaxes(a, -1, -2)
+def _energies(name: str, left: Array, around: Array, noise: Array) -> RowEnergies:
+    """Return the parts for residuals (T, E) with covariances (T, E, E) under noise (T, E, E)."""
+    root = factor_semidefinite("noise", noise)
+    scale = np.diagonal(root, axis1=-2, axis2=-1)
+    if not np.all(scale > 0):
+        raise TypeError(
+            f"{name} sees the chain without noise in some direction, so it has no density given "
+            "the states, and no energy; give it a small variance to explain the evidence"
+        )
+    height = -0.5 * left.size * LOG_2PI - float(np.log(scale).sum())
+    misfit = np.linalg.solve(root, left[..., None])[..., 0] ** 2
+    half = np.linalg.solve(root, around)
+    spread = np.linalg.solve(root, np.swapaxes(half, -1, -2))
+    return RowEnergies(left.size, height, misfit.sum(axis=-1), np.trace(spread, axis1=-2, axis2=-1))
