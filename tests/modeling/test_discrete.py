@@ -297,6 +297,67 @@ def one_index_for_all_and_one_for_each() -> Model:
     return m
 
 
+def regimes_of_several_series() -> Model:
+    m = Model()
+    m.d = Bernoulli(0.4)
+    m.g = Bernoulli(take([0.3, 0.8], m.d)).iid("s")
+    moves = np.array([[0.2, 0.9], [0.6, 0.3]])
+    m.z = Chain(Bernoulli(0.3).iid("s"), lambda z: Bernoulli(take(take(moves, m.g), z)), length="t")
+    m.y = Normal(take(take([[0.0, 1.0], [2.0, -1.0]], m.g), m.z), variance=1.0)
+    return m
+
+
+def one_regime_of_several_series() -> Model:
+    m = Model()
+    m.g = Categorical(PI)
+    moves = np.array([[0.2, 0.9], [0.6, 0.3], [0.5, 0.1]])
+    m.z = Chain(Bernoulli(0.3).iid("s"), lambda z: Bernoulli(take(take(moves, m.g), z)), length="t")
+    m.c = Bernoulli(take(take([[0.1, 0.2, 0.9], [0.8, 0.3, 0.4]], m.z), m.g))
+    m.y = Normal(take([0.0, 1.0], m.c), variance=1.0)
+    return m
+
+
+def two_regimes() -> Model:
+    m = Model()
+    m.d = Bernoulli(0.3)
+    m.g = Bernoulli(take([0.2, 0.6], m.d))
+    m.h = Categorical(take(EMISSION[:2, :3] / EMISSION[:2, :3].sum(1, keepdims=True), m.d))
+    m.x = Bernoulli(take([0.3, 0.9], m.d))
+    m.z = Chain(Categorical(PI), lambda z: Categorical(take(take(SWITCHED, m.g), z)), length="t")
+    m.y = Normal(take(MU, m.z) + take([0.0, 1.0, 3.0], m.h), variance=1.0)
+    return m
+
+
+def an_impossible_regime() -> Model:
+    """Regime 1 never leaves a state, regime 2 must start in state 0."""
+    m = Model()
+    m.g = Categorical(PI)
+    moves = np.array([[0.0, 1.0], [1.0, 0.0]])[None] * np.ones((3, 1, 1))
+    moves[1] = np.eye(2)
+    moves[2] = [[0.5, 0.5], [0.1, 0.9]]
+    start = np.array([[0.4, 0.6], [0.5, 0.5], [1.0, 0.0]])
+    m.z = Chain(
+        Categorical(take(start, m.g)),
+        lambda z: Categorical(take(take(moves, m.g), z)),
+        length="t",
+    )
+    m.y = Bernoulli(take(take([[0.0, 1.0], [0.0, 1.0], [1.0, 0.9]], m.g), m.z))
+    return m
+
+
+def an_impossible_regime_of_one_series() -> Model:
+    m = Model()
+    m.g = Bernoulli(0.4).iid("s")
+    moves = np.array([np.eye(2), [[0.5, 0.5], [0.1, 0.9]]])
+    m.z = Chain(
+        Categorical([0.5, 0.5]).iid("s"),
+        lambda z: Categorical(take(take(moves, m.g), z)),
+        length="t",
+    )
+    m.y = Bernoulli(take([0.0, 1.0], m.z))
+    return m
+
+
 def regions() -> Model:
     m = Model()
     m.h = Categorical(PI)
@@ -408,13 +469,13 @@ CASES = {
         regime_in_the_emission,
         {"y": Y},
         {"g": Unknown((), 2), "z": Unknown((4,), 2)},
-        "member by member",
+        "forward-backward",
     ),
     "members of a chain": Case(
         members_of_a_chain,
         {"y": Y[:3], "a": 1, "c": 0.3},
         {"z": Unknown((5,), 3), "b": Unknown((), 2)},
-        "member by member",
+        "forward-backward",
     ),
     "observed members of a chain": Case(
         members_of_a_chain,
@@ -465,7 +526,37 @@ CASES = {
         hidden_markov, {"z": [np.nan, 1, np.nan, 2], "y": Y}, {"z": T4}, "forward-backward"
     ),
     "chain under a regime": Case(
-        chain_under_a_regime, {"y": Y}, {"g": Unknown((), 2), "z": T4}, "member by member"
+        chain_under_a_regime, {"y": Y}, {"g": Unknown((), 2), "z": T4}, "forward-backward"
+    ),
+    "regimes of several series": Case(
+        regimes_of_several_series,
+        {"y": RNG.normal(size=(2, 3))},
+        {"d": Unknown((), 2), "g": Unknown((2,), 2), "z": Unknown((3, 2), 2)},
+        "forward-backward",
+    ),
+    "one regime of several series": Case(
+        one_regime_of_several_series,
+        {"y": RNG.normal(size=(2, 2))},
+        {"g": Unknown((), 3), "z": Unknown((2, 2), 2), "c": Unknown((2, 2), 2)},
+        "forward-backward",
+    ),
+    "two regimes": Case(
+        two_regimes,
+        {"x": 1, "y": Y[:3]},
+        {"d": Unknown((), 2), "g": Unknown((), 2), "h": Unknown((), 3), "z": T3},
+        "forward-backward",
+    ),
+    "an impossible regime": Case(
+        an_impossible_regime,
+        {"y": [1, 0, 1, 1]},
+        {"g": Unknown((), 3), "z": Unknown((4,), 2)},
+        "forward-backward",
+    ),
+    "an impossible regime of one series": Case(
+        an_impossible_regime_of_one_series,
+        {"y": [[1, 1], [0, 1], [1, 1]]},
+        {"g": Unknown((2,), 2), "z": Unknown((3, 2), 2)},
+        "forward-backward",
     ),
 }
 
@@ -774,6 +865,38 @@ def test_a_long_chain_agrees_with_its_halves() -> None:
     np.testing.assert_allclose(whole.z.probabilities[800:1601], middle.z.probabilities, atol=1e-10)
 
 
+def test_a_regime_of_a_long_chain_is_known_from_its_own_chains() -> None:
+    rng = np.random.default_rng(3)
+    moves = rng.dirichlet(np.ones(3), size=(2, 3))
+    m = Model()
+    m.g = Categorical([0.3, 0.7])
+    m.z = Chain(Categorical(PI), lambda z: Categorical(take(take(moves, m.g), z)), length="t")
+    m.y = Normal(take(take(np.array([MU, MU + 0.05]), m.g), m.z), variance=1.0)
+    y = m.simulate(plates={"t": 30_000}, rng=rng, g=1)["y"] - 0.025
+    evidences, beliefs = [], []
+    for g in range(2):
+        one = Model()
+        one.z = Chain(Categorical(PI), lambda z, g=g: Categorical(take(moves[g], z)), length="t")
+        one.y = Normal(take(MU + 0.05 * g, one.z), variance=1.0)
+        alone = one.infer(y=y)
+        evidences.append(float(alone.log_evidence))
+        beliefs.append(alone.z.probabilities)
+    logs = np.log([0.3, 0.7]) + evidences
+    p = np.exp(logs - logs.max())
+    post = m.infer(y=y)
+    assert float(post.log_evidence) == pytest.approx(logs.max() + np.log(p.sum()), rel=1e-13)
+    p /= p.sum()
+    np.testing.assert_allclose(post.g.probabilities, p, atol=1e-9)
+    np.testing.assert_allclose(post.joint("g").probabilities, p, atol=1e-9)
+    mixed = p[0] * beliefs[0] + p[1] * beliefs[1]
+    np.testing.assert_allclose(post.z.probabilities, mixed, atol=1e-9)
+    np.testing.assert_allclose(post.predict("y").mean[:3], _means_of(p, beliefs)[:3])
+
+
+def _means_of(p: np.ndarray, beliefs: list[np.ndarray]) -> np.ndarray:
+    return p[0] * beliefs[0] @ MU + p[1] * beliefs[1] @ (MU + 0.05)
+
+
 # -- prediction ------------------------------------------------------------------------------
 
 
@@ -865,6 +988,46 @@ def stuck_chain() -> Model:
     return m
 
 
+def stuck_series() -> Model:
+    m = Model()
+    m.z = Chain(
+        Categorical([0.5, 0.5]).iid("s"), lambda z: Categorical(take(np.eye(2), z)), length="t"
+    )
+    m.y = Bernoulli(take([0.0, 1.0], m.z))
+    return m
+
+
+def stuck_members() -> Model:
+    m = Model()
+    m.z = Chain(Categorical([0.5, 0.5]), lambda z: Categorical(take(np.eye(2), z)), length=3)
+    m.y = Bernoulli(take([0.0, 1.0], m.z))
+    return m
+
+
+def contradiction_of_rows() -> Model:
+    m = Model()
+    m.z = Categorical([0.5, 0.5]).iid(2)
+    m.x = Bernoulli(take([0.0, 1.0], m.z))
+    m.y = Bernoulli(take([1.0, 0.0], m.z))
+    return m
+
+
+def contradiction_in_a_network() -> Model:
+    m = Model()
+    m.a = Bernoulli(0.5)
+    m.b = Bernoulli(take([0.0, 1.0], m.a))
+    m.x = Bernoulli(take([0.0, 1.0], m.a))
+    m.y = Bernoulli(take([0.0, 1.0], m.b))
+    return m
+
+
+def ring_of_one_colour() -> Model:
+    m = Model()
+    m.c = Bernoulli(0.5).iid(3)
+    m.like = Bernoulli(take(take(np.eye(2), m.c[[0, 1, 2]]), m.c[[1, 2, 0]]))
+    return m
+
+
 def indexed(table: Any, index: Callable[[], Any]) -> Model:
     m = Model()
     m.i = index()
@@ -899,7 +1062,18 @@ def too_large() -> Model:
     [
         (impossible_leaf, {"y": [0, 1]}, ValueError, r"value of y at n=1 is impossible"),
         (contradiction, {"x": [0, 1], "y": [1, 1]}, ValueError, r"no state of z .* n=1"),
-        (stuck_chain, {"y": [1, 1, 0]}, ValueError, r"no state of z is possible at time step 2"),
+        (stuck_chain, {"y": [1, 1, 0]}, ValueError, r"no state of z is possible at t=2 given"),
+        (stuck_series, {"y": [[1, 1], [1, 0]]}, ValueError, r"state of z is possible at s=1, t=1"),
+        (stuck_members, {"y": [1, 1, 0]}, ValueError, r"no state of z is possible at index 2"),
+        (
+            an_impossible_regime,
+            {"y": [0, 1, 0, 0]},
+            ValueError,
+            r"no state of z is possible at t=3 .*, whatever the state of g",
+        ),
+        (contradiction_of_rows, {"x": [0, 1], "y": [1, 1]}, ValueError, r"of z .* at index 1$"),
+        (contradiction_in_a_network, {"x": 0, "y": 1}, ValueError, r"no state of [ab] is possible"),
+        (ring_of_one_colour, {"like": [1, 1, 0]}, ValueError, r"no state of c\[\d\] is possible"),
         (lambda: indexed(MU, lambda: Bernoulli(0.5)), {"y": 0.0}, ValueError, "3 rows.*2 states"),
         (unnormalised, {"b": 0}, ValueError, "parameters of b: .*sum to 1"),
         (lambda: indexed(MU, lambda: Normal(0.0, variance=1.0)), {"y": 0.0}, TypeError, "index"),

@@ -31,6 +31,7 @@ __all__ = [
     "HiddenMarkovPosterior",
     "MostLikelyPath",
     "forward_backward",
+    "impossible_steps",
     "most_likely_path",
     "sample_path",
 ]
@@ -161,7 +162,7 @@ def most_likely_path(
     log_joint = np.zeros(n_series)
     scores = np.empty(inputs.likelihood.shape[1:])
     failed = _engine(n_steps).best_path(*inputs[:3], states, log_joint, scores)
-    _require_possible(failed)
+    _require_possible(failed, inputs)
     return MostLikelyPath(
         _as_batch(states, inputs.batch_shape), _as_batch(log_joint, inputs.batch_shape)
     )
@@ -200,11 +201,39 @@ def sample_path(
     return states.reshape(size, *inputs.batch_shape, n_steps)
 
 
+def impossible_steps(
+    log_initial: ArrayLike, log_transition: ArrayLike, log_likelihood: ArrayLike
+) -> IntArray:
+    """Return the first step of each series at which no state is possible, −1 where there is none.
+
+    Parameters are those of :func:`forward_backward`. O(T K²).
+
+    Examples
+    --------
+    >>> with np.errstate(divide="ignore"):  # nobody leaves a state, but the data move
+    ...     impossible_steps([0.0, 0.0], np.log(np.eye(2)), np.log([[1, 0], [1, 1], [0, 1]]))
+    array(2)
+    """
+    inputs = _checked(log_initial, log_transition, log_likelihood)
+    failed = _first_impossible(inputs)
+    return np.asarray(_as_batch(failed, inputs.batch_shape))
+
+
+def _first_impossible(inputs: _Inputs) -> IntArray:
+    moves, here = inputs.transition > -np.inf, inputs.likelihood > -np.inf
+    reached = here[:, 0] & (inputs.initial > -np.inf)
+    failed = np.where(reached.any(axis=1), -1, 0)
+    for t in range(1, here.shape[1]):
+        reached = (reached @ moves[t - 1 if len(moves) > 1 else 0]) & here[:, t]
+        failed[(failed < 0) & ~reached.any(axis=1)] = t
+    return failed
+
+
 def _filtered(inputs: _Inputs, engine: ModuleType) -> tuple[Array, Array]:
     """Return ln P(z_t | y_1, …, y_t) and the log evidence."""
     filtered = np.empty(inputs.likelihood.shape)
     log_evidence = np.zeros(len(filtered))
-    _require_possible(engine.log_forward(*inputs[:3], filtered, log_evidence))
+    _require_possible(engine.log_forward(*inputs[:3], filtered, log_evidence), inputs)
     return filtered, log_evidence
 
 
@@ -233,7 +262,7 @@ def _scaled_pass(
     )
     if failed == kernels.UNDERFLOW:
         return None
-    _require_possible(failed)
+    _require_possible(failed, inputs)
     kernels.scaled_backward(transition, weights, predictions, sums, pair_probabilities)
     return weights, log_evidence
 
@@ -246,13 +275,19 @@ def _engine(n_steps: int) -> ModuleType:
     return hidden_markov_kernels
 
 
-def _require_possible(failed: int) -> None:
-    if failed >= 0:
-        raise ValueError(
-            f"the data have probability 0: no state is possible at time step {failed} given the "
-            "steps before it; check the -inf entries of log_initial, log_transition and "
-            "log_likelihood there"
-        )
+def _require_possible(failed: int, inputs: _Inputs) -> None:
+    if failed < 0:
+        return
+    steps = _first_impossible(inputs)
+    first = int(np.argmax(steps >= 0))
+    step = int(steps[first]) if steps[first] >= 0 else failed  # weights beyond all numbers
+    place = tuple(int(i) for i in np.unravel_index(first, inputs.batch_shape))
+    series = f" of series {place[0] if len(place) == 1 else place}" if place else ""
+    raise ValueError(
+        f"the data have probability 0: no state is possible at time step {step}{series} "
+        "given the steps before it; check the -inf entries of log_initial, log_transition and "
+        "log_likelihood there"
+    )
 
 
 def _checked(

@@ -18,8 +18,15 @@ from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
 from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.costs import Cost
-from posteriori.modeling.discrete_chain import decode_chain, draw_chain, smooth_chain
+from posteriori.modeling.discrete_chain import (
+    chain_beliefs,
+    decode_chain,
+    draw_chain,
+    paths_at,
+    smooth_chain,
+)
 from posteriori.modeling.discrete_graph import Graph, ground_graph, lifted_graph
+from posteriori.modeling.discrete_order import Order, order_elimination, split_tables
 from posteriori.modeling.elimination import (
     Elimination,
     Entangled,
@@ -119,19 +126,22 @@ class DiscreteBlock:
         return [*made, *seen, *self.more]
 
     @cached_property
-    def graph(self) -> Graph:
-        """The lifted graph, or the ground graph where that cannot be eliminated."""
+    def planned(self) -> Order:
+        """The order on the lifted graph, or on the ground graph where that has none."""
         try:
-            graph = lifted_graph(self.tables, self.bound.layouts, self.sizes)
-            _plan(graph)
+            return order_elimination(lifted_graph(self.tables, self.bound.layouts, self.sizes))
         except Entangled:
-            return self.ground
-        return graph
+            return order_elimination(self.ground)
 
-    @cached_property
+    @property
+    def graph(self) -> Graph:
+        """What is eliminated."""
+        return self.planned.graph
+
+    @property
     def steps(self) -> tuple[Step, ...]:
-        """The order of elimination."""
-        return _plan(self.graph)
+        """All eliminations, those before a chain and those after it."""
+        return self.planned.before + self.planned.after
 
     @cached_property
     def ground(self) -> Graph:
@@ -149,16 +159,20 @@ class DiscreteBlock:
     @property
     def why(self) -> str:
         """Why this method holds."""
-        if self.graph.chain is not None:
-            return "all variables have few states, and some are joined from one time to the next"
-        return "all variables have few states"
+        chain = self.graph.chain
+        if chain is None:
+            return "all variables have few states"
+        why = "all variables have few states, and some are joined from one time to the next"
+        still = ", ".join(node.name for node in chain.static)
+        return why + (f", for each state of {still}" if still else "")
 
     @property
     def order(self) -> tuple[str, ...]:
         """The order of elimination."""
         chain = self.graph.chain
-        last = () if chain is None else tuple(node.name for node in chain.nodes)
-        return (*(step.node.name for step in self.steps), *last)
+        nodes = () if chain is None else chain.nodes
+        before, after = ([step.node for step in steps] for steps in self.planned[1:])
+        return tuple(node.name for node in (*before, *nodes, *after))
 
     @property
     def cost(self) -> Cost:
@@ -167,7 +181,8 @@ class DiscreteBlock:
         chain = self.graph.chain
         if chain is not None:
             states = math.prod(node.size for node in chain.nodes)
-            series = math.prod(p.size for p in self.graph.plates[chain.nodes[0]])
+            lead = (*chain.static, chain.time, *self.graph.series)
+            series = math.prod(axis.size for axis in lead)
             cells += [float(series) * states * states]
             held = 3.0 * series * states
         else:
@@ -186,6 +201,9 @@ class DiscreteBlock:
         if chain is not None:
             together = int(np.prod([node.size for node in chain.nodes]))
             text += f"; a chain of {chain.time.size} steps and {together} states"
+            if chain.static:
+                text += f", for each of {math.prod(n.size for n in chain.static)}"
+                text += f" states of {', '.join(node.name for node in chain.static)}"
         if self.steps:
             cells = sum(math.prod(axis.size for axis in step.labels) for step in self.steps)
             order = [step.node.name for step in self.steps]
@@ -195,18 +213,18 @@ class DiscreteBlock:
 
     def solve(self) -> DiscreteResult:
         """Return the exact posterior of the block."""
-        graph = self.graph
-        done = eliminate(graph.tables, self.steps, graph.plates)
-        roots: dict[Axis, Table] = {}
-        log_evidence = done.log_total
-        if graph.chain is not None:
-            solved = smooth_chain(graph, done.rest)
-            roots = dict.fromkeys(graph.chain.nodes, solved.probabilities)
-            log_evidence += solved.log_evidence
+        graph, before, after = self.planned
+        done = eliminate(graph.tables, before, graph.plates)
+        if graph.chain is None:
+            return DiscreteResult(self, done, done.log_total, marginals(done.buckets, {}))
+        members, others = split_tables(graph, done.rest)
+        solved = smooth_chain(graph, members)
+        last = eliminate([*others, solved.log_evidence], after, graph.plates)
+        roots = chain_beliefs(graph, solved, last)
         found = marginals(done.buckets, roots)
-        for node in roots:
-            found[node] = sum_to(roots[node], set(roots), (node,))
-        return DiscreteResult(self, done, log_evidence, found)
+        for node, belief in roots.items():
+            found[node] = sum_to(belief, set(graph.plates), (node,))
+        return DiscreteResult(self, done, done.log_total + last.log_total, found, last)
 
     def joint(self, names: Iterable[str]) -> Any:
         """Return the joint posterior table of variables; members of an array are named ``z[0]``, ...
@@ -229,8 +247,7 @@ class DiscreteBlock:
                 f"the joint table of {', '.join(chosen)} has {cells:.3g} cells; "
                 "ask for fewer or smaller variables"
             )
-        single = self.graph.chain is None and not any(shapes.values())
-        graph = self.graph if single else self.ground
+        graph = self._small_graph(chosen)
         owners = {node: name for name in chosen for node in graph.nodes[name]}
         keep = tuple(owners)
         steps = plan_elimination([t.axes for t in graph.tables], graph.plates, keep)
@@ -241,6 +258,21 @@ class DiscreteBlock:
         named = {name: given for name, given in labels.items() if given is not None}
         names_ = [node.name for node in keep]
         return JointTable.from_factor(Factor.from_log(names_, logs - logs.max(), named or None))
+
+    def _small_graph(self, names: tuple[str, ...]) -> Graph:
+        """Return a graph without plates and chains in which some variables can be kept."""
+        graph, before, after = self.planned
+        nodes = {node for name in names for node in graph.nodes[name]}
+        if any(graph.plates[node] for node in nodes):
+            return self.ground
+        if graph.chain is None:
+            return graph
+        if not nodes <= {step.node for step in after}:
+            return self.ground
+        members, others = split_tables(graph, eliminate(graph.tables, before, graph.plates).rest)
+        tables = (*others, smooth_chain(graph, members).log_evidence)
+        plates = {step.node: graph.plates[step.node] for step in after}
+        return Graph(graph.nodes, plates, tables, ("",) * len(tables))
 
 
 class DiscreteResult:
@@ -259,12 +291,14 @@ class DiscreteResult:
         elimination: Elimination,
         log_evidence: float,
         beliefs: Mapping[Axis, Table],
+        after: Elimination | None = None,
     ) -> None:
         self.block = block
         self.names = block.names
         self.log_evidence = log_evidence
         self._elimination = elimination
         self._beliefs = beliefs
+        self._after = after
 
     def probabilities(self, name: str) -> Array:
         """Return P(state) of a variable, (*plates, *integer axes, K)."""
@@ -289,9 +323,15 @@ class DiscreteResult:
 
     def most_likely(self) -> dict[str, Any]:
         """Return the states that together have the highest probability."""
-        graph = self.block.graph
-        done = eliminate(graph.tables, self.block.steps, graph.plates, maximize=True)
-        known = {} if graph.chain is None else decode_chain(graph, done.rest)[0]
+        graph, before, after = self.block.planned
+        done = eliminate(graph.tables, before, graph.plates, maximize=True)
+        known: dict[Axis, Table] = {}
+        if graph.chain is not None:
+            members, others = split_tables(graph, done.rest)
+            paths, log_joint = decode_chain(graph, members)
+            last = eliminate([*others, log_joint], after, graph.plates, maximize=True)
+            still = best_states(last.buckets, {})
+            known = still | paths_at(graph, paths, still)
         return self._read(best_states(done.buckets, known), ())
 
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Any]:
@@ -300,7 +340,12 @@ class DiscreteResult:
         generator = as_generator(rng)
         draw = Axis("draw", size)
         done = self._elimination
-        known = {} if graph.chain is None else draw_chain(graph, done.rest, draw, generator)
+        known: dict[Axis, Table] = {}
+        if self._after is not None:
+            still = conditional_draws(self._after.buckets, {}, graph.plates, draw, generator)
+            members, _ = split_tables(graph, done.rest)
+            paths = draw_chain(graph, members, draw, generator)
+            known = still | paths_at(graph, paths, still)
         states = conditional_draws(done.buckets, known, graph.plates, draw, generator)
         return self._read(states, (draw,))
 
@@ -321,8 +366,3 @@ class DiscreteResult:
 
     def _labels(self, name: str) -> Any:
         return self.block.bound.labels.get(name)
-
-
-def _plan(graph: Graph) -> tuple[Step, ...]:
-    keep = () if graph.chain is None else graph.chain.nodes
-    return plan_elimination([table.axes for table in graph.tables], graph.plates, keep)

@@ -7,6 +7,7 @@ graph has a node for each member.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from posteriori.modeling.binding import Layout
 from posteriori.modeling.elimination import Entangled, Plates, reduce_plates
-from posteriori.modeling.state_tables import StateTable, View
+from posteriori.modeling.state_tables import StateTable
 from posteriori.modeling.tables import Axis, Lookup, Table, spread
 
 __all__ = ["Chained", "Graph", "ground_graph", "lifted_graph"]
@@ -38,6 +39,9 @@ class Chained(NamedTuple):
         Log tables over steps and the states at their two ends.
     sources : tuple of str
         The factor of each of them.
+    static : tuple of Axis
+        States of variables that do not move in time but say how the members do: there is a chain
+        for each combination of them.
     """
 
     time: Axis
@@ -46,6 +50,7 @@ class Chained(NamedTuple):
     before: tuple[Axis, ...]
     steps: tuple[Table, ...]
     sources: tuple[str, ...]
+    static: tuple[Axis, ...] = ()
 
 
 class Graph(NamedTuple):
@@ -68,6 +73,13 @@ class Graph(NamedTuple):
     tables: tuple[Table, ...]
     sources: tuple[str, ...]
     chain: Chained | None = None
+
+    @property
+    def series(self) -> tuple[Axis, ...]:
+        """Plates of the chain other than its time."""
+        assert self.chain is not None
+        time = self.chain.time
+        return tuple(p for p in self.plates[self.chain.nodes[0]] if p is not time)
 
 
 # -- lifted ----------------------------------------------------------------------------------
@@ -130,23 +142,28 @@ class _Classes:
 
 
 def _on_own_axes(factor: StateTable, layouts: Mapping[str, Layout]) -> StateTable:
-    """Add up the rows that look up one variable, so that it is seen by its own axes."""
-    if len(factor.views) != 1 or not any(isinstance(p, Lookup) for p in factor.views[0].places):
+    """Add up the rows that look up one variable, so that it is seen by its own axes.
+
+    Other variables that the factor sees must have no axes.
+    """
+    placed = [view for view in factor.views if view.places]
+    if len(placed) != 1 or not any(isinstance(p, Lookup) for p in placed[0].places):
         return factor
-    (view,) = factor.views
+    (view,) = placed
     axes = layouts[view.name].axes
     shape = tuple(axis.size for axis in axes)
     rows = tuple(axis.size for axis in factor.rows)
-    values = np.broadcast_to(
-        spread(factor.table, (*factor.rows, view.state)), (*rows, view.state.size)
-    )
+    states = tuple(v.state for v in factor.views)
+    sizes = tuple(state.size for state in states)
+    values = np.broadcast_to(spread(factor.table, factor.rows + states), rows + sizes)
     seen = [np.broadcast_to(_positions(place, factor.rows), rows) for place in view.places]
     flat = np.ravel_multi_index(tuple(s.ravel() for s in seen), shape)
-    columns = values.reshape(-1, view.state.size).T
-    count = int(np.prod(shape))
+    columns = values.reshape(-1, math.prod(sizes)).T
+    count = math.prod(shape)
     total = np.stack([np.bincount(flat, weights=c, minlength=count) for c in columns], axis=-1)
-    table = Table(total.reshape(*shape, view.state.size), (*axes, view.state))
-    return StateTable(factor.name, table, axes, (View(view.name, axes, view.state),))
+    table = Table(total.reshape(*shape, *sizes), axes + states)
+    views = tuple(v._replace(places=axes) if v is view else v for v in factor.views)
+    return StateTable(factor.name, table, axes, views)
 
 
 def _positions(place: Any, rows: tuple[Axis, ...]) -> Any:
@@ -190,7 +207,8 @@ def _chained(
     layouts: Mapping[str, Layout],
 ) -> Chained:
     """Join all variables that meet in a step into one chain."""
-    names = [n for n in nodes if any(v.name == n for factor, _ in joined for v in factor.views)]
+    moving = {factor.views[j].name for factor, shifts in joined for j, _ in shifts}
+    names = [name for name in nodes if name in moving]
     members = tuple(nodes[name] for name in names)
     before = tuple(Axis(name, nodes[name].size) for name in names)
     earlier = dict(zip(members, before, strict=True))
@@ -206,9 +224,13 @@ def _chained(
     arrival = Axis(time.name, time.size - 1)
     steps = []
     for factor, shifts in joined:
-        if {j for j, _ in shifts} != set(range(len(factor.views))):
+        still = [view for view in factor.views if view.name not in moving]
+        if {j for j, _ in shifts} | {factor.views.index(v) for v in still} != set(
+            range(len(factor.views))
+        ) or any(time in plates[nodes[view.name]] for view in still):
             raise Entangled(factor.name)
         new: dict[Axis, Axis] = {axis: classes.of(axis) for axis in factor.rows}
+        new |= {view.state: nodes[view.name] for view in still}
         for (j, k), shift in shifts.items():
             view = factor.views[j]
             place = view.places[k]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,11 +34,14 @@ __all__ = [
     "conditional_draws",
     "eliminate",
     "joint_beliefs",
+    "locate",
     "log_conditional",
     "marginals",
     "merge",
+    "multiply_beliefs",
     "plan_elimination",
     "reduce_plates",
+    "remaining_scopes",
     "sum_to",
 ]
 
@@ -50,7 +53,11 @@ Plates = Mapping[Axis, tuple[Axis, ...]]
 
 
 class Entangled(Exception):  # noqa: N818  # not an error of the user: another method is tried
-    """No variable can be eliminated for a whole plate at a time."""
+    """No variable can be eliminated for a whole plate at a time; ``nodes`` are what remains."""
+
+    def __init__(self, text: str, nodes: Sequence[Axis] = ()) -> None:
+        super().__init__(text)
+        self.nodes = tuple(nodes)
 
 
 class Step(NamedTuple):
@@ -160,8 +167,22 @@ def plan_elimination(
             if other not in kept:
                 heapq.heappush(heap, (live.cost[other], rank[other], other))
     if len(steps) < len(waiting):
-        raise Entangled(", ".join(node.name for node in waiting if node not in steps))
+        stuck = [node for node in waiting if node not in steps]
+        raise Entangled(", ".join(node.name for node in stuck), stuck)
     return tuple(steps.values())
+
+
+def remaining_scopes(
+    scopes: Iterable[Sequence[Axis]], steps: Sequence[Step]
+) -> list[tuple[Axis, ...]]:
+    """Return the labels of what an elimination leaves."""
+    live = {i: tuple(scope) for i, scope in enumerate(scopes)}
+    start = len(live)
+    for i, step in enumerate(steps):
+        for part in step.parts:
+            live.pop(part)
+        live[start + i] = tuple(a for a in step.labels[1:] if a in step.given or a in step.shared)
+    return [scope for scope in live.values() if scope]
 
 
 def eliminate(
@@ -187,8 +208,10 @@ def eliminate(
     live = dict(enumerate(tables))
     start = len(live)
     buckets = []
+    variables = {node.name for node in plates}
     for i, step in enumerate(steps):
         bucket = _bucket(step, [live.pop(part) for part in step.parts], maximize)
+        _require_possible(bucket, variables)
         buckets.append(bucket)
         live[start + i] = reduce_plates(bucket.message, plates[step.node], step.shared)
     numbers = [float(table.values) for table in live.values() if not table.axes]
@@ -203,7 +226,7 @@ def marginals(buckets: Sequence[Bucket], roots: Mapping[Axis, Table]) -> dict[Ax
     ----------
     buckets : sequence of Bucket
     roots : mapping
-        Joint probabilities of the kept variables, under each of their labels.
+        Joint probabilities of the kept variables and those after them, under each of their labels.
     """
     beliefs = joint_beliefs(buckets, roots)
     return {b.node: sum_to(beliefs[b.node], set(b.given), ()) for b in buckets}
@@ -211,15 +234,14 @@ def marginals(buckets: Sequence[Bucket], roots: Mapping[Axis, Table]) -> dict[Ax
 
 def joint_beliefs(buckets: Sequence[Bucket], roots: Mapping[Axis, Table]) -> dict[Axis, Table]:
     """Return the joint probabilities of each variable and its neighbours at its elimination."""
-    order = {bucket.node: i for i, bucket in enumerate(buckets)}
-    hidden = set(order) | set(roots)
+    order = {node: i for i, node in enumerate([*(b.node for b in buckets), *roots])}
     beliefs = dict(roots)
     for bucket in reversed(buckets):
         belief = _conditional(bucket)
         if bucket.given:
-            source = min(bucket.given, key=lambda a: order.get(a, len(order)))
-            above = sum_to(beliefs[source], hidden, bucket.given)
-            belief = _product(belief, above)
+            source = min(bucket.given, key=order.__getitem__)
+            above = sum_to(beliefs[source], set(order), bucket.given)
+            belief = multiply_beliefs(belief, above)
         beliefs[bucket.node] = belief
     return beliefs
 
@@ -298,23 +320,29 @@ def _bucket(step: Step, parts: Sequence[Table], maximize: bool) -> Bucket:
     values = np.broadcast_to(merge(parts, step.labels), shape)
     rest = step.labels[1:]
     message = values.max(axis=0) if maximize else np.asarray(log_sum_exp(values, axis=0))
-    states = tuple(i for i, axis in enumerate(rest) if axis in step.given)
-    dead = np.all(np.isneginf(message), axis=states)
-    if np.any(dead):
-        plates = [axis for axis in rest if axis not in step.given]
-        raise ValueError(
-            f"the data have probability 0: no state of {step.node.name} is possible"
-            f"{_first(dead, plates)}"
-        )
     return Bucket(step.node, step.given, Table(values, step.labels), Table(message, rest))
 
 
-def _first(flags: Array, axes: Sequence[Axis]) -> str:
-    """Say where the first flag is set."""
-    if not axes:
-        return ""
-    where = np.argwhere(flags)[0]
-    return " at " + ", ".join(f"{a.name}={i}" for a, i in zip(axes, where, strict=True))
+def _require_possible(bucket: Bucket, variables: Container[str]) -> None:
+    """Refuse data under which no state is possible, whatever the neighbours' states are."""
+    message = bucket.message
+    states = tuple(i for i, axis in enumerate(message.axes) if axis in bucket.given)
+    dead = np.all(np.isneginf(message.values), axis=states)
+    if np.any(dead):
+        plates = [axis for axis in message.axes if axis not in bucket.given]
+        raise ValueError(
+            f"the data have probability 0: no state of {bucket.node.name} is possible"
+            f"{locate(plates, np.argwhere(dead)[0], variables)}"
+        )
+
+
+def locate(axes: Sequence[Axis], where: Sequence[int], variables: Container[str]) -> str:
+    """Say where on plates something is; array axes bear the name of a variable."""
+    places = [
+        f"index {i}" if axis.name in variables else f"{axis.name}={i}"
+        for axis, i in zip(axes, where, strict=True)
+    ]
+    return f" at {', '.join(places)}" if places else ""
 
 
 def _conditional(bucket: Bucket) -> Table:
@@ -322,7 +350,8 @@ def _conditional(bucket: Bucket) -> Table:
     return Table(np.exp(log_conditional(bucket).values), bucket.table.axes)
 
 
-def _product(a: Table, b: Table) -> Table:
+def multiply_beliefs(a: Table, b: Table) -> Table:
+    """Return the product of probabilities."""
     labels = tuple(dict.fromkeys(a.axes + b.axes))
     return Table(spread(a, labels) * spread(b, labels), labels)
 
