@@ -494,3 +494,66 @@ def test_messages_too_large_to_hold_are_refused_but_their_product_is_there():
     with pytest.raises(MemoryError, match=r"150000 rows of y to w.*product\('w'\)"):
         messages["y", "w"].to_variable  # noqa: B018
     np.testing.assert_allclose(messages.product("w").mean, post.w.mean, atol=1e-12)
+
+
+# -- long chains -----------------------------------------------------------------------------
+
+
+def local_trend(y):
+    A = np.array([[1.0, 1.0], [0.0, 1.0]])
+    m = Model()
+    m.s = Chain(
+        MvNormal(np.zeros(2), cov=4.0 * np.eye(2)),
+        lambda s: MvNormal(A @ s, cov=np.array([[0.2, 0.05], [0.05, 0.1]])),
+        length="t",
+    )
+    m.y = Normal(m.s @ np.array([1.0, 0.0]), variance=0.5)
+    return m.infer(y=y)
+
+
+def switching(y):
+    m = Model()
+    m.z = Chain(
+        Categorical([1.0, 0.0, 0.0]),
+        lambda z: Categorical(take([[0.7, 0.3, 0.0], [0.0, 0.6, 0.4], [0.5, 0.0, 0.5]], z)),
+        length="t",
+    )
+    m.y = Normal(take([0.0, 1.0, 2.0], m.z), variance=1.0)
+    return m.infer(y=y)
+
+
+def several_series(y):
+    m = Model()
+    m.z = Chain(
+        Categorical([0.5, 0.5]).iid("b"),
+        lambda z: Categorical(take([[0.9, 0.1], [0.2, 0.8]], z)),
+        length="t",
+    )
+    m.y = Normal(take([0.0, 1.0], m.z), variance=1.0)
+    return m.infer(y=np.stack([y, y[::-1]], axis=1))
+
+
+@pytest.mark.parametrize("model", [local_trend, switching, several_series])
+def test_compiled_paths_equal_array_steps(model, monkeypatch):
+    y = np.cumsum(np.random.default_rng(5).normal(size=40)) * 0.3
+    y[[7, 39]] = np.nan
+    post = model(y)
+    slow = post.messages()
+    monkeypatch.setattr("posteriori.inference.forest_messages._LONG", 2)
+    fast = post.messages()
+    for edge in slow:
+        for direction in ("to_variable", "to_factor"):
+            want = getattr(edge, direction)
+            got = getattr(fast[edge.factor, edge.variable], direction)
+            names = (
+                ("probabilities",)
+                if isinstance(want, Categorical)
+                else (
+                    "weighted_mean",
+                    "precision",
+                )
+            )
+            for name in names:
+                np.testing.assert_allclose(
+                    getattr(got, name), getattr(want, name), rtol=1e-9, atol=1e-11
+                )

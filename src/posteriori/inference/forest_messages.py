@@ -30,6 +30,8 @@ __all__ = ["Batch", "ForestMessages", "RowFactor", "View", "pass_messages"]
 Parts = tuple[Array, ...]
 #: Numbers of messages that are held at a time while rows are added up.
 _CHUNK = 1 << 20
+#: Paths of this many steps repay the import of the compiler.
+_LONG = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,16 @@ class RowFactor(NamedTuple):
     send : callable (rows, slot, incoming) -> Parts
         The messages of some rows to the variable at ``views[slot]``, given those that come from
         the variables at all other slots, in order.
+    sweep : callable (rows (L, B), slot, base) -> Parts, optional
+        Of a factor with two views, the messages along paths: a row gets the product of its base
+        and of what the row before it sent.
     """
 
     name: str
     rows: int
     views: tuple[View, ...]
     send: Callable[[Any, int, list[Parts]], Parts]
+    sweep: Callable[[Any, int, Parts], Parts] | None = None
 
 
 class ForestMessages:
@@ -145,6 +151,20 @@ class ForestMessages:
             part[rows] = new
         self._receive(f, slot, rows, made)
 
+    def _sweep(self, f: int, slot: int, paths: Any) -> None:
+        """Send along paths (L, B), where each row sees what the row before it sent to."""
+        factor = self.factors[f]
+        assert factor.sweep is not None
+        rows = paths.ravel()
+        own = tuple(part[rows] for part in self._sent[f, 1 - slot])
+        base = self._without(f, 1 - slot, rows, own)
+        made = factor.sweep(
+            paths, slot, tuple(part.reshape(*paths.shape, *part.shape[1:]) for part in base)
+        )
+        for part, new in zip(self._sent[f, slot], made, strict=True):
+            part[paths] = new
+        self._receive(f, slot, rows, tuple(p.reshape(len(rows), *p.shape[2:]) for p in made))
+
     def _receive(self, f: int, slot: int, rows: Any, made: Parts) -> None:
         view = self.factors[f].views[slot]
         for total, new in zip(self._received[f, slot], made, strict=True):
@@ -173,19 +193,37 @@ def pass_messages(variables: Mapping[str, Batch], factors: Sequence[RowFactor]) 
     """
     messages = ForestMessages(variables, factors)
     messages._gather_leaves()
-    levels = _levels(variables, messages.factors)
-    for level in reversed(levels):
-        for f, slot, rows in level:
-            messages._send(f, slot, rows)
-    for level in levels:
-        for f, slot, rows in level:
-            for other in range(len(messages.factors[f].views)):
-                if other != slot:
-                    messages._send(f, other, rows)
+    pieces = _join_paths(_levels(variables, messages.factors), messages.factors)
+    for piece in reversed(pieces):
+        if isinstance(piece, _Paths):
+            messages._sweep(piece.factor, piece.slot, piece.rows[::-1])
+        else:
+            for f, slot, rows in piece:
+                messages._send(f, slot, rows)
+    for piece in pieces:
+        if isinstance(piece, _Paths):
+            messages._sweep(piece.factor, 1 - piece.slot, piece.rows)
+        else:
+            for f, slot, rows in piece:
+                for other in range(len(messages.factors[f].views)):
+                    if other != slot:
+                        messages._send(f, other, rows)
     return messages
 
 
 # -- the order of messages -------------------------------------------------------------------
+
+
+#: Rows of one factor at the same distance from the root, and the slot that leads there.
+_Part = tuple[int, int, Any]
+
+
+class _Paths(NamedTuple):
+    """Rows (L, B) of B paths away from the root, through ``slot`` towards it."""
+
+    factor: int
+    slot: int
+    rows: IntArray
 
 
 class _Numbering(NamedTuple):
@@ -197,9 +235,7 @@ class _Numbering(NamedTuple):
     ends: tuple[IntArray, IntArray]  # of every edge: a member and a row
 
 
-def _levels(
-    variables: Mapping[str, Batch], factors: Sequence[RowFactor]
-) -> list[list[tuple[int, int, Any]]]:
+def _levels(variables: Mapping[str, Batch], factors: Sequence[RowFactor]) -> list[list[_Part]]:
     """Return the rows by their distance from the root, each with the slot that leads there."""
     numbers = _number(variables, factors)
     if not numbers.rows:
@@ -219,6 +255,37 @@ def _levels(
             level += [(f, int(slot), rows[slots == slot]) for slot in np.unique(slots)]
         levels.append(level)
     return levels
+
+
+def _join_paths(
+    levels: list[list[_Part]], factors: Sequence[RowFactor]
+) -> list[list[_Part] | _Paths]:
+    """Join long stretches of levels in which every row goes on to one other of the same factor."""
+    joined: list[list[_Part] | _Paths] = []
+    start = 0
+    while start < len(levels):
+        stop = start + 1
+        while stop < len(levels) and _goes_on(levels[stop - 1], levels[stop], factors):
+            stop += 1
+        if stop - start < _LONG:
+            joined += levels[start:stop]
+        else:
+            ((f, slot, _),) = levels[start]
+            joined.append(_Paths(f, slot, np.stack([level[0][2] for level in levels[start:stop]])))
+        start = stop
+    return joined
+
+
+def _goes_on(level: list[_Part], following: list[_Part], factors: Sequence[RowFactor]) -> bool:
+    if len(level) != 1 or len(following) != 1:
+        return False
+    ((f, slot, rows),), ((g, towards, after),) = level, following
+    if (f, slot) != (g, towards) or len(rows) != len(after) or factors[f].sweep is None:
+        return False
+    views = factors[f].views
+    if len(views) != 2 or views[0].variable != views[1].variable:
+        return False
+    return np.array_equal(views[1 - slot].at(rows), views[slot].at(after))
 
 
 def _number(variables: Mapping[str, Batch], factors: Sequence[RowFactor]) -> _Numbering:

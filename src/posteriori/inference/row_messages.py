@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
@@ -42,6 +43,18 @@ class NormalRows(NamedTuple):
         gain = self.gains[slot][rows]
         xi = np.einsum("rei,re->ri", gain, b)
         return xi, symmetrize(np.swapaxes(gain, -1, -2) @ s @ gain)
+
+    def sweep(self, rows: Any, slot: int, base: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Return the messages of rows (L, B) in paths: each gets what the one before it sent."""
+        from posteriori.inference.message_kernels import normal_sweep
+
+        gain_in, gain_out = self.gains[1 - slot][rows], self.gains[slot][rows]
+        inputs = (self.constant[rows], self.weight[rows], gain_in, gain_out)
+        size = gain_out.shape[-1]
+        made = np.empty((*rows.shape, size)), np.empty((*rows.shape, size, size))
+        arrays = [as_kernel_input(a) for a in (*inputs, *base)]
+        normal_sweep(*(*arrays, *made))
+        return made
 
     def _image(
         self, rows: Any, others: list[Array], incoming: list[tuple[Array, ...]]
@@ -131,6 +144,16 @@ class TableRows(NamedTuple):
             total = total + as_logs(message).reshape(shape)
         logs = np.asarray(log_sum_exp(total, axis=tuple(axes))) if axes else total
         return from_logs(np.broadcast_to(logs, (len(rows), logs.shape[-1])))
+
+    def sweep(self, rows: Any, slot: int, base: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Return the messages of rows (L, B) in paths: each gets what the one before it sent."""
+        from posteriori.inference.message_kernels import table_sweep
+
+        table = self.logs[None] if len(self.logs) == 1 else self.logs[rows]
+        table = table if slot == 1 else np.swapaxes(table, -1, -2)
+        made = tuple(np.empty((*rows.shape, table.shape[-1])) for _ in range(2))
+        table_sweep(as_kernel_input(table), as_kernel_input(as_logs(base)), *made)
+        return made
 
 
 def as_logs(parts: tuple[Array, ...]) -> Array:

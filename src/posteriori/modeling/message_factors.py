@@ -136,9 +136,8 @@ def _normal_rows(factor: BoundFactor, equation: Equation, bound: Bound) -> RowFa
         gains = [roots @ gain for gain in gains]
     elif missing.any():
         weight = np.where(missing, 0.0, weight)
-    return RowFactor(
-        factor.name, count, tuple(views), NormalRows(constant, weight, tuple(gains)).send
-    )
+    rule = NormalRows(constant, weight, tuple(gains))
+    return RowFactor(factor.name, count, tuple(views), rule.send, rule.sweep)
 
 
 def _missing(factor: BoundFactor, bound: Bound) -> Array:
@@ -216,7 +215,8 @@ def _table_rows(table: StateTable, bound: Bound) -> RowFactor:
         View(view.name, _members(view.places, table.rows, bound.layouts[view.name].axes, count))
         for view in table.views
     )
-    return RowFactor(table.name, count, views, TableRows(logs).send)
+    rule = TableRows(logs)
+    return RowFactor(table.name, count, views, rule.send, rule.sweep)
 
 
 def _members(
