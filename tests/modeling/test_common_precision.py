@@ -354,6 +354,18 @@ def test_a_long_chain_is_smoothed_in_any_unit(unit: float) -> None:
     np.testing.assert_allclose(scaled.s.scale, unit * plain.s.scale, rtol=1e-9)
 
 
+def test_a_chain_of_ten_thousand_steps_obeys_bayes_rule() -> None:
+    y = np.cumsum(np.random.default_rng(4).normal(size=10_000))
+    post = local_level().infer(y=y)
+    for tau in (0.4, 0.6):
+        known = local_level().infer(y=y, tau=tau)
+        both = float(known.log_evidence)  # p(y, τ): the density of τ is part of it
+        assert post.tau.log_prob(tau) + float(post.log_evidence) == pytest.approx(both, rel=1e-10)
+        variance = post.s.variance * (post.tau.shape - 1.0) / post.tau.rate / tau
+        np.testing.assert_allclose(variance, known.s.variance, rtol=1e-8)
+        np.testing.assert_allclose(post.s.mean, known.s.mean, rtol=1e-8)
+
+
 # -- plates ----------------------------------------------------------------------------------
 
 
@@ -401,6 +413,28 @@ def test_a_plate_of_regressions_is_a_loop() -> None:
         assert post.tau.rate[k] == pytest.approx(fit.tau.rate, rel=1e-11)
         np.testing.assert_allclose(post.w.scale[k], fit.w.scale, rtol=1e-10)
         np.testing.assert_allclose(post.w.location[k], fit.w.location, rtol=1e-10)
+
+
+def test_many_series_with_mean_and_precision_of_their_own() -> None:
+    m = Model()
+    m.tau = Gamma(2.0, rate=1.0).iid("g")
+    m.mu = Normal(0.0, precision=0.1 * m.tau)
+    m.y = Normal(m.mu, precision=m.tau).iid("n")
+    y = RNG.normal(size=(20, 1000))
+    y[3, 5] = y[7, 900] = np.nan
+    post = m.infer(y=y)
+    fits = [
+        bayes(NormalGamma(0.0, 0.1, 2.0, 1.0), Normal, column[~np.isnan(column)]) for column in y.T
+    ]
+    total = sum(float(fit.log_evidence.value) for fit in fits)
+    assert float(post.log_evidence) == pytest.approx(total, rel=1e-11)
+    joint = post.joint("mu", "tau")
+    for name in ("location", "mean_strength", "shape", "rate"):
+        each = [getattr(fit.posterior, name) for fit in fits]
+        np.testing.assert_allclose(getattr(joint, name), each, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        post.mu.scale, [fit.posterior.marginal_mean().scale for fit in fits], rtol=1e-10
+    )
 
 
 # -- refusals --------------------------------------------------------------------------------

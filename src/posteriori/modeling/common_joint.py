@@ -64,9 +64,9 @@ def joint_of_scaled(result: CommonPrecisionResult, names: Sequence[str]) -> Any:
         cov = owned.cov.reshape(*batch, *owned.cov.shape[1:])
         members = np.arange(len(owned.mean)).reshape(batch)
         return student(MvNormal(mean, cov=cov), result.belief, members)
-    layouts = result.layouts
-    single = len(normal) == 1 and layouts[normal[0]].shape == layouts[result.spread].shape
-    return _number_joint(result.belief, owned) if single else _vector_joint(result.belief, owned)
+    shapes = [result.layouts[n].shape for n in normal]
+    one_each = shapes == [result.belief.batch_shape]
+    return (_number_joint if one_each else _vector_joint)(result.belief, owned)
 
 
 def _number_joint(belief: Any, owned: Owned) -> Any:

@@ -122,8 +122,16 @@ class CommonPrecisionResult(NamedTuple):
         found = {self.spread: spreads}
         for name, draws in self.gaussian.sample(size, rng=generator).items():
             center = np.asarray(self.gaussian.marginal(name).mean)
-            found[name] = center + _apply(roots[:, self.owners[name]], draws - center)
+            found[name] = center + self._scale(roots[:, self.owners[name]], draws - center)
         return found
+
+    def _scale(self, roots: Array, noise: Array) -> Array:
+        """Return root · noise, where a root may stand for all members."""
+        tail = self.belief.event_shape
+        events = len(tail) // 2
+        missing = (1,) * (noise.ndim - events - (roots.ndim - len(tail)))
+        full = roots.reshape(roots.shape[: roots.ndim - len(tail)] + missing + tail)
+        return np.matmul(full, noise[..., None])[..., 0] if tail else full * noise
 
 
 class Tally(NamedTuple):
@@ -357,10 +365,3 @@ def _noise_roots(belief: Any, spreads: Array) -> Array:
         return flat**-0.5 if isinstance(belief, PRECISIONS) else np.sqrt(flat)
     lower = np.linalg.cholesky(flat)
     return np.linalg.inv(lower).swapaxes(-1, -2) if isinstance(belief, PRECISIONS) else lower
-
-
-def _apply(roots: Array, noise: Array) -> Array:
-    """Return root · noise, numbers or matrices one for each of the leading members."""
-    if roots.ndim == noise.ndim + 1 and roots.shape[-1] == noise.shape[-1]:
-        return np.matmul(roots, noise[..., None])[..., 0]
-    return roots.reshape(roots.shape + (1,) * (noise.ndim - roots.ndim)) * noise
