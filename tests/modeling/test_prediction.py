@@ -22,7 +22,7 @@ from posteriori.distributions import (
     StudentT,
     Wishart,
 )
-from posteriori.modeling import Chain, Input, Model, take
+from posteriori.modeling import Chain, Input, Model, dot, take
 
 RNG = np.random.default_rng(3)
 Y = RNG.normal(1.0, 2.0, size=7)
@@ -243,3 +243,234 @@ def test_a_new_member_is_a_ratio_of_evidences(name: str) -> None:
             expected = log_ratio(case, values)
             filled = np.full((2, *row), point)
             np.testing.assert_allclose(new.log_prob(filled)[:, k], expected, atol=1e-9)
+
+
+# -- which members are new -------------------------------------------------------------------
+
+
+def test_new_groups_are_those_of_a_longer_plate() -> None:
+    post = groups().infer(y=Y)
+    longer = groups().infer(y=np.append(Y, [np.nan, np.nan]))
+    new = post.predict("theta", n=2)
+    np.testing.assert_allclose(new.mean, longer.theta.mean[-2:], rtol=1e-12)
+    np.testing.assert_allclose(new.variance, longer.theta.variance[-2:], rtol=1e-12)
+
+
+def test_unknowns_are_those_of_the_data_when_nothing_is_new() -> None:
+    post = groups().infer(y=Y)
+    assert post.predict("theta") == post.theta
+    assert post.predict("mu") == post.mu
+    again = post.predict("y")
+    np.testing.assert_allclose(again.mean, post.theta.mean)
+    np.testing.assert_allclose(again.variance, post.theta.variance + 0.5)
+
+
+def test_new_states_follow_what_was_learnt_of_their_kind() -> None:
+    post = mixture_of_unknown_kind().infer(y=Y)
+    kind = float(post.kind.probability)
+    expected = (1.0 - kind) * np.array([0.9, 0.1]) + kind * np.array([0.2, 0.8])
+    np.testing.assert_allclose(post.predict("z", n=2).probabilities, [expected] * 2)
+
+
+def test_labels_are_kept() -> None:
+    m = Model()
+    m.z = Categorical([0.3, 0.7], labels=("rain", "sun")).iid("n")
+    m.y = Normal(take([0.0, 1.0], m.z), variance=1.0)
+    assert m.infer(y=Y).predict("z", n=2).labels == ("rain", "sun")
+
+
+def regression() -> Model:
+    m = Model()
+    m.X = Input()
+    m.w = MvNormal(np.zeros(3), cov=4.0 * np.eye(3))
+    m.y = Normal(m.X @ m.w, variance=0.5)
+    return m
+
+
+def test_a_single_row_is_a_single_prediction() -> None:
+    rng = np.random.default_rng(0)
+    X, row = rng.normal(size=(7, 3)), rng.normal(size=3)
+    post = regression().infer(X=X, y=Y)
+    one = post.predict("y", X=row)
+    assert one.batch_shape == ()
+    assert float(one.mean) == pytest.approx(row @ post.w.mean)
+    assert float(one.variance) == pytest.approx(0.5 + row @ post.w.cov @ row)
+
+
+def noisy_regression(*plates: str) -> Model:
+    """The line itself is uncertain at each row."""
+    m = Model()
+    m.x = Input(*plates)
+    m.w = Normal(0.0, variance=4.0)
+    m.line = Normal(m.w * m.x, variance=0.7)
+    m.y = Normal(m.line, variance=0.5)
+    return m
+
+
+@pytest.mark.parametrize("plates", [(), ("n",)])
+@pytest.mark.parametrize("new", [[2.0], [1.0, -1.0, 3.0], np.arange(7.0) + 1.0])
+def test_unknowns_under_new_inputs_are_new(plates: tuple[str, ...], new: Any) -> None:
+    x = np.arange(7.0)
+    post = noisy_regression(*plates).infer(x=x, y=Y)
+    for name, noise in (("line", 0.7), ("y", 1.2)):
+        found = post.predict(name, x=new)
+        np.testing.assert_allclose(found.mean, post.w.mean * np.asarray(new))
+        np.testing.assert_allclose(found.variance, post.w.variance * np.square(new) + noise)
+
+
+def test_inputs_of_the_data_change_nothing() -> None:
+    x = np.arange(7.0)
+    post = noisy_regression("n").infer(x=x, y=Y)
+    assert post.predict("line", x=list(x)) == post.line
+    np.testing.assert_allclose(post.predict("y", x=x).mean, post.line.mean)
+
+
+def by_index() -> Model:
+    m = Model()
+    m.g = Input("n")
+    m.mu = Normal(0.0, variance=9.0)
+    m.theta = Normal(m.mu, variance=4.0).iid(3)
+    m.y = Normal(m.theta[m.g], variance=0.5)
+    return m
+
+
+def test_a_known_index_selects_groups_of_the_data() -> None:
+    post = by_index().infer(g=[0, 0, 1, 1, 2, 2, 2], y=Y)
+    new = post.predict("y", g=[2, 0])
+    np.testing.assert_allclose(new.mean, post.theta.mean[[2, 0]])
+    np.testing.assert_allclose(new.variance, post.theta.variance[[2, 0]] + 0.5)
+
+
+def test_new_inputs_keep_what_was_learnt_of_states() -> None:
+    m = Model()
+    m.x = Input("n")
+    m.up = Bernoulli(0.5)
+    m.y = Normal(take([-1.0, 1.0], m.up) * m.x, variance=1.0)
+    x = np.arange(1.0, 4.0)
+    post = m.infer(x=x, y=[0.4, -0.1, 0.6])
+    p = float(post.up.probability)
+    assert 0.6 < p < 0.99
+    new = np.array([2.0, 5.0])
+    np.testing.assert_allclose(post.predict("y", x=new).mean, (2.0 * p - 1.0) * new)
+
+
+def test_observed_causes_may_be_given_anew() -> None:
+    m = Model()
+    m.x = Normal(0.0, variance=1.0).iid("n")
+    m.w = Normal(0.0, variance=4.0)
+    m.y = Normal(m.w * m.x, variance=0.5)
+    post = m.infer(x=np.arange(7.0), y=Y)
+    x = np.array([2.0, 3.0])
+    new = post.predict("y", x=x)
+    np.testing.assert_allclose(new.mean, post.w.mean * x)
+    np.testing.assert_allclose(new.variance, post.w.variance * x**2 + 0.5)
+    with pytest.raises(TypeError, match="y multiplies w and x, which are both unknown"):
+        post.predict("y", n=2)
+    with pytest.raises(TypeError, match="infer again with y among the data"):
+        mean().infer(y=Y).predict("mu", y=[1.0])
+
+
+def test_leaves_of_leaves_share_their_ancestors() -> None:
+    m = Model()
+    m.a = Normal(0.0, variance=1.0)
+    m.y = Normal(m.a, variance=1.0)
+    m.b = Normal(2.0 * m.a, variance=0.5).iid(3)
+    m.c = Normal(dot([1.0, 1.0, 1.0], m.b) - m.a, variance=0.1)
+    post = m.infer(y=1.0)  # a has mean 0.5 and variance 0.5
+    assert float(post.c.mean) == pytest.approx(5.0 * 0.5)
+    assert float(post.c.variance) == pytest.approx(25.0 * 0.5 + 3.0 * 0.5 + 0.1)
+
+
+# -- refusals --------------------------------------------------------------------------------
+
+
+def plated_regression() -> Model:
+    m = Model()
+    m.x = Input("n")
+    m.z = Input("n")
+    m.w = Normal(0.0, variance=4.0)
+    m.y = Normal(m.w * m.x + m.z, variance=0.5)
+    return m
+
+
+LINE = {"x": np.arange(7.0), "z": np.ones(7), "y": Y}
+INDEX = {"g": [0, 0, 1, 1, 2, 2, 2], "y": Y}
+
+
+@pytest.mark.parametrize(
+    ("build", "data", "name", "keywords", "message"),
+    [
+        (mean, {"y": Y}, "yy", {}, "no variable 'yy' to predict; did you mean 'y'"),
+        (mean, {"y": Y}, "speed", {}, "it has mu, y"),
+        (plated_regression, LINE, "x", {}, "x is an input"),
+        (mean, {"y": Y}, "y", {"m": 3}, "no input or plate 'm'; it has n"),
+        (plated_regression, LINE, "y", {"xx": [1.0]}, "did you mean 'x'"),
+        (by_index, INDEX, "y", {"members": 3}, "theta repeats a fixed number of times"),
+        (mean, {"y": Y}, "y", {"n": 0}, "n must be at least 1 new member, got 0"),
+        (mean, {"y": Y}, "y", {"n": -2}, "n must be at least 1 new member, got -2"),
+        (groups, {"y": Y}, "mu", {"n": 2}, "mu does not lie on plate 'n'"),
+        (plated_regression, LINE, "y", {"n": 2}, "x lies on plate 'n': give it for the 2 new"),
+        (plated_regression, LINE, "y", {"x": [1.0]}, "z lies on plate 'n': give it for the 1 new"),
+        (plated_regression, LINE, "y", {"x": [1.0], "z": [1.0, 2.0]}, "z has 2 on it; give as"),
+        (plated_regression, LINE, "y", {"n": 3, "x": [1.0], "z": [1.0]}, "gets 3 new members but"),
+        (plated_regression, LINE, "y", {"x": [], "z": []}, "x has no members on plate 'n'"),
+        (plated_regression, LINE, "y", {"x": 1.0, "z": 1.0}, "x has plates n but"),
+    ],
+)
+def test_questions_without_sense_are_answered_with_a_remedy(
+    build: Any, data: Any, name: str, keywords: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        build().infer(data).predict(name, **keywords)
+
+
+@pytest.mark.parametrize("count", [2.0, "two", [1, 2], None])
+def test_members_are_counted_by_whole_numbers(count: Any) -> None:
+    with pytest.raises(TypeError, match="n is a plate: give the number of its new members"):
+        mean().infer(y=Y).predict("y", n=count)
+
+
+def test_the_rows_of_an_input_must_fit() -> None:
+    post = regression().infer(X=np.ones((7, 3)), y=Y)
+    with pytest.raises(ValueError, match="@ cannot join axes of length 2 and 3"):
+        post.predict("y", X=np.ones((4, 2)))
+
+
+def test_new_members_of_a_chain_are_refused() -> None:
+    m = Model()
+    m.s = Chain(Normal(0.0, variance=1.0).iid("n"), lambda s: Normal(s, variance=1.0), length="t")
+    m.y = Normal(m.s, variance=1.0)
+    with pytest.raises(TypeError, match="s is a chain"):
+        m.infer(y=np.ones((3, 2))).predict("s", n=4)
+
+
+# -- reading a posterior ---------------------------------------------------------------------
+
+
+def test_a_posterior_shows_means_and_deviations() -> None:
+    m = groups()
+    m.leaf = Normal(m.mu, variance=1.0)
+    post = m.infer(y=[1.0, 2.0])
+    first, mu, theta, leaf = repr(post).split("\n")
+    assert first == f"Posterior: log_evidence = {float(post.log_evidence):.6g} (exact)"
+    assert mu.split() == [
+        "mu", "Normal", f"{float(post.mu.mean):.4g}", "±", f"{float(post.mu.variance) ** 0.5:.4g}"
+    ]  # fmt: skip
+    assert theta.startswith("  theta  Normal (2,)  ")
+    assert leaf.split(maxsplit=1) == ["leaf", "predicted: nothing below is observed"]
+    assert {"mu", "theta", "leaf"} <= set(dir(post))
+    assert "float64" not in repr(post)
+
+
+def test_long_batches_are_cut() -> None:
+    line = repr(groups().infer(y=Y)).split("\n")[2]
+    assert line.count("±") == 4
+    assert line.endswith(", …")
+
+
+def test_states_are_shown_by_their_probabilities() -> None:
+    post = mixture_of_unknown_kind().infer(y=Y[:2])
+    text = repr(post)
+    assert f"P(1) = {float(post.kind.probability):.4g}" in text
+    best = post.z.probabilities[0].argmax()
+    assert f"P({best}) = {float(post.z.probabilities[0, best]):.4g}" in text

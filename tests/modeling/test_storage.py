@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posteriori import Categorical, Normal
+from posteriori.distributions import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    Exponential,
+    Gamma,
+    MvNormal,
+    Normal,
+    Poisson,
+)
 from posteriori.modeling import Model, load_posterior, take
 from tests.modeling.test_planning import GALLERY
 
@@ -40,6 +49,50 @@ def test_labels_are_kept(tmp_path: Path) -> None:
     post = labelled()
     post.save(tmp_path / "post")
     assert load_posterior(tmp_path / "post").z.labels == post.z.labels
+
+
+def with_leaves() -> Model:
+    m = Model()
+    m.rate = Gamma(2.0, rate=1.0)
+    m.y = Poisson(m.rate)
+    m.count = Poisson(m.rate).iid(3)
+    m.z = Categorical([0.2, 0.8])
+    m.x = Normal(take([0.0, 1.0], m.z), variance=1.0)
+    m.mixed = Normal(take([-1.0, 1.0], m.z), variance=1.0).iid(2)
+    m.vector = MvNormal(take([[0.0, 1.0], [2.0, 3.0]], m.z), cov=np.eye(2))
+    m.coin = Bernoulli(0.3)
+    m.trials = Binomial(10, 0.3)
+    m.wait = Exponential(2.0)
+    m.hopeless = Normal(m.rate, variance=1.0)
+    return m
+
+
+def test_leaves_are_saved_as_they_are_predicted(tmp_path: Path) -> None:
+    post = with_leaves().infer(y=3, x=0.4)
+    post.save(tmp_path / "post")
+    again = load_posterior(tmp_path / "post")
+    names = ("rate", "count", "z", "mixed", "vector", "coin", "trials", "wait")
+    assert again.names == names
+    for name in names:
+        assert type(again[name]) is type(post[name])
+        points = post[name].sample(5, rng=0)
+        np.testing.assert_array_equal(again[name].log_prob(points), post[name].log_prob(points))
+
+
+def test_leaves_without_closed_form_are_named(tmp_path: Path) -> None:
+    with_leaves().infer(y=3, x=0.4).save(tmp_path / "post")
+    again = load_posterior(tmp_path / "post")
+    assert set(again.left_out) == {"hopeless"}
+    with pytest.raises(AttributeError, match=r"hopeless was not saved: .*no closed-form"):
+        _ = again.hopeless
+
+
+def test_a_saved_posterior_reads_like_the_other(tmp_path: Path) -> None:
+    post = labelled()
+    post.save(tmp_path / "post")
+    again = load_posterior(tmp_path / "post")
+    assert repr(again) == "Saved" + repr(post)
+    assert "z" in dir(again)
 
 
 @pytest.fixture
@@ -86,6 +139,9 @@ TWO = np.array([1.0, 2.0]).tobytes()
         (header(parameters={"mean": [True], "variance": []}), TWO),
         (header(parameters={"mean": [], "_given": []}), TWO),
         (header(family="os.system"), TWO),
+        (header(family="Mixture"), TWO),
+        (header(family="Mixture", parameters={"probabilities": [2]}, components={}), TWO),
+        ({**header(), "left_out": ["x"]}, TWO),
         (header(family="Posterior"), TWO),
         (header(family=["Normal"]), TWO),
         (header(), np.array([1.0, -2.0]).tobytes()),

@@ -200,7 +200,7 @@ def _add_size(sizes: dict[str, int], plate: str, size: int, key: str) -> None:
 
 def _unknown_keyword(plan: Plan, key: str, plates: Mapping[str, int]) -> str:
     known = [*plan.inputs, *plates]
-    near = difflib.get_close_matches(key, [*known, *plan.variables], n=1)
+    near = difflib.get_close_matches(key, known, n=1)
     if near:
         return f"the model has no input or plate {key!r}; did you mean {near[0]!r}?"
     text = f"the model has no input or plate {key!r}; it has {', '.join(known) or 'none'}"
@@ -236,14 +236,14 @@ def _new_variables(
 
 def _require_inputs(plan: Plan, request: Request, keywords: Mapping[str, Any]) -> None:
     """Refuse to use inputs of the data for new members."""
-    for name in request.needed:
-        for key in names_used(plan.variables[name]) & plan.inputs.keys():
-            plates = [p for p in plan.inputs[key].plates if p in request.sizes]
-            if plates and key not in keywords:
-                size = request.sizes[plates[0]]
-                raise ValueError(
-                    f"{key} lies on plate {plates[0]!r}: give it for the {size} new members too"
-                )
+    used = set[str]().union(*(names_used(plan.variables[n]) for n in request.needed))
+    for key, item in plan.inputs.items():
+        plates = [p for p in item.plates if p in request.sizes]
+        if plates and key in used and key not in keywords:
+            size = request.sizes[plates[0]]
+            raise ValueError(
+                f"{key} lies on plate {plates[0]!r}: give it for the {size} new members too"
+            )
 
 
 # -- binding ---------------------------------------------------------------------------------

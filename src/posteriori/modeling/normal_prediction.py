@@ -29,6 +29,7 @@ from posteriori.modeling.tables import (
     Axis,
     Lookup,
     Polynomial,
+    Switch,
     Term,
     labels_of,
     look_up,
@@ -70,6 +71,8 @@ def predict_normal(
     layouts : mapping to Layout
     """
     new = tuple(parents)
+    for each in (factor, *new):
+        _require_affine(each, factor.name)
     mean = factor.parameters["mean"]
     for parent in reversed(new):
         mean = _put_in(mean, parent, layouts[parent.name])
@@ -84,6 +87,21 @@ def predict_normal(
     if factor.family is Normal:
         return Normal(center[..., 0], variance=cov[..., 0, 0] + _noise_variance(factor))
     return MvNormal(center, cov=symmetrize(cov + _noise_cov(factor)))
+
+
+def _require_affine(factor: BoundFactor, name: str) -> None:
+    for key, poly in factor.parameters.items():
+        for term in poly.terms:
+            names = [access.name for access in term.accesses]
+            if key != "mean" and names:
+                reason = f"the {key} of {factor.name} depends on {', '.join(names)}"
+            elif len(names) > 1:
+                reason = f"{factor.name} multiplies {' and '.join(names)}, which are both unknown"
+            elif any(isinstance(access, Switch) for access in term.accesses):
+                reason = f"{factor.name} switches with {names[0]}"
+            else:
+                continue
+            raise TypeError(f"{name} has no closed-form predictive here: {reason}")
 
 
 # -- new parents -----------------------------------------------------------------------------

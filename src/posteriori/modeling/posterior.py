@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori.modeling.description import describe
 from posteriori.modeling.simulation import log_prob_of_known, simulate_leaves
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.random import as_generator
@@ -189,7 +190,12 @@ class Posterior:
         """Write marginals and evidence to a file, whole or not at all.
 
         :func:`~posteriori.modeling.load_posterior` reads them. Variables that no observation
-        depends on are left out.
+        depends on are written as they are predicted, or left out where that has no closed form.
+
+        Raises
+        ------
+        TypeError
+            When a marginal is of a family that has no form in the file.
         """
         from posteriori.modeling.storage import save_posterior
 
@@ -205,5 +211,8 @@ class Posterior:
         return [*super().__dir__(), *self._plan.bound.latent]
 
     def __repr__(self) -> str:
-        names = ", ".join(self._plan.bound.latent)
-        return f"Posterior({names}; log_evidence={float(self.log_evidence):.6g})"
+        marginals = {
+            name: self[name] if name in self._results else "predicted: nothing below is observed"
+            for name in self._plan.bound.latent
+        }
+        return describe("Posterior", marginals, self.log_evidence)

@@ -15,12 +15,13 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori.modeling.description import describe
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.types import Array
 
@@ -34,18 +35,35 @@ _VERSION = 1
 _FAMILIES = (
     "Bernoulli",
     "Beta",
+    "BetaBinomial",
+    "Binomial",
     "Categorical",
+    "Cauchy",
     "Dirichlet",
+    "DirichletMultinomial",
+    "Exponential",
     "Gamma",
+    "Geometric",
+    "HalfCauchy",
+    "HalfNormal",
     "InverseGamma",
     "InverseWishart",
+    "Laplace",
+    "LogNormal",
+    "Multinomial",
     "MvNormal",
     "MvStudentT",
+    "NegativeBinomial",
     "Normal",
     "Pareto",
+    "Poisson",
     "StudentT",
+    "TruncatedNormal",
+    "Uniform",
+    "VonMises",
     "Wishart",
 )
+_MIXTURES = ("Mixture", "UnivariateMixture")
 
 #: Parameters that a constructor takes under another name.
 _SPELLINGS = {("MvStudentT", "location"): "mean"}
@@ -55,11 +73,23 @@ class SavedPosterior:
     """The marginals and the evidence of a posterior, as they were saved.
 
     Every variable is an attribute; ``post["x"]`` reaches any name.
+
+    Attributes
+    ----------
+    log_evidence : LogEvidence
+    left_out : mapping
+        Predicted variables whose distribution could not be written, with the reason.
     """
 
-    def __init__(self, marginals: Mapping[str, Any], log_evidence: LogEvidence) -> None:
+    def __init__(
+        self,
+        marginals: Mapping[str, Any],
+        log_evidence: LogEvidence,
+        left_out: Mapping[str, str] | None = None,
+    ) -> None:
         self._marginals = dict(marginals)
         self.log_evidence = log_evidence
+        self.left_out = dict(left_out or {})
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,6 +97,8 @@ class SavedPosterior:
         return tuple(self._marginals)
 
     def __getitem__(self, name: str) -> Any:
+        if name in self.left_out:
+            raise KeyError(f"{name} was not saved: {self.left_out[name]}")
         if name not in self._marginals:
             known = ", ".join(self._marginals)
             raise KeyError(f"the saved posterior has no variable {name!r}; it has {known}")
@@ -80,40 +112,42 @@ class SavedPosterior:
         except KeyError as error:
             raise AttributeError(error.args[0]) from None
 
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._marginals]
+
     def __repr__(self) -> str:
-        value = float(self.log_evidence)
-        return f"SavedPosterior({', '.join(self._marginals)}; log_evidence={value:.6g})"
+        return describe("SavedPosterior", self._marginals, self.log_evidence)
 
 
 def save_posterior(posterior: Posterior, path: str | os.PathLike[str]) -> None:
-    """Write the marginals of all informed variables and the evidence, whole or not at all.
+    """Write the marginals of all unknown variables and the evidence, whole or not at all.
+
+    Variables that no observation depends on are predicted; those that have no closed form are
+    left out, and the file says so.
 
     Raises
     ------
     TypeError
-        When the family of a marginal has no form in the file.
+        When the family of an informed variable's marginal has no form in the file.
     """
     evidence = posterior.log_evidence
-    variables, numbers = [], []
-    for name in posterior._results:
-        marginal = posterior[name]
-        family = type(marginal).__name__
-        if family not in _FAMILIES:
-            raise TypeError(f"the marginal of {name} cannot be saved: no form for {family}")
-        parameters = _parameters(marginal)
-        numbers += [np.ascontiguousarray(v, dtype="<f8") for v in parameters.values()]
-        entry = {
-            "name": name,
-            "family": family,
-            "parameters": {k: list(v.shape) for k, v in parameters.items()},
-        }
-        labels = getattr(marginal, "labels", None) if family == "Categorical" else None
-        if labels is not None:
-            entry["labels"] = [x.item() if isinstance(x, np.generic) else x for x in labels]
-        variables.append(entry)
+    variables: list[dict[str, Any]] = []
+    numbers: list[Array] = []
+    left_out: dict[str, str] = {}
+    for name in posterior._plan.bound.latent:
+        try:
+            entry, values = _write_marginal(posterior[name])
+        except TypeError as error:
+            if name in posterior._results:
+                raise TypeError(f"the marginal of {name} cannot be saved: {error}") from None
+            left_out[name] = str(error)
+            continue
+        variables.append({"name": name, **entry})
+        numbers += values
     fingerprint = evidence.fingerprint or Fingerprint()
     header = {
         "variables": variables,
+        "left_out": left_out,
         "log_evidence": float(evidence),
         "kind": evidence.kind,
         "of": evidence.of,
@@ -124,6 +158,25 @@ def save_posterior(posterior: Posterior, path: str | os.PathLike[str]) -> None:
     body = b"".join([text, b"\n", *(v.tobytes() for v in numbers)])
     digest = hashlib.sha256(body).hexdigest().encode()
     _write(Path(path), b"%s %d\n%s\n%s" % (_TITLE, _VERSION, digest, body))
+
+
+def _write_marginal(marginal: Any) -> tuple[dict[str, Any], list[Array]]:
+    """Return the description of a distribution, and its numbers in order."""
+    family = type(marginal).__name__
+    if family in _MIXTURES:
+        weights = np.ascontiguousarray(marginal.probabilities, dtype="<f8")
+        components, numbers = _write_marginal(marginal.components)
+        entry = {"parameters": {"probabilities": list(weights.shape)}, "components": components}
+        return {"family": "Mixture", **entry}, [weights, *numbers]
+    if family not in _FAMILIES:
+        raise TypeError(f"no form for {family}")
+    parameters = _parameters(marginal)
+    entry = {"parameters": {k: list(v.shape) for k, v in parameters.items()}}
+    labels = getattr(marginal, "labels", None) if family == "Categorical" else None
+    if labels is not None:
+        entry["labels"] = [x.item() if isinstance(x, np.generic) else x for x in labels]
+    values = [np.ascontiguousarray(v, dtype="<f8") for v in parameters.values()]
+    return {"family": family, **entry}, values
 
 
 def load_posterior(path: str | os.PathLike[str]) -> SavedPosterior:
@@ -160,43 +213,62 @@ def load_posterior(path: str | os.PathLike[str]) -> SavedPosterior:
 
 
 def _read(header: Any, numbers: bytes) -> SavedPosterior:
-    from posteriori import distributions
-
-    shapes = [_shape(s) for entry in header["variables"] for s in entry["parameters"].values()]
+    shapes = [s for entry in header["variables"] for s in _shapes(entry)]
     needed = 8 * sum(math.prod(shape) for shape in shapes)
     if needed != len(numbers):
         raise ValueError(f"its shapes need {needed} bytes, but it has {len(numbers)}")
-    marginals: dict[str, Any] = {}
-    start = 0
-    for entry in header["variables"]:
-        if entry["family"] not in _FAMILIES:
-            raise ValueError(f"unknown family {entry['family']!r:.40}")
-        family = getattr(distributions, entry["family"])
-        parameters: dict[str, Array] = {}
-        for key, shape in entry["parameters"].items():
-            if key not in family._parameters:
-                raise ValueError(f"{entry['family']} has no parameter {key!r:.40}")
-            count = math.prod(shape)
-            values = np.frombuffer(numbers, dtype="<f8", count=count, offset=start)
-            parameters[key] = values.astype(np.float64).reshape(shape)[()]
-            start += 8 * count
-        extra = {"labels": entry["labels"]} if "labels" in entry else {}
-        spelled = {_SPELLINGS.get((entry["family"], k), k): v for k, v in parameters.items()}
-        checked = family(**spelled, **extra)
-        exact = family._from(**parameters)  # constructors may round where they normalise
-        if checked.batch_shape != exact.batch_shape:
-            raise ValueError(f"the parameters of {entry['name']!r:.40} do not fit together")
-        exact.__dict__.update({"_labels": checked.labels} if extra else {})
-        marginals[str(entry["name"])] = exact
-    return SavedPosterior(
-        marginals,
-        LogEvidence(
-            float(header["log_evidence"]),
-            kind=header["kind"],
-            of=header["of"],
-            fingerprint=Fingerprint(int(header["count"]), int(header["checksum"])),
-        ),
+    values = iter(_arrays(shapes, numbers))
+    marginals = {str(e["name"]): _read_marginal(e, values) for e in header["variables"]}
+    left_out = {str(k): str(v) for k, v in header.get("left_out", {}).items()}
+    evidence = LogEvidence(
+        float(header["log_evidence"]),
+        kind=header["kind"],
+        of=header["of"],
+        fingerprint=Fingerprint(int(header["count"]), int(header["checksum"])),
     )
+    return SavedPosterior(marginals, evidence, left_out)
+
+
+def _shapes(entry: Any) -> list[tuple[int, ...]]:
+    own = [_shape(s) for s in entry["parameters"].values()]
+    return own + (_shapes(entry["components"]) if "components" in entry else [])
+
+
+def _arrays(shapes: list[tuple[int, ...]], numbers: bytes) -> Iterator[Array]:
+    start = 0
+    for shape in shapes:
+        count = math.prod(shape)
+        values = np.frombuffer(numbers, dtype="<f8", count=count, offset=start)
+        yield values.astype(np.float64).reshape(shape)[()]
+        start += 8 * count
+
+
+def _read_marginal(entry: Any, values: Iterator[Array]) -> Any:
+    """Build a distribution; what its constructor refuses, the file cannot hold."""
+    from posteriori import distributions
+
+    name = entry["family"]
+    if name == "Mixture":
+        weights = {key: next(values) for key in entry["parameters"]}
+        return distributions.Mixture(
+            **weights, components=_read_marginal(entry["components"], values)
+        )
+    if name not in _FAMILIES:
+        raise ValueError(f"unknown family {name!r:.40}")
+    family = getattr(distributions, name)
+    parameters: dict[str, Array] = {}
+    for key in entry["parameters"]:
+        if key not in family._parameters:
+            raise ValueError(f"{name} has no parameter {key!r:.40}")
+        parameters[key] = next(values)
+    extra = {"labels": entry["labels"]} if "labels" in entry else {}
+    spelled = {_SPELLINGS.get((name, k), k): v for k, v in parameters.items()}
+    checked = family(**spelled, **extra)
+    exact = family._from(**parameters)  # constructors may round where they normalise
+    if checked.batch_shape != exact.batch_shape:
+        raise ValueError(f"the parameters of a {name} do not fit together")
+    exact.__dict__.update({"_labels": checked.labels} if extra else {})
+    return exact
 
 
 def _parameters(marginal: Any) -> dict[str, Array]:
