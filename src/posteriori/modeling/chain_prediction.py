@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,22 +11,19 @@ from posteriori.distributions.normal import Normal
 from posteriori.inference.chain_forecast import predict_chain
 from posteriori.modeling.binding import Binder, Bound, BoundFactor
 from posteriori.modeling.chain_matrices import Part
-from posteriori.modeling.common_precision import (
-    CommonPrecisionResult,
-    at_unit_precision,
-    student,
-)
-from posteriori.modeling.forney_model import parents_of
+from posteriori.modeling.common_precision import CommonPrecisionResult, student
 from posteriori.modeling.gaussian_chain import ChainResult, GaussianChainBlock
-from posteriori.modeling.planning import Plan
+from posteriori.modeling.new_members import Request, names_used
+from posteriori.modeling.scaled_factors import at_unit_precision
 from posteriori.modeling.tables import Axis
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
+    from posteriori.modeling.planning import Plan
     from posteriori.modeling.posterior import Posterior
 
-__all__ = ["chain_predictive"]
+__all__ = ["chain_forecast", "chain_predictive"]
 
 
 class _Moments(NamedTuple):
@@ -37,52 +33,71 @@ class _Moments(NamedTuple):
     cov: Array
 
 
-def chain_predictive(posterior: Posterior, name: str, inputs: Mapping[str, Any]) -> Any:
-    """Return the distribution of a variable along a chain, or after its end; None off chains.
+def chain_predictive(posterior: Posterior, name: str) -> Any:
+    """Return the distribution of new observations at the times of a chain; None off chains."""
+    found = _solved(posterior, name)
+    if found is None or name in found.chain.names:
+        return None
+    (factor,) = (f for f in posterior._plan.bound.factors if f.name == name)
+    layouts = posterior._plan.bound.layouts
+    (unit,) = _at_unit(found.scaled, [factor], layouts)
+    return _scaled(found.scaled, _along(found.chain, unit))
 
-    Where the name of the chain's plate is given a number, or inputs on that plate are given, the
-    members that follow the end are meant.
+
+def chain_forecast(posterior: Posterior, request: Request) -> Any:
+    """Return the distribution of members after the end of a chain; None off normal chains.
+
+    ``request.sizes`` tells how many there are, under the name of the chain's length.
     """
-    plan = posterior._plan
-    result = _solved(posterior, name)
-    scaled = isinstance(result, CommonPrecisionResult)
-    chain = result.gaussian if scaled else result
-    if not isinstance(chain, ChainResult):
+    found = _solved(posterior, request.name)
+    if found is None or found.chain.block.time.name not in request.sizes:
         return None
-    steps = _count_steps(plan, chain, inputs)
-    if steps is None and inputs:
-        return None
-    if steps is None and name in chain.block.chains:
-        return result.marginal(name)
-    bound = plan.bound if steps is None else _bind_future(plan, chain, name, inputs, steps)
-    factors = [f for f in bound.factors if not scaled or f.name != result.spread]
-    if scaled:
-        spread, family = result.spread, type(result.belief)
-        factors = [
-            at_unit_precision(f, spread, family, result.owners, bound.layouts)
-            for f in factors
-            if f.name == name or f.name in chain.names
-        ]
-    if steps is None:
-        (factor,) = (f for f in factors if f.name == name)
-        normal = _along(chain, factor)
-    else:
-        normal = _ahead(chain, bound, factors, name, steps)
-    return student(normal, result.belief, np.zeros((), dtype=np.intp)) if scaled else normal
+    bound = _bind_future(posterior._plan, found.chain, request)
+    factors = [f for f in bound.factors if f.name == request.name or f.name in found.chain.names]
+    units = _at_unit(found.scaled, factors, bound.layouts)
+    return _scaled(found.scaled, _ahead(found.chain, bound, units, request))
 
 
-def _solved(posterior: Posterior, name: str) -> Any:
-    """Return the result that holds all unknowns that a variable depends on, or the variable."""
+class _Solved(NamedTuple):
+    """Smoothed chains, and the common precision they may be scaled by."""
+
+    chain: ChainResult
+    scaled: CommonPrecisionResult | None
+
+
+def _solved(posterior: Posterior, name: str) -> _Solved | None:
+    """Return the smoothed chains that a variable depends on alone, or belongs to."""
     results = posterior._results
     if name in results:
-        chains = getattr(getattr(results[name], "gaussian", results[name]), "block", None)
-        return results[name] if name in getattr(chains, "chains", ()) else None
-    factors = [f for f in posterior._plan.bound.factors if f.name == name]
-    if len(factors) != 1 or factors[0].family not in (Normal, MvNormal):
+        found = [results[name]]
+    else:
+        factors = [f for f in posterior._plan.bound.factors if f.name == name]
+        if len(factors) != 1 or factors[0].family not in (Normal, MvNormal):
+            return None
+        terms = [t for poly in factors[0].parameters.values() for t in poly.terms]
+        found = [results.get(access.name) for t in terms for access in t.accesses]
+    if not found or any(result is not found[0] for result in found):
         return None
-    terms = [t for poly in factors[0].parameters.values() for t in poly.terms]
-    found = [results.get(access.name) for t in terms for access in t.accesses]
-    return found[0] if found and all(result is found[0] for result in found) else None
+    scaled = found[0] if isinstance(found[0], CommonPrecisionResult) else None
+    chain = found[0] if scaled is None else scaled.gaussian
+    return _Solved(chain, scaled) if isinstance(chain, ChainResult) else None
+
+
+def _at_unit(
+    scaled: CommonPrecisionResult | None, factors: list[BoundFactor], layouts: Any
+) -> list[BoundFactor]:
+    """Set a common precision to 1."""
+    if scaled is None:
+        return factors
+    family = type(scaled.belief)
+    return [at_unit_precision(f, scaled.spread, family, scaled.owners, layouts) for f in factors]
+
+
+def _scaled(scaled: CommonPrecisionResult | None, normal: Any) -> Any:
+    """Average over a common precision."""
+    if scaled is None:
+        return normal
+    return student(normal, scaled.belief, np.zeros((), dtype=np.intp))
 
 
 # -- at the times of the data ----------------------------------------------------------------
@@ -123,95 +138,60 @@ def _distribution(factor: BoundFactor, axis: Axis | None, moments: _Moments) -> 
 # -- after the end ---------------------------------------------------------------------------
 
 
-def _count_steps(plan: Plan, result: ChainResult, inputs: Mapping[str, Any]) -> int | None:
-    """Return how many members after the end are asked for, None where it is none of them."""
-    plate = plan.variables[result.block.chains[0]].length
-    told: dict[str, int] = {}
-    for key, value in inputs.items():
-        if key in plan.inputs:
-            plates = plan.inputs[key].plates
-            if plate in plates and np.ndim(value) < len(plates):
-                raise ValueError(f"{key} has plates {', '.join(plates)}: give it an array")
-            if plate in plates:
-                told[key] = np.shape(value)[plates.index(plate)]
-        elif key == plate:
-            if not isinstance(value, (int, np.integer)) or value < 1:
-                raise ValueError(f"{key} must be a number of members to predict, got {value!r}")
-            told[key] = int(value)
-        else:
-            raise ValueError(f"the model has no input or plate {key!r} to predict by")
-    if len(set(told.values())) > 1:
-        sizes = ", ".join(f"{size} in {key}" for key, size in told.items())
-        raise ValueError(f"plate {plate!r} has different numbers of further members: {sizes}")
-    return next(iter(told.values()), None)
-
-
-def _bind_future(
-    plan: Plan, result: ChainResult, name: str, inputs: Mapping[str, Any], steps: int
-) -> Bound:
-    """Bind chains and variable to the last member, of which inputs do not matter, and the next."""
+def _bind_future(plan: Plan, result: ChainResult, request: Request) -> Bound:
+    """Bind what is asked for to the last member, of which inputs do not matter, and the next."""
     plate = result.block.time.name
-    needed = _ancestors(plan, {*result.names, name})
-    sizes = {a.name: a.size for layout in plan.bound.layouts.values() for a in layout.plates}
-    fresh = {p for key in inputs if key in plan.inputs for p in plan.inputs[key].plates}
-    sizes = {p: size for p, size in sizes.items() if p not in fresh} | {plate: steps + 1}
-    given: dict[str, Any] = {}
-    for key in needed & plan.inputs.keys():
+    used = set[str]().union(*(names_used(plan.variables[n]) for n in request.needed))
+    inputs = {
+        k: v for k, v in {**plan.given, **request.inputs}.items() if k in used & plan.inputs.keys()
+    }
+    for key, values in inputs.items():
         plates = plan.inputs[key].plates
-        if plate not in plates:
-            given[key] = inputs.get(key, plan.given[key])
-            continue
-        if key not in inputs:
-            raise ValueError(
-                f"{key} lies on plate {plate!r}: give it for the members to predict, {key}=..."
-            )
-        axis = plates.index(plate)
-        values = np.asarray(inputs[key])
-        first = np.take(values, [0], axis=axis)
-        given[key] = np.concatenate([first, values], axis=axis)
-    for key in needed & plan.bound.observed.keys() - {name}:
-        if plate in (a.name for a in plan.bound.layouts[key].plates):
+        if plate in plates:
+            inputs[key] = _with_last(key, values, plates.index(plate), request.sizes[plate])
+    observed = [n for n in request.needed if n in plan.bound.observed and n != request.name]
+    for key in observed:
+        if plate in (axis.name for axis in plan.bound.layouts[key].plates):
             raise TypeError(
-                f"{name} depends on {key}, which was observed only up to the end of plate "
-                f"{plate!r}; make {key} an Input to give its further values"
+                f"{request.name} depends on {key}, which was observed up to the end of plate "
+                f"{plate!r} only; make {key} an Input to give its further values"
             )
-        given[key] = plan.given[key]
-    variables = {n: v for n, v in plan.variables.items() if n in needed}
-    return Binder(variables, plan.inputs, given, sizes).run()
+    known = {n: plan.given[n] for n in observed}
+    layouts = plan.bound.layouts.values()
+    sizes = {axis.name: axis.size for layout in layouts for axis in layout.plates}
+    sizes |= {**request.sizes, plate: request.sizes[plate] + 1}
+    variables = {n: plan.variables[n] for n in request.needed}
+    return Binder(variables, plan.inputs, inputs | known, sizes).run()
 
 
-def _ancestors(plan: Plan, names: set[str]) -> set[str]:
-    """Return variables and inputs that some variables depend on, and themselves."""
-    found: set[str] = set()
-    waiting = sorted(names)
-    while waiting:
-        name = waiting.pop()
-        if name in found:
-            continue
-        found.add(name)
-        if name in plan.variables:
-            variable = plan.variables[name]
-            parameters = [variable.parameters]
-            parameters += [] if variable.step is None else [variable.step.parameters]
-            waiting += [p.name for part in parameters for p in parents_of(part)]  # type: ignore[attr-defined]
-    return found
+def _with_last(name: str, values: Any, axis: int, steps: int) -> Array:
+    """Put an entry for the last member, which is not looked at, ahead of those that follow."""
+    array = np.asarray(values)
+    if array.shape[axis] != steps:
+        raise ValueError(f"{name} must have {steps} further members, got shape {array.shape}")
+    return np.concatenate([np.take(array, [0], axis=axis), array], axis=axis)
 
 
-def _ahead(
-    result: ChainResult, bound: Bound, factors: list[BoundFactor], name: str, steps: int
-) -> Any:
-    """Run the chain on from its last state; entry 0 of the new times is that state itself."""
-    chains = result.block.chains
-    own = [f for f in factors if f.name in result.names]
-    block = GaussianChainBlock(bound, result.names, own, chains)
-    if name in chains:
-        factor = next(f for f in block.steps if f.name == name)
-        axis, seen = factor.rows[0], _state_itself(block, name)
+def _ahead(result: ChainResult, bound: Bound, factors: list[BoundFactor], request: Request) -> Any:
+    """Run chains on from their last members; entry 0 of the new times is that of these."""
+    names = tuple(n for n in result.names if n in request.needed)
+    chains = tuple(n for n in result.block.chains if n in names)
+    block = GaussianChainBlock(bound, names, [f for f in factors if f.name in names], chains)
+    if request.name in chains:
+        factor = next(f for f in block.steps if f.name == request.name)
+        axis, seen = factor.rows[0], _state_itself(block, request.name)
     else:
-        (factor,) = (f for f in factors if f.name == name)
+        (factor,) = (f for f in factors if f.name == request.name)
         axis = block.time
         seen = Part(*(a[1:] if len(a) > 1 else a for a in block.read(factor, axis)))
-    forecast = predict_chain(block.chain_of(seen)[0], result.moments, steps)
+    chain, _ = block.chain_of(seen)
+    kept = np.concatenate(
+        [np.arange(p.start, p.stop) for p in (result.places[n] for n in block.places)]
+    )
+    last = result.moments._replace(
+        mean=result.moments.mean[-1:, kept], cov=result.moments.cov[-1:, kept[:, None], kept]
+    )
+    forecast = predict_chain(chain, last, request.sizes[block.time.name])
     return _distribution(factor, axis, _Moments(forecast.mean, forecast.cov))
 
 

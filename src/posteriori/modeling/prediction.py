@@ -15,7 +15,7 @@ from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.inference.gaussian_joint import joint_moments
 from posteriori.modeling.binding import BoundFactor
-from posteriori.modeling.chain_prediction import chain_predictive
+from posteriori.modeling.chain_prediction import chain_forecast, chain_predictive
 from posteriori.modeling.common_joint import joint_of_scaled
 from posteriori.modeling.common_precision import CommonPrecisionResult, student_predictive
 from posteriori.modeling.conjugate import ConjugateResult, conjugate_predictive
@@ -55,6 +55,9 @@ def _predict_after_chain(posterior: Posterior, request: Request) -> Any:
     chains = [n for n in request.needed if variables[n].length in request.sizes]
     if not chains:
         return None
+    found = chain_forecast(posterior, request)
+    if found is not None:
+        return found
     raise TypeError(f"{request.name} cannot be predicted after the end of {', '.join(chains)} yet")
 
 
@@ -67,7 +70,7 @@ def _predict_members_of_data(posterior: Posterior, request: Request) -> Any:
     if request.name in posterior._results:
         return posterior[request.name]
     found = discrete_predictive(posterior, request.name, {})
-    return chain_predictive(posterior, request.name, {}) if found is None else found
+    return chain_predictive(posterior, request.name) if found is None else found
 
 
 def _predict_from_new_data(posterior: Posterior, request: Request) -> Any:
