@@ -241,18 +241,20 @@ def _levels(variables: Mapping[str, Batch], factors: Sequence[RowFactor]) -> lis
     if not numbers.rows:
         return []
     order, parent = _walk(numbers, factors)
-    starts = np.array([*numbers.rows.values()])
-    kinds = [*numbers.rows]
-    leads = {f: _slots_towards(parent, factors[f], numbers, f) for f in kinds}
+    most = max(len(factors[f].views) for f in numbers.rows)
+    first = np.empty(numbers.total, dtype=np.int64)  # row 0 of the same factor
+    code = np.empty(numbers.total, dtype=np.int64)  # factor and slot
+    for f, start in numbers.rows.items():
+        own = slice(start, start + factors[f].rows)
+        first[own] = start
+        code[own] = f * most + _slots_towards(parent, factors[f], numbers, f)
     levels = []
     for nodes in _by_distance(order, parent, numbers.total)[2::2]:  # root, members, rows, …
+        codes = code[nodes]
         level = []
-        owner = np.searchsorted(starts, nodes, side="right") - 1
-        for k in np.unique(owner):
-            f = kinds[k]
-            rows = np.sort(nodes[owner == k]) - starts[k]
-            slots = leads[f][rows]
-            level += [(f, int(slot), rows[slots == slot]) for slot in np.unique(slots)]
+        for one in np.unique(codes) if len(codes) > 1 else codes:
+            mine = nodes[codes == one] if len(codes) > 1 else nodes
+            level.append((int(one) // most, int(one) % most, np.sort(mine - first[mine])))
         levels.append(level)
     return levels
 
