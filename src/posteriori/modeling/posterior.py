@@ -83,6 +83,11 @@ class Posterior:
         ``post.predict("theta", g=3)`` are three groups that were never seen. Everything else,
         such as groups that a known index selects, is what ``post`` has.
 
+        New members of the plate that is a chain's length are those that follow its end, and new
+        inputs on it are theirs: ``post.predict("y", t=12)`` forecasts 12 steps, as does
+        ``post.predict("y", u=U_next)`` with 12 rows of inputs. Should these happen to equal the
+        inputs of the data, ``t=`` says that they follow.
+
         Parameters
         ----------
         name : str
@@ -114,6 +119,16 @@ class Posterior:
         >>> post = m.infer(y=[2.0, 3.0, 4.0])
         >>> post.predict("y", n=2)
         Normal([2.892857, 2.892857], variance=[1.321429, 1.321429])
+
+        A random walk goes on from where it was seen last:
+
+        >>> from posteriori import Chain
+        >>> m = Model()
+        >>> m.s = Chain(Normal(0, variance=9), lambda s: Normal(s, variance=1), length="t")
+        >>> m.y = Normal(m.s, variance=1)
+        >>> post = m.infer(y=[2.0, 3.0])
+        >>> post.predict("s", t=2).mean == post.s.mean[-1]
+        array([ True,  True])
         """
         from posteriori.modeling.prediction import predict
 
