@@ -420,6 +420,81 @@ def test_linear_nodes_against_the_engine():
     assert result.log_total == pytest.approx(float(post.log_evidence), rel=1e-9)
 
 
+SPREADS = ("variance", "precision", "scale")
+
+
+def three_forms(message):
+    """Mean and variance, then weighted mean and precision, then natural parameters."""
+    return [
+        float(np.squeeze(part))
+        for part in (
+            *(message.mean, message.variance),
+            *(message.weighted_mean, message.precision),
+            *message.natural,
+        )
+    ]
+
+
+def forms_of(mean, variance):
+    return [mean, variance, *((mean / variance, 1.0 / variance) * 2)]
+
+
+@pytest.mark.topic("004/3.27", "004/3.28", "004/3.20")
+@pytest.mark.parametrize("spread", SPREADS)
+def test_addition_node_of_a_model(spread):
+    m = Model()
+    m.x = Normal(1.0, **{spread: 1.0})
+    m.y = Normal(2.0, **{spread: 1.0})
+    m.z = Normal(m.x + m.y, **{spread: 1.0})
+    result = ForneyGraph.from_model(m, {"z": 3.0}).sum_product()
+    total = result.graph.edges["addition 1"]
+    forward = result.messages["addition 1", "addition 1"].distribution
+    np.testing.assert_allclose(three_forms(forward), forms_of(3.0, 2.0), rtol=1e-14)
+    (noise,) = (node for node in total.nodes if node != "addition 1")
+    backward = result.messages["addition 1", noise].distribution
+    np.testing.assert_allclose(three_forms(backward), forms_of(3.0, 1.0), rtol=1e-14)
+    to_x = result.messages["x", "addition 1"].distribution
+    np.testing.assert_allclose(three_forms(to_x), forms_of(1.0, 2.0), rtol=1e-14)
+    to_y = result.messages["y", "addition 1"].distribution
+    np.testing.assert_allclose(three_forms(to_y), forms_of(2.0, 2.0), rtol=1e-14)
+
+
+@pytest.mark.topic("004/3.29", "004/3.30", "004/3.21", "004/3.22")
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("kind", ["gain", "dot"])
+def test_gain_and_dot_nodes_of_a_model(kind, spread):
+    m = Model()
+    if kind == "gain":
+        m.x = Normal(1.0, **{spread: 1.0})
+        m.y = Normal(4.0 * m.x, **{spread: 1.0})
+    else:
+        m.x = MvNormal([1.0], cov=[[1.0]])
+        m.y = Normal(dot([4.0], m.x), **{spread: 1.0})
+    result = ForneyGraph.from_model(m, {"y": 2.0}).sum_product()
+    node = f"{kind} 1"
+    forward = result.messages[node, node].distribution
+    np.testing.assert_allclose(three_forms(forward), forms_of(4.0, 16.0), rtol=1e-14)
+    backward = result.messages["x", node].distribution
+    np.testing.assert_allclose(three_forms(backward), [0.5, 1 / 16, 8.0, 16.0, 8.0, 16.0])
+
+
+@pytest.mark.topic("004/3.19")
+def test_equality_node_of_a_model():
+    graph = ForneyGraph.from_model(fusion(), {"y1": 1.0, "y2": 2.0})
+    result = graph.sum_product()
+    (equality,) = (node for node in graph.nodes.values() if node.kind == "equality")
+    sent = {
+        next(n for n in graph.edges[edge].nodes if n != equality.name): three_forms(
+            result.messages[edge, equality.name].distribution
+        )
+        for edge in equality.edges
+    }
+    # what the other two say: precisions 1/4, 1 and 1/2, weighted means 0, 1 and 1
+    np.testing.assert_allclose(sent["p(x)"], forms_of(2.0 / 1.5, 1.0 / 1.5), rtol=1e-14)
+    np.testing.assert_allclose(sent["p(y1|x)"], forms_of(1.0 / 0.75, 1.0 / 0.75), rtol=1e-14)
+    np.testing.assert_allclose(sent["p(y2|x)"], forms_of(1.0 / 1.25, 1.0 / 1.25), rtol=1e-14)
+
+
 def test_scaled_vectors_and_inputs():
     m = Model()
     m.x = Input()

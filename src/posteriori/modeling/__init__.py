@@ -17,6 +17,7 @@ _FILES = {
         "take",
     ),
     "forney": ("ForneyGraph",),
+    "messages": ("Messages",),
     "model": ("Model",),
     "planning": ("Plan",),
     "posterior": ("Posterior",),
@@ -42,6 +43,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.modeling.expressions import dot as dot
     from posteriori.modeling.expressions import take as take
     from posteriori.modeling.forney import ForneyGraph as ForneyGraph
+    from posteriori.modeling.messages import Messages as Messages
     from posteriori.modeling.model import Model as Model
     from posteriori.modeling.planning import Plan as Plan
     from posteriori.modeling.posterior import Posterior as Posterior
