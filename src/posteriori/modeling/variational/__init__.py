@@ -1,0 +1,1 @@
+"""Variational message passing: coordinate ascent between exact blocks of one model."""

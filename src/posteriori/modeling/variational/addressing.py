@@ -1,0 +1,81 @@
+"""Between a variable's own axes and the labels through which factors see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from posteriori.modeling.tables import Axis, Lookup, Table, gather
+from posteriori.modeling.variational.contraction import contract_tables
+from posteriori.modeling.variational.monomials import same_place
+
+__all__ = ["collect", "seen"]
+
+
+def seen(table: Table, axes: Sequence[Axis], places: Sequence[Any]) -> Table:
+    """Return a table over a variable's axes as a factor sees it; other labels stay."""
+    for axis, place in zip(axes, places, strict=True):
+        if axis not in table.axes or place is axis:
+            continue
+        if isinstance(place, Lookup):
+            table = gather(table, axis, place.positions)
+        elif place in table.axes:  # two axes seen through one label: a diagonal
+            table = gather(table, axis, Table(np.arange(place.size), (place,)))
+        else:
+            table = Table(table.values, tuple(place if a is axis else a for a in table.axes))
+    return table
+
+
+def collect(table: Table, places: Sequence[tuple[Any, Axis]], more: Iterable[Axis] = ()) -> Table:
+    """Add up what the rows of a factor say about each member of a variable: the way back.
+
+    Parameters
+    ----------
+    table : Table
+        Over labels of the factor.
+    places : sequence of (place, Axis)
+        How the factor sees each axis; one place may stand for two axes (a diagonal).
+    more : iterable of Axis
+        Further labels of the table to keep.
+    """
+    keep = (*more, *(axis for _, axis in places))
+    operands, diagonals = [table], []
+    rest = list(places)
+    renamed: dict[Axis, Axis] = {}
+    while rest:
+        place, axis = rest.pop(0)
+        twins = [other for p, other in rest if same_place(p, place)]
+        rest = [(p, other) for p, other in rest if not same_place(p, place)]
+        if isinstance(place, Lookup):
+            if len(places) == 1:
+                return _added(table, place.positions, axis)
+            operands += [_one_hot(place.positions, target) for target in (axis, *twins)]
+            continue
+        renamed[place] = axis
+        diagonals += [_one_hot(Table(np.arange(axis.size), (axis,)), other) for other in twins]
+    operands = [Table(t.values, tuple(renamed.get(a, a) for a in t.axes)) for t in operands]
+    operands += diagonals
+    return contract_tables(operands, keep)
+
+
+def _added(table: Table, positions: Table, axis: Axis) -> Table:
+    """Return Σ over rows, for each position that they name."""
+    rows = positions.axes
+    others = tuple(a for a in table.axes if a not in rows)
+    shape = tuple(a.size for a in rows)
+    order = [table.axes.index(a) for a in (*(r for r in rows if r in table.axes), *others)]
+    kept = [a.size if a in table.axes else 1 for a in rows] + [a.size for a in others]
+    values = np.transpose(table.values, order).reshape(kept)
+    values = np.broadcast_to(values, shape + tuple(a.size for a in others))
+    flat = values.reshape(int(np.prod(shape)), -1)
+    where = np.broadcast_to(positions.values, shape).ravel().astype(np.intp)
+    columns = [np.bincount(where, weights=c, minlength=axis.size) for c in flat.T]
+    out = np.stack(columns, axis=-1).reshape(axis.size, *(a.size for a in others))
+    return Table(out, (axis, *others))
+
+
+def _one_hot(positions: Table, axis: Axis) -> Table:
+    values = positions.values[..., None] == np.arange(axis.size)
+    return Table(values.astype(np.float64), (*positions.axes, axis))

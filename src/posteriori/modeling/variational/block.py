@@ -1,0 +1,238 @@
+"""The variational block: parts of a model that are exact alone, believed in independently."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.costs import Cost
+from posteriori.modeling.state_tables import DISCRETE, number_of_states
+from posteriori.modeling.tables import Axis, Switch
+from posteriori.modeling.variational.ascent import Ascent, ascend, best_start, sweep
+from posteriori.modeling.variational.chain_node import ChainNode, time_of
+from posteriori.modeling.variational.conjugate_node import ConjugateNode
+from posteriori.modeling.variational.densities import GAUSSIAN, log_density, why_not_variational
+from posteriori.modeling.variational.discrete_node import DiscreteNode
+from posteriori.modeling.variational.gaussian_node import GaussianNode
+from posteriori.modeling.variational.grouping import data_plate, group_variables
+from posteriori.modeling.variational.problem import Problem
+from posteriori.modeling.variational.starts import class_start, factor_start
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Seed
+
+__all__ = ["Options", "VariationalBlock", "VariationalResult"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may choose about variational inference."""
+
+    restarts: int | None = None
+    tol: float = 1e-6
+    max_iter: int = 2000
+    rng: Seed = 0
+    callback: Callable[[int, float], Any] | None = None
+    init: Mapping[str, Any] = field(default_factory=dict)
+    factorize: Sequence[Sequence[str]] = ()
+
+
+class VariationalBlock:
+    """Unknown variables that need several exact blocks.
+
+    Parameters
+    ----------
+    bound : Bound
+    names : sequence of str
+    factors : sequence of BoundFactor
+        All factors that touch them.
+    options : Options
+    """
+
+    method = "variational message passing"
+
+    def __init__(
+        self,
+        bound: Bound,
+        names: Sequence[str],
+        factors: Sequence[BoundFactor],
+        options: Options | None = None,
+    ) -> None:
+        self.bound = bound
+        self.names = tuple(names)
+        self.factors = tuple(factors)
+        self.options = options or Options()
+        for name in self.names:
+            reason = why_not_variational(bound, name)
+            if reason is not None:
+                raise TypeError(f"no method for {name}: {reason}")
+        self.monomials = [
+            m for i, factor in enumerate(self.factors) for m in log_density(factor, bound, i)
+        ]
+        self.groups = group_variables(
+            bound, self.names, self.factors, self.monomials, self.options.factorize
+        )
+        self.plate = data_plate(bound, self.groups)
+
+    @property
+    def why(self) -> str:
+        """Why this method is used."""
+        return (
+            f"{len(self.groups)} groups of variables are exact given the others; "
+            "their beliefs are independent, so the evidence is a lower bound"
+        )
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The order of updates."""
+        local = [g for g in self.groups if self._is_local(g)]
+        shared = [g for g in self.groups if not self._is_local(g)]
+        return tuple(" & ".join(g) for g in local + shared)
+
+    @property
+    def cost(self) -> Cost:
+        """Operations and memory of one sweep, roughly."""
+        operations = words = 0.0
+        for monomial in self.monomials:
+            axes = {a for t in monomial.tables for a in t.axes}
+            axes |= {
+                a for access in monomial.accesses for a in access.places if isinstance(a, Axis)
+            }
+            cells = float(np.prod([float(a.size) for a in axes])) if axes else 1.0
+            operations += 4.0 * cells
+            words = max(words, cells)
+        return Cost(operations, 8.0 * words)
+
+    def describe(self) -> str:
+        """Say which parts are updated in turn."""
+        problem = self._problem(1)
+        parts = [f"{' & '.join(node.names)}: {node.describe()}" for node in problem.nodes]
+        return "; ".join(parts)
+
+    # -- making ------------------------------------------------------------------------------
+
+    def _is_local(self, group: Sequence[str]) -> bool:
+        return self.plate is not None and all(
+            self.plate in self.bound.layouts[name].plates for name in group
+        )
+
+    def _problem(self, starts: int) -> Problem:
+        restart = Axis("restart", starts)
+        nodes = [self._node(group, restart) for group in self.groups]
+        local = [n for n in nodes if self._is_local(n.names)]
+        local.sort(key=lambda n: n.kind == "discrete")
+        return Problem(self.monomials, nodes, local, restart)
+
+    def _node(self, group: tuple[str, ...], restart: Axis) -> Any:
+        bound = self.bound
+        family = bound.families[group[0]]
+        if family in DISCRETE:
+            first = {f.name: f for f in reversed(self.factors)}
+            sizes = {name: number_of_states(first[name]) for name in group}
+            return DiscreteNode(bound, sizes, restart)
+        if family not in GAUSSIAN:
+            return ConjugateNode(group[0], family, bound.layouts[group[0]], restart)
+        touching = [m for m in self.monomials if any(a.name in group for a in m.accesses)]
+        if len(group) == 1:
+            time = time_of(group[0], touching)
+            if time is not None:
+                return ChainNode(group[0], time, bound.layouts, bound.families, touching, restart)
+        return GaussianNode(group, bound.layouts, bound.families, touching, restart)
+
+    # -- solving -----------------------------------------------------------------------------
+
+    def solve(self) -> VariationalResult:
+        """Ascend from several starts, and from the best of them to the end."""
+        options = self.options
+        seeds = self._seeded()
+        starts = options.restarts or (4 if seeds else 1)
+        problem = self._problem(starts)
+        rng = as_generator(options.rng)
+        self._start(problem, seeds, starts, rng)
+        if starts > 1:
+            bounds = sweep(problem)
+            for _ in range(14):
+                bounds = sweep(problem)
+            _select(problem, best_start(bounds))
+        ascent = ascend(
+            problem, tol=options.tol, max_iter=options.max_iter, callback=options.callback
+        )
+        return VariationalResult(self, problem, ascent)
+
+    def _seeded(self) -> dict[str, str]:
+        """Return the variables that need a start other than their prior."""
+        found: dict[str, str] = {}
+        for factor in self.factors:
+            for poly in factor.parameters.values():
+                for term in poly.terms:
+                    normal = [a for a in term.accesses if self.bound.families[a.name] in GAUSSIAN]
+                    others = [a for a in term.accesses if not isinstance(a, Switch)]
+                    for access in term.accesses:
+                        if isinstance(access, Switch) and others:
+                            found[access.name] = "classes"
+                    if len(normal) > 1:
+                        sizes = {a.name: np.prod(self.bound.layouts[a.name].shape) for a in normal}
+                        largest = max(sizes, key=lambda n: sizes[n])
+                        found.setdefault(largest, "factors")
+        return found
+
+    def _start(
+        self, problem: Problem, seeds: Mapping[str, str], starts: int, rng: np.random.Generator
+    ) -> None:
+        bound = self.bound
+        for name in bound.layouts:  # parents of a node come before its last variable
+            if name in problem.owner and problem.owner[name].names[-1] == name:
+                self._start_at_prior(problem, problem.owner[name])
+        for name, kind in seeds.items():
+            node = problem.owner[name]
+            if kind == "classes":
+                p = class_start(name, node.sizes[name], bound, self.factors, starts, rng)
+                node.set(name, p)
+            else:
+                node.set_means(name, factor_start(name, bound, self.factors, starts, rng))
+        if seeds:
+            problem.reduce()
+            seeded = [problem.owner[name] for name in seeds]
+            for node in problem.shared:
+                if not any(node is s for s in seeded):
+                    node.update(problem.messages(node))
+
+    def _start_at_prior(self, problem: Problem, node: Any) -> None:
+        sources = {i for i, factor in enumerate(self.factors) if factor.name in node.names}
+        node.update(problem.messages(node, sources))
+
+
+def _select(problem: Problem, start: int) -> None:
+    """Keep one start."""
+    for node in problem.nodes:
+        node.select(start)
+    problem.restart.size = 1
+    problem.reduce()
+
+
+class VariationalResult:
+    """Beliefs about all variables of a variational block.
+
+    Attributes
+    ----------
+    names : tuple of str
+    log_evidence : float
+        The bound.
+    ascent : Ascent
+    """
+
+    kind = "bound"
+
+    def __init__(self, block: VariationalBlock, problem: Problem, ascent: Ascent) -> None:
+        self.block = block
+        self.problem = problem
+        self.ascent = ascent
+        self.names = block.names
+        self.log_evidence = ascent.trace[-1]
+
+    def marginal(self, name: str) -> Any:
+        """Return the belief about a variable, a batch over its plates and integer axes."""
+        return self.problem.owner[name].marginal(name)

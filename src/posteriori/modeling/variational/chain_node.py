@@ -1,0 +1,249 @@
+"""Beliefs about a normal variable that follows itself in time: a block-tridiagonal precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.binding import Layout
+from posteriori.modeling.tables import Access, Axis, Lookup, Table
+from posteriori.modeling.variational.addressing import collect, seen
+from posteriori.modeling.variational.contraction import add_tables
+from posteriori.modeling.variational.gaussian_node import as_normal, batch_axes
+from posteriori.modeling.variational.monomials import Monomial, same_place
+from posteriori.numerics.special import LOG_2PI
+from posteriori.numerics.types import Array
+
+__all__ = ["ChainNode", "time_of"]
+
+
+class _Times(NamedTuple):
+    """A run of members: the label that counts them, if any, and where it starts."""
+
+    label: Axis | None
+    start: int
+
+
+def time_of(name: str, monomials: Iterable[Monomial]) -> int | None:
+    """Return the axis along which a variable meets its own next member, if there is one."""
+    for monomial in monomials:
+        mine = [a for a in monomial.accesses if a.name == name and isinstance(a, Access)]
+        if len(mine) != 2:
+            continue
+        for i, (p, q) in enumerate(zip(mine[0].places, mine[1].places, strict=True)):
+            if not (isinstance(p, Lookup) and isinstance(q, Lookup)) or same_place(p, q):
+                continue
+            if abs(_times(p).start - _times(q).start) == 1:
+                return i
+    return None
+
+
+def _times(place: Any) -> _Times:
+    if not isinstance(place, Lookup):
+        return _Times(place, 0)
+    positions = place.positions.values
+    if positions.ndim == 0:
+        return _Times(None, int(positions))
+    start = int(positions[0]) if positions.size else 0
+    if positions.ndim != 1 or not np.array_equal(positions, start + np.arange(len(positions))):
+        raise TypeError("a chain under variational inference can be read in order only")
+    return _Times(place.positions.axes[0], start)
+
+
+class ChainNode:
+    """A normal chain.
+
+    Parameters
+    ----------
+    name : str
+    time : int
+        Which of its axes is time.
+    layouts, families : mappings
+    monomials : iterable of Monomial
+        All that touch it.
+    restart : Axis
+    """
+
+    kind = "normal chain"
+
+    def __init__(
+        self,
+        name: str,
+        time: int,
+        layouts: Mapping[str, Layout],
+        families: Mapping[str, Any],
+        monomials: Iterable[Monomial],
+        restart: Axis,
+    ) -> None:
+        self.name = name
+        self.names = (name,)
+        self.layout = layouts[name]
+        self.family = families[name]
+        self.restart = restart
+        axes = self.layout.axes
+        self.time = axes[time]
+        self._time = time
+        groups = batch_axes((name,), layouts, monomials)
+        self._shared = tuple(i for (i,) in groups if i != time)
+        self._own = tuple(i for i in range(len(axes)) if i != time and i not in self._shared)
+        self.batch = tuple(axes[i] for i in self._shared)
+        self.own = tuple(axes[i] for i in self._own)
+        self.twins = tuple(Axis("twin", axis.size) for axis in self.own)
+        self.size = math.prod(axis.size for axis in self.own)
+        self.arrival = Axis("step", self.time.size - 1)
+        self._log_det = np.zeros(restart.size)
+        self._mean = self._cov = self._cross = Table(np.zeros(()), ())
+
+    # -- update ------------------------------------------------------------------------------
+
+    def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
+        """Solve the chain whose precision and weighted mean are sums of messages."""
+        from posteriori.inference.block_tridiagonal import solve_block_tridiagonal
+
+        series = (self.restart.size, *(axis.size for axis in self.batch))
+        n, length = self.size, self.time.size
+        diagonal = np.zeros((*series, length, n, n))
+        coupling = np.zeros((*series, length - 1, n, n))
+        h = np.zeros((*series, length, n))
+        for accesses, table in messages:
+            if len(accesses) == 1:
+                times = _times(accesses[0].places[self._time])
+                _add(h, times, self._vector(accesses[0], table), 1)
+                continue
+            a, b = accesses
+            first, second = (_times(access.places[self._time]) for access in accesses)
+            if first.start == second.start:
+                block = self._matrix(a, b, first, table)
+                _add(diagonal, first, -(block + np.swapaxes(block, -1, -2)), 2)
+            else:
+                early, late = (a, b) if first.start < second.start else (b, a)
+                start = min(first, second, key=lambda t: t.start)
+                _add(coupling, start, -self._matrix(early, late, start, table), 2)
+        count = math.prod(series)
+        solved = solve_block_tridiagonal(
+            diagonal.reshape(count, length, n, n),
+            coupling.reshape(count, length - 1, n, n),
+            h.reshape(count, length, n),
+        )
+        self._keep(series, solved)
+
+    def _keep(self, series: tuple[int, ...], solved: Any) -> None:
+        own, twins = (tuple(a.size for a in part) for part in (self.own, self.twins))
+        lead = (self.restart, *self.batch)
+        length = self.time.size
+        self._mean = Table(
+            solved.mean.reshape(*series, length, *own), (*lead, self.time, *self.own)
+        )
+        inner = (*self.own, *self.twins)
+        self._cov = Table(
+            solved.cov.reshape(*series, length, *own, *twins), (*lead, self.time, *inner)
+        )
+        self._cross = Table(
+            solved.cross.reshape(*series, length - 1, *own, *twins), (*lead, self.arrival, *inner)
+        )
+        self._log_det = solved.log_det.reshape(self.restart.size, -1).sum(axis=1)
+
+    def set_means(self, name: str, mean: Array) -> None:
+        """Start at given means (starts, *axes) without uncertainty."""
+        axes = (self.restart, *self.layout.axes)
+        order = (self.restart, *self.batch, self.time, *self.own)
+        values = np.transpose(mean, [axes.index(a) for a in order])
+        own, twins = (tuple(a.size for a in part) for part in (self.own, self.twins))
+        lead = values.shape[: 1 + len(self.batch)]
+        labels = (self.restart, *self.batch)
+        inner = (*self.own, *self.twins)
+        self._mean = Table(values, order)
+        self._cov = Table(
+            np.zeros((*lead, self.time.size, *own, *twins)), (*labels, self.time, *inner)
+        )
+        self._cross = Table(
+            np.zeros((*lead, self.time.size - 1, *own, *twins)), (*labels, self.arrival, *inner)
+        )
+
+    def select(self, start: int) -> None:
+        """Keep one start."""
+        tables = (self._mean, self._cov, self._cross)
+        self._mean, self._cov, self._cross = (
+            Table(t.values[start : start + 1], t.axes) for t in tables
+        )
+        self._log_det = self._log_det[start : start + 1]
+
+    def _vector(self, a: Any, table: Table) -> Array:
+        times = _times(a.places[self._time])
+        places, labels = self._places(a, times)
+        places += [(a.places[i], axis) for i, axis in zip(self._own, self.own, strict=True)]
+        found = collect(table, places, (self.restart,))
+        return self._arranged(found, (*labels, *self.own), 1)
+
+    def _matrix(self, a: Any, b: Any, times: _Times, table: Table) -> Array:
+        places, labels = self._places(a, times)
+        places += [(a.places[i], axis) for i, axis in zip(self._own, self.own, strict=True)]
+        places += [(b.places[i], axis) for i, axis in zip(self._own, self.twins, strict=True)]
+        found = collect(table, places, (self.restart,))
+        return self._arranged(found, (*labels, *self.own, *self.twins), 2)
+
+    def _places(self, a: Any, times: _Times) -> tuple[list[tuple[Any, Axis]], list[Axis]]:
+        places = [(a.places[i], axis) for i, axis in zip(self._shared, self.batch, strict=True)]
+        labels = [self.restart, *self.batch]
+        if times.label is not None:
+            places.append((times.label, times.label))
+            labels.append(times.label)
+        return places, labels
+
+    def _arranged(self, table: Table, labels: tuple[Axis, ...], width: int) -> Array:
+        values = add_tables([table], labels)
+        cut = len(labels) - width * len(self.own)
+        inner = tuple(axis.size for axis in labels[cut:])
+        full = np.broadcast_to(values, values.shape[:cut] + inner)
+        return full.reshape(*values.shape[:cut], *(self.size,) * width)
+
+    # -- expectations ------------------------------------------------------------------------
+
+    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+        """Return E[v] or E[v uᵀ] = m mᵀ + Cov, as a sum of products of tables."""
+        if len(accesses) == 1:
+            return [(self._seen_mean(accesses[0]),)]
+        a, b = accesses
+        return [(self._seen_mean(a), self._seen_mean(b)), (self._seen_cov(a, b),)]
+
+    def _seen_mean(self, a: Any) -> Table:
+        return seen(self._mean, self.layout.axes, a.places)
+
+    def _seen_cov(self, a: Any, b: Any) -> Table:
+        first, second = (_times(x.places[self._time]) for x in (a, b))
+        if first.start == second.start:
+            table = seen(self._cov, (self.time,), (a.places[self._time],))
+        else:
+            if first.start > second.start:
+                a, b, first = b, a, second
+            label = first.label or Axis("step", 1)
+            axes = tuple(label if x is self.arrival else x for x in self._cross.axes)
+            table = Table(self._cross.values, axes)
+        table = seen(table, self.batch, tuple(a.places[i] for i in self._shared))
+        table = seen(table, self.own, tuple(a.places[i] for i in self._own))
+        return seen(table, self.twins, tuple(b.places[i] for i in self._own))
+
+    def entropy(self) -> Array:
+        """½ ln|2πe Σ| for each start."""
+        count = self.size * self.time.size * math.prod(axis.size for axis in self.batch)
+        return 0.5 * (count * (1.0 + LOG_2PI) - self._log_det)
+
+    def marginal(self, name: str) -> Any:
+        """Return the belief of the first start, a batch over time, plates and integer axes."""
+        return as_normal(self, name, self.layout, self._mean, self._seen_cov)
+
+    def describe(self) -> str:
+        """Say how long the chain is."""
+        return f"{self.time.size} steps of {self.size} numbers"
+
+
+def _add(target: Array, times: _Times, values: Array, width: int) -> None:
+    """Add to the members that a run of times names."""
+    if times.label is None:
+        target[(..., times.start) + (slice(None),) * width] += values
+        return
+    stop = times.start + times.label.size
+    target[(..., slice(times.start, stop)) + (slice(None),) * width] += values

@@ -1,0 +1,106 @@
+"""Beliefs about one variable of an exponential family: natural parameters add."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from posteriori.modeling.binding import Layout
+from posteriori.modeling.tables import Axis, Table
+from posteriori.modeling.variational.addressing import collect, seen
+from posteriori.modeling.variational.contraction import add_tables
+from posteriori.numerics.types import Array
+
+__all__ = ["ConjugateNode"]
+
+
+class ConjugateNode:
+    """A variable whose belief has the family of its prior.
+
+    Parameters
+    ----------
+    name : str
+    family : type
+    layout : Layout
+    restart : Axis
+        The label of several starts at once.
+    """
+
+    kind = "conjugate"
+
+    def __init__(self, name: str, family: Any, layout: Layout, restart: Axis) -> None:
+        self.names = (name,)
+        self.family = family
+        self.lead = (*layout.plates, *layout.ints)
+        self.events = layout.events
+        self.restart = restart
+        self.belief: Any = None
+        self._tables: list[Table] = []
+
+    def axes(self, component: int) -> tuple[Axis, ...]:
+        """The variable's own axes that a statistic has."""
+        return self.lead + (self.events if self.family._natural_ndims[component] else ())
+
+    def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
+        """Set the natural parameters to the sum of the messages."""
+        parts: list[list[Table]] = [[] for _ in self.family._natural_ndims]
+        for (stat,), table in messages:
+            axes = self.axes(stat.component)
+            places = list(zip(stat.places, axes, strict=True))
+            parts[stat.component].append(collect(table, places, (self.restart,)))
+        natural = [self._whole(tables, k) for k, tables in enumerate(parts)]
+        belief = self.family._from_natural(*natural)
+        if not np.all(belief.is_proper):
+            raise ValueError(
+                f"the belief about {self.names[0]} is improper: give it a proper prior"
+            )
+        self.set(belief)
+
+    def set(self, belief: Any) -> None:
+        """Take a belief, a batch over starts and the variable's plates and integer axes."""
+        self.belief = belief
+        lead = (self.restart,)
+        self._tables = [
+            Table(np.asarray(part), lead + self.axes(k))
+            for k, part in enumerate(belief.mean_params)
+        ]
+
+    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+        """Return the expectation of a product of statistics, as a sum of products of tables."""
+        (stat,) = accesses
+        return [(seen(self._tables[stat.component], self.axes(stat.component), stat.places),)]
+
+    def entropy(self) -> Array:
+        """Entropy for each start."""
+        entropy = np.asarray(self.belief.entropy())
+        return entropy.reshape(self.restart.size, -1).sum(axis=1)
+
+    def pick(self, start: int) -> Any:
+        """Return the belief of one start."""
+        natural = [np.asarray(part)[start] for part in self.belief.natural]
+        return self.family._from_natural(*natural)
+
+    def select(self, start: int) -> None:
+        """Keep one start."""
+        natural = [np.asarray(part)[start : start + 1] for part in self.belief.natural]
+        self.set(self.family._from_natural(*natural))
+
+    def marginal(self, name: str) -> Any:
+        """Return the belief of the first start."""
+        return self.pick(0)
+
+    def _whole(self, tables: list[Table], component: int) -> Array:
+        labels = (self.restart, *self.axes(component))
+        total = add_tables(tables, labels)
+        whole = np.broadcast_to(total, tuple(axis.size for axis in labels))
+        if self.family._natural_ndims[component] == 2:  # of a symmetric matrix: ½(η + ηᵀ)
+            return 0.5 * (whole + np.swapaxes(whole, -1, -2))
+        return whole.copy()
+
+    def describe(self) -> str:
+        """Say how many members there are."""
+        count = math.prod(axis.size for axis in self.lead)
+        return f"{self.family.__name__} x {count}"

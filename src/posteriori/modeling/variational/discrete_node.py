@@ -1,0 +1,265 @@
+"""Beliefs about discrete variables: log tables add, and an exact block of them is solved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.bernoulli import Bernoulli
+from posteriori.distributions.categorical import Categorical
+from posteriori.modeling.binding import Bound
+from posteriori.modeling.state_tables import StateTable, View, evidence_table
+from posteriori.modeling.tables import Axis, Lookup, Switch, Table
+from posteriori.modeling.variational.addressing import collect, seen
+from posteriori.modeling.variational.contraction import add_tables
+from posteriori.modeling.variational.table_block import TableBlock, table_beliefs
+from posteriori.numerics.types import Array
+
+__all__ = ["DiscreteNode"]
+
+
+class _Scope(NamedTuple):
+    """Switches that meet in a monomial, with labels of their own for rows and states."""
+
+    switches: tuple[Switch, ...]
+    rows: tuple[Axis, ...]
+
+
+class DiscreteNode:
+    """Categorical and Bernoulli variables that are believed in jointly.
+
+    Parameters
+    ----------
+    bound : Bound
+    sizes : mapping
+        Number of states of each variable.
+    restart : Axis
+    """
+
+    kind = "discrete"
+
+    def __init__(self, bound: Bound, sizes: Mapping[str, int], restart: Axis) -> None:
+        self.bound = bound
+        self.sizes = dict(sizes)
+        self.names = tuple(sizes)
+        self.restart = restart
+        self.states = {name: Axis(name, size) for name, size in sizes.items()}
+        self._probabilities: dict[str, Table] = {}
+        self._pairs: list[tuple[_Scope, Table]] = []
+        self._entropy: Array | None = None
+        self.log_total = np.zeros(restart.size)
+
+    # -- update ------------------------------------------------------------------------------
+
+    def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
+        """Solve the block whose log tables are the sums of the messages."""
+        single: dict[str, list[Table]] = {name: [] for name in self.names}
+        joint: list[tuple[_Scope, list[Table]]] = []
+        for switches, table in messages:
+            if len(switches) == 1:
+                (s,) = switches
+                axes = (*self.bound.layouts[s.name].axes, self.states[s.name])
+                places = list(zip((*s.places, s.state), axes, strict=True))
+                single[s.name].append(collect(table, places, (self.restart,)))
+            else:
+                scope, moved = _in_scope(joint, switches, table)
+                scope.append(moved)
+        logs = {name: self._logits(name, tables) for name, tables in single.items()}
+        self._entropy = None
+        if joint:
+            self._solve_block(logs, joint)
+        else:
+            self._solve_rows(logs)
+
+    def _logits(self, name: str, tables: list[Table]) -> Table:
+        labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
+        known = self.bound.evidence.get(name)
+        values = add_tables(tables, labels)
+        if known is not None:
+            at = evidence_table(name, self.bound, self.sizes[name]).table.values
+            values = values + np.maximum(at, -1e100)
+        shape = tuple(axis.size for axis in labels)
+        return Table(np.broadcast_to(values, shape), labels)
+
+    def _solve_rows(self, logs: Mapping[str, Table]) -> None:
+        """Members do not meet: normalise each."""
+        total = np.zeros(self.restart.size)
+        for name, (values, axes) in logs.items():
+            top = values.max(axis=-1, keepdims=True)
+            weights = np.exp(values - top)
+            norm = weights.sum(axis=-1, keepdims=True)
+            weights /= norm
+            self._probabilities[name] = Table(weights, axes)
+            log_norm = (top + np.log(norm)).reshape(self.restart.size, -1)
+            total += log_norm.sum(axis=1)
+        self.log_total = total
+        self._pairs = []
+
+    def _solve_block(
+        self, logs: Mapping[str, Table], joint: Sequence[tuple[_Scope, list[Table]]]
+    ) -> None:
+        """Solve one exact block for each start."""
+        totals, found, pairs = [], [], []
+        for start in range(self.restart.size):
+            tables = [self._state_table(name, table, start) for name, table in logs.items()]
+            tables += [self._joint_table(scope, parts, start) for scope, parts in joint]
+            block = TableBlock(self.bound, self.sizes, tables)
+            result = block.solve()
+            totals.append(result.log_evidence)
+            found.append({name: result.probabilities(name) for name in self.names})
+            beliefs = table_beliefs(result, len(logs))
+            pairs.append([b.values for b in beliefs])
+            axes = [b.axes for b in beliefs]
+        self.log_total = np.array(totals)
+        for name in self.names:
+            labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
+            self._probabilities[name] = Table(np.stack([f[name] for f in found]), labels)
+        self._pairs = [
+            (scope, Table(np.stack([p[i] for p in pairs]), (self.restart, *axes[i])))
+            for i, (scope, _) in enumerate(joint)
+        ]
+
+    def _state_table(self, name: str, table: Table, start: int) -> StateTable:
+        axes = self.bound.layouts[name].axes
+        view = View(name, axes, self.states[name])
+        return StateTable(name, Table(table.values[start], table.axes[1:]), axes, (view,))
+
+    def _joint_table(self, scope: _Scope, parts: list[Table], start: int) -> StateTable:
+        states = tuple(s.state for s in scope.switches)
+        labels = (self.restart, *scope.rows, *states)
+        values = add_tables(parts, labels)
+        values = values[min(start, len(values) - 1)]
+        keep = [i for i, a in enumerate(labels[1:]) if values.shape[i] == a.size or a in states]
+        full = tuple(labels[1:][i].size if i in keep else 1 for i in range(values.ndim))
+        values = np.broadcast_to(values, full)
+        gone = tuple(i for i in range(values.ndim) if i not in keep)
+        axes = tuple(labels[1:][i] for i in keep)
+        views = tuple(View(s.name, s.places, s.state) for s in scope.switches)
+        return StateTable(
+            scope.switches[-1].name, Table(np.squeeze(values, axis=gone), axes), scope.rows, views
+        )
+
+    # -- expectations ------------------------------------------------------------------------
+
+    def set(self, name: str, probabilities: Array) -> None:
+        """Take probabilities (starts, *axes, K)."""
+        labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
+        self._probabilities[name] = Table(probabilities, labels)
+        self._pairs = []
+
+    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+        """Return the probability that the switches are on together."""
+        if len(accesses) == 1:
+            (s,) = accesses
+            axes = (*self.bound.layouts[s.name].axes, self.states[s.name])
+            return [(seen(self._probabilities[s.name], axes, (*s.places, s.state)),)]
+        for scope, table in self._pairs:
+            new = _matching(scope.switches, accesses)
+            if new is not None:
+                return [(Table(table.values, tuple(new.get(a, a) for a in table.axes)),)]
+        tables = tuple(self.expect([a])[0][0] for a in accesses)
+        return [tables]  # before the first solution: independent
+
+    def close(self, energy: Array) -> None:
+        """Learn the expected log tables: the entropy is what remains of the normaliser."""
+        self._entropy = self.log_total - energy
+
+    def entropy(self) -> Array:
+        """Entropy for each start."""
+        if self._entropy is not None:
+            return self._entropy
+        total = np.zeros(self.restart.size)
+        for table in self._probabilities.values():
+            p = table.values.reshape(self.restart.size, -1)
+            total -= (p * np.log(np.where(p > 0, p, 1.0))).sum(axis=1)
+        return total
+
+    def select(self, start: int) -> None:
+        """Keep one start."""
+        kept = slice(start, start + 1)
+        self._probabilities = {
+            name: Table(t.values[kept], t.axes) for name, t in self._probabilities.items()
+        }
+        self._pairs = [(scope, Table(t.values[kept], t.axes)) for scope, t in self._pairs]
+        self.log_total = self.log_total[kept]
+        self._entropy = None if self._entropy is None else self._entropy[kept]
+
+    def marginal(self, name: str) -> Any:
+        """Return the belief of the first start."""
+        p = self._probabilities[name].values[0]
+        if self.bound.families[name] is Bernoulli:
+            return Bernoulli._from(probability=np.minimum(p[..., 1], 1.0))
+        p = np.ascontiguousarray(p / p.sum(axis=-1, keepdims=True))
+        return Categorical._from(probabilities=p)._labelled(self.bound.labels.get(name))
+
+    def describe(self) -> str:
+        """Say how many members and states there are."""
+        return "; ".join(
+            f"{name} {math.prod(self.bound.layouts[name].shape)} x {size} (members x states)"
+            for name, size in self.sizes.items()
+        )
+
+
+def _in_scope(
+    joint: list[tuple[_Scope, list[Table]]], switches: tuple[Switch, ...], table: Table
+) -> tuple[list[Table], Table]:
+    """Find the scope of some switches, and the table under its labels."""
+    for scope, tables in joint:
+        new = _matching(switches, scope.switches)
+        if new is not None:
+            return tables, Table(table.values, tuple(new.get(a, a) for a in table.axes))
+    ordered = tuple(sorted(switches, key=lambda s: (s.name, _first_position(s))))
+    rows = tuple(dict.fromkeys(a for s in ordered for a in sorted_labels(s) if a is not s.state))
+    joint.append((_Scope(ordered, rows), []))
+    return joint[-1][1], table
+
+
+def sorted_labels(switch: Switch) -> list[Axis]:
+    """Return the labels of a switch in the order of its places."""
+    found: list[Axis] = []
+    for place in switch.places:
+        found += place.positions.axes if isinstance(place, Lookup) else [place]
+    return found
+
+
+def _first_position(switch: Switch) -> int:
+    for place in switch.places:
+        if isinstance(place, Lookup) and place.positions.values.size:
+            return int(place.positions.values.ravel()[0])
+    return 0
+
+
+def _matching(mine: Sequence[Switch], theirs: Sequence[Switch]) -> dict[Axis, Axis] | None:
+    """Return the labels of the second for those of the first, when they see the same members."""
+    if len(mine) != len(theirs):
+        return None
+    new: dict[Axis, Axis] = {}
+    for a in mine:
+        b = next((t for t in theirs if _same_members(a, t) and t.state not in new.values()), None)
+        if b is None:
+            return None
+        new[a.state] = b.state
+        for p, q in zip(a.places, b.places, strict=True):
+            left = p.positions.axes if isinstance(p, Lookup) else (p,)
+            right = q.positions.axes if isinstance(q, Lookup) else (q,)
+            new.update(zip(left, right, strict=True))
+    return new
+
+
+def _same_members(a: Switch, b: Switch) -> bool:
+    if a.name != b.name:
+        return False
+    for p, q in zip(a.places, b.places, strict=True):
+        if isinstance(p, Lookup) != isinstance(q, Lookup):
+            return False
+        if isinstance(p, Lookup):
+            if p.positions.values.shape != q.positions.values.shape or not np.array_equal(
+                p.positions.values, q.positions.values
+            ):
+                return False
+        elif p.size != q.size:
+            return False
+    return True

@@ -1,0 +1,294 @@
+r"""Beliefs about jointly normal variables, from the coefficients of their log density.
+
+Coefficients of one access add to h, of two accesses to J: :math:`q(v) \propto \exp(h^T v - \tfrac12
+v^T J v)`. Axes that all variables of the block share and no product mixes are handled one by one;
+an axis that J does not depend on keeps length 1, so that a plate of equal precisions is one matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from posteriori.distributions.mvnormal import MvNormal
+from posteriori.distributions.normal import Normal
+from posteriori.modeling.binding import Layout
+from posteriori.modeling.tables import Access, Axis, Lookup, Table, spread
+from posteriori.modeling.variational.addressing import collect, seen
+from posteriori.modeling.variational.contraction import add_tables
+from posteriori.modeling.variational.monomials import Monomial, same_place
+from posteriori.numerics.special import LOG_2PI
+from posteriori.numerics.types import Array
+
+__all__ = ["GaussianNode", "as_normal", "batch_axes"]
+
+#: The first start.
+_FIRST = Lookup(Table(np.zeros((), dtype=np.intp), ()))
+
+#: The axis of a variable: its name and position.
+Place = tuple[str, int]
+
+
+def batch_axes(
+    names: Sequence[str], layouts: Mapping[str, Layout], monomials: Iterable[Monomial]
+) -> list[tuple[int, ...]]:
+    """Return groups of axes, one of each variable, along which members do not meet."""
+    parent: dict[Place, Place] = {
+        (n, i): (n, i) for n in names for i in range(len(layouts[n].axes))
+    }
+
+    def root(x: Place) -> Place:
+        while parent[x] != x:
+            x = parent[x]
+        return x
+
+    mixed: set[Place] = set()
+    for monomial in monomials:
+        mine = [a for a in monomial.accesses if a.name in names]
+        if len(mine) < 2:
+            continue
+        for a, b in ((mine[0], mine[1]), (mine[1], mine[0])):
+            for i, place in enumerate(a.places):
+                partners = [j for j, other in enumerate(b.places) if same_place(place, other)]
+                if a.name == b.name:
+                    partners = [j for j in partners if j == i]
+                if len(partners) != 1:
+                    mixed.add((a.name, i))
+                else:
+                    parent[root((a.name, i))] = root((b.name, partners[0]))
+    bad = {root(x) for x in mixed}
+    groups: dict[Place, list[Place]] = {}
+    for x in parent:
+        groups.setdefault(root(x), []).append(x)
+    return [
+        tuple(i for n in names for m, i in members if m == n)
+        for key, members in groups.items()
+        if key not in bad and sorted(n for n, _ in members) == sorted(names)
+    ]
+
+
+class GaussianNode:
+    """Normal variables that are believed in jointly.
+
+    Parameters
+    ----------
+    names : sequence of str
+    layouts, families : mappings
+    monomials : iterable of Monomial
+        All that touch the variables.
+    restart : Axis
+    """
+
+    kind = "normal"
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        layouts: Mapping[str, Layout],
+        families: Mapping[str, Any],
+        monomials: Iterable[Monomial],
+        restart: Axis,
+    ) -> None:
+        self.names = tuple(names)
+        self.families = families
+        self.layouts = layouts
+        self.restart = restart
+        groups = batch_axes(self.names, layouts, monomials)
+        self.batch = tuple(layouts[self.names[0]].axes[group[0]] for group in groups)
+        self._shared = {
+            name: tuple(group[k] for group in groups) for k, name in enumerate(self.names)
+        }
+        self._own: dict[str, tuple[int, ...]] = {}
+        self._slices: dict[str, slice] = {}
+        self._twins: dict[str, tuple[Axis, ...]] = {}
+        self.size = 0
+        for name in self.names:
+            axes = layouts[name].axes
+            own = tuple(i for i in range(len(axes)) if i not in self._shared[name])
+            width = math.prod(axes[i].size for i in own)
+            self._own[name] = own
+            self._slices[name] = slice(self.size, self.size + width)
+            self._twins[name] = tuple(Axis("twin", axes[i].size) for i in own)
+            self.size += width
+        self.mean = self.cov = self._log_det = np.zeros(0)
+
+    # -- update ------------------------------------------------------------------------------
+
+    def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
+        """Solve J m = h."""
+        linear: list[tuple[slice, Array]] = []
+        square: list[tuple[slice, slice, Array]] = []
+        for accesses, table in messages:
+            if len(accesses) == 1:
+                (a,) = accesses
+                linear.append((self._slices[a.name], self._vector(a, table)))
+            else:
+                a, b = accesses
+                block = self._matrix(a, b, table)
+                square.append((self._slices[a.name], self._slices[b.name], block))
+        lead = np.broadcast_shapes(*(block.shape[:-2] for _, _, block in square))
+        precision = np.zeros((*lead, self.size, self.size))
+        for rows, columns, block in square:
+            precision[..., rows, columns] -= block
+            precision[..., columns, rows] -= np.swapaxes(block, -1, -2)
+        lead = np.broadcast_shapes(
+            (1,) * (1 + len(self.batch)), *(part.shape[:-1] for _, part in linear)
+        )
+        h = np.zeros((*lead, self.size))
+        for rows, part in linear:
+            h[..., rows] += part
+        self._solve(precision, h)
+
+    def _solve(self, precision: Array, h: Array) -> None:
+        try:
+            root = np.linalg.cholesky(precision)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"the belief about {', '.join(self.names)} is improper: give a proper prior"
+            ) from None
+        inverse = np.linalg.inv(root)
+        cov = np.swapaxes(inverse, -1, -2) @ inverse
+        full = (self.restart.size, *(axis.size for axis in self.batch))
+        mean = np.broadcast_to(_apply(cov, h), (*full, self.size))
+        self.set(mean, cov)
+        diagonal = np.diagonal(root, axis1=-2, axis2=-1)
+        self._log_det = 2.0 * np.log(diagonal).sum(axis=-1)
+
+    def set(self, mean: Array, cov: Array) -> None:
+        """Take means (starts, *batch, n) and covariances (starts, *batch or 1, n, n)."""
+        self.mean, self.cov = mean, cov
+        self._means = {name: self._mean_table(name) for name in self.names}
+
+    def set_means(self, name: str, means: Array) -> None:
+        """Start one variable at given means (starts, *axes), all without uncertainty."""
+        axes = (self.restart, *self.layouts[name].axes)
+        own = tuple(self.layouts[name].axes[i] for i in self._own[name])
+        shared = tuple(self.layouts[name].axes[i] for i in self._shared[name])
+        order = (self.restart, *shared, *own)
+        values = np.transpose(means, [axes.index(a) for a in order])
+        lead = values.shape[: 1 + len(shared)]
+        mean = np.broadcast_to(self.mean, (*lead, self.size)).copy()
+        mean[..., self._slices[name]] = values.reshape(*lead, -1)
+        self.set(mean, np.zeros((1,) * len(lead) + (self.size, self.size)))
+
+    def select(self, start: int) -> None:
+        """Keep one start."""
+        self._log_det, cov = (
+            a[start : start + 1] if len(a) > 1 else a for a in (self._log_det, self.cov)
+        )
+        self.set(self.mean[start : start + 1], cov)
+
+    def _vector(self, a: Any, table: Table) -> Array:
+        axes = self.layouts[a.name].axes
+        shared, own = self._shared[a.name], self._own[a.name]
+        places = [(a.places[i], axis) for i, axis in zip(shared, self.batch, strict=True)]
+        places += [(a.places[i], axes[i]) for i in own]
+        found = collect(table, places, (self.restart,))
+        labels = (self.restart, *self.batch, *(axes[i] for i in own))
+        values = add_tables([found], labels)
+        inner = tuple(axes[i].size for i in own)
+        lead = values.shape[: 1 + len(self.batch)]
+        return np.broadcast_to(values, lead + inner).reshape(*lead, -1)
+
+    def _matrix(self, a: Any, b: Any, table: Table) -> Array:
+        first, second = self.layouts[a.name].axes, self.layouts[b.name].axes
+        rows, columns = self._own[a.name], self._own[b.name]
+        places = [
+            (a.places[i], axis) for i, axis in zip(self._shared[a.name], self.batch, strict=True)
+        ]
+        places += [(a.places[i], first[i]) for i in rows]
+        twins = self._twins[b.name]
+        places += [(b.places[i], twin) for i, twin in zip(columns, twins, strict=True)]
+        found = collect(table, places, (self.restart,))
+        labels = (self.restart, *self.batch, *(first[i] for i in rows), *twins)
+        values = add_tables([found], labels)
+        lead = values.shape[: 1 + len(self.batch)]
+        inner = tuple(first[i].size for i in rows) + tuple(second[i].size for i in columns)
+        height = math.prod(first[i].size for i in rows)
+        return np.broadcast_to(values, lead + inner).reshape(*lead, height, -1)
+
+    # -- expectations ------------------------------------------------------------------------
+
+    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+        """Return E[v] or E[v uᵀ] = m mᵀ + Cov, as a sum of products of tables."""
+        if len(accesses) == 1:
+            return [(self._seen_mean(accesses[0]),)]
+        if len(accesses) > 2:
+            raise TypeError(f"a product of {len(accesses)} of {', '.join(self.names)}")
+        a, b = accesses
+        means = (self._seen_mean(a), self._seen_mean(b))
+        return [means, (self._seen_cov(a, b),)]
+
+    def _mean_table(self, name: str) -> Table:
+        axes = self.layouts[name].axes
+        own = tuple(axes[i] for i in self._own[name])
+        values = self.mean[..., self._slices[name]]
+        shape = (*values.shape[:-1], *(axis.size for axis in own))
+        lead = tuple(axes[i] for i in self._shared[name])
+        return Table(values.reshape(shape), (self.restart, *lead, *own))
+
+    def _seen_mean(self, a: Any) -> Table:
+        return seen(self._means[a.name], self.layouts[a.name].axes, a.places)
+
+    def _seen_cov(self, a: Any, b: Any) -> Table:
+        first, second = self.layouts[a.name].axes, self.layouts[b.name].axes
+        rows, columns = self._own[a.name], self._own[b.name]
+        twins = self._twins[b.name]
+        block = self.cov[..., self._slices[a.name], self._slices[b.name]]
+        lead = tuple(first[i] for i in self._shared[a.name])
+        inner = tuple(first[i].size for i in rows) + tuple(second[i].size for i in columns)
+        labels = (self.restart, *lead, *(first[i] for i in rows), *twins)
+        values = block.reshape(*block.shape[:-2], *inner)
+        gone = tuple(i for i, n in enumerate(values.shape) if n == 1 and labels[i].size != 1)
+        axes = tuple(x for i, x in enumerate(labels) if i not in gone)
+        table = Table(np.squeeze(values, axis=gone) if gone else values, axes)
+        table = seen(table, first, a.places)
+        return seen(table, twins, tuple(b.places[i] for i in columns))
+
+    def entropy(self) -> Array:
+        """½ ln|2πe Σ| for each start."""
+        shape = (self.restart.size, *(axis.size for axis in self.batch))
+        log_det = np.broadcast_to(self._log_det, shape).reshape(self.restart.size, -1)
+        return 0.5 * (self.size * (1.0 + LOG_2PI) - log_det).sum(axis=1)
+
+    def marginal(self, name: str) -> Any:
+        """Return the belief of the first start, a batch over plates and integer axes."""
+        return as_normal(self, name, self.layouts[name], self._means[name], self._seen_cov)
+
+    def describe(self) -> str:
+        """Say how many vectors of what length there are."""
+        count = math.prod(axis.size for axis in self.batch)
+        return f"normal, {count} x {self.size} (vectors x length)"
+
+
+def as_normal(
+    node: Any, name: str, layout: Layout, mean: Table, covariance: Callable[[Any, Any], Table]
+) -> Any:
+    """Return the marginal of a variable in the first start, from tables over its axes."""
+    labels = layout.axes
+    restart = (node.restart,)
+    values = _whole(seen(mean, restart, (_FIRST,)), labels)
+    access = Access(name, labels)
+    if not layout.events:
+        variance = _whole(seen(covariance(access, access), restart, (_FIRST,)), labels)
+        return Normal._from(mean=values[()], variance=variance[()])
+    twin = Axis("twin", layout.events[0].size)
+    other = Access(name, (*labels[:-1], twin))
+    cov = seen(covariance(access, other), restart, (_FIRST,))
+    return MvNormal._from(mean=values, cov=_whole(cov, (*labels, twin)))
+
+
+def _apply(cov: Array, h: Array) -> Array:
+    """Return Σ h for all vectors; where they share Σ, by one product."""
+    if all(n == 1 for n in cov.shape[1:-2]):
+        flat = h.reshape(h.shape[0], -1, h.shape[-1])
+        answer = flat @ cov.reshape(cov.shape[0], *cov.shape[-2:])
+        return answer.reshape(answer.shape[0], *h.shape[1:])
+    return np.matmul(cov, h[..., None])[..., 0]
+
+
+def _whole(table: Table, labels: tuple[Axis, ...]) -> Array:
+    return np.broadcast_to(spread(table, labels), tuple(axis.size for axis in labels)).copy()

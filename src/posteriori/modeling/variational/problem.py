@@ -1,0 +1,158 @@
+r"""A model as monomials and nodes: expectations, messages and the bound.
+
+With q a product of the beliefs of all nodes, the bound on the log evidence is
+
+.. math:: L = \sum_i E_q[\text{monomial}_i] + \sum_{\text{nodes}} H[q],
+
+and the message to a node is the expectation of every monomial that touches it, without the node.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.tables import Axis, Table, labels_of
+from posteriori.modeling.variational.contraction import contract_tables
+from posteriori.modeling.variational.monomials import Monomial, axes_of
+from posteriori.numerics.types import Array
+
+__all__ = ["Entry", "Problem"]
+
+
+class Entry(NamedTuple):
+    """A monomial, whose accesses are sorted by the node that answers for them."""
+
+    monomial: Monomial
+    parts: tuple[tuple[Any, tuple[Any, ...]], ...]
+    axes: frozenset[Axis]
+
+    def part(self, node: Any) -> tuple[Any, ...]:
+        return next((accesses for owner, accesses in self.parts if owner is node), ())
+
+
+class Problem:
+    """Monomials and the nodes that believe in their variables.
+
+    Parameters
+    ----------
+    monomials : iterable of Monomial
+    nodes : sequence
+        In the order of their updates.
+    local : sequence
+        Those of the nodes that lie on the plate of the data: they are updated first, and summed out
+        of all monomials once for the updates of the others.
+    restart : Axis
+    """
+
+    def __init__(
+        self,
+        monomials: Iterable[Monomial],
+        nodes: Sequence[Any],
+        local: Sequence[Any],
+        restart: Axis,
+    ) -> None:
+        self.nodes = tuple(nodes)
+        self.local = tuple(local)
+        self.shared = tuple(n for n in nodes if not any(n is m for m in local))
+        self.restart = restart
+        self.owner = {name: node for node in nodes for name in node.names}
+        self.entries = [self._entry(m) for m in monomials]
+        self.reduced = list(self.entries)
+        self._touch = {id(n): [i for i, e in enumerate(self.entries) if e.part(n)] for n in nodes}
+
+    def _entry(self, monomial: Monomial) -> Entry:
+        parts: dict[int, tuple[Any, list[Any]]] = {}
+        for access in monomial.accesses:
+            node = self.owner[access.name]
+            parts.setdefault(id(node), (node, []))[1].append(access)
+        sorted_parts = tuple((node, tuple(found)) for node, found in parts.values())
+        return Entry(monomial, sorted_parts, frozenset(axes_of(monomial)))
+
+    # -- expectations ------------------------------------------------------------------------
+
+    def expectation(self, entry: Entry, skip: Sequence[Any], keep: Iterable[Axis]) -> Table:
+        """Return the expectation under all nodes but some, for each value of the kept labels."""
+        kept = (self.restart, *keep)
+        answers = [
+            node.expect(accesses)
+            for node, accesses in entry.parts
+            if not any(node is other for other in skip)
+        ]
+        total: Table | None = None
+        for choice in itertools.product(*answers):
+            tables = [*entry.monomial.tables, *itertools.chain.from_iterable(choice)]
+            part = _contract(tables, kept, entry.axes)
+            total = part if total is None else _sum(total, part)
+        assert total is not None
+        return total
+
+    def messages(self, node: Any, sources: set[int] | None = None) -> Iterator[Any]:
+        """Yield the node's accesses and their coefficient in the expected log joint density."""
+        local = any(node is other for other in self.local)
+        entries = self.entries if local else self.reduced
+        for i in self._touch[id(node)]:
+            entry = entries[i]
+            if sources is not None and entry.monomial.source not in sources:
+                continue
+            accesses = entry.part(node)
+            keep = set().union(*(labels_of(access) for access in accesses))
+            yield accesses, self.expectation(entry, (node,), keep)
+
+    def reduce(self) -> None:
+        """Sum the local nodes out of all monomials."""
+        if not self.local:
+            return
+        for i, entry in enumerate(self.entries):
+            here = [n for n, _ in entry.parts if any(n is m for m in self.local)]
+            if not here:
+                continue
+            rest = tuple(part for part in entry.parts if not any(part[0] is n for n in here))
+            accesses = tuple(a for _, part in rest for a in part)
+            keep: set[Axis] = set().union(*(labels_of(a) for a in accesses))
+            table = self.expectation(entry, [n for n, _ in rest], keep)
+            monomial = Monomial(entry.monomial.source, (table,), accesses)
+            self.reduced[i] = Entry(monomial, rest, frozenset(keep) | set(table.axes))
+        for node in self.local:
+            if hasattr(node, "close"):
+                touched = [self.reduced[i] for i in self._touch[id(node)]]
+                node.close(sum((self.energy(e) for e in touched), np.zeros(self.restart.size)))
+
+    def energy(self, entry: Entry) -> Array:
+        """Return E[monomial] for each start."""
+        table = self.expectation(entry, (), ())
+        return np.broadcast_to(table.values, (self.restart.size,))
+
+    def energies(self) -> dict[int, Array]:
+        """Return the expected log density of each factor, for each start."""
+        found: dict[int, Array] = {}
+        for entry in self.reduced:
+            source = entry.monomial.source
+            found[source] = found.get(source, 0.0) + self.energy(entry)
+        return found
+
+    def bound(self) -> Array:
+        """Return the bound on the log evidence for each start."""
+        energy = sum(self.energies().values(), np.zeros(self.restart.size))
+        return energy + sum(node.entropy() for node in self.nodes)
+
+
+def _contract(tables: Sequence[Table], keep: tuple[Axis, ...], axes: frozenset[Axis]) -> Table:
+    """Contract; a label that is summed over and that no table has counts its members."""
+    present = {axis for table in tables for axis in table.axes}
+    copies = math.prod(axis.size for axis in axes if axis not in present and axis not in keep)
+    if not tables:
+        return Table(np.asarray(float(copies)), ())
+    table = contract_tables(tables, keep)
+    return table if copies == 1 else Table(table.values * copies, table.axes)
+
+
+def _sum(a: Table, b: Table) -> Table:
+    from posteriori.modeling.tables import spread
+
+    labels = tuple(dict.fromkeys(a.axes + b.axes))
+    return Table(spread(a, labels) + spread(b, labels), labels)

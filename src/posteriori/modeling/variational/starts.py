@@ -1,0 +1,151 @@
+"""Where coordinate ascent begins: k-means++ for classes, singular vectors for factors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.gaussian_rows import child_term
+from posteriori.modeling.tables import Access, Axis, Switch, spread
+from posteriori.numerics.types import Array
+
+__all__ = ["class_start", "factor_start"]
+
+#: Rows that seeds are chosen from.
+_SAMPLE = 5000
+
+#: Weight that a start leaves to the other classes.
+_SOFT = 0.1
+
+
+def class_start(
+    name: str,
+    size: int,
+    bound: Bound,
+    factors: Sequence[BoundFactor],
+    starts: int,
+    rng: np.random.Generator,
+) -> Array:
+    """Return first probabilities of a discrete variable, (starts, *axes, K).
+
+    Members are clustered by the data that depend on them, by k-means from k-means++ seeds.
+    Without such data they are random.
+    """
+    shape = bound.layouts[name].shape
+    features = _features(name, bound, factors, Switch)
+    count = math.prod(shape)
+    found = np.empty((starts, count, size))
+    for s in range(starts):
+        if features is None:
+            found[s] = rng.dirichlet(np.ones(size), size=count)
+            continue
+        codes = _k_means(features, size, rng)
+        found[s] = _SOFT / size
+        found[s, np.arange(count), codes] += 1.0 - _SOFT
+    return found.reshape(starts, *shape, size)
+
+
+def factor_start(
+    name: str,
+    bound: Bound,
+    factors: Sequence[BoundFactor],
+    starts: int,
+    rng: np.random.Generator,
+) -> Array:
+    """Return first means of a normal variable that another one multiplies, (starts, *axes).
+
+    The first start has the scores of the leading principal components of the data that depend
+    on it; the others, and what lies beyond the rank, are random.
+    """
+    shape = bound.layouts[name].shape
+    found = rng.standard_normal((starts, *shape))
+    features = _features(name, bound, factors, Access)
+    width = shape[-1] if shape else 1
+    if features is None or len(features) != math.prod(shape[:-1]) or len(shape) < 2:
+        return found
+    left, values, _ = np.linalg.svd(_sampled_columns(features, rng), full_matrices=False)
+    rank = min(width, int(np.sum(values > 1e-10 * values[0])))
+    scores = left[:, :rank] * np.sqrt(len(left))
+    first = found[0].reshape(-1, width)
+    first[:, :rank] = scores + 0.01 * first[:, :rank]
+    return found
+
+
+def _sampled_columns(features: Array, rng: np.random.Generator) -> Array:
+    """Return the features, or random mixtures of them where there are very many."""
+    if features.shape[1] <= 300:
+        return features
+    return features @ rng.standard_normal((features.shape[1], 300)) / np.sqrt(300.0)
+
+
+def _features(name: str, bound: Bound, factors: Sequence[BoundFactor], kind: Any) -> Array | None:
+    """Return standardised data that depend on each member of a variable, (members, F)."""
+    layout = bound.layouts[name]
+    axes = layout.axes if kind is Switch else (*layout.plates, *layout.ints)
+    if kind is Access and not layout.events:
+        axes = layout.axes[:-1]
+    parts = []
+    for factor in factors:
+        places = _places(name, factor, kind)
+        if factor.name not in bound.observed or places is None:
+            continue
+        seen = places[: len(axes)]
+        if not all(isinstance(p, Axis) and p in factor.rows for p in seen):
+            continue
+        rest = [a for a in (*factor.rows, *factor.events) if a not in seen]
+        labels = (*seen, *rest)
+        values = spread(child_term(factor, bound).table, labels)
+        full = np.broadcast_to(values, tuple(a.size for a in labels))
+        parts.append(full.reshape(math.prod(a.size for a in seen), -1))
+    if not parts:
+        return None
+    data = np.concatenate(parts, axis=1).astype(np.float64)
+    gaps = np.isnan(data)
+    there = np.maximum((~gaps).sum(axis=0), 1)
+    center = np.where(gaps, 0.0, data).sum(axis=0) / there
+    data = np.where(gaps, 0.0, data - center)
+    spreads = np.sqrt((data**2).sum(axis=0) / there)
+    kept = spreads > 0
+    return data[:, kept] / spreads[kept] if kept.any() else None
+
+
+def _places(name: str, factor: BoundFactor, kind: Any) -> tuple[Any, ...] | None:
+    for poly in factor.parameters.values():
+        for term in poly.terms:
+            for access in term.accesses:
+                if access.name == name and isinstance(access, kind):
+                    return tuple(access.places)
+    return None
+
+
+def _k_means(x: Array, k: int, rng: np.random.Generator) -> Array:
+    """Return the nearest of k centres for each row: k-means++ seeds, then Lloyd's steps."""
+    sample = x if len(x) <= _SAMPLE else x[rng.choice(len(x), _SAMPLE, replace=False)]
+    centers = sample[rng.integers(len(sample))][None]
+    nearest = _distances(sample, centers)[:, 0]
+    while len(centers) < k:
+        total = nearest.sum()
+        if total > 0:
+            chosen = int(np.searchsorted(np.cumsum(nearest), rng.random() * total))
+        else:
+            chosen = int(rng.integers(len(sample)))
+        new = sample[min(chosen, len(sample) - 1)][None]
+        centers = np.concatenate([centers, new])
+        nearest = np.minimum(nearest, _distances(sample, new)[:, 0])
+    for _ in range(10):
+        codes = _distances(sample, centers).argmin(axis=1)
+        for j in range(k):
+            members = sample[codes == j]
+            if len(members):
+                centers[j] = members.mean(axis=0)
+    return _distances(x, centers).argmin(axis=1)
+
+
+def _distances(x: Array, centers: Array) -> Array:
+    """Return |x − c|² for all pairs."""
+    squares = (x**2).sum(axis=1)[:, None] + (centers**2).sum(axis=1)
+    return np.maximum(squares - 2.0 * (x @ centers.T), 0.0)

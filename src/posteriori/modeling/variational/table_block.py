@@ -1,0 +1,97 @@
+"""A discrete block made of log tables, and the joint beliefs of the states that each table joins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from posteriori.modeling.binding import Bound
+from posteriori.modeling.discrete import DiscreteBlock, DiscreteResult
+from posteriori.modeling.discrete_chain import chain_pairs
+from posteriori.modeling.discrete_graph import Graph
+from posteriori.modeling.elimination import joint_beliefs, sum_to
+from posteriori.modeling.state_tables import StateTable
+from posteriori.modeling.tables import Axis, Lookup, Table
+
+__all__ = ["TableBlock", "table_beliefs"]
+
+
+class TableBlock(DiscreteBlock):
+    """A discrete block whose log tables are given."""
+
+    def __init__(
+        self, bound: Bound, sizes: Mapping[str, int], tables: Sequence[StateTable]
+    ) -> None:
+        super().__init__(bound, (), ())
+        self.sizes = dict(sizes)
+        self.names = tuple(sizes)
+        self.__dict__["tables"] = list(tables)
+
+
+def table_beliefs(result: DiscreteResult, first: int = 0) -> list[Table]:
+    """Return the joint probabilities of what each table joins, under its own labels.
+
+    Parameters
+    ----------
+    result : DiscreteResult
+    first : int
+        Tables before this one are left out.
+    """
+    block = result.block
+    graph = block.graph
+    if any(len(nodes) > 1 for nodes in graph.nodes.values()):
+        names = ", ".join(block.names)
+        raise TypeError(f"members of {names} meet in too many ways to be learned from together")
+    roots: dict[Axis, Table] = {}
+    pairs = None
+    if graph.chain is not None:
+        pairs = chain_pairs(graph, result._elimination.rest)
+        now = result._beliefs
+        roots = {node: now[node] for node in graph.chain.nodes}
+    beliefs = joint_beliefs(result._elimination.buckets, roots)
+    holders = {part: step.node for step in block.steps for part in step.parts}
+    found, local = [], -1
+    for i, table in enumerate(block.tables):
+        shifted = any(isinstance(p, Lookup) for view in table.views for p in view.places)
+        if not shifted:
+            local += 1
+        if i < first:
+            continue
+        if shifted:
+            assert pairs is not None
+            found.append(_of_pairs(table, graph, pairs))
+        else:
+            node = holders.get(local, next(iter(roots), None))
+            assert node is not None
+            found.append(_of_states(table, graph, beliefs[node]))
+    return found
+
+
+def _of_states(table: StateTable, graph: Graph, belief: Table) -> Table:
+    new: dict[Axis, Axis] = {}
+    for view in table.views:
+        (node,) = graph.nodes[view.name]
+        new[node] = view.state
+        new.update(zip(graph.plates[node], view.places, strict=True))
+    nodes = {node for (node,) in graph.nodes.values()}
+    kept = sum_to(belief, nodes, new)
+    return Table(kept.values, tuple(new.get(a, a) for a in kept.axes))
+
+
+def _of_pairs(table: StateTable, graph: Graph, pairs: Table) -> Table:
+    chain = graph.chain
+    assert chain is not None
+    before = dict(zip(chain.nodes, chain.before, strict=True))
+    new: dict[Axis, Axis] = {}
+    for view in table.views:
+        (node,) = graph.nodes[view.name]
+        for own, place in zip(graph.plates[node], view.places, strict=True):
+            if isinstance(place, Lookup):
+                (row,) = place.positions.axes
+                new[chain.arrival] = row
+                starts_early = int(place.positions.values[0]) == 0
+                new[before[node] if starts_early else node] = view.state
+            else:
+                new[own] = place
+    nodes = {*chain.nodes, *chain.before}
+    kept = sum_to(pairs, nodes, new)
+    return Table(kept.values, tuple(new.get(a, a) for a in kept.axes))
