@@ -14,6 +14,7 @@ from posteriori.modeling.expressions import Expression, Input, Variable
 from posteriori.modeling.planning import Plan, make_plan
 from posteriori.modeling.posterior import Posterior
 from posteriori.modeling.simulation import log_joint, simulate
+from posteriori.modeling.variational.options import OPTION_NAMES, Options
 from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class Model:
     def _check_name(self, name: str) -> None:
         if hasattr(type(self), name) or name.startswith("_"):
             raise ValueError(f"{name!r} is reserved: it is a method of Model; choose another name")
+        if name in OPTION_NAMES:
+            raise ValueError(f"{name!r} is reserved: infer() takes it as an option; choose another")
         if name in self._variables or name in self._inputs:
             raise ValueError(f"{name!r} is defined already: start a new Model to change it")
 
@@ -107,28 +110,38 @@ class Model:
     def infer(self, data: Mapping[str, Any] | None = None, /, **more: Any) -> Posterior:
         """Condition on data and return the posterior with its evidence.
 
+        What can be solved exactly is. Other models are divided into the largest parts that are
+        exact given the others, and the evidence is a lower bound.
+
         Parameters
         ----------
         data : mapping, optional
             Observations and inputs by name, for names that are no identifiers.
         **more
-            The same, as keywords. NaN in an observation means missing.
+            The same, as keywords. NaN in an observation means missing. The keywords ``restarts``,
+            ``tol``, ``max_iter``, ``rng``, ``callback``, ``init``, ``factorize``, ``form``,
+            ``batch_size`` and ``progress`` are choices for models that are approximated; see
+            :class:`~posteriori.modeling.variational.options.Options`.
 
         Raises
         ------
         ValueError
             When a name is unknown or a shape does not fit; the message names both sides.
+        TypeError
+            When there is no method for some variables; the message says why.
         """
         return self.plan(data, **more).run()
 
     def plan(self, data: Mapping[str, Any] | None = None, /, **more: Any) -> Plan:
         """Return what :meth:`infer` would do with these data, without doing it."""
+        chosen = {name: more.pop(name) for name in OPTION_NAMES & more.keys()}
         given = {**(data or {}), **more}
         for name in given:
             if name not in self:
                 raise ValueError(_unknown(name, list(self)))
+        options = Options(**chosen) if chosen else None
         bound = bind(self._variables, self._inputs, given)
-        return make_plan(bound, self._variables, self._inputs, given)
+        return make_plan(bound, self._variables, self._inputs, given, options)
 
     def simulate(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
@@ -18,6 +18,9 @@ from posteriori.modeling.gaussian_chain import GaussianChainBlock, find_chain
 from posteriori.modeling.posterior import Posterior
 from posteriori.modeling.scaled_factors import find_common_precision
 from posteriori.modeling.tables import Switch
+
+if TYPE_CHECKING:
+    from posteriori.modeling.variational.options import Options
 
 __all__ = ["Plan", "make_plan"]
 
@@ -91,13 +94,14 @@ def make_plan(
     variables: Mapping[str, Variable],
     inputs: Mapping[str, Input],
     given: Mapping[str, Any],
+    options: Options | None = None,
 ) -> Plan:
-    """Group the unknown variables into blocks."""
+    """Group the unknown variables into blocks; those without exact method are approximated."""
     barren = _barren(bound)
     active = [f for f in bound.factors if f.name not in barren]
     known = tuple(f for f in active if not _unknowns(f, bound))
     groups = _components([f for f in active if _unknowns(f, bound)], bound)
-    blocks = tuple(_block(bound, names, factors) for names, factors in groups)
+    blocks = tuple(_block(bound, names, factors, options) for names, factors in groups)
     return Plan(bound, blocks, tuple(barren), known, variables, inputs, given)
 
 
@@ -151,7 +155,11 @@ def _components(
     ]
 
 
-def _block(bound: Bound, names: list[str], factors: list[BoundFactor]) -> Any:
+def _block(
+    bound: Bound, names: list[str], factors: list[BoundFactor], options: Options | None
+) -> Any:
+    if options is not None and options.asks_for_approximation:
+        return _variational(bound, names, factors, options, "")
     if all(f.family in _GAUSSIAN and _is_affine(f) for f in factors):
         chain = find_chain(bound, names, factors)
         if chain is not None:
@@ -165,12 +173,24 @@ def _block(bound: Bound, names: list[str], factors: list[BoundFactor]) -> Any:
     common = find_common_precision(bound, names, factors)
     if common is not None:
         return CommonPrecisionBlock(bound, names, factors, common)
-    if len(names) == 1:
-        raise TypeError(f"no exact method for {names[0]}: {reason}")
-    raise TypeError(
-        f"no exact method for {', '.join(names)} together: "
-        "they would need several blocks, which takes variational inference"
-    )
+    return _variational(bound, names, factors, options, reason)
+
+
+def _variational(
+    bound: Bound,
+    names: list[str],
+    factors: list[BoundFactor],
+    options: Options | None,
+    reason: str,
+) -> Any:
+    from posteriori.modeling.variational.block import VariationalBlock
+
+    try:
+        return VariationalBlock(bound, names, factors, options)
+    except TypeError as error:
+        if len(names) == 1 and reason:
+            raise TypeError(f"no method for {names[0]}: {reason}") from error
+        raise TypeError(f"no method for {', '.join(names)} together: {error}") from error
 
 
 def _is_affine(factor: BoundFactor) -> bool:

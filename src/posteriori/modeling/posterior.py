@@ -37,7 +37,7 @@ class Posterior:
 
     @cached_property
     def log_evidence(self) -> LogEvidence:
-        """Ln p(data | model), exact."""
+        """Ln p(data | model): exact, or a lower bound where beliefs are approximate."""
         bound = self._plan.bound
         value = sum(result.log_evidence for result in self._blocks)
         value += sum(log_prob_of_known(factor, bound) for factor in self._plan.known)
@@ -45,7 +45,20 @@ class Posterior:
         for array in (*bound.observed.values(), *bound.evidence.values()):
             fingerprint = fingerprint.update(np.atleast_1d(array))
         of = "y|X" if self._plan.inputs else "X"
-        return LogEvidence(value, kind="exact", of=of, fingerprint=fingerprint)
+        kinds = {getattr(result, "kind", "exact") for result in self._blocks}
+        kind = "bound" if "bound" in kinds else "exact"
+        return LogEvidence(value, kind=kind, of=of, fingerprint=fingerprint)
+
+    @property
+    def free_energy(self) -> Array:
+        """Minus the bound on the log evidence after every sweep, never rising; exact: one value."""
+        traces = [np.asarray(r.ascent.trace) for r in self._blocks if hasattr(r, "ascent")]
+        if not traces:
+            return -np.atleast_1d(np.asarray(self.log_evidence.value))
+        length = max(map(len, traces))
+        whole = sum(np.pad(t, (0, length - len(t)), mode="edge") for t in traces)
+        rest = float(self.log_evidence) - sum(t[-1] for t in traces)
+        return -(whole + rest)
 
     def __getitem__(self, name: str) -> Any:
         bound = self._plan.bound

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,25 +18,12 @@ from posteriori.modeling.variational.densities import GAUSSIAN, log_density, why
 from posteriori.modeling.variational.discrete_node import DiscreteNode
 from posteriori.modeling.variational.gaussian_node import GaussianNode
 from posteriori.modeling.variational.grouping import data_plate, group_variables
+from posteriori.modeling.variational.options import Options
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.starts import class_start, factor_start
 from posteriori.numerics.random import as_generator
-from posteriori.numerics.types import Seed
 
-__all__ = ["Options", "VariationalBlock", "VariationalResult"]
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a user may choose about variational inference."""
-
-    restarts: int | None = None
-    tol: float = 1e-6
-    max_iter: int = 2000
-    rng: Seed = 0
-    callback: Callable[[int, float], Any] | None = None
-    init: Mapping[str, Any] = field(default_factory=dict)
-    factorize: Sequence[Sequence[str]] = ()
+__all__ = ["VariationalBlock", "VariationalResult"]
 
 
 class VariationalBlock:
@@ -72,8 +58,13 @@ class VariationalBlock:
         self.monomials = [
             m for i, factor in enumerate(self.factors) for m in log_density(factor, bound, i)
         ]
+        apart = self.options.factorize
         self.groups = group_variables(
-            bound, self.names, self.factors, self.monomials, self.options.factorize
+            bound,
+            self.names,
+            self.factors,
+            self.monomials,
+            [self.names] if isinstance(apart, str) else apart,
         )
         self.plate = data_plate(bound, self.groups)
 
