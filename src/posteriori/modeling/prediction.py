@@ -14,16 +14,22 @@ import numpy as np
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.inference.gaussian_joint import joint_moments
-from posteriori.modeling.binding import BoundFactor
+from posteriori.modeling.binding import BoundFactor, Layout
 from posteriori.modeling.chain_prediction import chain_forecast, chain_predictive
 from posteriori.modeling.common_joint import joint_of_scaled
 from posteriori.modeling.common_precision import CommonPrecisionResult, student_predictive
 from posteriori.modeling.conjugate import ConjugateResult, conjugate_predictive
+from posteriori.modeling.discrete_forecast import discrete_forecast
 from posteriori.modeling.discrete_new_members import discrete_new_members
 from posteriori.modeling.gaussian_result import GaussianResult, in_layout_order
 from posteriori.modeling.new_members import Anew, Request, accessed, bind_anew, read_request
 from posteriori.modeling.normal_prediction import predict_normal
-from posteriori.modeling.scaled_factors import SPREADS, at_unit_precision, places_of_spread
+from posteriori.modeling.scaled_factors import (
+    MATRICES,
+    SPREADS,
+    at_unit_precision,
+    places_of_spread,
+)
 from posteriori.modeling.simulation import member
 
 if TYPE_CHECKING:
@@ -53,11 +59,12 @@ def _predict_after_chain(posterior: Posterior, request: Request) -> Any:
     """
     variables = posterior._plan.variables
     chains = [n for n in request.needed if variables[n].length in request.sizes]
-    if not chains:
+    if not chains or request.values:
         return None
-    found = chain_forecast(posterior, request)
-    if found is not None:
-        return found
+    for forecast in (chain_forecast, discrete_forecast):
+        found = forecast(posterior, request)
+        if found is not None:
+            return found
     raise TypeError(f"{request.name} cannot be predicted after the end of {', '.join(chains)} yet")
 
 
@@ -184,8 +191,20 @@ def _predict_student(
             f"{', '.join(sorted(others))} lie on a chain"
         )
     solved = {} if common is None else dict.fromkeys(others, common.gaussian)
-    normal = predict_normal(solved, unit, parents, layouts) if solved or new else member(unit)
+    apart = _entries_apart(layouts, new) if type(belief) in MATRICES else layouts
+    normal = predict_normal(solved, unit, parents, apart) if solved or new else member(unit)
     return student_predictive(factor, normal, spread, belief, layouts[spread])
+
+
+def _entries_apart(
+    layouts: Mapping[str, Layout], factors: Sequence[BoundFactor]
+) -> dict[str, Layout]:
+    """Return layouts in which the entries of vectors are variables of their own."""
+    apart = {}
+    for factor in factors:
+        plates, ints, events = layouts[factor.name]
+        apart[factor.name] = Layout(plates, ints + events, ())
+    return {**layouts, **apart}
 
 
 def joint(posterior: Posterior, names: tuple[str, ...]) -> Any:
