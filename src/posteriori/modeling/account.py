@@ -123,6 +123,7 @@ def _common_precision_terms(result: CommonPrecisionResult) -> tuple[list[tuple[s
     rows, entropy = _normal_rows(result.gaussian)
     energies = [(result.spread, _expected_log_prior(belief, member(block.prior_factor)))]
     energies += [(name, part.log_height - 0.5 * float(np.sum(part.spread))) for name, part in rows]
+    energies += block.log_slopes.items()
     for tally in block.tallies(result.gaussian):
         misfits = tally.misfits.reshape(tau.shape)
         more = float(tally.counts @ log_tau - np.sum(tau * misfits))  # N E[ln|τ|] − tr(E[τ] R)

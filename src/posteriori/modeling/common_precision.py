@@ -51,6 +51,7 @@ from posteriori.modeling.scaled_factors import (
     entries_apart,
     is_there,
     places_of_spread,
+    take_logarithms,
 )
 from posteriori.modeling.simulation import member
 from posteriori.numerics.random import as_generator
@@ -169,16 +170,16 @@ class CommonPrecisionBlock:
     def __init__(
         self, bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor], spread: str
     ) -> None:
-        self.bound = bound
+        others = [f for f in factors if f.name != spread]
+        self.bound, self.factors, self.log_slopes = take_logarithms(bound, others)
         self.names = tuple(names)
         self.spread = spread
         self.prior_factor = next(f for f in factors if f.name == spread)
         self.family = self.prior_factor.family
-        self.factors = [f for f in factors if f.name != spread]
         self.unit = [at_unit(f, spread, self.family) for f in self.factors]
         self.is_matrix = self.family in MATRICES
-        self._normals = entries_apart(bound, self.factors) if self.is_matrix else bound
-        self.gaussian = _normal_block(self._normals, [n for n in names if n != spread], self.unit)
+        normals = entries_apart(self.bound, self.factors) if self.is_matrix else self.bound
+        self.gaussian = _normal_block(normals, [n for n in names if n != spread], self.unit)
 
     @property
     def why(self) -> str:
@@ -217,6 +218,7 @@ class CommonPrecisionBlock:
         posterior = pair.update(prior, sums)
         gain = np.where(counts > 0, pair.log_evidence(posterior, sums), 0.0)
         log_evidence = self._log_volume(solved, counts, misfits) + float(np.sum(gain))
+        log_evidence += sum(self.log_slopes.values())
         layout = self.bound.layouts[self.spread]
         owners = {
             f.name: places_of_spread(f, self.spread, layout)

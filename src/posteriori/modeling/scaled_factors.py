@@ -4,6 +4,7 @@ The unknown is a number τ that scales any noise, :math:`\tau\Lambda_i` with kno
 :math:`\Lambda_i`, or a matrix Λ that scales by numbers, :math:`w_i\Lambda`. Under a matrix the
 entries of a vector may meet only in the noise: means are sums of whole vectors times numbers.
 Then all entries are alike at :math:`\Lambda = I`, and each is a normal variable of its own.
+Observed log-normal variables are normal in their logarithms, with density :math:`N(\ln y)/y`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from posteriori.distributions.gamma import Gamma
 from posteriori.distributions.inverse_gamma import InverseGamma
 from posteriori.distributions.inverse_wishart import InverseWishart
+from posteriori.distributions.log_normal import LogNormal
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.distributions.wishart import Wishart
@@ -44,6 +46,7 @@ __all__ = [
     "find_common_precision",
     "is_there",
     "places_of_spread",
+    "take_logarithms",
 ]
 
 #: Which parameters of normal factors a family is the common part of.
@@ -68,7 +71,11 @@ def find_common_precision(
     priors = [f for f in factors if f.name == name]
     if len(priors) != 1 or not all(p.is_known for p in priors[0].parameters.values()):
         return None
-    others = [f for f in factors if f.name != name]
+    others = [
+        f._replace(family=Normal) if f.family is LogNormal and f.name in bound.observed else f
+        for f in factors
+        if f.name != name
+    ]
     family = bound.families[name]
     if not all(_is_scaled(factor, name, family) for factor in others):
         return None
@@ -127,6 +134,27 @@ def entries_apart(bound: Bound, factors: Sequence[BoundFactor]) -> Bound:
         plates, ints, events = layouts[factor.name]
         layouts[factor.name] = Layout(plates, ints + events, ())
     return bound._replace(layouts=layouts)
+
+
+def take_logarithms(
+    bound: Bound, factors: Sequence[BoundFactor]
+) -> tuple[Bound, list[BoundFactor], dict[str, float]]:
+    """Return observed log-normal factors as normal ones of ln y, and −Σ ln y of each."""
+    observed, found, heights = dict(bound.observed), [], {}
+    for factor in factors:
+        if factor.family is LogNormal:
+            y = bound.observed[factor.name]
+            if np.any(y <= 0):
+                where = tuple(np.argwhere(y <= 0)[0])
+                raise ValueError(
+                    f"{factor.name} is log-normal and must be positive, "
+                    f"got {y[where]:g} in row {where[0] if where else 0}"
+                )
+            observed[factor.name] = logs = np.log(y)
+            heights[factor.name] = -float(np.nansum(logs))
+            factor = factor._replace(family=Normal)
+        found.append(factor)
+    return bound._replace(observed=observed), found, heights
 
 
 def places_of_spread(factor: BoundFactor, name: str, layout: Layout) -> Any:
