@@ -166,6 +166,23 @@ def matrix_covariance() -> Model:
     return m
 
 
+def common_matrix() -> Model:
+    m = Model()
+    m.precision = Wishart(dof=4.0, scale=COV)
+    m.mu = MvNormal(np.ones(2), precision=0.2 * m.precision)
+    m.y = MvNormal(m.mu, precision=m.precision).iid("n")
+    return m
+
+
+def groups_of_common_matrix() -> Model:
+    m = Model()
+    m.cov = InverseWishart(dof=5.0, scale=COV)
+    m.mu = MvNormal(np.ones(2), cov=4.0 * m.cov)
+    m.theta = MvNormal(m.mu, cov=2.0 * m.cov).iid("n")
+    m.y = MvNormal(m.theta, cov=m.cov)
+    return m
+
+
 def mixture() -> Model:
     m = Model()
     m.z = Categorical([0.6, 0.3, 0.1]).iid("n")
@@ -207,6 +224,12 @@ CASES = {
     "Wishart": Case(matrix_precision, {"y": VECTORS}, "n", [[0.3, -1.0], [2.0, 1.0]], MvStudentT),
     "inverse Wishart": Case(
         matrix_covariance, {"y": VECTORS}, "n", [[0.3, -1.0], [2.0, 1.0]], MvStudentT
+    ),
+    "common matrix": Case(
+        common_matrix, {"y": VECTORS}, "n", [[0.3, -1.0], [2.0, 1.0]], MvStudentT
+    ),
+    "groups of common matrix": Case(
+        groups_of_common_matrix, {"y": VECTORS}, "n", [[0.3, -1.0], [2.0, 1.0]], MvStudentT
     ),
     "mixture": Case(mixture, {"y": Y}, "n", [-1.0, 2.5]),
     "unknown kind": Case(mixture_of_unknown_kind, {"y": Y}, "n", [-1.0, 2.5]),
@@ -379,6 +402,23 @@ def test_leaves_of_leaves_share_their_ancestors() -> None:
     post = m.infer(y=1.0)  # a has mean 0.5 and variance 0.5
     assert float(post.c.mean) == pytest.approx(5.0 * 0.5)
     assert float(post.c.variance) == pytest.approx(25.0 * 0.5 + 3.0 * 0.5 + 0.1)
+
+
+def test_rows_that_see_several_members_use_their_joint() -> None:
+    m = Model()
+    m.mu = Normal(0.0, variance=9.0)
+    m.theta = Normal(m.mu, variance=4.0).iid(3)
+    m.y = Normal(m.theta, variance=0.5)
+    m.total = Normal(dot([1.0, 2.0, 3.0], m.theta) - m.mu, variance=0.1)
+    m.pair = Normal(dot([1.0, 2.0], m.theta[[2, 0]]), variance=0.1)
+    m.vector = MvNormal(m.theta, cov=np.eye(3))
+    post = m.infer(y=[1.0, 2.0, 4.0])
+    joint = post.joint("theta", "mu")
+    for name, k in (("total", [1.0, 2.0, 3.0, -1.0]), ("pair", [2.0, 0.0, 1.0, 0.0])):
+        assert float(post[name].mean) == pytest.approx(np.dot(k, joint.mean))
+        assert float(post[name].variance) == pytest.approx(np.dot(k, joint.cov @ k) + 0.1)
+    np.testing.assert_allclose(post.vector.mean, post.theta.mean)
+    np.testing.assert_allclose(post.vector.cov, joint.cov[:3, :3] + np.eye(3))
 
 
 # -- refusals --------------------------------------------------------------------------------

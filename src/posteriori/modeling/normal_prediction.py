@@ -21,9 +21,10 @@ from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.inference.gaussian_equations import Link
 from posteriori.inference.gaussian_joint import joint_moments
-from posteriori.modeling.binding import BoundFactor, Layout
+from posteriori.modeling.binding import Bound, BoundFactor, Layout
 from posteriori.modeling.gaussian_links import Split, make_link
-from posteriori.modeling.gaussian_result import GaussianResult
+from posteriori.modeling.gaussian_result import GaussianResult, in_layout_order
+from posteriori.modeling.gaussian_rows import summed_lookups
 from posteriori.modeling.tables import (
     Access,
     Axis,
@@ -52,6 +53,62 @@ class Noise(NamedTuple):
     split: Split
     cov: Array
 
+    def split_of(self, name: str) -> Split:
+        return self.split
+
+    def mean_of(self, name: str) -> Array:
+        return np.zeros(self.cov.shape[:2])
+
+    def covariance(self, a: str, b: str, ia: Any, ib: Any) -> Array:
+        return self.cov[ia] * np.equal(ia, ib)[:, None, None]
+
+
+class Solved(NamedTuple):
+    """Variables of one block, with the covariances of the vectors that were solved for."""
+
+    result: GaussianResult
+
+    def split_of(self, name: str) -> Split:
+        return self.result.splits[name]
+
+    def mean_of(self, name: str) -> Array:
+        return self.result.posterior.mean[name]
+
+    def covariance(self, a: str, b: str, ia: Any, ib: Any) -> Array:
+        solved = self.result.posterior
+        if a == b and np.array_equal(ia, ib):
+            return solved.cov[a][ia]
+        for first, second, i, j, swap in ((a, b, ia, ib, False), (b, a, ib, ia, True)):
+            if (first, second) in solved.cross:
+                block, meets = solved.cross[first, second]
+                one = len(solved.mean[second]) == 1
+                whole = block.shape[0] == len(solved.mean[first])
+                if whole and (one or np.array_equal(meets[i], j)):
+                    picked = block[i]
+                    return np.swapaxes(picked, -1, -2) if swap else picked
+        _, cov, slices = joint_moments(self.result.latents, self.result.equations)
+        sizes = {latent.name: (latent.count, latent.size) for latent in self.result.latents}
+        return cov[slices[a], slices[b]].reshape(*sizes[a], *sizes[b])[ia, :, ib, :]
+
+
+class Whole(NamedTuple):
+    """Variables of one block, each as one vector of all its numbers, with their joint moments."""
+
+    mean: Array
+    cov: Array
+    places: Mapping[str, Array]
+    splits: Mapping[str, Split]
+
+    def split_of(self, name: str) -> Split:
+        return self.splits[name]
+
+    def mean_of(self, name: str) -> Array:
+        return self.mean[self.places[name]][None]
+
+    def covariance(self, a: str, b: str, ia: Any, ib: Any) -> Array:
+        block = self.cov[np.ix_(self.places[a], self.places[b])]
+        return np.broadcast_to(block, (len(ia), *block.shape))
+
 
 def predict_normal(
     results: Mapping[str, Any],
@@ -76,12 +133,15 @@ def predict_normal(
     mean = factor.parameters["mean"]
     for parent in reversed(new):
         mean = _put_in(mean, parent, layouts[parent.name])
-    sources: dict[str, Any] = dict(results)
     layouts = dict(layouts)
+    names = {parent.name: _NOISE.format(parent.name) for parent in new}
+    layouts |= {noise: layouts[name] for name, noise in names.items()}
+    bare = Bound(layouts, (), {}, {}, {}, {})
+    mean = mean._replace(terms=tuple(summed_lookups(t, mean.labels, bare) for t in mean.terms))
+    sources = _sources_of(results, mean, factor.rows)
     for parent in new:
-        noise = _NOISE.format(parent.name)
-        layouts[noise] = layouts[parent.name]
-        sources[noise] = _make_noise(parent, layouts[parent.name], noise, mean)
+        noise = names[parent.name]
+        sources[noise] = _make_noise(parent, layouts[noise], noise, mean, factor.rows)
     whole = factor._replace(parameters={**factor.parameters, "mean": mean})
     center, cov = _moments(sources, whole, layouts)
     if factor.family is Normal:
@@ -140,19 +200,16 @@ def _product(outer: Term, access: Access, inner: Term, labels: tuple[Axis, ...])
     return Term(table._replace(values=table.values * copies), inner.accesses)
 
 
-def _make_noise(parent: BoundFactor, layout: Layout, name: str, mean: Polynomial) -> Noise:
-    """Return the noise, with members apart that no row adds up."""
+def _make_noise(
+    parent: BoundFactor, layout: Layout, name: str, mean: Polynomial, rows: tuple[Axis, ...]
+) -> Noise:
+    """Return the noise, with members apart where each row sees one of them."""
     axes = layout.axes
     first_event = len(axes) - len(layout.events)
     dense = set(range(first_event, len(axes)))
-    for term in mean.terms:
-        for access in term.accesses:
-            if access.name == name:
-                dense |= {
-                    i
-                    for i, place in enumerate(access.places)
-                    if isinstance(place, Axis) and place not in mean.labels
-                }
+    for access in _accesses(mean):
+        if access.name == name:
+            dense |= {i for i, p in enumerate(access.places) if not _sees_one(p, rows)}
     split = Split(tuple(i for i in range(len(axes)) if i not in dense), tuple(sorted(dense)))
     together = tuple(i for i in split.dense if i < first_event)
     order = split.batch + together
@@ -173,6 +230,40 @@ def _make_noise(parent: BoundFactor, layout: Layout, name: str, mean: Polynomial
 # -- moments ---------------------------------------------------------------------------------
 
 
+def _sources_of(
+    results: Mapping[str, GaussianResult], mean: Polynomial, rows: tuple[Axis, ...]
+) -> dict[str, Any]:
+    """Return solved variables; as whole vectors where a row sees several members of one."""
+    sources: dict[str, Any] = {}
+    blocks = {id(result): result for result in results.values()}.values()
+    for result in blocks:
+        mine = [a for a in _accesses(mean) if results.get(a.name) is result]
+        apart = all(_sees_one(a.places[i], rows) for a in mine for i in result.splits[a.name].batch)
+        source = Solved(result) if apart else _whole(result)
+        sources |= dict.fromkeys((a.name for a in mine), source)
+    return sources
+
+
+def _accesses(poly: Polynomial) -> list[Access]:
+    return [access for term in poly.terms for access in term.accesses]
+
+
+def _sees_one(place: Any, rows: tuple[Axis, ...]) -> bool:
+    """Tell whether every row reads one position of an axis."""
+    axes = place.positions.axes if isinstance(place, Lookup) else (place,)
+    return set(axes) <= set(rows)
+
+
+def _whole(result: GaussianResult) -> Whole:
+    mean, cov, slices = joint_moments(result.latents, result.equations)
+    places, splits = {}, {}
+    for name, split in result.splits.items():
+        layout = result.layouts[name]
+        places[name] = in_layout_order(layout, split) + slices[name].start
+        splits[name] = Split((), tuple(range(len(layout.axes))))
+    return Whole(mean, cov, places, splits)
+
+
 def _moments(
     sources: Mapping[str, Any], factor: BoundFactor, layouts: Mapping[str, Layout]
 ) -> tuple[Array, Array]:
@@ -187,66 +278,29 @@ def _moments(
             constant = constant + spread(term.table, labels)
             continue
         (access,) = term.accesses
-        split = _split_of(sources[access.name], access.name)
+        split = sources[access.name].split_of(access.name)
         links.append(make_link(term, access, labels, split, layouts))
     count = int(np.prod(shape))
     mean = np.broadcast_to(constant, shape + ((width,) if factor.events else ()))
     mean = np.array(mean, dtype=np.float64).reshape(count, width)
-    views = [_view(link, sources[link.name], count, width) for link in links]
-    for link, (k, index) in zip(links, views, strict=True):
-        source = sources[link.name]
-        if not isinstance(source, Noise):
-            mean += np.einsum("rei,ri->re", k, source.posterior.mean[link.name][index])
+    views = [(link.name, *_view(link, sources[link.name], count, width)) for link in links]
+    for name, k, index in views:
+        mean += np.einsum("rei,ri->re", k, sources[name].mean_of(name)[index])
     cov = np.zeros((count, width, width))
-    for a, (ka, ia) in zip(links, views, strict=True):
-        for b, (kb, ib) in zip(links, views, strict=True):
-            between = _covariance(sources, a.name, b.name, ia, ib)
-            if between is not None:
+    for a, ka, ia in views:
+        for b, kb, ib in views:
+            if sources[a] is sources[b]:
+                between = sources[a].covariance(a, b, ia, ib)
                 cov += np.einsum("rei,rij,rfj->ref", ka, between, kb)
     return mean.reshape(*shape, width), cov.reshape(*shape, width, width)
 
 
-def _split_of(source: Any, name: str) -> Split:
-    return source.split if isinstance(source, Noise) else source.splits[name]
-
-
 def _view(link: Link, source: Any, count: int, width: int) -> tuple[Array, Any]:
     """Return coefficients (R, E, size) and the one vector that each row's event sees."""
-    vectors = source.cov if isinstance(source, Noise) else source.posterior.mean[link.name]
-    total = len(vectors)
+    total = len(source.mean_of(link.name))
     index = np.arange(count * width) if link.index is None and total > 1 else link.index
     index = np.zeros(count * width, dtype=np.intp) if index is None else index
-    seen = index.reshape(count, width)
-    if np.any(seen != seen[:, :1]):
-        raise TypeError(f"the entries of one vector see different members of {link.name}")
-    return link.coefficients.reshape(count, width, -1), seen[:, 0]
-
-
-def _covariance(sources: Mapping[str, Any], a: str, b: str, ia: Any, ib: Any) -> Array | None:
-    """Return cov(a[ia], b[ib]) row by row; None where they are independent."""
-    source = sources[a]
-    if source is not sources[b]:
-        return None
-    if isinstance(source, Noise):
-        return source.cov[ia] * np.equal(ia, ib)[:, None, None]
-    solved = source.posterior
-    if a == b and np.array_equal(ia, ib):
-        return solved.cov[a][ia]
-    for first, second, i, j, swap in ((a, b, ia, ib, False), (b, a, ib, ia, True)):
-        if (first, second) in solved.cross:
-            block, meets = solved.cross[first, second]
-            one = len(solved.mean[second]) == 1
-            if block.shape[0] == len(solved.mean[first]) and (one or np.array_equal(meets[i], j)):
-                picked = block[i]
-                return np.swapaxes(picked, -1, -2) if swap else picked
-    return _dense_covariance(source, a, b, ia, ib)
-
-
-def _dense_covariance(result: GaussianResult, a: str, b: str, ia: Any, ib: Any) -> Array:
-    _, cov, slices = joint_moments(result.latents, result.equations)
-    sizes = {latent.name: (latent.count, latent.size) for latent in result.latents}
-    block = cov[slices[a], slices[b]].reshape(*sizes[a], *sizes[b])
-    return block[ia, :, ib, :]
+    return link.coefficients.reshape(count, width, -1), index.reshape(count, width)[:, 0]
 
 
 def _noise_variance(factor: BoundFactor) -> Array:
