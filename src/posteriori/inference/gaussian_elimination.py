@@ -39,6 +39,7 @@ from posteriori.inference.gaussian_equations import (
     Link,
     log_heights,
     residual,
+    row_blocks,
     weighted_square,
 )
 from posteriori.inference.gaussian_ordering import densify, plan_gaussian
@@ -92,16 +93,17 @@ def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> 
     """
     system = factorize(latents, equations)
     shapes, equations = system.shapes, system.equations
-    means = {n: np.zeros((v.count, v.size)) for n, v in shapes.items()}
-    residuals = [e.constant for e in equations]
-    for _ in range(3):  # refine while what is left over is far smaller than what was given
-        step = system.solve(residuals)
-        means = {n: means[n] + step[n] for n in means}
-        before, residuals = residuals, [residual(e, means) for e in equations]
-        if _size(residuals) > _CANCELLATION * _size(before):
+    means = system.solve(system.right)
+    misfit, left = system.misfit(means)
+    before = system.largest
+    for _ in range(2):  # refine while what is left over is far smaller than what was given
+        if left > _CANCELLATION * before:
             break
+        step = system.solve(system.right_at(means))
+        means = {n: means[n] + step[n] for n in means}
+        before = left
+        misfit, left = system.misfit(means)
     cov, cross = system.covariances()
-    misfit = sum(weighted_square(e, r) for e, r in zip(equations, residuals, strict=True))
     heights = sum(log_heights(e) for e in equations)
     numbers = sum(v.count * v.size for v in shapes.values())
     log_volume = 0.5 * (heights - system.log_det + numbers * LOG_2PI)
@@ -172,7 +174,11 @@ class _Elimination:
         self.equations = equations
         self.own = {n: np.zeros((v.count, v.size, v.size)) for n, v in shapes.items()}
         self.pairs: dict[tuple[str, str], list[tuple[Any, Any, Array]]] = {}
-        self._gather()
+        self.right = {n: np.zeros((v.count, v.size)) for n, v in shapes.items()}
+        self.largest = 0.0
+        for equation in equations:
+            for part in row_blocks(equation, shapes):
+                self._gather(part)
         self.cliques: list[_Clique] = []
         self.log_det = 0.0
         for name in shapes:
@@ -184,12 +190,20 @@ class _Elimination:
 
     # -- the precision matrix --------------------------------------------------------------
 
-    def _gather(self) -> None:
-        for equation in self.equations:
-            for i, link in enumerate(equation.links):
-                self.own[link.name] += sum_outer(link, link, equation, self.shapes[link.name])
-                for other in equation.links[i + 1 :]:
-                    self._couple(link, other, equation)
+    def _gather(self, equation: Equation) -> None:
+        """Add Kᵀ W K, Kᵀ W c and the size of c of some rows."""
+        for i, link in enumerate(equation.links):
+            self.own[link.name] += sum_outer(link, link, equation, self.shapes[link.name])
+            for other in equation.links[i + 1 :]:
+                self._couple(link, other, equation)
+        self._push(self.right, equation, equation.constant)
+        self.largest = max(self.largest, _largest(equation.constant))
+
+    def _push(self, right: Mapping[str, Array], equation: Equation, left: Array) -> None:
+        """Add Kᵀ W r to the right-hand side."""
+        weighted = equation.weight * left
+        for link in equation.links:
+            right[link.name][...] += sum_rows(link, weighted, self.shapes[link.name].count)
 
     def _couple(self, link: Link, other: Link, equation: Equation) -> None:
         if link.name == other.name:
@@ -198,7 +212,7 @@ class _Elimination:
             return
         if _all_single(self.shapes, link, other):
             block = gram(link.coefficients, other.coefficients, equation)[None]
-            self._add_pair(link.name, other.name, None, None, block)
+            self._add_single(link.name, other.name, block)
             return
         weighted = link.coefficients * np.asarray(equation.weight)[..., None]
         block = weighted[:, :, None] * other.coefficients[:, None, :]
@@ -208,6 +222,16 @@ class _Elimination:
         if a > b:
             a, b, i, j, block = b, a, j, i, np.swapaxes(block, -1, -2)
         self.pairs.setdefault((a, b), []).append((i, j, block))
+
+    def _add_single(self, a: str, b: str, block: Array) -> None:
+        """Add a block between latents of one vector each, in place."""
+        if a > b:
+            a, b, block = b, a, np.swapaxes(block, -1, -2)
+        entries = self.pairs.setdefault((a, b), [])
+        if entries:
+            entries[0][2][...] += block
+        else:
+            entries.append((None, None, block))
 
     # -- elimination -----------------------------------------------------------------------
 
@@ -262,19 +286,33 @@ class _Elimination:
 
     # -- solving ---------------------------------------------------------------------------
 
-    def solve(self, residuals: Sequence[Array]) -> dict[str, Array]:
-        """Return J⁻¹ h for the right-hand side that the residuals make."""
-        h = {n: np.zeros((v.count, v.size)) for n, v in self.shapes.items()}
-        for equation, left in zip(self.equations, residuals, strict=True):
-            weighted = equation.weight * left
-            for link in equation.links:
-                h[link.name] += sum_rows(link, weighted, self.shapes[link.name].count)
+    def misfit(self, means: Mapping[str, Array]) -> tuple[float, float]:
+        """Return Σ w r² and max |r| at given values of the latents."""
+        total = largest = 0.0
+        for equation in self.equations:
+            for part in row_blocks(equation, self.shapes):
+                left = residual(part, means)
+                total += weighted_square(part, left)
+                largest = max(largest, _largest(left))
+        return total, largest
+
+    def right_at(self, means: Mapping[str, Array]) -> dict[str, Array]:
+        """Return the right-hand side that the residuals at given values make."""
+        right = {n: np.zeros((v.count, v.size)) for n, v in self.shapes.items()}
+        for equation in self.equations:
+            for part in row_blocks(equation, self.shapes):
+                self._push(right, part, residual(part, means))
+        return right
+
+    def solve(self, right: Mapping[str, Array]) -> dict[str, Array]:
+        """Return J⁻¹ h."""
+        h = dict(right)
         half: dict[str, Array] = {}
         for clique in self.cliques:
             half[clique.name] = cho_solve(clique.factor, h[clique.name][..., None])[..., 0]
             for other, (coupling, index) in clique.couplings.items():
                 push = np.einsum("nij,ni->nj", coupling, half[clique.name])
-                h[other] -= segment_sum(push, index, self.shapes[other].count)
+                h[other] = h[other] - segment_sum(push, index, self.shapes[other].count)
         mean: dict[str, Array] = {}
         for clique in reversed(self.cliques):
             value = half[clique.name]
@@ -315,8 +353,8 @@ class _Elimination:
         return cov, cross
 
 
-def _size(residuals: Sequence[Array]) -> float:
-    return max((float(np.max(np.abs(r), initial=0.0)) for r in residuals), default=0.0)
+def _largest(values: Array) -> float:
+    return float(max(np.max(values, initial=0.0), -np.min(values, initial=0.0)))
 
 
 def _all_single(shapes: Mapping[str, Latent], *links: Link) -> bool:

@@ -8,7 +8,7 @@ one for each row r of an array: data, priors and dynamics look the same. A laten
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,9 +25,13 @@ __all__ = [
     "is_common",
     "log_heights",
     "residual",
+    "row_blocks",
     "spread_link",
     "weighted_square",
 ]
+
+_BLOCK_VALUES = 1 << 14
+_BLOCK_ROWS = 1000  # so few that products of thin blocks start no threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,23 @@ def log_heights(equation: Equation) -> float:
             len(equation.constant) * float(np.log(weight.flat[0]) - LOG_2PI) if weight.size else 0.0
         )
     return float(np.sum(np.log(weight) - LOG_2PI))
+
+
+def row_blocks(equation: Equation, shapes: Mapping[str, Latent]) -> Iterator[Equation]:
+    """Yield the rows in parts that stay in the processor's cache while they are used.
+
+    Rows that choose among several vectors are not parted.
+    """
+    rows = len(equation.constant)
+    width = sum(shapes[link.name].size for link in equation.links)
+    step = max(_BLOCK_ROWS, _BLOCK_VALUES // max(width, 1))
+    if rows <= step or any(shapes[link.name].count > 1 for link in equation.links):
+        yield equation
+        return
+    for start in range(0, rows, step):
+        part = slice(start, start + step)
+        links = tuple(Link(link.name, link.coefficients[part]) for link in equation.links)
+        yield Equation(equation.constant[part], equation.weight[part], links)
 
 
 def is_common(weight: Array) -> bool:

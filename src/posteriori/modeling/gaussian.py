@@ -123,19 +123,20 @@ class GaussianBlock:
         """Write child − mean = constant − Σ K x: coefficients of the mean stand as they are."""
         shape = tuple(axis.size for axis in rows.labels)
         count = int(np.prod(shape))
-        constant: Any = np.zeros(())
+        constant: Any = None
         links: dict[tuple[str, bytes], Link] = {}
         for sign, terms in ((1.0, rows.child), (-1.0, rows.mean)):
             for term in terms:
                 if not term.accesses:
                     values = spread(term.table, rows.labels)
-                    constant = constant + values if sign > 0 else constant - values
+                    values = values if sign > 0 else -values
+                    constant = values if constant is None else constant + values
                     continue
                 (access,) = term.accesses
                 split = self.splits[access.name]
                 link = make_link(term, access, rows.labels, split, self.bound.layouts)
                 add_link(links, link if sign < 0 else negated(link))
-        flat = np.broadcast_to(constant, shape).reshape(count)
+        flat = np.broadcast_to(0.0 if constant is None else constant, shape).reshape(count)
         equation = Equation(
             flat, flat_weight(rows.weight, shape, count), tuple(links.values()), rows.log_scale
         )

@@ -55,7 +55,7 @@ def flat_index(places: list[tuple[Any, int]], labels: tuple[Axis, ...], count: i
     """Return which vector each row sees; None where it is simply the row's own."""
     total = int(np.prod([size for _, size in places])) if places else 1
     if total == 1:
-        return np.zeros(count, dtype=np.intp) if count > 1 else None
+        return np.broadcast_to(np.intp(0), (count,)) if count > 1 else None
     if [p for p, _ in places] == list(labels):
         return None
     flat: Any = np.zeros((), dtype=np.intp)
@@ -71,7 +71,10 @@ def flat_index(places: list[tuple[Any, int]], labels: tuple[Axis, ...], count: i
 
 def add_link(links: dict[tuple[str, bytes], Link], link: Link) -> None:
     """Add a link, or its coefficients to one that sees the same vectors."""
-    key = (link.name, b"" if link.index is None else link.index.tobytes())
+    index = link.index
+    if index is not None and index.strides == (0,):
+        index = index[:1]  # all rows see the one vector
+    key = (link.name, b"" if index is None else index.tobytes())
     known = links.get(key)
     if known is not None:
         link = known._replace(coefficients=known.coefficients + link.coefficients)
@@ -91,16 +94,25 @@ def observed_rows(equation: Equation) -> Equation:
     missing = np.isnan(equation.constant)
     if not missing.any():
         return equation
-    kept = ~missing
+    kept = np.flatnonzero(~missing)
     links = tuple(
         Link(
             link.name,
-            link.coefficients[kept],
-            np.flatnonzero(kept) if link.index is None else link.index[kept],
+            _take_rows(link.coefficients, kept),
+            kept if link.index is None else _take_rows(link.index, kept),
         )
         for link in equation.links
     )
-    return Equation(equation.constant[kept], equation.weight[kept], links, equation.log_scale)
+    return Equation(
+        equation.constant[kept], _take_rows(equation.weight, kept), links, equation.log_scale
+    )
+
+
+def _take_rows(values: Array, kept: Any) -> Array:
+    """Return some rows; one that stands for all stays a single one in memory."""
+    if values.strides[0] == 0:
+        return np.broadcast_to(values[:1], (len(kept), *values.shape[1:]))
+    return values.take(kept, axis=0)
 
 
 def flat_weight(weight: Array, shape: tuple[int, ...], count: int) -> Array:
