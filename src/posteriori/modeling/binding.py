@@ -315,6 +315,8 @@ class Binder:
         if isinstance(item, Input):
             return self._input(item)
         if isinstance(item, Variable):
+            if self.variables.get(item.name) is not item:
+                raise ValueError(f"{item.name} is a variable of another model")
             return self._variable(item.name)
         if isinstance(item, Previous):
             return self._previous(item.name)
@@ -336,7 +338,7 @@ class Binder:
 
     def _variable(self, name: str) -> Polynomial:
         if name not in self.layouts:
-            raise ValueError(f"{name} is used before it is defined, or in another model")
+            raise ValueError(f"{name} is used before it is defined")
         layout = self.layouts[name]
         if name not in self.observed:
             term = Term(Table(np.asarray(1.0), ()), (Access(name, layout.axes),))

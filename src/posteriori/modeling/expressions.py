@@ -97,7 +97,14 @@ class Expression(Symbol):
 
     def __index__(self) -> int:
         raise TypeError(
-            f"{self!r} cannot index an array: NumPy needs its value; write take(array, {self!r})"
+            f"{self!r} cannot index a list: it has no value yet; write take(list, {self!r})"
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        # NumPy asks for it when an array is indexed; what __index__ says it keeps to itself.
+        raise TypeError(
+            f"{self!r} has no value yet, so it is no array and cannot index one; "
+            f"write take(array, {self!r}) instead of array[{self!r}]"
         )
 
 
@@ -190,12 +197,22 @@ class Operation(Expression):
         self.index = index
 
     def __repr__(self) -> str:
-        signs = {"add": " + ", "multiply": " * ", "matmul": " @ "}
-        if self.kind in signs:
-            return f"({signs[self.kind].join(map(repr, self.arguments))})"
-        if self.kind == "index":
-            return f"{self.arguments[0]!r}[{', '.join(map(repr, self.index))}]"
-        return f"{self.kind}({', '.join(map(repr, self.arguments))})"
+        return _written(self, 20)
+
+
+def _written(item: Any, depth: int) -> str:
+    """Write an expression down, with … for what lies too deep."""
+    if not isinstance(item, Operation):
+        return repr(item)
+    if not depth:
+        return "…"
+    parts = [_written(argument, depth - 1) for argument in item.arguments]
+    signs = {"add": " + ", "multiply": " * ", "matmul": " @ "}
+    if item.kind in signs:
+        return f"({signs[item.kind].join(parts)})"
+    if item.kind == "index":
+        return f"{parts[0]}[{', '.join(_written(i, depth - 1) for i in item.index)}]"
+    return f"{item.kind}({', '.join(parts)})"
 
 
 def _without_labels(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,15 @@ _DRAWS = "draws of the posterior"
 
 def member(factor: BoundFactor) -> Any:
     """Return the distribution of a factor whose parameters are all known."""
-    return factor.family(**{key: poly.value() for key, poly in factor.parameters.items()})
+    return _made(factor, {key: poly.value() for key, poly in factor.parameters.items()})
+
+
+def _made(factor: BoundFactor, parameters: Mapping[str, Array]) -> Any:
+    """Construct a member of the family; an error says whose parameters are at fault."""
+    try:
+        return factor.family(**parameters)
+    except ValueError as error:
+        raise ValueError(f"parameters of {factor.name}: {error}") from None
 
 
 def simulate(
@@ -192,7 +200,7 @@ def log_prob_of_known(factor: BoundFactor, bound: Bound) -> float:
     for pattern in np.unique(there, axis=0):  # rows that miss the same entries
         rows = np.flatnonzero((there == pattern).all(axis=1))
         if pattern.all():
-            here = factor.family(**{key: value[rows] for key, value in flat.items()})
+            here = _made(factor, {key: value[rows] for key, value in flat.items()})
             total += float(np.sum(here.log_prob(x[rows])))
         elif pattern.any():
             total += _log_prob_of_parts(factor, flat, x, rows, np.flatnonzero(pattern))
@@ -208,7 +216,7 @@ def _log_prob_of_parts(
             f"{factor.name} misses some entries of its vectors, which {factor.family.__name__} "
             "cannot leave out: give whole vectors, or NaN in all entries"
         )
-    vectors = MvNormal(**{key: value[rows] for key, value in values.items()})
+    vectors = _made(factor, {key: value[rows] for key, value in values.items()})
     return float(np.sum(vectors.marginal(entries).log_prob(x[np.ix_(rows, entries)])))
 
 
