@@ -514,3 +514,19 @@ def test_states_are_shown_by_their_probabilities() -> None:
     assert f"P(1) = {float(post.kind.probability):.4g}" in text
     best = post.z.probabilities[0].argmax()
     assert f"P({best}) = {float(post.z.probabilities[0, best]):.4g}" in text
+
+
+def test_the_most_likely_point_has_the_highest_density() -> None:
+    m = groups()
+    m.p = Beta(2.0, 3.0)
+    m.flips = Bernoulli(m.p).iid("k")
+    m.s = Chain(Normal(0.0, variance=1.0), lambda s: Normal(s, variance=0.5), length="t")
+    m.x = Normal(m.s, variance=1.0)
+    data = {"y": Y, "flips": [1, 0, 1], "x": [1.0, 2.0, 0.5]}
+    best = m.infer(data).most_likely()
+    assert isinstance(best["mu"], float)
+    assert isinstance(best["p"], float)
+    top = m.log_joint({**data, **best})
+    for name, value in best.items():
+        for step in (-1e-3, 1e-3):
+            assert m.log_joint({**data, **best, name: value + step}) < top

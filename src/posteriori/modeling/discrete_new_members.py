@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
+from posteriori.modeling.discrete import DiscreteResult
 from posteriori.modeling.discrete_prediction import (
     _block_with,
     _combined_probabilities,
@@ -34,6 +35,8 @@ def discrete_new_members(posterior: Posterior, request: Request, anew: Anew) -> 
     above = anew.above(name)
     discrete = bound.families[name] in DISCRETE
     if not (above or discrete) or any(bound.families[n] not in DISCRETE for n in above):
+        return None
+    if any(not isinstance(posterior._results[n], DiscreteResult) for n in above - anew.unsolved):
         return None
     copied = (above & anew.unsolved) | {name}
     old_axes = _axes_of_data(bound, anew, request)

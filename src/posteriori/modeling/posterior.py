@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori.modeling.conjugate import ConjugateResult
 from posteriori.modeling.description import describe
+from posteriori.modeling.gaussian_chain import ChainResult
+from posteriori.modeling.gaussian_result import GaussianResult
 from posteriori.modeling.simulation import log_prob_of_known, simulate_leaves
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.random import as_generator
@@ -27,7 +30,23 @@ class Posterior:
     """The posterior of a model.
 
     Every unknown variable is an attribute: a distribution whose batch axes are the variable's
-    plates and integer axes. ``post["x"]`` reaches any name.
+    plates and integer axes. ``post["x"]`` reaches any name. Variables that no observation depends
+    on are there, too, as they are predicted.
+
+    Examples
+    --------
+    >>> from posteriori import Model, Normal
+    >>> m = Model()
+    >>> m.mu = Normal(0, variance=9)
+    >>> m.theta = Normal(m.mu, variance=4).iid("g")
+    >>> m.y = Normal(m.theta, variance=1)
+    >>> post = m.infer(y=[2.0, 3.0, 7.0])
+    >>> post
+    Posterior: log_evidence = -8.24912 (exact)
+      mu     Normal       3.375 ± 1.186
+      theta  Normal (3,)  2.275 ± 0.9253, 3.075 ± 0.9253, 6.275 ± 0.9253
+    >>> post.mu
+    Normal(3.375, variance=1.40625)
     """
 
     def __init__(self, plan: Plan, results: list[Any]) -> None:
@@ -148,9 +167,34 @@ class Posterior:
         return predict(self, name, inputs)
 
     def joint(self, *names: str) -> Any:
-        """Return the joint distribution of variables.
+        """Return the joint distribution of variables that were solved together.
 
-        Normal variables are flattened and put one after another; discrete ones make a table.
+        Parameters
+        ----------
+        *names : str
+
+        Returns
+        -------
+        Distribution
+            Of one vector, in which normal variables are flattened and put one after another; a
+            table of discrete ones.
+
+        Raises
+        ------
+        ValueError
+            When the variables are independent: their joint distribution is the product.
+        TypeError
+            When it has no closed form.
+
+        Examples
+        --------
+        >>> from posteriori import Model, Normal
+        >>> m = Model()
+        >>> m.a = Normal(0, variance=1)
+        >>> m.b = Normal(0, variance=1)
+        >>> m.y = Normal(m.a + m.b, variance=1)
+        >>> m.infer(y=3.0).joint("a", "b")
+        MvNormal([1., 1.], cov=[[ 0.666667, -0.333333], [-0.333333, 0.666667]])
         """
         from posteriori.modeling.discrete_prediction import joint_table
         from posteriori.modeling.prediction import joint
@@ -183,14 +227,36 @@ class Posterior:
         return make_messages(self)
 
     def most_likely(self) -> dict[str, Any]:
-        """Return the configuration of all informed variables with the highest probability.
+        """Return the most probable configuration of all informed variables together.
 
-        Of discrete variables this is not the list of the most probable states of each. Those that
-        no observation depends on are left out.
+        Of discrete variables this is not the list of the most probable states of each; of
+        continuous ones it is the point of highest density. Variables that no observation depends
+        on are left out.
+
+        Returns
+        -------
+        dict of states, labels, numbers or arrays
+
+        Raises
+        ------
+        TypeError
+            When a block has no closed form for it.
+
+        Examples
+        --------
+        >>> from posteriori import Categorical, Model, Normal, take
+        >>> m = Model()
+        >>> m.z = Categorical([0.7, 0.3], labels=("low", "high")).iid("n")
+        >>> m.y = Normal(take([0.0, 3.0], m.z), variance=1)
+        >>> m.infer(y=[0.2, 3.5]).most_likely()
+        {'z': array(['low', 'high'], dtype='<U4')}
         """
         best: dict[str, Any] = {}
         for result in self._blocks:
-            best |= self._ask(result, "most_likely")()
+            if isinstance(result, (GaussianResult, ChainResult, ConjugateResult)):
+                best |= {name: _plain(result.marginal(name).mode) for name in result.names}
+            else:
+                best |= self._ask(result, "most_likely")()
         return best
 
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
@@ -206,6 +272,17 @@ class Posterior:
         Returns
         -------
         dict of arrays (size, *shape)
+
+        Examples
+        --------
+        >>> from posteriori import Model, Normal
+        >>> m = Model()
+        >>> m.mu = Normal(0, variance=9)
+        >>> m.y = Normal(m.mu, variance=1).iid("n")
+        >>> m.new = Normal(m.mu, variance=1).iid(5)
+        >>> draws = m.infer(y=[2.0, 3.0, 4.0]).sample(1000, rng=0)
+        >>> {name: values.shape for name, values in draws.items()}
+        {'mu': (1000,), 'new': (1000, 5)}
         """
         generator = as_generator(rng)
         draws: dict[str, Any] = {}
@@ -244,3 +321,8 @@ class Posterior:
             for name in self._plan.bound.latent
         }
         return describe("Posterior", marginals, self.log_evidence)
+
+
+def _plain(value: Any) -> Any:
+    """Return single numbers as Python has them."""
+    return float(value) if np.ndim(value) == 0 else value
