@@ -6,8 +6,11 @@ into arrays once data arrive.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
+
+import numpy as np
 
 from posteriori.distributions.unknown import Conditional
 from posteriori.numerics.symbol import Symbol
@@ -100,8 +103,13 @@ class Expression(Symbol):
             f"{self!r} cannot index a list: it has no value yet; write take(list, {self!r})"
         )
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         # NumPy asks for it when an array is indexed; what __index__ says it keeps to itself.
+        # SciPy asks for it in sparse @ expression, and leaves that to us if it gets an object.
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("scipy.sparse"):
+            alone = np.empty((), dtype=object)
+            alone[()] = self
+            return alone
         raise TypeError(
             f"{self!r} has no value yet, so it is no array and cannot index one; "
             f"write take(array, {self!r}) instead of array[{self!r}]"
