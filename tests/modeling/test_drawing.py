@@ -6,12 +6,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from posteriori import Categorical, MvNormal, Normal
+from posteriori import Bernoulli, Categorical, MvNormal, Normal
 from posteriori.factors import Factor
 from posteriori.modeling import Chain, Input, Model, take
 from posteriori.modeling.drawing import Drawing
 from posteriori.modeling.forney import ForneyGraph
-from posteriori.modeling.layout import lay_out
+from posteriori.modeling.layout import lay_out, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -88,7 +88,27 @@ def loop():
     return m, {"d": 1.0}
 
 
-CASES = [fusion, regression, hierarchy, chain, hidden_markov, nested, crossed, loop]
+def network():
+    m = Model()
+    m.rain = Bernoulli(0.2)
+    m.sprinkler = Bernoulli(take([0.4, 0.01], m.rain))
+    m.grass = Bernoulli(0.1 + 0.4 * m.rain + 0.4 * m.sprinkler)
+    m.shoes = Bernoulli(0.1 + 0.8 * m.grass)
+    return m, {"grass": 1}
+
+
+def mixture():
+    m = Model()
+    m.z = Categorical([0.5, 0.5]).iid("n")
+    m.mu = Normal(0.0, variance=4.0).iid(2)
+    m.y = Normal(m.mu[m.z], variance=1.0)
+    return m, {"y": np.zeros(9)}
+
+
+CASES = [
+    *(fusion, regression, hierarchy, chain, hidden_markov, nested, crossed, loop),
+    *(network, mixture),
+]
 
 
 def drawings():
@@ -128,6 +148,21 @@ def test_nothing_overlaps(drawing):
                     or bottom <= border.top
                     or top >= border.bottom
                 )
+
+
+@pytest.mark.parametrize("drawing", list(drawings()))
+def test_labels_stay_on_the_paper_and_apart(drawing):
+    root = ElementTree.fromstring(drawing.svg())
+    spots = []
+    for text in root.iter(f"{SVG}text"):
+        x, y, size = (float(text.get(name)) for name in ("x", "y", "font-size"))
+        wide = text_width(text.text, size)
+        left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[text.get("text-anchor")] * wide
+        spots.append((left, y - 0.7 * size, left + wide, y))
+        assert left >= 0
+        assert left + wide <= float(root.get("width"))
+    for a, b in combinations(spots, 2):
+        assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
 
 
 @pytest.mark.parametrize("drawing", list(drawings()))
@@ -217,6 +252,38 @@ def test_dot():
     assert 'label="pupil = 2"' in text
     assert text.index("school") < text.index("pupil")  # the outer plate comes first
     assert text.count("fillcolor") == 1
+
+
+@pytest.mark.parametrize("kind", ["directed", "factor"])
+def test_plates_that_cross_are_named_where_they_cannot_be_drawn(kind):
+    m, data = crossed()
+    drawing = m.draw(kind, data)
+    for text in (drawing.dot(), drawing.mermaid().replace("#91;", "[").replace("#93;", "]")):
+        drawn = [
+            box
+            for box in drawing.boxes
+            if f'label="{box.label}"' in text or f'["{box.label}"]' in text
+        ]
+        assert len(drawn) == 1
+        (left,) = (box for box in drawing.boxes if box not in drawn)
+        inside = [shape for shape in drawing.shapes if left.key in shape.plates]
+        assert text.count(f"[{left.label}]") == len(inside) > 1
+
+
+def test_plates_of_a_forney_graph_are_folded():
+    m = Model()
+    m.mu = Normal(0.0, variance=1.0)
+    m.y = Normal(2.0 * m.mu, variance=1.0).iid("n")
+    graph = ForneyGraph.from_model(m, {"y": np.zeros(1_000_000)})
+    assert len(graph.nodes) == 4
+    drawing = graph.draw()
+    assert [box.label for box in drawing.boxes] == ["n = 1000000"]
+    on_plate = {shape.key for shape in drawing.shapes if shape.plates == ("n",)}
+    assert on_plate == {"gain 1", "p(y|mu)", "clamp y"}
+    m, data = chain()
+    graph = ForneyGraph.from_model(m, data)
+    outside = [node.name for node in graph.nodes.values() if node.plates != ("t",)]
+    assert outside == ["p(drift)", "p(s) first"]
 
 
 def test_mermaid():

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.modeling.binding import _plates_by_name
 from posteriori.modeling.chain import Previous
 from posteriori.modeling.expressions import Expression, Input, Variable
-from posteriori.modeling.forney_model import parents_of
+from posteriori.modeling.forney_model import find_plates, parents_of
 
 if TYPE_CHECKING:
     from posteriori.modeling.forney import ForneyGraph
@@ -93,12 +92,16 @@ class Drawing:
     def dot(self) -> str:
         """Return the drawing in the language of Graphviz.
 
-        Of plates that cross, which Graphviz cannot draw, only the larger one is drawn.
+        Of plates that cross, which Graphviz cannot draw, the larger one is drawn; what lies on
+        the other says so behind its name.
         """
         return _write_dot(self)
 
     def mermaid(self) -> str:
-        """Return the drawing in the language of Mermaid, which Markdown renders."""
+        """Return the drawing in the language of Mermaid, which Markdown renders.
+
+        Plates that cross are treated as in :meth:`dot`.
+        """
         return _write_mermaid(self)
 
     def __repr__(self) -> str:
@@ -115,7 +118,7 @@ def draw_model(
     if kind not in ("directed", "factor"):
         raise ValueError(f"kind must be 'directed' or 'factor', got {kind!r}")
     variables, inputs = model._variables, model._inputs
-    plates, boxes = _find_plates(variables, inputs, data)
+    plates, labels = find_plates(variables, inputs, data)
     shapes = [
         Shape(name, name, "square", name in data, f"{name}: given with the data", plates[name])
         for name in inputs
@@ -147,7 +150,7 @@ def draw_model(
                 shapes.append(Shape(key, family.__name__, "factor", False, hint, inside))
                 lines += [Line(parent, key, arrow=False) for parent in parents]
                 lines.append(Line(key, name))
-    return Drawing(tuple(shapes), tuple(dict.fromkeys(lines)), boxes)
+    return Drawing(tuple(shapes), tuple(dict.fromkeys(lines)), _boxes(labels))
 
 
 def draw_forney(graph: ForneyGraph) -> Drawing:
@@ -157,16 +160,22 @@ def draw_forney(graph: ForneyGraph) -> Drawing:
     for name, node in graph.nodes.items():
         label = name if node.kind == "tabular" else symbols.get(node.kind, node.kind)
         form = "point" if node.kind == "clamp" else "square"
-        shapes.append(Shape(name, "" if form == "point" else label, form, form == "point", name))
+        label = "" if form == "point" else label
+        shapes.append(Shape(name, label, form, form == "point", name, node.plates))
     lines = []
     for name, edge in graph.edges.items():
         shown = "" if name in graph.nodes else name
         if edge.is_half:
-            shapes.append(Shape(f"end of {name}", "", "end"))
+            plates = graph.nodes[edge.nodes[0]].plates
+            shapes.append(Shape(f"end of {name}", "", "end", plates=plates))
             lines.append(Line(edge.nodes[0], f"end of {name}", shown, arrow=False))
         else:
             lines.append(Line(*_toward_data(graph, name), shown, arrow=False))
-    return Drawing(tuple(shapes), tuple(lines))
+    return Drawing(tuple(shapes), tuple(lines), _boxes(graph.plates))
+
+
+def _boxes(labels: Mapping[str, str]) -> tuple[Box, ...]:
+    return tuple(Box(key, label) for key, label in labels.items())
 
 
 def _toward_data(graph: ForneyGraph, edge: str) -> tuple[str, str]:
@@ -188,32 +197,7 @@ def _makes(graph: ForneyGraph, name: str, edge: str) -> int:
     return 1 if node.kind == "tabular" else 2 * (edge == node.edges[0])
 
 
-# -- plates and words ------------------------------------------------------------------------
-
-
-def _find_plates(
-    variables: Mapping[str, Variable], inputs: Mapping[str, Input], data: Mapping[str, Any]
-) -> tuple[dict[str, tuple[str, ...]], tuple[Box, ...]]:
-    """Return the plates around each name, and the plates with their sizes where data tell."""
-    named = _plates_by_name(variables) | {name: item.plates for name, item in inputs.items()}
-    labels: dict[str, str] = {}
-    for plates in named.values():
-        labels |= {plate: plate for plate in plates if plate not in labels}
-    for name, value in data.items():
-        for plate, size in zip(named[name], np.shape(value), strict=False):
-            labels[plate] = f"{plate} = {size}"
-    around = dict(named)
-    for name, variable in variables.items():
-        for k, size in enumerate(variable.plates):
-            if isinstance(size, int):
-                key = f"{name} axis {k}"
-                labels[key] = f"{size}"
-                around[name] = (*around[name], key)
-        if isinstance(variable.length, int):
-            labels[f"{name} length"] = f"{variable.length}"
-            around[name] = (*around[name], f"{name} length")
-    used = {plate for plates in around.values() for plate in plates}
-    return around, tuple(Box(key, label) for key, label in labels.items() if key in used)
+# -- words -----------------------------------------------------------------------------------
 
 
 def _name(item: Any) -> str:
@@ -259,12 +243,12 @@ def _write_dot(drawing: Drawing) -> str:
     tree = _nest(drawing)
     out = ["digraph {", "  rankdir=TB;"]
     for shape in drawing.shapes:
-        look = _DOT[shape.form]
+        look, label = _DOT[shape.form], _full_label(shape, drawing, tree)
         if shape.form in ("circle", "square"):
-            look += f", label={_quote(shape.label)}"
+            look += f", label={_quote(label)}"
             look += ', style=filled, fillcolor="#d5dbe3"' if shape.shaded else ""
-        elif shape.label:
-            look += f", xlabel={_quote(shape.label)}"
+        elif label:
+            look += f", xlabel={_quote(label)}"
         out.append(f"  {names[shape.key]} [{look}];")
     counter = iter(range(len(drawing.boxes) * 2 + 2))
 
@@ -299,7 +283,7 @@ def _write_mermaid(drawing: Drawing) -> str:
 
     def declare(shape: Shape, pad: str) -> None:
         left, right = brackets.get(shape.form, ("[", "]"))
-        text = _entities(shape.label) or " "
+        text = _entities(_full_label(shape, drawing, tree)) or " "
         out.append(f'{pad}{names[shape.key]}{left}"{text}"{right}')
 
     def write(keys: tuple[str, ...], depth: int) -> None:
@@ -345,6 +329,16 @@ def _nest(drawing: Drawing) -> dict[str, tuple[str, ...]]:
         shape.key: tuple(key for key in kept if shape.key in members[key])
         for shape in drawing.shapes
     }
+
+
+def _full_label(shape: Shape, drawing: Drawing, tree: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the label of a shape with those of its plates that are not drawn around it."""
+    left = [
+        b.label for b in drawing.boxes if b.key in shape.plates and b.key not in tree[shape.key]
+    ]
+    if not left or shape.form == "end":
+        return shape.label
+    return f"{shape.label} [{', '.join(left)}]".strip()
 
 
 def _quote(text: str) -> str:

@@ -42,6 +42,8 @@ class Node(NamedTuple):
         :func:`posteriori.inference.node_messages.message`.
     parameters : mapping
         What is known at the node, such as its table.
+    plates : tuple of str
+        Plates around it, from the outside in: it stands for that many nodes.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Node(NamedTuple):
     edges: tuple[str, ...]
     roles: tuple[str, ...]
     parameters: Mapping[str, Any] = {}
+    plates: tuple[str, ...] = ()
 
 
 class Edge(NamedTuple):
@@ -82,6 +85,8 @@ class ForneyGraph:
     ----------
     nodes : dict of str to Node
     edges : dict of str to Edge
+    plates : dict of str to str
+        The plates of a model, each with what is written at its border.
 
     Examples
     --------
@@ -101,6 +106,7 @@ class ForneyGraph:
 
     nodes: dict[str, Node]
     edges: dict[str, Edge]
+    plates: dict[str, str]
 
     def __init__(
         self,
@@ -109,9 +115,11 @@ class ForneyGraph:
         *,
         log_value: Callable[[Mapping[str, Any]], float] | None = None,
         obstacle: str | None = None,
+        plates: Mapping[str, str] | None = None,
     ) -> None:
         self.nodes = dict(nodes)
         self.edges = dict(edges)
+        self.plates = dict(plates or {})
         self._log_value = log_value
         #: Why messages cannot be passed on the whole graph, if so.
         self._obstacle = obstacle
@@ -168,8 +176,9 @@ class ForneyGraph:
     def from_model(cls, model: Any, data: Mapping[str, Any] | None = None, /) -> ForneyGraph:
         """Return the graph of a model: sums, gains and dot products become nodes of their own.
 
-        Plates and chains stay folded: a plate is one node, and a chain is a loop through its
-        step.
+        Plates and chains stay folded, however large: a node on a plate stands for all its copies,
+        and a chain is a loop through its step. Messages pass through neither; the posterior has
+        them, see :meth:`~posteriori.modeling.Posterior.messages`.
 
         Parameters
         ----------
@@ -179,9 +188,11 @@ class ForneyGraph:
         """
         from posteriori.modeling.forney_model import expand_model
 
-        raw, log_value, obstacle = expand_model(model, data or {})
-        nodes, edges = connect(raw)
-        return cls(nodes, edges, log_value=log_value, obstacle=obstacle)
+        made = expand_model(model, data or {})
+        nodes, edges = connect(made.nodes, made.around)
+        return cls(
+            nodes, edges, log_value=made.log_value, obstacle=made.obstacle, plates=made.plates
+        )
 
     # -- structure -------------------------------------------------------------------------
 
@@ -410,11 +421,15 @@ class ForneyGraph:
         return f"ForneyGraph({what}; {len(self.edges)} edges; {shape})"
 
 
-def connect(raw: Iterable[Node]) -> tuple[dict[str, Node], dict[str, Edge]]:
+def connect(
+    raw: Iterable[Node], around: Mapping[str, tuple[str, ...]] | None = None
+) -> tuple[dict[str, Node], dict[str, Edge]]:
     """Join factors on variables: insert equality nodes, name the copies, and find the ends.
 
-    The edges of ``raw`` are variables; those of the result join at most two nodes.
+    The edges of ``raw`` are variables; those of the result join at most two nodes. ``around`` has
+    the plates of variables.
     """
+    plates = around or {}
     factors = list(raw)
     ends: dict[str, list[tuple[int, int]]] = {}
     for i, node in enumerate(factors):
@@ -434,7 +449,8 @@ def connect(raw: Iterable[Node]) -> tuple[dict[str, Node], dict[str, Edge]]:
             names[i][j] = next(copies)
             onward = next(copies)
             of |= {names[i][j]: variable, onward: variable}
-            equalities.append(_equality(variable, k, (link, names[i][j], onward)))
+            made = _equality(variable, k, (link, names[i][j], onward))
+            equalities.append(made._replace(plates=plates.get(variable, ())))
             link = onward
         names[places[-1][0]][places[-1][1]] = link
     nodes = {

@@ -9,23 +9,28 @@ import numpy as np
 
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
-from posteriori.modeling.binding import Binder
+from posteriori.modeling.binding import Binder, _plates_by_name
 from posteriori.modeling.chain import Previous
-from posteriori.modeling.expressions import Expression, Operation, Variable
+from posteriori.modeling.expressions import Expression, Input, Operation, Variable
 from posteriori.modeling.forney import Node
 from posteriori.modeling.simulation import log_joint, member
 
-__all__ = ["Expansion", "expand_model", "parents_of"]
+__all__ = ["Expansion", "expand_model", "find_plates", "parents_of"]
 
 _GAUSSIAN = (Normal, MvNormal)
 
 
 class Expansion(NamedTuple):
-    """Factors over variables, what they multiply to, and why messages cannot be passed."""
+    """Factors over variables, what they multiply to, and why messages cannot be passed.
+
+    ``plates`` has what is written at each plate, ``around`` those of each variable.
+    """
 
     nodes: list[Node]
     log_value: Callable[[Mapping[str, Any]], float]
     obstacle: str | None
+    plates: dict[str, str]
+    around: dict[str, tuple[str, ...]]
 
 
 def expand_model(model: Any, data: Mapping[str, Any]) -> Expansion:
@@ -34,14 +39,15 @@ def expand_model(model: Any, data: Mapping[str, Any]) -> Expansion:
     for name in data:
         if name not in model:
             raise ValueError(f"the model has no variable or input {name!r}")
-    expander = _Expander(variables, inputs, data)
+    around, labels = find_plates(variables, inputs, data)
+    expander = _Expander(variables, inputs, data, around)
     for name, variable in variables.items():
         expander.add_variable(name, variable)
     for name in variables:
         if name in data and not np.all(np.isnan(np.asarray(data[name], dtype=np.float64))):
             value = np.asarray(data[name], dtype=np.float64)
             expander.nodes.append(
-                Node(f"clamp {name}", "clamp", (name,), ("out",), {"value": value})
+                Node(f"clamp {name}", "clamp", (name,), ("out",), {"value": value}, around[name])
             )
 
     def log_value(values: Mapping[str, Any]) -> float:
@@ -50,7 +56,7 @@ def expand_model(model: Any, data: Mapping[str, Any]) -> Expansion:
                 return -np.inf  # a clamp is 0 there
         return log_joint(variables, inputs, {**data, **values})
 
-    return Expansion(expander.nodes, log_value, expander.obstacle)
+    return Expansion(expander.nodes, log_value, expander.obstacle, labels, around)
 
 
 def _contradict(value: Any, observed: Any) -> bool:
@@ -75,13 +81,43 @@ def parents_of(parameters: Mapping[str, Any]) -> list[Expression]:
     return list(found.values())
 
 
+def find_plates(
+    variables: Mapping[str, Variable], inputs: Mapping[str, Input], data: Mapping[str, Any]
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Return the plates around each name, and what is written at each: its size where data tell."""
+    named = _plates_by_name(variables) | {name: item.plates for name, item in inputs.items()}
+    labels: dict[str, str] = {}
+    for plates in named.values():
+        labels |= {plate: plate for plate in plates if plate not in labels}
+    for name, value in data.items():
+        for plate, size in zip(named[name], np.shape(value), strict=False):
+            labels[plate] = f"{plate} = {size}"
+    around = dict(named)
+    for name, variable in variables.items():
+        for k, size in enumerate(variable.plates):
+            if isinstance(size, int):
+                key = f"{name} axis {k}"
+                labels[key] = f"{size}"
+                around[name] = (*around[name], key)
+        if isinstance(variable.length, int):
+            labels[f"{name} length"] = f"{variable.length}"
+            around[name] = (*around[name], f"{name} length")
+    used = {plate for plates in around.values() for plate in plates}
+    return around, {key: label for key, label in labels.items() if key in used}
+
+
 class _Expander:
     """Turns one variable after another into nodes."""
 
     def __init__(
-        self, variables: Mapping[str, Variable], inputs: Mapping[str, Any], data: Mapping[str, Any]
+        self,
+        variables: Mapping[str, Variable],
+        inputs: Mapping[str, Any],
+        data: Mapping[str, Any],
+        around: Mapping[str, tuple[str, ...]],
     ) -> None:
         self.nodes: list[Node] = []
+        self.around = around
         self.obstacle: str | None = None
         self.binder: Binder | None = None
         self.counts: dict[str, int] = {}
@@ -104,12 +140,18 @@ class _Expander:
         self.obstacle = self.obstacle or why
 
     def add_variable(self, name: str, variable: Variable) -> None:
-        if variable.step is None:
+        """Add the nodes of a variable; those of its expressions stand on its plates too."""
+        start, plates = len(self.nodes), self.around[name]
+        if variable.step is not None:
+            self.refuse(f"{name} is a chain, folded into one edge")
+            self.add_factor(name, variable.family, variable.parameters, " first")
+            once = tuple(p for p in plates if p not in (variable.length, f"{name} length"))
+            self.nodes[start:] = [node._replace(plates=once) for node in self.nodes[start:]]
+            start = len(self.nodes)
+            self.add_factor(name, variable.step.family, variable.step.parameters, " step")
+        else:
             self.add_factor(name, variable.family, variable.parameters, "")
-            return
-        self.refuse(f"{name} is a chain, folded into one edge")
-        self.add_factor(name, variable.family, variable.parameters, " first")
-        self.add_factor(name, variable.step.family, variable.step.parameters, " step")
+        self.nodes[start:] = [node._replace(plates=plates) for node in self.nodes[start:]]
 
     def add_factor(self, name: str, family: Any, parameters: Mapping[str, Any], part: str) -> None:
         """Add p(name | parents): a terminal, a Gaussian node, or a node that has no rule."""

@@ -134,7 +134,10 @@ def sum_product(graph: ForneyGraph) -> SumProduct:
         When the graph has a cycle, or folds plates or chains of a model.
     """
     if graph._obstacle is not None:
-        raise ValueError(f"messages cannot be passed on this graph: {graph._obstacle}")
+        raise ValueError(
+            f"messages cannot be passed on this graph: {graph._obstacle}; those of a posterior, "
+            "model.infer(...).messages(), pass through plates and chains"
+        )
     schedule = find_schedule(graph)
     messages: dict[Sender, Message] = {}
     for edge, node in schedule:

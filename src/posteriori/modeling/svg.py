@@ -92,7 +92,8 @@ def _line(i: int, line: Line, drawing: Drawing, layout: Layout) -> str:
         points[-1] = _toward(points[-1], points[-2], 6.0)
     path = f'<path d="{_curve(points)}" fill="none" stroke="{_LINE}" stroke-width="1.3"/>'
     middle = _middle(points)
-    label = _text(middle[0] + 7.0, middle[1] + 4.0, line.label, "start", 12, _LINE)
+    side, anchor = (-7.0, "end") if i in layout.left_labels else (7.0, "start")
+    label = _text(middle[0] + side, middle[1] + 4.0, line.label, anchor, 12, _LINE)
     return path + head + label
 
 
