@@ -109,6 +109,14 @@ def test_data_near_1e8_keep_their_evidence_from_a_start_at_zero(engine):
     np.testing.assert_allclose(post.mean, exact.mean.astype(float), rtol=1e-15)
 
 
+@pytest.mark.parametrize("p0", [1.0, 1e8, 1e16])
+def test_velocities_beside_positions_near_1e8_keep_eleven_digits(engine, p0):
+    chain = trend(0.1, 1.0, p0)._replace(initial_mean=np.array([1e8, 0.0]))
+    y = 1e8 + np.cumsum(np.random.default_rng(4).normal(size=(8, 1)), axis=0)
+    exact, post = exact_posterior(chain, y), smooth_chain(chain, y)
+    np.testing.assert_allclose(post.mean, exact.mean.astype(float), rtol=1e-11)
+
+
 def test_data_near_1e8_in_a_chain_that_mixes(engine):
     chain = mixing(1.0, 1.0, 1.0)._replace(initial_mean=np.array([1e8, -2e8, 3e8]))
     y = np.array([np.asarray(chain.emission) @ chain.initial_mean])

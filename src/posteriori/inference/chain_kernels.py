@@ -51,8 +51,9 @@ def filter_forward(
     factors: Array,
     repeated: Array,
     log_predictive: Array,
+    low: Array,
 ) -> tuple[int, float]:
-    """Fill the last four arrays; return the step that has no density (or −1) and cancellation."""
+    """Fill the last five arrays; return the step that has no density (or −1) and cancellation."""
     n_series, n_steps, n_outputs = y.shape
     size = initial_mean.shape[0]
     constant = (
@@ -149,6 +150,7 @@ def filter_forward(
                 total = lo[b, k] + shift[k]
                 if in_two_words:
                     hi[b, k], lo[b, k] = two_sum(hi[b, k], total)
+                    low[b, t, k] = lo[b, k]
                 else:
                     hi[b, k] += total
                 means[b, t, k] = hi[b, k]
@@ -161,6 +163,7 @@ def smooth_backward(
     transition_offset: Array,
     transition_factor: Array,
     means: Array,
+    low: Array,
     factors: Array,
     repeated: Array,
     cross: Array,
@@ -172,7 +175,9 @@ def smooth_backward(
     gain, rest = np.empty((size, size)), np.empty((size, size))
     pivots = np.empty(size, dtype=np.int64)
     cov, kept, reach = np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
-    ahead = np.empty(size)
+    in_two_words = low.shape[1] > 0
+    hi, lo, ahead = np.empty(size), np.zeros(size), np.empty(size)
+    new_hi, new_lo = np.empty(size), np.empty(size)
     square(factors[n_steps - 1], cov)
     seen, due, steady, same_next = 0, 1, False, False
     for t in range(n_steps - 2, -1, -1):
@@ -205,14 +210,24 @@ def smooth_backward(
                     cross[t, i, j] = reach[j, i]
         offset = t if len(transition_offset) > 1 else 0
         for b in range(n_series):
+            hi[:] = means[b, t]
+            if in_two_words:
+                lo[:] = low[b, t]
+            step_mean(
+                transition[step], transition_offset[offset], hi, lo, in_two_words, new_hi, new_lo
+            )
             for i in range(size):
-                predicted = transition_offset[offset, i]
-                for k in range(size):
-                    predicted += transition[step, i, k] * means[b, t, k]
-                ahead[i] = means[b, t + 1, i] - predicted
+                ahead[i] = means[b, t + 1, i] - hi[i]
+                if in_two_words:
+                    ahead[i] += low[b, t + 1, i] - lo[i]
             for i in range(size):
+                shift = 0.0
                 for k in range(size):
-                    means[b, t, i] += gain[i, k] * ahead[k]
+                    shift += gain[i, k] * ahead[k]
+                if in_two_words:
+                    means[b, t, i], low[b, t, i] = two_sum(means[b, t, i], low[b, t, i] + shift)
+                else:
+                    means[b, t, i] += shift
     factors[0] = cov
 
 

@@ -28,10 +28,12 @@ def filter_series(chain: ChainArrays, y: Array) -> Filtered:
         np.empty((n_steps, size, size)),
         np.empty(n_steps, dtype=np.bool_),
         np.empty((n_series, n_steps)),
+        np.empty((n_series, 0, size)),
     )
     data, parameters = as_kernel_input(y), ChainArrays(*map(as_kernel_input, chain))
     failed, cancellation = chain_kernels.filter_forward(data, *parameters, False, *filtered)
     if failed < 0 and cancellation > chain_steps.CANCELLATION:
+        filtered = filtered._replace(low=np.empty((n_series, n_steps, size)))
         failed, _ = chain_kernels.filter_forward(data, *parameters, True, *filtered)
     if failed >= 0:
         raise_known_already(failed)
@@ -48,7 +50,7 @@ def smooth(
     from posteriori.inference import chain_kernels
 
     cross = np.empty((len(cov) - 1 if pairs else 0, *cov.shape[1:]))
-    chain_kernels.smooth_backward(*_steps(chain), mean, cov, filtered.repeated, cross)
+    chain_kernels.smooth_backward(*_steps(chain), mean, filtered.low, cov, filtered.repeated, cross)
     return mean, cov, cross if pairs else None
 
 

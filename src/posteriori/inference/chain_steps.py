@@ -35,12 +35,16 @@ KNOWN_TOLERANCE = 1e-29
 
 
 class Filtered(NamedTuple):
-    """Means (B, T, D), square roots (T, D, D), whether each repeats the one before, ln p(y_t|…)."""
+    """Means (B, T, D), square roots (T, D, D), whether each repeats the one before, ln p(y_t|…).
+
+    ``low`` (B, T, D) holds second words of the means; it has no steps where one was enough.
+    """
 
     mean: Array
     factor: Array
     repeated: Array
     log_predictive: Array
+    low: Array
 
 
 class _Update(NamedTuple):
@@ -77,16 +81,17 @@ def filter_forward(chain: ChainArrays, y: Array) -> Filtered:
     """Pass over series (B, T, P) that miss the same entries."""
     factors, updates, repeated = _filter_covariances(chain, np.isnan(y[0]))
     mean, log_predictive, cancellation = _filter_means(chain, y, updates)
+    low = mean[:, :0]
     if cancellation > CANCELLATION:
-        mean, log_predictive = _filter_means_in_two_words(chain, y, updates)
-    return Filtered(mean, factors, repeated, log_predictive)
+        mean, low, log_predictive = _filter_means_in_two_words(chain, y, updates)
+    return Filtered(mean, factors, repeated, log_predictive, low)
 
 
 def smooth_backward(
     chain: ChainArrays, filtered: Filtered, pairs: bool
 ) -> tuple[Array, Array, Array | None]:
     """Turn filtered into smoothed moments: mean (B, T, D), cov (T, D, D), pairs (T − 1, D, D)."""
-    mean, n_steps = filtered.mean.copy(), len(filtered.factor)
+    mean, low, n_steps = filtered.mean.copy(), filtered.low.copy(), len(filtered.factor)
     cov = np.empty_like(filtered.factor)
     cross = np.empty_like(cov[1:]) if pairs else None
     cov[-1] = filtered.factor[-1] @ filtered.factor[-1].T
@@ -94,14 +99,24 @@ def smooth_backward(
     for t in range(n_steps - 2, -1, -1):
         reversal = _reversal_at(chain, filtered, t, reversal)
         gain = reversal.gain
-        ahead = mean[:, t + 1] - _step_mean(chain, t, filtered.mean[:, t])
-        mean[:, t] += ahead @ gain.T  # m_{t|T} = m_t + G(m_{t+1|T} − m⁻_{t+1})
+        _smooth_mean(chain, t, gain, mean, low)
         reach = gain @ cov[t + 1]
         cov[t] = reversal.factor @ reversal.factor.T + reach @ gain.T  # V = Σ + G V_{t+1} Gᵀ
         cov[t] = 0.5 * (cov[t] + cov[t].T)
         if cross is not None:
             cross[t] = reach.T  # Cov(s_{t+1}, s_t) = V_{t+1} Gᵀ
     return mean, cov, cross
+
+
+def _smooth_mean(chain: ChainArrays, t: int, gain: Array, mean: Array, low: Array) -> None:
+    """Turn the filtered mean of step t into the smoothed one, m_{t|T} = m_t + G(m_{t+1|T} − m⁻)."""
+    if not low.size:
+        mean[:, t] += (mean[:, t + 1] - _step_mean(chain, t, mean[:, t])) @ gain.T
+        return
+    here = TwoWord(mean[:, t], low[:, t])
+    moved = affine(_at(chain.transition, t), here, _at(chain.transition_offset, t))
+    ahead = (mean[:, t + 1] - moved.hi) + (low[:, t + 1] - moved.lo)
+    mean[:, t], low[:, t] = renormalize(TwoWord(here.hi, here.lo + ahead @ gain.T))
 
 
 def draw_backward(chain: ChainArrays, filtered: Filtered, noise: Array) -> Array:
@@ -199,9 +214,10 @@ def _filter_means(
 
 def _filter_means_in_two_words(
     chain: ChainArrays, y: Array, updates: list[_Update]
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, Array]:
     n_series, n_steps = y.shape[:2]
     means = np.empty((n_series, n_steps, len(chain.initial_mean)))
+    lows = np.empty_like(means)
     log_predictive = np.zeros((n_series, n_steps))
     start = np.broadcast_to(chain.initial_mean, means[:, 0].shape)
     mean = TwoWord(start, np.zeros_like(start))
@@ -215,8 +231,8 @@ def _filter_means_in_two_words(
             image = affine(rows, mean, offset)
             shift, log_predictive[:, t] = _absorb(update, (y[:, t, seen] - image.hi) - image.lo)
             mean = renormalize(TwoWord(mean.hi, mean.lo + shift))
-        means[:, t] = mean.hi
-    return means, log_predictive
+        means[:, t], lows[:, t] = mean
+    return means, lows, log_predictive
 
 
 def _absorb(update: _Update, innovation: Array) -> tuple[Array, Array]:
