@@ -36,13 +36,11 @@ class Ascent(NamedTuple):
 
 
 def sweep(problem: Problem) -> Array:
-    """Update every node once, local ones first; return the bound of each start."""
-    for node in problem.local:
-        node.update(problem.messages(node))
+    """Update every node once, local ones last; return the bound of each start."""
     problem.reduce()
-    for node in problem.shared:
+    for node in (*problem.shared, *problem.local):
         node.update(problem.messages(node))
-    return problem.bound()
+    return problem.bound(node)
 
 
 def ascend(

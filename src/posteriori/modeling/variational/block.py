@@ -184,12 +184,6 @@ class VariationalBlock:
                 node.set(name, p)
             else:
                 node.set_means(name, factor_start(name, bound, self.factors, starts, rng))
-        if seeds:
-            problem.reduce()
-            seeded = [problem.owner[name] for name in seeds]
-            for node in problem.shared:
-                if not any(node is s for s in seeded):
-                    node.update(problem.messages(node))
 
     def _start_at_prior(self, problem: Problem, node: Any) -> None:
         sources = {i for i, factor in enumerate(self.factors) if factor.name in node.names}
@@ -201,7 +195,6 @@ def _select(problem: Problem, start: int) -> None:
     for node in problem.nodes:
         node.select(start)
     problem.restart.size = 1
-    problem.reduce()
 
 
 class VariationalResult:

@@ -94,7 +94,7 @@ class ChainNode:
         self.twins = tuple(Axis("twin", axis.size) for axis in self.own)
         self.size = math.prod(axis.size for axis in self.own)
         self.arrival = Axis("step", self.time.size - 1)
-        self._log_det = np.zeros(restart.size)
+        self._log_det = self._fit = np.zeros(restart.size)
         self._mean = self._cov = self._cross = Table(np.zeros(()), ())
 
     # -- update ------------------------------------------------------------------------------
@@ -128,9 +128,9 @@ class ChainNode:
             coupling.reshape(count, length - 1, n, n),
             h.reshape(count, length, n),
         )
-        self._keep(series, solved)
+        self._keep(series, solved, h.reshape(count, length, n))
 
-    def _keep(self, series: tuple[int, ...], solved: Any) -> None:
+    def _keep(self, series: tuple[int, ...], solved: Any, h: Array) -> None:
         own, twins = (tuple(a.size for a in part) for part in (self.own, self.twins))
         lead = (self.restart, *self.batch)
         length = self.time.size
@@ -145,6 +145,7 @@ class ChainNode:
             solved.cross.reshape(*series, length - 1, *own, *twins), (*lead, self.arrival, *inner)
         )
         self._log_det = solved.log_det.reshape(self.restart.size, -1).sum(axis=1)
+        self._fit = (h * solved.mean).reshape(self.restart.size, -1).sum(axis=1)
 
     def set_means(self, name: str, mean: Array) -> None:
         """Start at given means (starts, *axes) without uncertainty."""
@@ -169,7 +170,7 @@ class ChainNode:
         self._mean, self._cov, self._cross = (
             Table(t.values[start : start + 1], t.axes) for t in tables
         )
-        self._log_det = self._log_det[start : start + 1]
+        self._log_det, self._fit = (a[start : start + 1] for a in (self._log_det, self._fit))
 
     def _vector(self, a: Any, table: Table) -> Array:
         times = _times(a.places[self._time])
@@ -226,10 +227,17 @@ class ChainNode:
         table = seen(table, self.own, tuple(a.places[i] for i in self._own))
         return seen(table, self.twins, tuple(b.places[i] for i in self._own))
 
+    def log_total(self) -> Array:
+        """½ hᵀ m + ½ ln|2π Σ| for each start."""
+        return 0.5 * (self._fit + self._count * LOG_2PI - self._log_det)
+
     def entropy(self) -> Array:
         """½ ln|2πe Σ| for each start."""
-        count = self.size * self.time.size * math.prod(axis.size for axis in self.batch)
-        return 0.5 * (count * (1.0 + LOG_2PI) - self._log_det)
+        return 0.5 * (self._count * (1.0 + LOG_2PI) - self._log_det)
+
+    @property
+    def _count(self) -> int:
+        return self.size * self.time.size * math.prod(axis.size for axis in self.batch)
 
     def marginal(self, name: str) -> Any:
         """Return the belief of the first start, a batch over time, plates and integer axes."""

@@ -73,6 +73,11 @@ class ConjugateNode:
         (stat,) = accesses
         return [(seen(self._tables[stat.component], self.axes(stat.component), stat.places),)]
 
+    def log_total(self) -> Array:
+        """Log normaliser for each start."""
+        logs = np.asarray(self.belief.log_normalizer())
+        return logs.reshape(self.restart.size, -1).sum(axis=1)
+
     def entropy(self) -> Array:
         """Entropy for each start."""
         entropy = np.asarray(self.belief.entropy())

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -117,24 +117,38 @@ def _pair(a: Table, b: Table, keep: frozenset[Axis]) -> Table:
     if not a.axes or not b.axes:
         number, other = (a, b) if not a.axes else (b, a)
         return _summed(Table(other.values * number.values, other.axes), keep)
-    shared = set(a.axes) & set(b.axes)
-    a, b = _summed(a, keep | shared), _summed(b, keep | shared)
-    batch = tuple(x for x in a.axes if x in shared and x in keep)
-    inner = tuple(x for x in a.axes if x in shared and x not in keep)
-    left = tuple(x for x in a.axes if x not in shared)
-    right = tuple(x for x in b.axes if x not in shared)
-    labels = batch + left + right
-    if not inner:
-        return Table(spread(a, labels) * spread(b, labels), labels)
-    sizes = [math.prod(x.size for x in part) for part in (batch, left, inner, right)]
-    first = _arranged(a, batch + left + inner)
-    second = _arranged(b, batch + inner + right)
+    shared = keep.union(set(a.axes) & set(b.axes))
+    a, b = _summed(a, shared), _summed(b, shared)
+    step = _step(a.axes, b.axes, keep)
+    if not step.inner:
+        return Table(spread(a, step.labels) * spread(b, step.labels), step.labels)
+    first = a.values.transpose(step.first)
+    second = b.values.transpose(step.second)
+    sizes = [math.prod([x.size for x in part]) for part in step.parts]
     product = _multiply(first, second, *sizes)
-    return Table(product.reshape(tuple(x.size for x in labels)), labels)
+    return Table(product.reshape([x.size for x in step.labels]), step.labels)
 
 
-def _arranged(table: Table, labels: Labels) -> Array:
-    return np.transpose(table.values, [table.axes.index(axis) for axis in labels])
+class _Step(NamedTuple):
+    """How two tables are arranged for a matrix product."""
+
+    labels: Labels
+    inner: Labels
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    parts: tuple[Labels, Labels, Labels, Labels]
+
+
+@lru_cache(maxsize=4096)
+def _step(a: Labels, b: Labels, keep: frozenset[Axis]) -> _Step:
+    shared = set(a) & set(b)
+    batch = tuple(x for x in a if x in shared and x in keep)
+    inner = tuple(x for x in a if x in shared and x not in keep)
+    left = tuple(x for x in a if x not in shared)
+    right = tuple(x for x in b if x not in shared)
+    first = tuple(a.index(x) for x in batch + left + inner)
+    second = tuple(b.index(x) for x in batch + inner + right)
+    return _Step(batch + left + right, inner, first, second, (batch, left, inner, right))
 
 
 def _multiply(a: Array, b: Array, batch: int, left: int, inner: int, right: int) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 from posteriori.distributions.bernoulli import Bernoulli
 from posteriori.distributions.categorical import Categorical
 from posteriori.modeling.binding import Bound
+from posteriori.modeling.discrete_account import discrete_terms
 from posteriori.modeling.state_tables import StateTable, View, evidence_table
 from posteriori.modeling.tables import Axis, Lookup, Switch, Table
 from posteriori.modeling.variational.addressing import collect, seen
@@ -49,8 +50,8 @@ class DiscreteNode:
         self.states = {name: Axis(name, size) for name, size in sizes.items()}
         self._probabilities: dict[str, Table] = {}
         self._pairs: list[tuple[_Scope, Table]] = []
-        self._entropy: Array | None = None
-        self.log_total = np.zeros(restart.size)
+        self._result_entropy: Array | None = None
+        self._log_total = np.zeros(restart.size)
 
     # -- update ------------------------------------------------------------------------------
 
@@ -68,7 +69,6 @@ class DiscreteNode:
                 scope, moved = _in_scope(joint, switches, table)
                 scope.append(moved)
         logs = {name: self._logits(name, tables) for name, tables in single.items()}
-        self._entropy = None
         if joint:
             self._solve_block(logs, joint)
         else:
@@ -95,25 +95,26 @@ class DiscreteNode:
             self._probabilities[name] = Table(weights, axes)
             log_norm = (top + np.log(norm)).reshape(self.restart.size, -1)
             total += log_norm.sum(axis=1)
-        self.log_total = total
+        self._log_total, self._result_entropy = total, None
         self._pairs = []
 
     def _solve_block(
         self, logs: Mapping[str, Table], joint: Sequence[tuple[_Scope, list[Table]]]
     ) -> None:
         """Solve one exact block for each start."""
-        totals, found, pairs = [], [], []
+        totals, entropies, found, pairs = [], [], [], []
         for start in range(self.restart.size):
             tables = [self._state_table(name, table, start) for name, table in logs.items()]
             tables += [self._joint_table(scope, parts, start) for scope, parts in joint]
             block = TableBlock(self.bound, self.sizes, tables)
             result = block.solve()
             totals.append(result.log_evidence)
+            entropies.append(discrete_terms(result)[1])
             found.append({name: result.probabilities(name) for name in self.names})
             beliefs = table_beliefs(result, len(logs))
             pairs.append([b.values for b in beliefs])
             axes = [b.axes for b in beliefs]
-        self.log_total = np.array(totals)
+        self._log_total, self._result_entropy = np.array(totals), np.array(entropies)
         for name in self.names:
             labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
             self._probabilities[name] = Table(np.stack([f[name] for f in found]), labels)
@@ -148,7 +149,7 @@ class DiscreteNode:
         """Take probabilities (starts, *axes, K)."""
         labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
         self._probabilities[name] = Table(probabilities, labels)
-        self._pairs = []
+        self._pairs, self._result_entropy = [], None
 
     def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
         """Return the probability that the switches are on together."""
@@ -163,14 +164,14 @@ class DiscreteNode:
         tables = tuple(self.expect([a])[0][0] for a in accesses)
         return [tables]  # before the first solution: independent
 
-    def close(self, energy: Array) -> None:
-        """Learn the expected log tables: the entropy is what remains of the normaliser."""
-        self._entropy = self.log_total - energy
+    def log_total(self) -> Array:
+        """Log normaliser for each start."""
+        return self._log_total
 
     def entropy(self) -> Array:
         """Entropy for each start."""
-        if self._entropy is not None:
-            return self._entropy
+        if self._result_entropy is not None:
+            return self._result_entropy
         total = np.zeros(self.restart.size)
         for table in self._probabilities.values():
             p = table.values.reshape(self.restart.size, -1)
@@ -184,8 +185,9 @@ class DiscreteNode:
             name: Table(t.values[kept], t.axes) for name, t in self._probabilities.items()
         }
         self._pairs = [(scope, Table(t.values[kept], t.axes)) for scope, t in self._pairs]
-        self.log_total = self.log_total[kept]
-        self._entropy = None if self._entropy is None else self._entropy[kept]
+        self._log_total = self._log_total[kept]
+        if self._result_entropy is not None:
+            self._result_entropy = self._result_entropy[kept]
 
     def marginal(self, name: str) -> Any:
         """Return the belief of the first start."""

@@ -113,7 +113,7 @@ class GaussianNode:
             self._slices[name] = slice(self.size, self.size + width)
             self._twins[name] = tuple(Axis("twin", axes[i].size) for i in own)
             self.size += width
-        self.mean = self.cov = self._log_det = np.zeros(0)
+        self.mean = self.cov = self._log_det = self._fit = np.zeros(0)
 
     # -- update ------------------------------------------------------------------------------
 
@@ -153,6 +153,7 @@ class GaussianNode:
         cov = np.swapaxes(inverse, -1, -2) @ inverse
         full = (self.restart.size, *(axis.size for axis in self.batch))
         mean = np.broadcast_to(_apply(cov, h), (*full, self.size))
+        self._fit = np.broadcast_to((h * mean).sum(axis=-1), full).reshape(full[0], -1).sum(axis=1)
         self.set(mean, cov)
         diagonal = np.diagonal(root, axis1=-2, axis2=-1)
         self._log_det = 2.0 * np.log(diagonal).sum(axis=-1)
@@ -179,6 +180,7 @@ class GaussianNode:
         self._log_det, cov = (
             a[start : start + 1] if len(a) > 1 else a for a in (self._log_det, self.cov)
         )
+        self._fit = self._fit[start : start + 1]
         self.set(self.mean[start : start + 1], cov)
 
     def _vector(self, a: Any, table: Table) -> Array:
@@ -248,11 +250,19 @@ class GaussianNode:
         table = seen(table, first, a.places)
         return seen(table, twins, tuple(b.places[i] for i in columns))
 
+    def log_total(self) -> Array:
+        """½ hᵀ m + ½ ln|2π Σ| for each start."""
+        return 0.5 * self._fit + self._log_volume()
+
     def entropy(self) -> Array:
         """½ ln|2πe Σ| for each start."""
+        count = self.size * math.prod(axis.size for axis in self.batch)
+        return self._log_volume() + 0.5 * count
+
+    def _log_volume(self) -> Array:
         shape = (self.restart.size, *(axis.size for axis in self.batch))
         log_det = np.broadcast_to(self._log_det, shape).reshape(self.restart.size, -1)
-        return 0.5 * (self.size * (1.0 + LOG_2PI) - log_det).sum(axis=1)
+        return 0.5 * (self.size * LOG_2PI - log_det).sum(axis=1)
 
     def marginal(self, name: str) -> Any:
         """Return the belief of the first start, a batch over plates and integer axes."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.tables import Axis, Table, labels_of
+from posteriori.modeling.tables import Axis, Table, labels_of, spread
 from posteriori.modeling.variational.contraction import contract_tables
 from posteriori.modeling.variational.monomials import Monomial, axes_of
 from posteriori.numerics.types import Array
@@ -58,12 +58,15 @@ class Problem:
     ) -> None:
         self.nodes = tuple(nodes)
         self.local = tuple(local)
-        self.shared = tuple(n for n in nodes if not any(n is m for m in local))
+        self.shared = tuple(n for n in nodes if not _among(n, local))
         self.restart = restart
         self.owner = {name: node for node in nodes for name in node.names}
-        self.entries = [self._entry(m) for m in monomials]
+        self.entries = [self._entry(m) for m in merge_monomials(monomials)]
         self.reduced = list(self.entries)
-        self._touch = {id(n): [i for i, e in enumerate(self.entries) if e.part(n)] for n in nodes}
+        every = range(len(self.entries))
+        self._touch = {id(n): [i for i in every if self.entries[i].part(n)] for n in nodes}
+        self._apart = {id(n): [i for i in every if not self.entries[i].part(n)] for n in nodes}
+        self._reductions = self._plan_reductions()
 
     def _entry(self, monomial: Monomial) -> Entry:
         parts: dict[int, tuple[Any, list[Any]]] = {}
@@ -79,9 +82,7 @@ class Problem:
         """Return the expectation under all nodes but some, for each value of the kept labels."""
         kept = (self.restart, *keep)
         answers = [
-            node.expect(accesses)
-            for node, accesses in entry.parts
-            if not any(node is other for other in skip)
+            node.expect(accesses) for node, accesses in entry.parts if not _among(node, skip)
         ]
         total: Table | None = None
         for choice in itertools.product(*answers):
@@ -93,8 +94,7 @@ class Problem:
 
     def messages(self, node: Any, sources: set[int] | None = None) -> Iterator[Any]:
         """Yield the node's accesses and their coefficient in the expected log joint density."""
-        local = any(node is other for other in self.local)
-        entries = self.entries if local else self.reduced
+        entries = self.entries if _among(node, self.local) else self.reduced
         for i in self._touch[id(node)]:
             entry = entries[i]
             if sources is not None and entry.monomial.source not in sources:
@@ -105,22 +105,24 @@ class Problem:
 
     def reduce(self) -> None:
         """Sum the local nodes out of all monomials."""
-        if not self.local:
-            return
-        for i, entry in enumerate(self.entries):
-            here = [n for n, _ in entry.parts if any(n is m for m in self.local)]
-            if not here:
-                continue
-            rest = tuple(part for part in entry.parts if not any(part[0] is n for n in here))
-            accesses = tuple(a for _, part in rest for a in part)
-            keep: set[Axis] = set().union(*(labels_of(a) for a in accesses))
+        for i, here, rest, keep in self._reductions:
+            entry = self.entries[i]
             table = self.expectation(entry, [n for n, _ in rest], keep)
+            accesses = tuple(a for _, part in rest for a in part)
             monomial = Monomial(entry.monomial.source, (table,), accesses)
-            self.reduced[i] = Entry(monomial, rest, frozenset(keep) | set(table.axes))
-        for node in self.local:
-            if hasattr(node, "close"):
-                touched = [self.reduced[i] for i in self._touch[id(node)]]
-                node.close(sum((self.energy(e) for e in touched), np.zeros(self.restart.size)))
+            self.reduced[i] = Entry(monomial, rest, here | frozenset(table.axes))
+
+    def _plan_reductions(self) -> list[Any]:
+        """Return the entries that touch local nodes, and what remains of them."""
+        found = []
+        for i, entry in enumerate(self.entries):
+            if not any(_among(node, self.local) for node, _ in entry.parts):
+                continue
+            rest = tuple(part for part in entry.parts if not _among(part[0], self.local))
+            labels = [labels_of(a) for _, part in rest for a in part]
+            keep = frozenset[Axis]().union(*labels)
+            found.append((i, keep, rest, tuple(keep)))
+        return found
 
     def energy(self, entry: Entry) -> Array:
         """Return E[monomial] for each start."""
@@ -130,15 +132,32 @@ class Problem:
     def energies(self) -> dict[int, Array]:
         """Return the expected log density of each factor, for each start."""
         found: dict[int, Array] = {}
-        for entry in self.reduced:
+        for entry in self.entries:
             source = entry.monomial.source
             found[source] = found.get(source, 0.0) + self.energy(entry)
         return found
 
-    def bound(self) -> Array:
-        """Return the bound on the log evidence for each start."""
+    def bound(self, last: Any) -> Array:
+        """Return the bound for each start, given the node that was updated last.
+
+        Its log normaliser is its entropy and the energy of all monomials that touch it.
+        """
+        total = np.array(last.log_total())
+        for i in self._apart[id(last)]:
+            total = total + self.energy(self.entries[i])
+        for node in self.nodes:
+            if node is not last:
+                total = total + node.entropy()
+        return total
+
+    def slow_bound(self) -> Array:
+        """Return the bound for each start from energies and entropies alone."""
         energy = sum(self.energies().values(), np.zeros(self.restart.size))
         return energy + sum(node.entropy() for node in self.nodes)
+
+
+def _among(node: Any, nodes: Sequence[Any]) -> bool:
+    return any(node is other for other in nodes)
 
 
 def _contract(tables: Sequence[Table], keep: tuple[Axis, ...], axes: frozenset[Axis]) -> Table:
@@ -151,8 +170,23 @@ def _contract(tables: Sequence[Table], keep: tuple[Axis, ...], axes: frozenset[A
     return table if copies == 1 else Table(table.values * copies, table.axes)
 
 
-def _sum(a: Table, b: Table) -> Table:
-    from posteriori.modeling.tables import spread
+def merge_monomials(monomials: Iterable[Monomial]) -> list[Monomial]:
+    """Add up constants, and sum tables over what no unknown sees, once and for all."""
+    constants: dict[int, float] = {}
+    found = []
+    for source, tables, accesses in monomials:
+        if not accesses:
+            value = float(contract_tables(tables, ()).values)
+            constants[source] = constants.get(source, 0.0) + value
+            continue
+        seen = frozenset[Axis]().union(*(labels_of(a) for a in accesses))
+        if any(axis not in seen for table in tables for axis in table.axes):
+            tables = (contract_tables(tables, tuple(seen)),)
+        found.append(Monomial(source, tables, accesses))
+    found += [Monomial(i, (Table(np.asarray(c), ()),), ()) for i, c in constants.items()]
+    return found
 
+
+def _sum(a: Table, b: Table) -> Table:
     labels = tuple(dict.fromkeys(a.axes + b.axes))
     return Table(spread(a, labels) + spread(b, labels), labels)
