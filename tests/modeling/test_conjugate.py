@@ -190,6 +190,26 @@ def test_groups_without_rows_keep_their_prior(name: str) -> None:
     assert float(post.log_evidence) == pytest.approx(exact.log_evidence.value, rel=1e-12)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_groups_may_differ_in_size(name: str) -> None:
+    case = CASES[name]
+    rng = np.random.default_rng(11)
+    group = rng.permutation(np.repeat(np.arange(7), [1, 0, 2, 13, 5, 8, 3]))
+    data = case.data[rng.integers(0, N, len(group))]
+    m = Model()
+    m.g = Input()
+    m.theta = case.prior.iid(7)
+    m.y = case.likelihood(m.theta[m.g])
+    post = m.infer(g=group, y=data)
+    total = 0.0
+    for j in (0, 2, 3, 4, 5, 6):
+        fit = bayes(case.prior, case.likelihood, data[group == j])
+        assert_same(post.theta, fit.posterior, j)
+        total += fit.log_evidence.value
+    assert_same(post.theta, case.prior, 1)
+    assert float(post.log_evidence) == pytest.approx(total, rel=1e-12)
+
+
 @pytest.mark.parametrize("name", SCALARS)
 def test_evidence_is_the_average_of_the_likelihood_over_the_prior(name: str) -> None:
     case = CASES[name]

@@ -32,6 +32,7 @@ from posteriori.modeling.conjugate_rows import (
 )
 from posteriori.modeling.costs import Cost
 from posteriori.modeling.simulation import member
+from posteriori.modeling.statistics_by_place import merge_by_place
 from posteriori.numerics.types import Array, Seed
 
 __all__ = [
@@ -134,7 +135,7 @@ class ConjugateBlock:
                 (natural if adds else others).append(child)
         belief, log_evidence = _add_increments(belief, natural)
         for child in others:
-            belief, more = _place_by_place(belief, child)
+            belief, more = _merge_rows(belief, child)
             log_evidence += more
         return belief, log_evidence
 
@@ -259,27 +260,25 @@ def _add_up(values: Array, index: Any, count: int) -> Array:
     return np.stack(columns, axis=-1).reshape(count, *values.shape[1:])
 
 
-def _place_by_place(belief: Any, child: Child) -> tuple[Any, float]:
-    """Apply Bayes' rule in each place, for pairs whose statistics are not plain sums."""
+def _merge_rows(belief: Any, child: Child) -> tuple[Any, float]:
+    """Apply Bayes' rule to pairs whose statistics merge, but are not plain sums."""
     (count,) = belief.batch_shape
-    _check(child.pair(take_members(belief, 0)), child)
-    index = np.arange(count) if child.index is None else child.index
-    order = np.argsort(index, kind="stable")
-    ends = np.searchsorted(index[order], np.arange(count + 1))
-    members, log_evidence = [], 0.0
-    for place in range(count):
-        one = take_members(belief, place)
-        rows = order[ends[place] : ends[place + 1]]
-        if len(rows):
-            part = child.at(rows)
-            pair = part.pair(one)
-            statistics = pair.summarize(part.values)
-            one = pair.update(one, statistics)
-            log_evidence += float(pair.log_evidence(one, statistics))
-        members.append(one)
-    names = [name.rstrip("=") for name in type(belief)._shown]
-    stacked = {name: np.stack([getattr(one, name) for one in members]) for name in names}
-    return type(belief)(**stacked), log_evidence
+    pair = child.pair(take_members(belief, 0))
+    _check(pair, child)
+    if count == 1:
+        index = np.zeros(1, dtype=np.intp)
+        statistics, places = merge_by_place(pair.summarize(child.values), index)
+    else:
+        index = np.arange(count) if child.index is None else child.index
+        statistics, places = merge_by_place(pair.summarize(child.values[None]), index)
+    rule = type(pair)(take_members(belief, places), child.conditional)
+    posterior = rule.update(rule.prior, statistics)
+    log_evidence = float(np.sum(rule.log_evidence(posterior, statistics)))
+    parameters = {}
+    for name in (name.rstrip("=") for name in type(belief)._shown):
+        parameters[name] = np.array(getattr(belief, name))
+        parameters[name][places] = getattr(posterior, name)
+    return type(belief)(**parameters), log_evidence
 
 
 def _check(pair: Pair, child: Child) -> None:
