@@ -52,7 +52,9 @@ def _shape(shape: Shape, layout: Layout) -> str:
         f'stroke-width="1.3"/>'
     )
     if shape.form in ("factor", "constant"):
-        label = _text(x + 11.0, y + 4.0, shape.label, "start", 12, _LINE)
+        # that of a factor a little low: lines arrive from above
+        low = 8.0 if solid else 4.0
+        label = _text(x + 11.0, y + low, shape.label, "start", 12, _LINE)
     else:
         label = _text(x, y + 5.0, shape.label, "middle", 14, _INK)
     title = f"<title>{_clean(shape.hint)}</title>" if shape.hint else ""
@@ -93,8 +95,20 @@ def _line(i: int, line: Line, drawing: Drawing, layout: Layout) -> str:
     path = f'<path d="{_curve(points)}" fill="none" stroke="{_LINE}" stroke-width="1.3"/>'
     middle = _middle(points)
     side, anchor = (-7.0, "end") if i in layout.left_labels else (7.0, "start")
-    label = _text(middle[0] + side, middle[1] + 4.0, line.label, anchor, 12, _LINE)
+    height = _off_borders(middle[0], middle[1] + 4.0, layout)
+    label = _text(middle[0] + side, height, line.label, anchor, 12, _LINE)
     return path + head + label
+
+
+def _off_borders(x: float, y: float, layout: Layout) -> float:
+    """Move a label out of a plate whose upper or lower border would run through it."""
+    for box in layout.boxes.values():
+        if box.left < x < box.right:
+            if y - 11.0 < box.top < y + 3.0:
+                y = box.top - 4.0
+            elif y - 11.0 < box.bottom < y + 3.0:
+                y = box.bottom + 13.0
+    return y
 
 
 def _side(i: int, line: Line, drawing: Drawing) -> float:
