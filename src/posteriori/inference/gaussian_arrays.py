@@ -23,6 +23,8 @@ __all__ = [
     "sum_rows",
 ]
 
+_GRAM_ROWS = 1000  # so few that products of thin blocks start no threads
+
 
 def sum_rows(link: Link, weighted: Array, count: int) -> Array:
     """Return Σ_r K_r w_r res_r for each vector."""
@@ -43,9 +45,13 @@ def sum_outer(link: Link, other: Link, equation: Equation, latent: Latent) -> Ar
 def gram(a: Array, b: Array, equation: Equation) -> Array:
     """Return Aᵀ W B; a common weight is taken out."""
     weight = np.asarray(equation.weight)
-    if is_common(weight):
-        return (a.T @ b) * weight.flat[0] if weight.size else a.T @ b
-    return (a * weight[:, None]).T @ b
+    if not is_common(weight):
+        a = a * weight[:, None]
+    total = np.zeros((a.shape[1], b.shape[1]))
+    for start in range(0, len(a), _GRAM_ROWS):
+        part = slice(start, start + _GRAM_ROWS)
+        total += a[part].T @ b[part]
+    return total * weight.flat[0] if is_common(weight) and weight.size else total
 
 
 def segment_sum(values: Array, index: Any, count: int) -> Array:

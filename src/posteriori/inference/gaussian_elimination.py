@@ -175,7 +175,7 @@ class _Elimination:
         self.own = {n: np.zeros((v.count, v.size, v.size)) for n, v in shapes.items()}
         self.pairs: dict[tuple[str, str], list[tuple[Any, Any, Array]]] = {}
         self.right = {n: np.zeros((v.count, v.size)) for n, v in shapes.items()}
-        self.largest = 0.0
+        self.largest = max((_largest(e.constant) for e in equations), default=0.0)
         for equation in equations:
             for part in row_blocks(equation, shapes):
                 self._gather(part)
@@ -191,13 +191,12 @@ class _Elimination:
     # -- the precision matrix --------------------------------------------------------------
 
     def _gather(self, equation: Equation) -> None:
-        """Add Kᵀ W K, Kᵀ W c and the size of c of some rows."""
+        """Add Kᵀ W K and Kᵀ W c of some rows."""
         for i, link in enumerate(equation.links):
             self.own[link.name] += sum_outer(link, link, equation, self.shapes[link.name])
             for other in equation.links[i + 1 :]:
                 self._couple(link, other, equation)
         self._push(self.right, equation, equation.constant)
-        self.largest = max(self.largest, _largest(equation.constant))
 
     def _push(self, right: Mapping[str, Array], equation: Equation, left: Array) -> None:
         """Add Kᵀ W r to the right-hand side."""

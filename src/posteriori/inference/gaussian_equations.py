@@ -30,8 +30,7 @@ __all__ = [
     "weighted_square",
 ]
 
-_BLOCK_VALUES = 1 << 14
-_BLOCK_ROWS = 1000  # so few that products of thin blocks start no threads
+_BLOCK_VALUES = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ def row_blocks(equation: Equation, shapes: Mapping[str, Latent]) -> Iterator[Equ
     """
     rows = len(equation.constant)
     width = sum(shapes[link.name].size for link in equation.links)
-    step = max(_BLOCK_ROWS, _BLOCK_VALUES // max(width, 1))
+    step = max(1, _BLOCK_VALUES // max(width, 1))
     if rows <= step or any(shapes[link.name].count > 1 for link in equation.links):
         yield equation
         return
