@@ -77,18 +77,25 @@ class Solved(NamedTuple):
     def covariance(self, a: str, b: str, ia: Any, ib: Any) -> Array:
         solved = self.result.posterior
         if a == b and np.array_equal(ia, ib):
-            return solved.cov[a][ia]
+            return _members(solved.cov[a], ia)
         for first, second, i, j, swap in ((a, b, ia, ib, False), (b, a, ib, ia, True)):
             if (first, second) in solved.cross:
                 block, meets = solved.cross[first, second]
                 one = len(solved.mean[second]) == 1
                 whole = block.shape[0] == len(solved.mean[first])
                 if whole and (one or np.array_equal(meets[i], j)):
-                    picked = block[i]
+                    picked = _members(block, i)
                     return np.swapaxes(picked, -1, -2) if swap else picked
         _, cov, slices = joint_moments(self.result.latents, self.result.equations)
         sizes = {latent.name: (latent.count, latent.size) for latent in self.result.latents}
         return cov[slices[a], slices[b]].reshape(*sizes[a], *sizes[b])[ia, :, ib, :]
+
+
+def _members(matrices: Array, index: Any) -> Array:
+    """Return the matrix of each row, without copies where there is one for all."""
+    if len(matrices) == 1:
+        return np.broadcast_to(matrices, (len(index), *matrices.shape[1:]))
+    return matrices[index]
 
 
 class Whole(NamedTuple):
@@ -291,8 +298,17 @@ def _moments(
         for b, kb, ib in views:
             if sources[a] is sources[b]:
                 between = sources[a].covariance(a, b, ia, ib)
-                cov += np.einsum("rei,rij,rfj->ref", ka, between, kb)
+                cov += _sandwich(ka, between, kb)
     return mean.reshape(*shape, width), cov.reshape(*shape, width, width)
+
+
+def _sandwich(a: Array, cov: Array, b: Array) -> Array:
+    """Return A cov Bᵀ row by row; one product where all rows see the same vectors."""
+    if cov.strides[0] == 0:
+        left = (a.reshape(-1, a.shape[-1]) @ cov[0]).reshape(*a.shape[:-1], cov.shape[-1])
+    else:
+        left = np.einsum("rei,rij->rej", a, cov)
+    return np.einsum("rei,rfi->ref", left, b)
 
 
 def _view(link: Link, source: Any, count: int, width: int) -> tuple[Array, Any]:
