@@ -897,6 +897,27 @@ def _means_of(p: np.ndarray, beliefs: list[np.ndarray]) -> np.ndarray:
     return p[0] * beliefs[0] @ MU + p[1] * beliefs[1] @ (MU + 0.05)
 
 
+def test_many_variables_on_single_members_are_taken_one_by_one() -> None:
+    """As many chains as joint states of twelve leaves would be much more work."""
+    y = np.random.default_rng(4).normal(size=12)
+    m = Model()
+    m.z = Chain(Categorical(PI), lambda z: Categorical(take(A, z)), length=12)
+    one = Model()
+    one.z = Chain(Categorical(PI), lambda z: Categorical(take(A, z)), length="t")
+    one.b = Bernoulli(take([0.1, 0.5, 0.7], one.z))
+    one.y = Normal(take([0.0, 2.0], one.b), variance=1.0)
+    for k in range(12):
+        m[f"b{k}"] = Bernoulli(take([0.1, 0.5, 0.7], m.z[k]))
+        m[f"y{k}"] = Normal(take([0.0, 2.0], m[f"b{k}"]), variance=1.0)
+    data = {f"y{k}": value for k, value in enumerate(y)}
+    assert "member by member" in repr(m.plan(data))
+    post, other = m.infer(data), one.infer(y=y)
+    assert float(post.log_evidence) == pytest.approx(float(other.log_evidence), abs=1e-11)
+    np.testing.assert_allclose(post.z.probabilities, other.z.probabilities, atol=1e-12)
+    found = [post[f"b{k}"].probability for k in range(12)]
+    np.testing.assert_allclose(found, other.b.probability, atol=1e-12)
+
+
 # -- prediction ------------------------------------------------------------------------------
 
 
@@ -1061,6 +1082,12 @@ def too_large() -> Model:
     ("build", "data", "error", "words"),
     [
         (impossible_leaf, {"y": [0, 1]}, ValueError, r"value of y at n=1 is impossible"),
+        (
+            contradiction_of_rows,
+            {"x": [0, 0.5], "y": [1, 1]},
+            ValueError,
+            "value of x at index 1 is impossible in every state of z",
+        ),
         (contradiction, {"x": [0, 1], "y": [1, 1]}, ValueError, r"no state of z .* n=1"),
         (stuck_chain, {"y": [1, 1, 0]}, ValueError, r"no state of z is possible at t=2 given"),
         (stuck_series, {"y": [[1, 1], [1, 0]]}, ValueError, r"state of z is possible at s=1, t=1"),

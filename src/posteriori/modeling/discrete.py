@@ -55,6 +55,9 @@ __all__ = ["DiscreteBlock", "DiscreteResult", "is_discrete"]
 #: Joint tables larger than this are not a thing to look at.
 MOST_JOINT_CELLS = 1 << 22
 
+#: For more chains than this, taking the members one by one may be less work.
+FEW_CHAINS = 64
+
 
 def is_discrete(bound: Bound, names: Iterable[str], factors: Iterable[BoundFactor] = ()) -> bool:
     """Tell whether all of the variables have a few states; refuse an index that has not."""
@@ -127,11 +130,18 @@ class DiscreteBlock:
 
     @cached_property
     def planned(self) -> Order:
-        """The order on the lifted graph, or on the ground graph where that has none."""
+        """The order on the lifted graph, or on the ground graph where that has none or less work."""
         try:
-            return order_elimination(lifted_graph(self.tables, self.bound.layouts, self.sizes))
+            lifted = order_elimination(lifted_graph(self.tables, self.bound.layouts, self.sizes))
         except Entangled:
             return order_elimination(self.ground)
+        if lifted.n_chains <= FEW_CHAINS:
+            return lifted
+        try:
+            single = order_elimination(self.ground)
+        except MemoryError:
+            return lifted
+        return min(lifted, single, key=lambda order: order.work)
 
     @property
     def graph(self) -> Graph:
@@ -177,18 +187,8 @@ class DiscreteBlock:
     @property
     def cost(self) -> Cost:
         """What elimination costs: a few operations for each cell, twice for the way back."""
-        cells = [math.prod(float(axis.size) for axis in step.labels) for step in self.steps]
-        chain = self.graph.chain
-        if chain is not None:
-            states = math.prod(node.size for node in chain.nodes)
-            lead = (*chain.static, chain.time, *self.graph.series)
-            series = math.prod(axis.size for axis in lead)
-            cells += [float(series) * states * states]
-            held = 3.0 * series * states
-        else:
-            held = 0.0
-        kept = held + sum(2.0 * c for c in (cells if chain is None else cells[:-1]))
-        return Cost(6.0 * sum(cells), 8.0 * kept)
+        order = self.planned
+        return Cost(6.0 * order.work, 8.0 * (2.0 * order.table_cells + 3.0 * order.chain_states))
 
     def describe(self) -> str:
         """Say what will be eliminated, and at what cost."""
@@ -202,10 +202,10 @@ class DiscreteBlock:
             together = int(np.prod([node.size for node in chain.nodes]))
             text += f"; a chain of {chain.time.size} steps and {together} states"
             if chain.static:
-                text += f", for each of {math.prod(n.size for n in chain.static)}"
+                text += f", for each of {self.planned.n_chains}"
                 text += f" states of {', '.join(node.name for node in chain.static)}"
         if self.steps:
-            cells = sum(math.prod(axis.size for axis in step.labels) for step in self.steps)
+            cells = int(self.planned.table_cells)
             order = [step.node.name for step in self.steps]
             shown = order if len(order) <= 12 else [*order[:6], "...", *order[-5:]]
             text += f"; order {', '.join(shown)}; {cells} cells"

@@ -9,6 +9,7 @@ There is a chain for each of its states; their evidences are one more table on i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -38,6 +39,33 @@ class Order(NamedTuple):
     graph: Graph
     before: tuple[Step, ...]
     after: tuple[Step, ...]
+
+    @property
+    def n_chains(self) -> int:
+        """How many chains are solved for each series."""
+        chain = self.graph.chain
+        return 0 if chain is None else math.prod(node.size for node in chain.static)
+
+    @property
+    def table_cells(self) -> float:
+        """Cells of all tables that are written down."""
+        return sum(math.prod(float(a.size) for a in s.labels) for s in self.before + self.after)
+
+    @property
+    def chain_states(self) -> float:
+        """States of all chains at all times."""
+        chain = self.graph.chain
+        if chain is None:
+            return 0.0
+        axes = (*chain.nodes, chain.time, *self.graph.series)
+        return self.n_chains * math.prod(float(axis.size) for axis in axes)
+
+    @property
+    def work(self) -> float:
+        """Cells of all tables, and of the transitions of all chains at all times."""
+        chain = self.graph.chain
+        moves = 0 if chain is None else math.prod(node.size for node in chain.nodes)
+        return self.table_cells + self.chain_states * moves
 
 
 def order_elimination(graph: Graph) -> Order:

@@ -17,7 +17,7 @@ from posteriori.distributions.bernoulli import Bernoulli
 from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.modeling.binding import Bound, BoundFactor
-from posteriori.modeling.elimination import MOST_CELLS
+from posteriori.modeling.elimination import MOST_CELLS, locate
 from posteriori.modeling.gaussian_rows import child_term
 from posteriori.modeling.tables import (
     Axis,
@@ -284,10 +284,10 @@ def _require_possible(factor: BoundFactor, table: Table, views: tuple[View, ...]
     inner = tuple(i for i, axis in enumerate(table.axes) if axis in states)
     dead = np.all(np.isneginf(table.values), axis=inner)
     if np.any(dead):
-        where = [axis for axis in table.axes if axis not in states]
-        at = ", ".join(f"{a.name}={i}" for a, i in zip(where, np.argwhere(dead)[0], strict=True))
+        axes = [axis for axis in table.axes if axis not in states]
+        names = list(dict.fromkeys(view.name for view in views))
+        at = locate(axes, np.argwhere(dead)[0], (factor.name, *names))
         raise ValueError(
-            f"the data have probability 0: the value of {factor.name}"
-            f"{f' at {at}' if at else ''} is impossible in every state of "
-            f"{', '.join(dict.fromkeys(view.name for view in views))}"
+            f"the data have probability 0: the value of {factor.name}{at} is impossible in every "
+            f"state of {', '.join(names)}"
         )
