@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from posteriori import MvNormal, Normal
 from posteriori.modeling import Chain, Input, Model, dot
 
-__all__ = ["Conditioned", "Entry", "RandomModel", "condition", "gaussian_models"]
+__all__ = ["Conditioned", "Entry", "RandomModel", "condition", "exact_array", "gaussian_models"]
 
 decimal.getcontext().prec = 50
 exact = np.frompyfunc(decimal.Decimal, 1, 1)
