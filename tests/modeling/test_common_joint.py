@@ -274,10 +274,10 @@ def test_vectors_that_are_no_row_of_a_known_family_are_refused() -> None:
 @pytest.mark.parametrize(
     "mean", [lambda mu: V @ mu, lambda mu: np.array([1.0, 2.0]) * mu], ids=["mixed", "scaled"]
 )
-def test_entries_that_a_mean_treats_differently_are_refused(mean: Any) -> None:
+def test_entries_that_a_mean_treats_differently_share_no_matrix(mean: Any) -> None:
     m = Model()
     m.L = Wishart(dof=4.0, scale=V)
     m.mu = MvNormal([0.1, 0.2], precision=m.L)
     m.y = MvNormal(mean(m.mu), precision=m.L).iid("n")
-    with pytest.raises(TypeError, match="several blocks"):
-        m.infer(y=VECTORS)
+    assert scaled.common_precision_of(m, {"y": VECTORS}) is None
+    assert scaled.common_precision_of(mean_and_matrix(), {"y": VECTORS}) == "L"

@@ -20,6 +20,8 @@ from posteriori import (
     bayes,
 )
 from posteriori.modeling import Chain, Input, Model
+from posteriori.modeling.binding import bind
+from posteriori.modeling.scaled_factors import find_common_precision
 from tests.modeling.oracles import dense_answer
 
 RNG = np.random.default_rng(23)
@@ -498,9 +500,13 @@ def shared_mean() -> Model:
         (shared_mean, {}),
     ],
 )
-def test_what_needs_several_blocks_is_refused(build: Any, more: Any) -> None:
-    with pytest.raises(TypeError, match="several blocks"):
-        build().infer(more, y=Y)
+def test_what_needs_several_blocks_has_no_common_precision(build: Any, more: Any) -> None:
+    assert common_precision_of(build(), {**more, "y": Y}) is None
+
+
+def common_precision_of(model: Model, data: dict[str, Any]) -> str | None:
+    bound = bind(model._variables, model._inputs, data)
+    return find_common_precision(bound, bound.latent, bound.factors)
 
 
 def test_predictions_that_are_no_student_t_are_refused() -> None:
