@@ -30,7 +30,7 @@ from posteriori.modeling.conjugate_rows import (
     place_index,
     see,
 )
-from posteriori.modeling.costs import Cost
+from posteriori.modeling.costs import Cost, counted
 from posteriori.modeling.simulation import member
 from posteriori.modeling.statistics_by_place import merge_by_place
 from posteriori.numerics.types import Array, Seed
@@ -112,12 +112,11 @@ class ConjugateBlock:
     def describe(self) -> str:
         """Say what is added up."""
         rows = [
-            f"{len(child.values)} rows of {name} ({family})"
+            f"{counted(len(child.values), 'row')} of {name} ({family})"
             for (name, family), child in zip(self.families, self.children, strict=True)
         ]
         prior = self.prior_factor.family.__name__
-        places = "1 place" if self.count == 1 else f"{self.count} places"
-        return f"{prior} prior in {places}; {'; '.join(rows)}"
+        return f"{prior} prior in {counted(self.count, 'place')}; {'; '.join(rows)}"
 
     def solve(self) -> ConjugateResult:
         """Return the exact posterior."""

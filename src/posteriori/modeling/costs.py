@@ -1,4 +1,4 @@
-"""What solving a block costs: arithmetic operations and memory, estimated before it runs."""
+"""What solving a block costs, estimated before it runs, and the words of plans for amounts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from posteriori.inference.gaussian_equations import Equation, Latent
 
-__all__ = ["Cost", "elimination_cost"]
+__all__ = ["Cost", "counted", "elimination_cost", "members_and_states", "vectors_and_numbers"]
 
 _WORD = 8
 
@@ -20,7 +20,8 @@ class Cost(NamedTuple):
     bytes: float
 
     def __str__(self) -> str:
-        return f"about {_scaled(self.operations)} operations, {_scaled(self.bytes, 'B')}"
+        unit = "operation" if round(self.operations) == 1 else "operations"
+        return f"about {_scaled(self.operations)} {unit}, {_scaled(self.bytes, 'B')}"
 
 
 def elimination_cost(shapes: Sequence[Latent], equations: Sequence[Equation]) -> Cost:
@@ -50,9 +51,25 @@ def elimination_cost(shapes: Sequence[Latent], equations: Sequence[Equation]) ->
     return Cost(operations, _WORD * words)
 
 
+def counted(number: int, noun: str) -> str:
+    """Write an amount: 1 row, 3 rows."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def vectors_and_numbers(count: int, size: int) -> str:
+    """Write the amount of what is unknown: 1 number, 4 numbers, 1 vector of 3, 6 vectors of 2."""
+    return counted(count, "number") if size == 1 else f"{counted(count, 'vector')} of {size}"
+
+
+def members_and_states(count: int, states: int) -> str:
+    """Write the amount of discrete variables: 2 states, 8 members of 3 states."""
+    return f"{states} states" if count == 1 else f"{counted(count, 'member')} of {states} states"
+
+
 def _scaled(value: float, unit: str = "") -> str:
     """Write a number with a prefix of the thousands: 1.2 k, 3.4 M."""
     power = min(int(math.log10(value) / 3.0 + 1e-12), 5) if value >= 1.0 else 0
     prefix = ("", "k", "M", "G", "T", "P")[power]
     tail = f" {prefix}{unit}" if prefix or unit else ""
-    return f"{value / 1000.0**power:.3g}{tail}"
+    shown = f"{value / 1000.0**power:.3g}" if power else f"{round(value)}"
+    return f"{shown}{tail}"

@@ -17,7 +17,7 @@ from posteriori.distributions.bernoulli import Bernoulli
 from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
 from posteriori.modeling.binding import Bound, BoundFactor
-from posteriori.modeling.costs import Cost
+from posteriori.modeling.costs import Cost, counted, members_and_states
 from posteriori.modeling.discrete_chain import (
     chain_beliefs,
     decode_chain,
@@ -193,14 +193,14 @@ class DiscreteBlock:
     def describe(self) -> str:
         """Say what will be eliminated, and at what cost."""
         parts = [
-            f"{name} {int(np.prod(self.bound.layouts[name].shape))} x {size}"
+            f"{name} ({members_and_states(math.prod(self.bound.layouts[name].shape), size)})"
             for name, size in self.sizes.items()
         ]
-        text = f"{'; '.join(parts)} (members x states)"
+        text = ", ".join(parts)
         chain = self.graph.chain
         if chain is not None:
             together = int(np.prod([node.size for node in chain.nodes]))
-            text += f"; a chain of {chain.time.size} steps and {together} states"
+            text += f"; a chain of {counted(chain.time.size, 'step')} and {together} states"
             if chain.static:
                 text += f", for each of {self.planned.n_chains}"
                 text += f" states of {', '.join(node.name for node in chain.static)}"
@@ -208,7 +208,7 @@ class DiscreteBlock:
             cells = int(self.planned.table_cells)
             order = [step.node.name for step in self.steps]
             shown = order if len(order) <= 12 else [*order[:6], "...", *order[-5:]]
-            text += f"; order {', '.join(shown)}; {cells} cells"
+            text += f"; order {', '.join(shown)}; tables of {counted(cells, 'cell')}"
         return text
 
     def solve(self) -> DiscreteResult:

@@ -11,7 +11,7 @@ from posteriori.inference.gaussian_elimination import solve_gaussian
 from posteriori.inference.gaussian_equations import Equation, Latent, Link
 from posteriori.inference.gaussian_ordering import plan_gaussian
 from posteriori.modeling.binding import Bound, BoundFactor
-from posteriori.modeling.costs import Cost, elimination_cost
+from posteriori.modeling.costs import Cost, counted, elimination_cost, vectors_and_numbers
 from posteriori.modeling.gaussian_links import (
     Split,
     add_link,
@@ -63,9 +63,10 @@ class GaussianBlock:
         sizes = []
         for name in self.names:
             axes, split = self.bound.layouts[name].axes, self.splits[name]
-            sizes.append(f"{name} {size_of(axes, split.batch)} x {size_of(axes, split.dense)}")
+            count, size = size_of(axes, split.batch), size_of(axes, split.dense)
+            sizes.append(f"{name} ({vectors_and_numbers(count, size)})")
         rows = sum(int(np.prod([a.size for a in r.labels])) for r in self.rows)
-        return f"{rows} equations in {'; '.join(sizes)} (vectors x length)"
+        return f"{counted(rows, 'equation')} in {', '.join(sizes)}"
 
     @property
     def order(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from posteriori.modeling.chain_matrices import (
     read_part,
     solve_for_now,
 )
-from posteriori.modeling.costs import Cost
+from posteriori.modeling.costs import Cost, counted
 from posteriori.modeling.gaussian import GaussianBlock
 from posteriori.modeling.gaussian_result import in_layout_order
 from posteriori.modeling.tables import Access, Axis, Lookup
@@ -163,9 +163,10 @@ class GaussianChainBlock:
 
     def describe(self) -> str:
         """Say how long and wide the chains are."""
-        constants = f"; constants {', '.join(self.constants)}" if self.constants else ""
-        width = self.columns.n_states
-        return f"{self.time.size} steps of {width} numbers, cost linear in the steps{constants}"
+        steps = counted(self.time.size, "step")
+        text = f"{steps} of {counted(self.columns.n_states, 'number')}, cost linear in the steps"
+        what = "constants" if len(self.constants) > 1 else "constant"
+        return f"{text}; {what} {', '.join(self.constants)}" if self.constants else text
 
     @property
     def cost(self) -> Cost:

@@ -21,6 +21,7 @@ from posteriori.inference.forest_messages import Batch, RowFactor, View
 from posteriori.inference.gaussian_equations import Equation
 from posteriori.inference.row_messages import NormalRows, TableRows, as_logs
 from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.common_precision import CommonPrecisionBlock
 from posteriori.modeling.conjugate import ConjugateBlock, reshaped
 from posteriori.modeling.conjugate_rows import Child, Sight, place_index, see
 from posteriori.modeling.discrete import DiscreteBlock
@@ -88,10 +89,13 @@ def make_graph(block: Any, bound: Bound) -> BlockGraph:
         return _discrete_graph(block)
     if isinstance(block, ConjugateBlock):
         return _conjugate_graph(block, bound)
-    raise TypeError(
-        f"no messages between {', '.join(block.names)}: factors join an unknown mean and an unknown "
-        "spread, so that messages to one alone are in no exponential family"
-    )
+    names = ", ".join(block.names)
+    if isinstance(block, CommonPrecisionBlock):
+        raise TypeError(
+            f"no messages between {names}: factors join unknown means and an unknown spread, so that "
+            "messages to one alone are in no exponential family"
+        )
+    raise TypeError(f"no exact messages between {names}: {block.method} is no sum-product")
 
 
 # -- normal blocks ---------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.modeling.binding import Layout
+from posteriori.modeling.costs import counted
 from posteriori.modeling.tables import Access, Axis, Lookup, Table
 from posteriori.modeling.variational.addressing import collect, seen
 from posteriori.modeling.variational.contraction import add_tables
@@ -245,7 +246,7 @@ class ChainNode:
 
     def describe(self) -> str:
         """Say how long the chain is."""
-        return f"{self.time.size} steps of {self.size} numbers"
+        return f"{counted(self.time.size, 'step')} of {counted(self.size, 'number')}"
 
 
 def _add(target: Array, times: _Times, values: Array, width: int) -> None:

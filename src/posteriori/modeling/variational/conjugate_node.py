@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.binding import Layout
+from posteriori.modeling.costs import counted
 from posteriori.modeling.tables import Axis, Table
 from posteriori.modeling.variational.addressing import collect, seen
 from posteriori.modeling.variational.contraction import add_tables
@@ -108,4 +109,4 @@ class ConjugateNode:
     def describe(self) -> str:
         """Say how many members there are."""
         count = math.prod(axis.size for axis in self.lead)
-        return f"{self.family.__name__} x {count}"
+        return f"{self.family.__name__}, {counted(count, 'member')}"

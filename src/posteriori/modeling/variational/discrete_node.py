@@ -11,6 +11,7 @@ import numpy as np
 from posteriori.distributions.bernoulli import Bernoulli
 from posteriori.distributions.categorical import Categorical
 from posteriori.modeling.binding import Bound
+from posteriori.modeling.costs import members_and_states
 from posteriori.modeling.discrete_account import discrete_terms
 from posteriori.modeling.state_tables import StateTable, View, evidence_table
 from posteriori.modeling.tables import Axis, Lookup, Switch, Table
@@ -199,8 +200,8 @@ class DiscreteNode:
 
     def describe(self) -> str:
         """Say how many members and states there are."""
-        return "; ".join(
-            f"{name} {math.prod(self.bound.layouts[name].shape)} x {size} (members x states)"
+        return ", ".join(
+            f"{name} ({members_and_states(math.prod(self.bound.layouts[name].shape), size)})"
             for name, size in self.sizes.items()
         )
 

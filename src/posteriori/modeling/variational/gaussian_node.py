@@ -16,6 +16,7 @@ import numpy as np
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.modeling.binding import Layout
+from posteriori.modeling.costs import vectors_and_numbers
 from posteriori.modeling.tables import Access, Axis, Lookup, Table, spread
 from posteriori.modeling.variational.addressing import collect, seen
 from posteriori.modeling.variational.contraction import add_tables
@@ -271,7 +272,7 @@ class GaussianNode:
     def describe(self) -> str:
         """Say how many vectors of what length there are."""
         count = math.prod(axis.size for axis in self.batch)
-        return f"normal, {count} x {self.size} (vectors x length)"
+        return f"normal, {vectors_and_numbers(count, self.size)}"
 
 
 def as_normal(
