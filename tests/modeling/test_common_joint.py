@@ -20,7 +20,7 @@ from posteriori.distributions import (
     VectorNormalInverseGamma,
     Wishart,
 )
-from posteriori.modeling import Input, Model
+from posteriori.modeling import Chain, Input, Model
 from tests.modeling import test_common_precision as scaled
 
 RNG = np.random.default_rng(5)
@@ -236,6 +236,26 @@ def test_energies_under_a_matrix_sum_to_the_evidence(name: str) -> None:
     case = MATRIX_CASES[name]
     post = case.build().infer(case.data, y=GAPS)
     assert post.explain().log_evidence == pytest.approx(float(post.log_evidence), rel=1e-10)
+
+
+def test_a_chain_of_vectors_under_a_matrix() -> None:
+    m = Model()
+    m.L = Wishart(dof=5.0, scale=V)
+    m.s = Chain(
+        MvNormal(np.zeros(2), precision=0.1 * m.L),
+        lambda s: MvNormal(0.9 * s, precision=2.0 * m.L),
+        length="t",
+    )
+    m.y = MvNormal(m.s, precision=m.L)
+    post = m.infer(y=GAPS)
+    for _ in range(2):
+        root = np.eye(2) + 0.3 * RNG.normal(size=(2, 2))
+        matrix = root @ root.T
+        known = m.infer(y=GAPS, L=matrix)  # p(y, Λ): the density of Λ is part of it
+        assert post.L.log_prob(matrix) + float(post.log_evidence) == pytest.approx(
+            float(known.log_evidence), rel=1e-11
+        )
+        np.testing.assert_allclose(post.s.mean, known.s.mean, rtol=1e-9)
 
 
 def test_predictions_under_a_matrix_are_ratios_of_evidence() -> None:

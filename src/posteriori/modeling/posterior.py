@@ -177,7 +177,9 @@ class Posterior:
         -------
         Distribution
             Of one vector, in which normal variables are flattened and put one after another; a
-            table of discrete ones.
+            table of discrete ones. Normal variables with their unknown common precision make a
+            pair of both, such as :class:`~posteriori.distributions.NormalGamma`, one for each
+            member of the precision; without it they follow a Student t distribution.
 
         Raises
         ------
@@ -195,6 +197,14 @@ class Posterior:
         >>> m.y = Normal(m.a + m.b, variance=1)
         >>> m.infer(y=3.0).joint("a", "b")
         MvNormal([1., 1.], cov=[[ 0.666667, -0.333333], [-0.333333, 0.666667]])
+
+        >>> from posteriori import Gamma
+        >>> m = Model()
+        >>> m.tau = Gamma(2, rate=1)
+        >>> m.mu = Normal(0, precision=m.tau)
+        >>> m.x = Normal(m.mu, precision=m.tau).iid("n")
+        >>> m.infer(x=[1.0, 2.0, 3.0]).joint("mu", "tau")
+        NormalGamma(1.5, mean_strength=4, shape=3.5, rate=3.5)
         """
         from posteriori.modeling.discrete_prediction import joint_table
         from posteriori.modeling.prediction import joint
