@@ -476,12 +476,36 @@ def test_the_rows_of_an_input_must_fit() -> None:
         post.predict("y", X=np.ones((4, 2)))
 
 
-def test_new_members_of_a_chain_are_refused() -> None:
+def panel() -> Model:
     m = Model()
-    m.s = Chain(Normal(0.0, variance=1.0).iid("n"), lambda s: Normal(s, variance=1.0), length="t")
-    m.y = Normal(m.s, variance=1.0)
-    with pytest.raises(TypeError, match="s is a chain"):
-        m.infer(y=np.ones((3, 2))).predict("s", n=4)
+    m.s = Chain(Normal(1.0, variance=2.0).iid("n"), lambda s: Normal(0.5 * s, variance=1.0), "t")
+    m.y = Normal(m.s + 3.0, variance=0.1)
+    return m
+
+
+def test_new_chains_follow_their_prior() -> None:
+    post = panel().infer(y=np.ones((3, 2)))
+    variance = np.array([2.0, 1.5, 1.375])
+    for name, shift, noise in (("s", 0.0, 0.0), ("y", 3.0, 0.1)):
+        new = post.predict(name, n=4)
+        assert new.batch_shape == (3, 4)
+        np.testing.assert_allclose(new.mean, np.tile([[1.0], [0.5], [0.25]], 4) + shift)
+        np.testing.assert_allclose(new.variance, np.tile(variance[:, None], 4) + noise)
+
+
+def test_chains_without_data_are_predicted() -> None:
+    m = Model()
+    m.a = Normal(0.0, variance=1.0)
+    m.y = Normal(m.a, variance=1.0)
+    m.b = Normal(0.0, variance=1.0)
+    m.s = Chain(Normal(m.b, variance=1.0), lambda s: Normal(s, variance=1.0), length=3)
+    m.leaf = Normal(m.s + m.b, variance=0.5)
+    m.other = Chain(Normal(m.a, variance=1.0), lambda s: Normal(s, variance=1.0), length=3)
+    post = m.infer(y=1.0)
+    np.testing.assert_allclose(post.s.variance, [2.0, 3.0, 4.0])
+    np.testing.assert_allclose(post.leaf.variance, 4.0 + np.array([1.0, 2.0, 3.0]) + 0.5)
+    with pytest.raises(TypeError, match="other is a new chain, together with a"):
+        _ = post.other
 
 
 # -- reading a posterior ---------------------------------------------------------------------

@@ -79,13 +79,13 @@ class Solved(NamedTuple):
         if a == b and np.array_equal(ia, ib):
             return _members(solved.cov[a], ia)
         for first, second, i, j, swap in ((a, b, ia, ib, False), (b, a, ib, ia, True)):
-            if (first, second) in solved.cross:
-                block, meets = solved.cross[first, second]
-                one = len(solved.mean[second]) == 1
-                whole = block.shape[0] == len(solved.mean[first])
-                if whole and (one or np.array_equal(meets[i], j)):
-                    picked = _members(block, i)
-                    return np.swapaxes(picked, -1, -2) if swap else picked
+            block, meets = solved.cross.get((first, second), (np.zeros((0, 0, 0)), None))
+            count, size = solved.mean[second].shape
+            if (block.shape[0], block.shape[-1]) != (len(solved.mean[first]), size):
+                continue  # the neighbours were put into one vector
+            if count == 1 or (meets is not None and np.array_equal(meets[i], j)):
+                picked = _members(block, i)
+                return np.swapaxes(picked, -1, -2) if swap else picked
         _, cov, slices = joint_moments(self.result.latents, self.result.equations)
         sizes = {latent.name: (latent.count, latent.size) for latent in self.result.latents}
         return cov[slices[a], slices[b]].reshape(*sizes[a], *sizes[b])[ia, :, ib, :]

@@ -14,13 +14,14 @@ import numpy as np
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.inference.gaussian_joint import joint_moments
-from posteriori.modeling.binding import BoundFactor, Layout
+from posteriori.modeling.binding import Bound, BoundFactor, Layout
 from posteriori.modeling.chain_prediction import chain_forecast, chain_predictive
 from posteriori.modeling.common_joint import joint_of_scaled
 from posteriori.modeling.common_precision import CommonPrecisionResult, student_predictive
 from posteriori.modeling.conjugate import ConjugateResult, conjugate_predictive
 from posteriori.modeling.discrete_forecast import discrete_forecast
 from posteriori.modeling.discrete_new_members import discrete_new_members
+from posteriori.modeling.gaussian import GaussianBlock
 from posteriori.modeling.gaussian_result import GaussianResult, in_layout_order
 from posteriori.modeling.new_members import Anew, Request, accessed, bind_anew, read_request
 from posteriori.modeling.normal_prediction import predict_normal
@@ -108,8 +109,9 @@ def _require_plain_values(posterior: Posterior, request: Request) -> None:
 
 def _predict_anew(posterior: Posterior, anew: Anew, name: str) -> Any:
     """Return the distribution of a variable with everything above it integrated out."""
-    if len(anew.factors[name]) > 1:
-        raise TypeError(f"{name} is a chain: new ones have no closed-form predictive here")
+    unsolved = {name, *(anew.above(name) & anew.unsolved)}
+    if any(len(anew.factors[n]) > 1 for n in unsolved):
+        return _predict_new_chain(posterior, anew, name)
     (factor,) = anew.factors[name]
     new = _new_normals(anew, factor) if factor.family in _NORMAL else ()
     above = accessed((factor, *new)) - {f.name for f in new}
@@ -127,6 +129,28 @@ def _predict_anew(posterior: Posterior, anew: Anew, name: str) -> Any:
         return conjugate_predictive(factor, parent, anew.layouts[parent], belief)
     _require_normal(factor, above, solved)
     return predict_normal(solved, factor, new, anew.layouts)
+
+
+def _predict_new_chain(posterior: Posterior, anew: Anew, name: str) -> Any:
+    """Return a chain that the data say nothing about, or what depends on one."""
+    above = anew.above(name)
+    families = posterior._plan.bound.families
+    alone = all(families[n] in _NORMAL for n in {*above, name})
+    if not alone or above - anew.unsolved:
+        chains = sorted(n for n in {*above, name} if len(anew.factors[n]) > 1)
+        others = sorted(n for n in above - set(chains) if n not in anew.unsolved)
+        reason = f"together with {', '.join(others)}" if others else "not all of it is normal"
+        raise TypeError(
+            f"{name} has no closed-form predictive here: {', '.join(chains)} is a new chain, {reason}"
+        )
+    own = len(anew.factors[name]) > 1
+    names = [n for n in anew.factors if n in above or (own and n == name)]
+    factors = [f for n in names for f in anew.factors[n]]
+    bound = Bound(anew.layouts, tuple(factors), {}, families, {}, {})
+    result = GaussianBlock(bound, names, factors).solve()
+    if own:
+        return result.marginal(name)
+    return predict_normal(dict.fromkeys(names, result), *anew.factors[name], (), anew.layouts)
 
 
 def _require_normal(factor: BoundFactor, above: set[str], solved: Mapping[str, Any]) -> None:

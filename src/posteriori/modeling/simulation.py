@@ -78,19 +78,18 @@ def simulate_leaves(
     """
     if not plan.barren:
         return {}
-    variables = {n: _repeated(v) if n in plan.barren else v for n, v in plan.variables.items()}
     inputs = {k: v for k, v in plan.given.items() if k in plan.inputs}
     layouts = plan.bound.layouts
     sizes = {axis.name: axis.size for layout in layouts.values() for axis in layout.plates}
-    binder = Binder(variables, plan.inputs, inputs, {**sizes, _DRAWS: size})
+    binder = Binder(plan.variables, plan.inputs, inputs, {**sizes, _DRAWS: size})
     leaves = {}
-    for name, variable in variables.items():
+    for name, variable in plan.variables.items():
         at = 0 if variable.step is None else 1  # a chain's first axis is its time
         if name not in plan.barren:
             _put_known(binder, layouts[name], name, plan.bound.observed.get(name), draws, at)
             continue
         start = len(binder.factors)
-        binder.bind_variable(name, variable)
+        binder.bind_variable(name, _repeated(variable))
         drawn = _draw(binder, name, binder.factors[start:], rng)
         binder.observed[name] = drawn
         leaves[name] = _in_words(np.moveaxis(drawn, at, 0), variable)
