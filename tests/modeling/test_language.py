@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posteriori import Gamma, MvNormal, Normal
+from posteriori import Gamma, MvNormal, Normal, Poisson
 from posteriori.modeling import Chain, Input, Model, take
 
 
@@ -90,3 +90,111 @@ def test_take_of_known_codes_is_indexing() -> None:
     m.y = Normal(take(m.theta, [2, 0]), variance=1.0)
     post = m.infer(y=[2.0, 0.0])
     np.testing.assert_allclose(post.theta.mean, [0.0, 1.0, 2.0])
+
+
+# -- models that contradict themselves or their data ---------------------------------------------
+
+
+def groups() -> Model:
+    m = Model()
+    m.u, m.spread = Input("n"), Input("n")
+    m.theta = Normal(0.0, variance=1.0).iid("n")
+    m.y = Normal(m.theta * m.u, variance=m.spread)
+    m.count = Poisson(m.spread)
+    return m
+
+
+ONES = np.ones(3)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"u": ONES, "spread": ONES, "y": np.ones(4)}, "plate 'n' has size 4 in y but size 3 in u"),
+        ({"u": ONES, "spread": ONES, "y": 1.0}, r"y has plates n but its data have shape \(\)"),
+        ({"u": ONES, "spread": ONES, "y": np.ones((3, 2))}, r"y has shape \(n=3\).*\.iid"),
+        ({"u": ONES, "spread": [1.0, -2.0, 1.0], "y": ONES}, "variance of y must be positive"),
+        (
+            {"u": ONES, "spread": [1.0, -2.0, 1.0], "count": ONES},
+            "parameters of count: rate must be positive, got -2",
+        ),
+        ({"u": ONES, "y": ONES}, "input spread is not given"),
+        ({"u": ONES, "spread": ONES, "thetta": ONES}, "did you mean 'theta'"),
+    ],
+)
+def test_data_that_do_not_fit_change_nothing(data, words) -> None:
+    m = groups()
+    good = {"u": ONES, "spread": ONES, "y": ONES}
+    before, answer = repr(m), float(m.infer(good).log_evidence)
+    with pytest.raises(ValueError, match=words):
+        float(m.infer(data).log_evidence)
+    assert repr(m) == before
+    assert float(m.infer(good).log_evidence) == answer
+
+
+def itself() -> None:
+    m = Model()
+    m.a = Normal(m.a, variance=1.0)
+
+
+def a_cycle() -> None:
+    m = Model()
+    m.a = Normal(m.b, variance=1.0)
+    m.b = Normal(m.a, variance=1.0)
+
+
+def a_step_that_sees_the_whole_chain() -> None:
+    m = Model()
+    m.s = Chain(Normal(0.0, variance=1.0), lambda s: Normal(m.s, variance=1.0), length="t")
+
+
+def a_step_that_is_no_distribution() -> None:
+    m = Model()
+    m.s = Chain(Normal(0.0, variance=1.0), lambda s: s + 1.0, length="t")
+
+
+def a_variable_of_another_model() -> None:
+    other, m = model(), Model()
+    m.w = MvNormal(np.ones(3), cov=np.eye(3))
+    m.y = MvNormal(other.w, cov=np.eye(3))
+    m.infer(y=np.zeros(3))
+
+
+def an_input_with_two_names() -> None:
+    m = Model()
+    m.u = Input()
+    m.v = m.u
+
+
+@pytest.mark.parametrize(
+    ("action", "error", "words"),
+    [
+        (itself, AttributeError, "no variable or input 'a'"),
+        (a_cycle, AttributeError, "no variable or input 'b'"),
+        (a_step_that_sees_the_whole_chain, AttributeError, "no variable or input 's'"),
+        (a_step_that_is_no_distribution, TypeError, "step function of s must return a distri"),
+        (a_variable_of_another_model, ValueError, "w is a variable of another model"),
+        (an_input_with_two_names, ValueError, "named 'u' already"),
+    ],
+)
+def test_models_that_cannot_be(action, error, words) -> None:
+    with pytest.raises(error, match=words):
+        action()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x != 1.0,
+        lambda x: x < 1.0,
+        lambda x: 0.0 < x < 1.0,
+        lambda x: x in [0.0, x],
+        lambda x: x and 1.0,
+        lambda x: abs(x),
+        lambda x: x**2,
+        lambda x: max(x, 0.0),
+    ],
+)
+def test_what_needs_a_value_is_refused(use) -> None:
+    with pytest.raises(TypeError):
+        use(model().w)

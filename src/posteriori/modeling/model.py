@@ -59,6 +59,8 @@ class Model:
     def __setitem__(self, name: str, value: Any) -> None:
         self._check_name(name)
         if isinstance(value, Input):
+            if value.name is not None:
+                raise ValueError(f"the input is named {value.name!r} already; make a new Input()")
             value.name = name
             self._inputs[name] = value
         elif isinstance(value, Chain):
