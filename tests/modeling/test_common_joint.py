@@ -113,6 +113,19 @@ def test_members_that_own_different_numbers_have_no_batch() -> None:
         m.infer(y=[1.0, 2.0, 3.0]).joint("mu", "tau")
 
 
+@pytest.mark.parametrize("name", scaled.CASES)
+def test_no_neighbour_is_more_likely_than_the_most_likely(name: str) -> None:
+    case = scaled.CASES[name]
+    model = case.build()
+    best = model.infer(case.data).most_likely()
+    assert best.keys() == {"tau", *case.shapes}
+    top = model.log_joint({**case.data, **best})
+    for variable, value in best.items():
+        for step in (-1e-3, 1e-3):
+            moved = {**best, variable: value * (1.0 + step) + step * (variable != "tau")}
+            assert model.log_joint({**case.data, **moved}) < top
+
+
 # -- matrices --------------------------------------------------------------------------------
 
 
@@ -229,6 +242,21 @@ def test_marginals_under_a_matrix_are_those_of_the_joint(name: str) -> None:
         np.testing.assert_allclose(
             np.squeeze(post.joint("mu").scale), np.squeeze(exact.scale), rtol=1e-12
         )
+
+
+@pytest.mark.parametrize("name", MATRIX_CASES)
+def test_no_neighbouring_matrix_is_more_likely(name: str) -> None:
+    case = MATRIX_CASES[name]
+    model = case.build()
+    data = {**case.data, "y": VECTORS}
+    best = model.infer(data).most_likely()
+    top = model.log_joint({**data, **best})
+    for variable, value in best.items():
+        for _ in range(4):
+            step = 1e-3 * RNG.normal(size=value.shape)
+            if variable == "L":
+                step = step + np.swapaxes(step, -1, -2)
+            assert model.log_joint({**data, **best, variable: value + step}) < top
 
 
 @pytest.mark.parametrize("name", MATRIX_CASES)

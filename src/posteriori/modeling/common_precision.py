@@ -126,6 +126,24 @@ class CommonPrecisionResult(NamedTuple):
             found[name] = center + self._scale(roots[:, self.owners[name]], draws - center)
         return found
 
+    def most_likely(self) -> dict[str, Array]:
+        """Return where the joint density of the precision and the normal variables is highest.
+
+        There the normal variables are at their means, and their density has a factor
+        √τ for each of their numbers.
+        """
+        first, second = self.belief.natural
+        rows = np.zeros(np.size(first))
+        for name, owners in self.owners.items():
+            alike = self.block.rows_of(name) / np.size(owners)
+            rows += alike * np.bincount(np.ravel(owners), minlength=len(rows))
+        sign = 0.5 if isinstance(self.belief, PRECISIONS) else -0.5
+        given = self.belief._from_natural(first + sign * rows.reshape(np.shape(first)), second)
+        found = {self.spread: given.mode}
+        for name in self.gaussian.names:
+            found[name] = np.asarray(self.gaussian.marginal(name).mean)[()]
+        return found
+
     def _scale(self, roots: Array, noise: Array) -> Array:
         """Return root · noise, where a root may stand for all members."""
         tail = self.belief.event_shape
