@@ -508,6 +508,32 @@ def test_chains_without_data_are_predicted() -> None:
         _ = post.other
 
 
+def test_a_variable_is_asked_for_by_its_name() -> None:
+    m = mean()
+    with pytest.raises(TypeError, match=r'as in predict\("y"\), got y'):
+        m.infer(y=Y).predict(m.y)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["self", "name", "inputs"])
+def test_inputs_and_plates_may_have_any_name(name: str) -> None:
+    m = Model()
+    m[name] = Input("n")
+    m.w = Normal(0.0, variance=1.0)
+    m.y = Normal(m.w * m[name], variance=1.0)
+    new = m.infer({name: [1.0, 2.0], "y": [1.0, 2.0]}).predict("y", **{name: [3.0]})
+    np.testing.assert_allclose(new.mean, [2.5])
+
+
+def test_other_questions_without_sense() -> None:
+    post = mean().infer(y=Y)
+    with pytest.raises(ValueError, match="joint needs the names"):
+        post.joint()
+    with pytest.raises(ValueError, match="size must be at least 1 draw, got 0"):
+        post.sample(0)
+    with pytest.raises(KeyError, match="no variable 'speed'; it has mu, y"):
+        post["speed"]
+
+
 # -- reading a posterior ---------------------------------------------------------------------
 
 

@@ -121,7 +121,9 @@ def read_request(plan: Plan, name: str, keywords: Mapping[str, Any]) -> Request:
     return request
 
 
-def _require_variable(plan: Plan, name: str) -> None:
+def _require_variable(plan: Plan, name: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f'predict takes the name of a variable, as in predict("y"), got {name!r}')
     if name in plan.variables:
         return
     if name in plan.inputs:

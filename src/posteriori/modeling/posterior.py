@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import operator
 import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -88,8 +89,8 @@ class Posterior:
         if name in self._plan.barren:
             return self.predict(name)
         near = difflib.get_close_matches(name, list(bound.layouts), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise KeyError(f"the model has no variable {name!r}{hint}")
+        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(bound.layouts)}"
+        raise KeyError(f"the model has no variable {name!r}; {hint}")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -99,7 +100,7 @@ class Posterior:
         except KeyError as error:
             raise AttributeError(error.args[0]) from None
 
-    def predict(self, name: str, **inputs: Any) -> Any:
+    def predict(self, name: str, /, **inputs: Any) -> Any:
         """Return the posterior predictive distribution of a variable.
 
         Its members are new, given all that was learnt. How many they are is told by
@@ -209,6 +210,8 @@ class Posterior:
         from posteriori.modeling.discrete_prediction import joint_table
         from posteriori.modeling.prediction import joint
 
+        if not names:
+            raise ValueError('joint needs the names of variables, as in joint("a", "b")')
         table = joint_table(self, names)
         if table is not None:
             return table
@@ -277,6 +280,7 @@ class Posterior:
         Parameters
         ----------
         size : int
+            At least 1.
         rng : Generator, int or None
 
         Returns
@@ -294,6 +298,8 @@ class Posterior:
         >>> {name: values.shape for name, values in draws.items()}
         {'mu': (1000,), 'new': (1000, 5)}
         """
+        if operator.index(size) < 1:
+            raise ValueError(f"size must be at least 1 draw, got {size}")
         generator = as_generator(rng)
         draws: dict[str, Any] = {}
         for result in self._blocks:
