@@ -17,6 +17,7 @@ from posteriori import (
 )
 from posteriori.modeling import Chain, take
 from tests.modeling.message_oracle import Piece, behind, cavity, normal_message, table_message
+from tests.modeling.test_planning import GALLERY
 
 
 def log_normal(x, mean, variance):
@@ -458,7 +459,7 @@ def test_loops_are_refused_by_name():
     m.a = Normal(0.0, variance=1.0)
     m.b = Normal(0.0, variance=1.0)
     m.y = Normal(m.a + m.b * np.array([1.0, 2.0]), variance=1.0)
-    with pytest.raises(ValueError, match=r"factors of y close a loop through a, b.*one vector"):
+    with pytest.raises(ValueError, match=r"factors of y close a loop through a, b.*one variable"):
         m.infer(y=[1.0, 2.0]).messages()
 
 
@@ -494,6 +495,51 @@ def test_messages_too_large_to_hold_are_refused_but_their_product_is_there():
     with pytest.raises(MemoryError, match=r"150000 rows of y to w.*product\('w'\)"):
         messages["y", "w"].to_variable  # noqa: B018
     np.testing.assert_allclose(messages.product("w").mean, post.w.mean, atol=1e-12)
+
+
+# -- a law for all models --------------------------------------------------------------------
+
+
+def numbers(belief):
+    """What tells two beliefs apart, in the order of their members."""
+    for names in (("probabilities",), ("probability",), ("mean", "variance")):
+        if hasattr(belief, names[0]):
+            return [np.ravel(getattr(belief, name)) for name in names]
+    raise AssertionError(belief)
+
+
+def refusal(post):
+    """Why there are no messages; empty where there are."""
+    try:
+        post.messages()
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_products_of_messages_are_marginals(name):
+    build, data = GALLERY[name]
+    post = build().infer(data)
+    why = refusal(post)
+    if why:
+        scaled = name.startswith("scaled") and "unknown spread" in why
+        assert scaled or "close a loop" in why or "do not add to the natural parameters" in why
+        return
+    messages = post.messages()
+    for block in post._blocks:
+        for variable in block.names:
+            got, want = numbers(messages.product(variable)), numbers(post[variable])
+            for a, b in zip(got, want, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9 * np.abs(b).max())
+    for edge in messages:
+        for sent in (edge.to_variable, edge.to_factor):
+            assert sent.batch_shape == edge.shape
+
+
+def test_most_models_have_messages():
+    answered = sum(not refusal(build().infer(data)) for build, data in GALLERY.values())
+    assert answered >= 44
 
 
 # -- long chains -----------------------------------------------------------------------------

@@ -343,7 +343,7 @@ def _loop(numbers: _Numbering, factors: Sequence[RowFactor], component: IntArray
     return ValueError(
         f"no exact messages: the factors of {', '.join(names)} close a loop through "
         f"{', '.join(joined)}. Marginals and joint() are exact all the same; for messages, write "
-        "variables that meet in several factors as one vector"
+        "what meets in several factors as one variable: a vector, or a joint state"
     )
 
 

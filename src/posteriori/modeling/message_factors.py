@@ -271,8 +271,8 @@ def _conjugate_rows(
     """Return the rows of a child, whose messages are increments of natural parameters."""
     if not issubclass(child.pair_class(type(prior)), NaturalPair):
         raise TypeError(
-            f"no messages to {block.name}: what the rows of {child.name} say of a "
-            f"{type(prior).__name__} does not add up in its natural parameters"
+            f"no messages to {block.name}: rows of {child.name} ({child.family.__name__}) do not "
+            f"add to the natural parameters of a {type(prior).__name__}"
         )
     one = take_members(prior, 0)
     shapes = [np.shape(part)[1:] for part in prior.natural]
