@@ -19,6 +19,7 @@ from posteriori.distributions.labels import decode_labels
 from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.costs import Cost, counted, members_and_states
 from posteriori.modeling.discrete_chain import (
+    ChainBeliefs,
     chain_beliefs,
     decode_chain,
     draw_chain,
@@ -220,11 +221,11 @@ class DiscreteBlock:
         members, others = split_tables(graph, done.rest)
         solved = smooth_chain(graph, members)
         last = eliminate([*others, solved.log_evidence], after, graph.plates)
-        roots = chain_beliefs(graph, solved, last)
-        found = marginals(done.buckets, roots)
-        for node, belief in roots.items():
+        along = chain_beliefs(graph, solved, last)
+        found = marginals(done.buckets, along.joint)
+        for node, belief in along.joint.items():
             found[node] = sum_to(belief, set(graph.plates), (node,))
-        return DiscreteResult(self, done, done.log_total + last.log_total, found, last)
+        return DiscreteResult(self, done, done.log_total + last.log_total, found, along)
 
     def joint(self, names: Iterable[str]) -> Any:
         """Return the joint posterior table of variables; members of an array are named ``z[0]``, ...
@@ -291,14 +292,14 @@ class DiscreteResult:
         elimination: Elimination,
         log_evidence: float,
         beliefs: Mapping[Axis, Table],
-        after: Elimination | None = None,
+        chain: ChainBeliefs | None = None,
     ) -> None:
         self.block = block
         self.names = block.names
         self.log_evidence = log_evidence
         self._elimination = elimination
         self._beliefs = beliefs
-        self._after = after
+        self._chain = chain
 
     def probabilities(self, name: str) -> Array:
         """Return P(state) of a variable, (*plates, *integer axes, K)."""
@@ -341,8 +342,9 @@ class DiscreteResult:
         draw = Axis("draw", size)
         done = self._elimination
         known: dict[Axis, Table] = {}
-        if self._after is not None:
-            still = conditional_draws(self._after.buckets, {}, graph.plates, draw, generator)
+        if self._chain is not None:
+            last = self._chain.after
+            still = conditional_draws(last.buckets, {}, graph.plates, draw, generator)
             members, _ = split_tables(graph, done.rest)
             paths = draw_chain(graph, members, draw, generator)
             known = still | paths_at(graph, paths, still)

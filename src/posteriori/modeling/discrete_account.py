@@ -7,19 +7,14 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from posteriori.modeling.discrete import DiscreteResult
-from posteriori.modeling.discrete_chain import (
-    SolvedChain,
-    chain_beliefs,
-    chain_pairs,
-    smooth_chain,
-    static_belief,
-)
+from posteriori.modeling.discrete_chain import ChainBeliefs, chain_pairs, static_belief
+from posteriori.modeling.discrete_graph import Chained
 from posteriori.modeling.discrete_order import split_tables
-from posteriori.modeling.elimination import joint_beliefs, log_conditional, multiply_beliefs
+from posteriori.modeling.elimination import Bucket, joint_beliefs, log_conditional, multiply_beliefs
 from posteriori.modeling.tables import Axis, Table, spread
 from posteriori.numerics.types import Array
 
-__all__ = ["discrete_terms"]
+__all__ = ["discrete_terms", "pairs_along_chain"]
 
 
 def discrete_terms(result: DiscreteResult) -> tuple[list[tuple[str, float]], float]:
@@ -28,13 +23,17 @@ def discrete_terms(result: DiscreteResult) -> tuple[list[tuple[str, float]], flo
     graph = block.graph
     energies: list[tuple[str, float]] = []
     entropy = 0.0
-    roots: dict[Axis, Table] = {}
-    if graph.chain is not None:
-        assert result._after is not None
-        solved = smooth_chain(graph, split_tables(graph, done.rest)[0])
-        roots = chain_beliefs(graph, solved, result._after)
-        more, entropy = _chain_terms(result, solved, roots)
-        energies += more
+    roots: Mapping[Axis, Table] = {}
+    last: tuple[Bucket, ...] = ()
+    if result._chain is not None:
+        assert graph.chain is not None
+        roots, last = result._chain.joint, result._chain.after.buckets
+        given, joint = pairs_along_chain(result)
+        energies += [
+            (name, _expect(joint, table))
+            for name, table in zip(graph.chain.sources, graph.chain.steps, strict=True)
+        ]
+        entropy = _chain_entropy(graph.chain, result._chain, given, joint)
     beliefs = joint_beliefs(done.buckets, roots)
     holders = {part: step.node for step in block.planned.before for part in step.parts}
     for i, (name, table) in enumerate(zip(graph.sources, graph.tables, strict=True)):
@@ -48,32 +47,29 @@ def discrete_terms(result: DiscreteResult) -> tuple[list[tuple[str, float]], flo
             energies.append((name, copies * _expect(roots[node], table)))
         else:
             energies.append((name, float(table.values)))
-    after = () if result._after is None else result._after.buckets
-    for bucket in (*done.buckets, *after):
+    for bucket in (*done.buckets, *last):
         belief = beliefs[bucket.node]
         copies = _copies(graph.plates[bucket.node], belief)
         entropy -= copies * _expect(belief, log_conditional(bucket))
     return energies, entropy
 
 
-def _chain_terms(
-    result: DiscreteResult, solved: SolvedChain, roots: Mapping[Axis, Table]
-) -> tuple[list[tuple[str, float]], float]:
-    """Return the energies of the steps, and the entropy of a chain given its static variables."""
+def pairs_along_chain(result: DiscreteResult) -> tuple[Table, Table]:
+    """Return probabilities of members before and after each step, given and with static ones."""
     graph = result.block.graph
-    chain = graph.chain
-    assert chain is not None
-    pairs = chain_pairs(graph, split_tables(graph, result._elimination.rest)[0])
-    now, given, moved = roots[chain.nodes[0]], solved.probabilities, pairs
-    if chain.static:
-        moved = multiply_beliefs(pairs, static_belief(graph, roots))
-    energies = [
-        (name, _expect(moved, table))
-        for name, table in zip(chain.sources, chain.steps, strict=True)
-    ]
-    # H(z_1) + Σ_t H(z_{t+1} | z_t), each −Σ p log p(· | static)
-    at_once = -_logs_at_each_time(now, given, chain.time)
-    return energies, at_once[0] - _expect(moved, _log(pairs)) - float(np.sum(at_once[:-1]))
+    assert graph.chain is not None
+    assert result._chain is not None
+    given = chain_pairs(graph, split_tables(graph, result._elimination.rest)[0])
+    if not graph.chain.static:
+        return given, given
+    return given, multiply_beliefs(given, static_belief(graph, result._chain.joint))
+
+
+def _chain_entropy(chain: Chained, along: ChainBeliefs, given: Table, joint: Table) -> float:
+    """Return H(z_1) + Σ_t H(z_{t+1} | z_t), each −Σ p log p(· | static)."""
+    now = along.joint[chain.nodes[0]]
+    at_once = -_logs_at_each_time(now, along.solved.probabilities, chain.time)
+    return float(at_once[0] - np.sum(at_once[:-1])) - _expect(joint, _log(given))
 
 
 def _logs_at_each_time(belief: Table, given: Table, time: Axis) -> Array:

@@ -27,6 +27,7 @@ from posteriori.modeling.tables import Axis, Table, gather
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
+    "ChainBeliefs",
     "SolvedChain",
     "chain_beliefs",
     "chain_pairs",
@@ -69,6 +70,24 @@ class SolvedChain(NamedTuple):
     log_evidence: Table
 
 
+class ChainBeliefs(NamedTuple):
+    """A chain between two eliminations.
+
+    Attributes
+    ----------
+    solved : SolvedChain
+    after : Elimination
+        Of the static variables and those above them.
+    joint : mapping to Table
+        Probabilities of the members with the static variables, and of these in the order in which
+        they went.
+    """
+
+    solved: SolvedChain
+    after: Elimination
+    joint: Mapping[Axis, Table]
+
+
 def smooth_chain(graph: Graph, tables: Sequence[Table]) -> SolvedChain:
     """Return what is known of the chain, given tables on its members at one time."""
     from posteriori.inference.hidden_markov import forward_backward
@@ -85,15 +104,15 @@ def smooth_chain(graph: Graph, tables: Sequence[Table]) -> SolvedChain:
     return SolvedChain(joint, _evidence(arrays, log_evidence, possible))
 
 
-def chain_beliefs(graph: Graph, solved: SolvedChain, after: Elimination) -> dict[Axis, Table]:
-    """Return joint probabilities of the members with the static variables, and of these."""
+def chain_beliefs(graph: Graph, solved: SolvedChain, after: Elimination) -> ChainBeliefs:
+    """Return the beliefs of a chain once its static variables are known."""
     assert graph.chain is not None
     still = joint_beliefs(after.buckets, {})
     last = {bucket.node: still[bucket.node] for bucket in after.buckets}
     now = solved.probabilities
     if graph.chain.static:
         now = multiply_beliefs(now, static_belief(graph, last))
-    return dict.fromkeys(graph.chain.nodes, now) | last
+    return ChainBeliefs(solved, after, dict.fromkeys(graph.chain.nodes, now) | last)
 
 
 def static_belief(graph: Graph, beliefs: Mapping[Axis, Table]) -> Table:

@@ -18,7 +18,7 @@ from posteriori.modeling.elimination import Entangled, Plates, reduce_plates
 from posteriori.modeling.state_tables import StateTable
 from posteriori.modeling.tables import Axis, Lookup, Table, spread
 
-__all__ = ["Chained", "Graph", "ground_graph", "lifted_graph"]
+__all__ = ["Chained", "Graph", "ground_graph", "is_step", "lifted_graph"]
 
 #: More rows than this are not written out one by one.
 MOST_ROWS = 20_000
@@ -122,6 +122,11 @@ def lifted_graph(
     sources = tuple(factor.name for i, factor in enumerate(factors) if not steps[i])
     whole = {name: (node,) for name, node in nodes.items()}
     return Graph(whole, plates, tuple(local), sources, chain)
+
+
+def is_step(factor: StateTable, layouts: Mapping[str, Layout]) -> bool:
+    """Tell whether a factor of a lifted graph joins neighbours in time."""
+    return bool(_shifts(_on_own_axes(factor, layouts), layouts))
 
 
 class _Classes:

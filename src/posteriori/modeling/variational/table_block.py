@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from posteriori.modeling.binding import Bound
 from posteriori.modeling.discrete import DiscreteBlock, DiscreteResult
-from posteriori.modeling.discrete_chain import chain_pairs
-from posteriori.modeling.discrete_graph import Graph
+from posteriori.modeling.discrete_account import pairs_along_chain
+from posteriori.modeling.discrete_graph import Graph, is_step
 from posteriori.modeling.elimination import joint_beliefs, sum_to
 from posteriori.modeling.state_tables import StateTable
-from posteriori.modeling.tables import Axis, Lookup, Table
+from posteriori.modeling.tables import Axis, Lookup, Table, gather
 
 __all__ = ["TableBlock", "table_beliefs"]
 
@@ -41,39 +41,44 @@ def table_beliefs(result: DiscreteResult, first: int = 0) -> list[Table]:
     if any(len(nodes) > 1 for nodes in graph.nodes.values()):
         names = ", ".join(block.names)
         raise TypeError(f"members of {names} meet in too many ways to be learned from together")
-    roots: dict[Axis, Table] = {}
+    roots: Mapping[Axis, Table] = {}
     pairs = None
-    if graph.chain is not None:
-        pairs = chain_pairs(graph, result._elimination.rest)
-        now = result._beliefs
-        roots = {node: now[node] for node in graph.chain.nodes}
+    if result._chain is not None:
+        roots = result._chain.joint
+        _, pairs = pairs_along_chain(result)
     beliefs = joint_beliefs(result._elimination.buckets, roots)
-    holders = {part: step.node for step in block.steps for part in step.parts}
+    holders = {part: step.node for step in block.planned.before for part in step.parts}
     found, local = [], -1
     for i, table in enumerate(block.tables):
-        shifted = any(isinstance(p, Lookup) for view in table.views for p in view.places)
-        if not shifted:
-            local += 1
+        step = is_step(table, block.bound.layouts)
+        local += not step
         if i < first:
             continue
-        if shifted:
+        if step:
             assert pairs is not None
             found.append(_of_pairs(table, graph, pairs))
         else:
-            node = holders.get(local, next(iter(roots), None))
-            assert node is not None
+            joined = {node for view in table.views for node in graph.nodes[view.name]}
+            node = holders[local] if local in holders else next(n for n in roots if n in joined)
             found.append(_of_states(table, graph, beliefs[node]))
     return found
 
 
 def _of_states(table: StateTable, graph: Graph, belief: Table) -> Table:
     new: dict[Axis, Axis] = {}
+    looked_up: dict[Axis, Lookup] = {}
     for view in table.views:
         (node,) = graph.nodes[view.name]
         new[node] = view.state
-        new.update(zip(graph.plates[node], view.places, strict=True))
+        for plate, place in zip(graph.plates[node], view.places, strict=True):
+            if isinstance(place, Lookup):
+                looked_up[plate] = place
+            else:
+                new[plate] = place
     nodes = {node for (node,) in graph.nodes.values()}
     kept = sum_to(belief, nodes, new)
+    for plate, place in looked_up.items():
+        kept = gather(kept, plate, place.positions)
     return Table(kept.values, tuple(new.get(a, a) for a in kept.axes))
 
 
@@ -92,6 +97,8 @@ def _of_pairs(table: StateTable, graph: Graph, pairs: Table) -> Table:
                 new[before[node] if starts_early else node] = view.state
             else:
                 new[own] = place
-    nodes = {*chain.nodes, *chain.before}
+        if node in chain.static:
+            new[node] = view.state
+    nodes = {*chain.nodes, *chain.before, *chain.static}
     kept = sum_to(pairs, nodes, new)
     return Table(kept.values, tuple(new.get(a, a) for a in kept.axes))
