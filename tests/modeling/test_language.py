@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from posteriori import Gamma, MvNormal, Normal, Poisson
+from posteriori.distributions import Laplace
 from posteriori.modeling import Chain, Input, Model, take
 
 
@@ -65,12 +66,20 @@ def test_data_of_a_single_variable_suggest_repetition() -> None:
         m.infer(y=[1.0, 2.0])
 
 
-def test_several_blocks_are_refused_in_plain_words() -> None:
+def test_several_blocks_give_a_bound() -> None:
     m = Model()
     m.tau = Gamma(2.0, 1.0)
     m.a = Normal(0.0, variance=1.0)
     m.y = Normal(m.a, precision=m.tau).iid("n")
-    with pytest.raises(TypeError, match="several blocks"):
+    assert m.infer(y=np.ones(3)).log_evidence.kind == "bound"
+
+
+def test_what_has_no_method_is_refused_in_plain_words() -> None:
+    m = Model()
+    m.a = Normal(0.0, variance=1.0)
+    m.b = Normal(0.0, variance=1.0)
+    m.y = Laplace(m.a + m.b, 1.0).iid("n")
+    with pytest.raises(TypeError, match="no method for a, b together: .*Laplace"):
         m.infer(y=np.ones(3))
 
 

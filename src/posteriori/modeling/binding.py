@@ -10,8 +10,11 @@ import numpy as np
 from posteriori.distributions.bernoulli import Bernoulli
 from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.labels import encode_labels
+from posteriori.distributions.mvnormal import MvNormal
+from posteriori.distributions.normal import Normal
 from posteriori.modeling.chain import Previous
 from posteriori.modeling.expressions import Constant, Expression, Input, Operation, Variable
+from posteriori.modeling.gaps import gap_name, gap_term, minus_gaps, needs_gaps
 from posteriori.modeling.indexing import index_places, index_table
 from posteriori.modeling.tables import (
     Access,
@@ -137,12 +140,14 @@ class Binder:
         self.previous: dict[str, Lookup] = {}
         self.observed: dict[str, Array] = {}
         self.evidence: dict[str, Array] = {}
+        self.gaps: dict[str, Term] = {}
         self.factors: list[BoundFactor] = []
 
     def run(self) -> Bound:
         for name, variable in self.variables.items():
             self.bind_variable(name, variable)
         families = {name: variable.family for name, variable in self.variables.items()}
+        families |= {gap_name(name): Normal for name in self.gaps}
         labels = {name: variable.labels for name, variable in self.variables.items()}
         return Bound(
             self.layouts, tuple(self.factors), self.observed, families, labels, self.evidence
@@ -190,6 +195,7 @@ class Binder:
         if variable.step is None:
             self.layouts[name] = layout
             self._observe(name, layout)
+            parameters = self._with_gaps(name, parameters)
             self.factors.append(_factor(name, variable.family, parameters, layout, layout.axes))
             return
         self._bind_chain(name, variable, parameters, layout)
@@ -205,6 +211,7 @@ class Binder:
         self._observe(name, layout)
         start = Lookup(Table(np.zeros((), dtype=np.intp), ()))
         rest = layout.axes[1:]
+        parameters = self._with_gaps(name, parameters, start.positions)
         self.factors.append(_factor(name, variable.family, parameters, first, (start, *rest)))
         if time.size == 1:
             return
@@ -226,6 +233,7 @@ class Binder:
                 f"but its first member has {first.describe()}"
             )
         rows = Layout(plates, first.ints, first.events)
+        steps = self._with_gaps(name, steps, here)
         self.factors.append(_factor(name, variable.step.family, steps, rows, (Lookup(here), *rest)))
 
     def _time_axis(self, variable: Variable) -> Axis:
@@ -291,6 +299,24 @@ class Binder:
         else:
             self.observed[name] = values
 
+    def _with_gaps(
+        self, name: str, parameters: Mapping[str, Polynomial], times: Table | None = None
+    ) -> Mapping[str, Polynomial]:
+        """Let missing numbers be unknown where they matter: x − m = data − (m − unknown)."""
+        values, family = self.observed.get(name), self.variables[name].family
+        if values is None or family not in (Normal, MvNormal):
+            return parameters
+        layout = self.layouts[name]
+        if name not in self.gaps:
+            partly = family is MvNormal and needs_gaps(values, parameters)
+            if not (partly or (np.isnan(values).any() and name in _parents(self.variables))):
+                return parameters
+            self.gaps[name], own = gap_term(name, values, layout.axes)
+            self.layouts[gap_name(name)] = Layout((), (own,), ())
+            self.observed[name] = np.nan_to_num(values, nan=0.0)
+        unknown = minus_gaps(self.gaps[name], layout.plates, layout.ints + layout.events, times)
+        return {**parameters, "mean": add(parameters["mean"], unknown)}
+
     # -- expressions -----------------------------------------------------------------------
 
     def evaluate(self, value: Any) -> Polynomial:
@@ -351,13 +377,14 @@ class Binder:
             term = Term(Table(self.observed[name], layout.axes))
         counted = int(isinstance(self.variables[name].length, int))  # its time is an array axis
         time, plates = layout.plates[:counted], layout.plates[counted:]
-        return Polynomial((term,), plates, time + layout.ints + layout.events)
+        terms = (term, self.gaps[name]) if name in self.gaps else (term,)
+        return Polynomial(terms, plates, time + layout.ints + layout.events)
 
     def _previous(self, name: str) -> Polynomial:
         layout = self.layouts[name]
         (arrival,) = self.previous[name].positions.axes
-        (term,) = self._variable(name).terms
-        terms = look_up((term,), layout.plates[0], self.previous[name].positions)
+        whole = self._variable(name).terms
+        terms = look_up(whole, layout.plates[0], self.previous[name].positions)
         return Polynomial(terms, (arrival, *layout.plates[1:]), layout.ints + layout.events)
 
 

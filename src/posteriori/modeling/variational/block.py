@@ -174,9 +174,15 @@ class VariationalBlock:
         self, problem: Problem, seeds: Mapping[str, str], starts: int, rng: np.random.Generator
     ) -> None:
         bound = self.bound
+        own = {factor.name for factor in self.factors}
         for name in bound.layouts:  # parents of a node come before its last variable
-            if name in problem.owner and problem.owner[name].names[-1] == name:
-                self._start_at_prior(problem, problem.owner[name])
+            node = problem.owner.get(name)
+            if node is not None and node.names[-1] == name and own.issuperset(node.names):
+                sources = {i for i, f in enumerate(self.factors) if f.name in node.names}
+                node.update(problem.messages(node, sources))
+        for node in problem.nodes:  # missing data have no prior of their own
+            if not own.issuperset(node.names):
+                node.update(problem.messages(node))
         for name, kind in seeds.items():
             node = problem.owner[name]
             if kind == "classes":
@@ -184,10 +190,6 @@ class VariationalBlock:
                 node.set(name, p)
             else:
                 node.set_means(name, factor_start(name, bound, self.factors, starts, rng))
-
-    def _start_at_prior(self, problem: Problem, node: Any) -> None:
-        sources = {i for i, factor in enumerate(self.factors) if factor.name in node.names}
-        node.update(problem.messages(node, sources))
 
 
 def _select(problem: Problem, start: int) -> None:

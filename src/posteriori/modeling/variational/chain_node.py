@@ -35,11 +35,17 @@ def time_of(name: str, monomials: Iterable[Monomial]) -> int | None:
         if len(mine) != 2:
             continue
         for i, (p, q) in enumerate(zip(mine[0].places, mine[1].places, strict=True)):
-            if not (isinstance(p, Lookup) and isinstance(q, Lookup)) or same_place(p, q):
+            if not (_is_run(p) and _is_run(q)) or same_place(p, q):
                 continue
             if abs(_times(p).start - _times(q).start) == 1:
                 return i
     return None
+
+
+def _is_run(place: Any) -> bool:
+    if not isinstance(place, Lookup) or place.positions.values.ndim > 1:
+        return False
+    return bool(np.all(np.diff(place.positions.values.ravel()) == 1))
 
 
 def _times(place: Any) -> _Times:

@@ -1,0 +1,65 @@
+"""Missing numbers of normal variables that are unknown like any other.
+
+Missing members of a plate that nothing depends on are left out of the data. Others matter: gaps in
+a series that follows itself, or parts of vectors whose precision is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from posteriori.modeling.tables import (
+    Access,
+    Axis,
+    Lookup,
+    Polynomial,
+    Switch,
+    Table,
+    Term,
+    look_up,
+)
+from posteriori.numerics.types import Array
+
+__all__ = ["gap_name", "gap_term", "minus_gaps", "needs_gaps"]
+
+
+def gap_name(name: str) -> str:
+    """Return what the missing numbers of a variable are called."""
+    return f"{name}[missing]"
+
+
+def needs_gaps(values: Array, parameters: Mapping[str, Polynomial]) -> bool:
+    """Tell whether parts of normal vectors are missing whose noise cannot be marginalised."""
+    if not _is_partly_missing(values):
+        return False
+    accesses = [(key, term.accesses) for key, poly in parameters.items() for term in poly.terms]
+    affine = all(len(found) <= (key == "mean") for key, found in accesses)
+    tables = all(isinstance(a, Switch) for _, found in accesses for a in found)
+    return not (affine or tables)
+
+
+def gap_term(name: str, values: Array, axes: tuple[Axis, ...]) -> tuple[Term, Axis]:
+    """Return the missing numbers as an unknown of their own, seen through the variable's axes."""
+    missing = np.isnan(values)
+    own = Axis(gap_name(name), int(missing.sum()))
+    positions = np.zeros(values.shape, dtype=np.intp)
+    positions[missing] = np.arange(own.size)
+    access = Access(own.name, (Lookup(Table(positions, axes)),))
+    return Term(Table(missing.astype(np.float64), axes), (access,)), own
+
+
+def minus_gaps(
+    gap: Term, plates: tuple[Axis, ...], axes: tuple[Axis, ...], times: Table | None
+) -> Polynomial:
+    """Return minus the missing numbers, of all members or of a chain at some times."""
+    minus = (gap._replace(table=gap.table._replace(values=-gap.table.values)),)
+    if times is None:
+        return Polynomial(minus, plates, axes)
+    return Polynomial(look_up(minus, plates[0], times), (*times.axes, *plates[1:]), axes)
+
+
+def _is_partly_missing(values: Array) -> bool:
+    gaps = np.isnan(values)
+    return bool(np.any(gaps.any(axis=-1) & ~gaps.all(axis=-1)))
