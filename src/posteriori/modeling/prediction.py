@@ -110,7 +110,7 @@ def _require_plain_values(posterior: Posterior, request: Request) -> None:
 def _predict_anew(posterior: Posterior, anew: Anew, name: str) -> Any:
     """Return the distribution of a variable with everything above it integrated out."""
     unsolved = {name, *(anew.above(name) & anew.unsolved)}
-    if any(len(anew.factors[n]) > 1 for n in unsolved):
+    if any(anew.is_chain(n) for n in unsolved):
         return _predict_new_chain(posterior, anew, name)
     (factor,) = anew.factors[name]
     new = _new_normals(anew, factor) if factor.family in _NORMAL else ()
@@ -123,7 +123,7 @@ def _predict_anew(posterior: Posterior, anew: Anew, name: str) -> Any:
         return _predict_student(posterior, anew, factor, new, spreads[0])
     solved = {p: posterior._results[p] for p in above - anew.unsolved}
     alone = len(above) == 1 and not new
-    if alone and (not solved or isinstance(*solved.values(), ConjugateResult)):
+    if alone and all(isinstance(result, ConjugateResult) for result in solved.values()):
         (parent,) = above
         belief = posterior[parent] if solved else _predict_anew(posterior, anew, parent)
         return conjugate_predictive(factor, parent, anew.layouts[parent], belief)
@@ -137,20 +137,21 @@ def _predict_new_chain(posterior: Posterior, anew: Anew, name: str) -> Any:
     families = posterior._plan.bound.families
     alone = all(families[n] in _NORMAL for n in {*above, name})
     if not alone or above - anew.unsolved:
-        chains = sorted(n for n in {*above, name} if len(anew.factors[n]) > 1)
+        chains = sorted(n for n in {*above, name} if anew.is_chain(n))
         others = sorted(n for n in above - set(chains) if n not in anew.unsolved)
         reason = f"together with {', '.join(others)}" if others else "not all of it is normal"
         raise TypeError(
             f"{name} has no closed-form predictive here: {', '.join(chains)} is a new chain, {reason}"
         )
-    own = len(anew.factors[name]) > 1
+    own = anew.is_chain(name)
     names = [n for n in anew.factors if n in above or (own and n == name)]
     factors = [f for n in names for f in anew.factors[n]]
     bound = Bound(anew.layouts, tuple(factors), {}, families, {}, {})
     result = GaussianBlock(bound, names, factors).solve()
     if own:
         return result.marginal(name)
-    return predict_normal(dict.fromkeys(names, result), *anew.factors[name], (), anew.layouts)
+    (factor,) = anew.factors[name]
+    return predict_normal(dict.fromkeys(names, result), factor, (), anew.layouts)
 
 
 def _require_normal(factor: BoundFactor, above: set[str], solved: Mapping[str, Any]) -> None:
@@ -173,10 +174,10 @@ def _new_normals(anew: Anew, factor: BoundFactor) -> tuple[BoundFactor, ...]:
     stack = [factor]
     while stack:
         for name in accessed([stack.pop()]) & anew.unsolved - found:
-            factors = anew.factors[name]
-            if len(factors) == 1 and factors[0].family in _NORMAL:
+            first = anew.factors[name][0]
+            if not anew.is_chain(name) and first.family in _NORMAL:
                 found.add(name)
-                stack.append(factors[0])
+                stack.append(first)
     return tuple(anew.factors[name][0] for name in anew.factors if name in found)
 
 

@@ -166,17 +166,19 @@ def _write_marginal(marginal: Any) -> tuple[dict[str, Any], list[Array]]:
     if family in _MIXTURES:
         weights = np.ascontiguousarray(marginal.probabilities, dtype="<f8")
         components, numbers = _write_marginal(marginal.components)
-        entry = {"parameters": {"probabilities": list(weights.shape)}, "components": components}
-        return {"family": "Mixture", **entry}, [weights, *numbers]
+        shapes = {"probabilities": list(weights.shape)}
+        mixture = {"family": "Mixture", "parameters": shapes, "components": components}
+        return mixture, [weights, *numbers]
     if family not in _FAMILIES:
         raise TypeError(f"no form for {family}")
     parameters = _parameters(marginal)
-    entry = {"parameters": {k: list(v.shape) for k, v in parameters.items()}}
+    shapes = {k: list(v.shape) for k, v in parameters.items()}
+    entry: dict[str, Any] = {"family": family, "parameters": shapes}
     labels = getattr(marginal, "labels", None) if family == "Categorical" else None
     if labels is not None:
         entry["labels"] = [x.item() if isinstance(x, np.generic) else x for x in labels]
     values = [np.ascontiguousarray(v, dtype="<f8") for v in parameters.values()]
-    return {"family": family, **entry}, values
+    return entry, values
 
 
 def load_posterior(path: str | os.PathLike[str]) -> SavedPosterior:
