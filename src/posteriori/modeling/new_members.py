@@ -65,6 +65,11 @@ class Anew(NamedTuple):
     layouts: Mapping[str, Layout]
     unsolved: frozenset[str]
 
+    def is_chain(self, name: str) -> bool:
+        """Tell whether a variable is a chain, of one member or more: factors see one at a time."""
+        first = self.factors[name][0]
+        return len(first.places) > len(first.rows) + len(first.events)
+
     def above(self, name: str) -> set[str]:
         """Return unknown variables that one depends on, up to the first that are solved."""
         found: set[str] = set()
