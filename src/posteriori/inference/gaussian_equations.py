@@ -147,7 +147,7 @@ def spread_link(link: Link, latent: Latent) -> Link:
     index = np.arange(rows) if link.index is None else np.asarray(link.index)
     full = np.zeros((rows, latent.count, latent.size))
     full[np.arange(rows), index] = link.coefficients
-    return Link(link.name, full.reshape(rows, -1), np.zeros(rows, dtype=np.intp))
+    return Link(link.name, full.reshape(rows, latent.count * latent.size), np.zeros(rows, dtype=np.intp))
 
 
 def _explicit(link: Link, shapes: Mapping[str, Latent]) -> Link:
