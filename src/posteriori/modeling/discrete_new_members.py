@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
 from posteriori.modeling.discrete import DiscreteResult
 from posteriori.modeling.discrete_prediction import (
-    _block_with,
-    _combined_probabilities,
-    _mixture,
+    block_with,
+    combined_probabilities,
+    mixture_over_states,
 )
 from posteriori.modeling.new_members import Anew, Request
 from posteriori.modeling.state_tables import DISCRETE, views_of
@@ -44,13 +44,13 @@ def discrete_new_members(posterior: Posterior, request: Request, anew: Anew) -> 
     factors = {n: [_copy(f, copied, old_axes) for f in anew.factors[n]] for n in copied}
     joined = (above - copied) | {_COPY.format(n) for n in copied}
     if discrete:
-        block = _block_with(posterior, wide, joined, [f for fs in factors.values() for f in fs])
+        block = block_with(posterior, wide, joined, [f for fs in factors.values() for f in fs])
         return block.solve().marginal(_COPY.format(name))
     (own,) = factors.pop(name)
     more = [f for fs in factors.values() for f in fs]
-    block = _block_with(posterior, wide, joined - {own.name}, more)
+    block = block_with(posterior, wide, joined - {own.name}, more)
     views = views_of(own, block.sizes)
-    return _mixture(own, views, _combined_probabilities(block, wide, own, views))
+    return mixture_over_states(own, views, combined_probabilities(block, wide, own, views))
 
 
 def _axes_of_data(bound: Bound, anew: Anew, request: Request) -> dict[Axis, Axis]:

@@ -23,7 +23,13 @@ from posteriori.numerics.types import Array
 if TYPE_CHECKING:
     from posteriori.modeling.posterior import Posterior
 
-__all__ = ["discrete_predictive", "joint_table"]
+__all__ = [
+    "block_with",
+    "combined_probabilities",
+    "discrete_predictive",
+    "joint_table",
+    "mixture_over_states",
+]
 
 #: A name that nobody can give to a variable.
 _NEW = "new {}"
@@ -59,7 +65,7 @@ def joint_table(posterior: Posterior, names: Sequence[str]) -> Any:
     ancestors = _ancestors(bound, set(names))
     if not is_discrete(bound, ancestors):
         return None
-    return _block_with(posterior, bound, ancestors).joint(names)
+    return block_with(posterior, bound, ancestors).joint(names)
 
 
 def _inferred_anew(posterior: Posterior, name: str, changed: Mapping[str, Any]) -> Any:
@@ -83,13 +89,13 @@ def _predictive(
         if name in bound.observed:
             bound, own = _copied(bound, name, own)
             name = own[0].name
-        block = _block_with(posterior, bound, ancestors | {name}, own)
+        block = block_with(posterior, bound, ancestors | {name}, own)
         return block.solve().marginal(name)
     (factor,) = own
-    block = _block_with(posterior, bound, ancestors - {name})
+    block = block_with(posterior, bound, ancestors - {name})
     views = views_of(factor, block.sizes)
-    weights = _combined_probabilities(block, bound, factor, views)
-    return _mixture(factor, views, weights)
+    weights = combined_probabilities(block, bound, factor, views)
+    return mixture_over_states(factor, views, weights)
 
 
 def _parents(factors: Iterable[BoundFactor]) -> set[str]:
@@ -114,7 +120,7 @@ def _ancestors(bound: Bound, names: set[str]) -> set[str]:
     return found
 
 
-def _block_with(
+def block_with(
     posterior: Posterior, bound: Bound, names: set[str], more: Sequence[BoundFactor] = ()
 ) -> DiscreteBlock:
     """Return one block of variables, of all that is solved together with them, and of more."""
@@ -141,7 +147,7 @@ def _copied(bound: Bound, name: str, own: list[BoundFactor]) -> tuple[Bound, lis
     return copied, [factor._replace(name=new) for factor in own]
 
 
-def _combined_probabilities(
+def combined_probabilities(
     block: DiscreteBlock, bound: Bound, factor: BoundFactor, views: tuple[View, ...]
 ) -> Array:
     """Return P of all combinations of states that each row sees, (*rows, combinations)."""
@@ -160,7 +166,8 @@ def _combined_probabilities(
     return DiscreteBlock(wider, block.names, block.factors, table).solve().probabilities(new)
 
 
-def _mixture(factor: BoundFactor, views: tuple[View, ...], weights: Array) -> Any:
+def mixture_over_states(factor: BoundFactor, views: tuple[View, ...], weights: Array) -> Any:
+    """Return the child's distribution for each combination of states, weighted."""
     rows = tuple(axis.size for axis in factor.rows)
     states = tuple(view.state.size for view in views)
     values = {}
