@@ -66,7 +66,7 @@ class Posterior:
             fingerprint = fingerprint.update(np.atleast_1d(array))
         of = "y|X" if self._plan.inputs else "X"
         kinds = {getattr(result, "kind", "exact") for result in self._blocks}
-        kind = "bound" if "bound" in kinds else "exact"
+        kind = next((k for k in ("type-II", "bound") if k in kinds), "exact")
         return LogEvidence(value, kind=kind, of=of, fingerprint=fingerprint)
 
     @property

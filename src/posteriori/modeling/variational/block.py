@@ -19,6 +19,7 @@ from posteriori.modeling.variational.discrete_node import DiscreteNode
 from posteriori.modeling.variational.gaussian_node import GaussianNode
 from posteriori.modeling.variational.grouping import data_plate, group_variables
 from posteriori.modeling.variational.options import Options
+from posteriori.modeling.variational.point_node import PointNode
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.starts import class_start, factor_start
 from posteriori.numerics.random import as_generator
@@ -67,6 +68,9 @@ class VariationalBlock:
             [self.names] if isinstance(apart, str) else apart,
         )
         self.plate = data_plate(bound, self.groups)
+        for name in self.options.form:
+            if name not in bound.layouts or name in bound.observed:
+                raise ValueError(f"form names {name!r}, which is no unknown variable of the model")
 
     @property
     def why(self) -> str:
@@ -112,10 +116,13 @@ class VariationalBlock:
 
     def _problem(self, starts: int) -> Problem:
         restart = Axis("restart", starts)
-        nodes = [self._node(group, restart) for group in self.groups]
+        nodes = [self._formed(self._node(group, restart)) for group in self.groups]
         local = [n for n in nodes if self._is_local(n.names)]
         local.sort(key=lambda n: n.kind == "discrete")
         return Problem(self.monomials, nodes, local, restart)
+
+    def _formed(self, node: Any) -> Any:
+        return PointNode(node) if self.options.form.keys() & set(node.names) else node
 
     def _node(self, group: tuple[str, ...], restart: Axis) -> Any:
         bound = self.bound
@@ -210,13 +217,12 @@ class VariationalResult:
     ascent : Ascent
     """
 
-    kind = "bound"
-
     def __init__(self, block: VariationalBlock, problem: Problem, ascent: Ascent) -> None:
         self.block = block
         self.problem = problem
         self.ascent = ascent
         self.names = block.names
+        self.kind = "type-II" if block.options.form else "bound"
         self.log_evidence = ascent.trace[-1]
 
     def marginal(self, name: str) -> Any:

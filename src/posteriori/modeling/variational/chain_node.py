@@ -234,6 +234,11 @@ class ChainNode:
         table = seen(table, self.own, tuple(a.places[i] for i in self._own))
         return seen(table, self.twins, tuple(b.places[i] for i in self._own))
 
+    @property
+    def fit(self) -> Array:
+        """Return hᵀ m for each start."""
+        return self._fit
+
     def log_total(self) -> Array:
         """½ hᵀ m + ½ ln|2π Σ| for each start."""
         return 0.5 * (self._fit + self._count * LOG_2PI - self._log_det)

@@ -165,6 +165,15 @@ class DiscreteNode:
         tables = tuple(self.expect([a])[0][0] for a in accesses)
         return [tables]  # before the first solution: independent
 
+    @property
+    def is_joined(self) -> bool:
+        """Whether members depend on one another."""
+        return bool(self._pairs)
+
+    def probabilities(self, name: str) -> Array:
+        """Return the probabilities of a variable, (starts, *axes, K)."""
+        return self._probabilities[name].values
+
     def log_total(self) -> Array:
         """Log normaliser for each start."""
         return self._log_total

@@ -251,6 +251,11 @@ class GaussianNode:
         table = seen(table, first, a.places)
         return seen(table, twins, tuple(b.places[i] for i in columns))
 
+    @property
+    def fit(self) -> Array:
+        """Return hᵀ m for each start."""
+        return self._fit
+
     def log_total(self) -> Array:
         """½ hᵀ m + ½ ln|2π Σ| for each start."""
         return 0.5 * self._fit + self._log_volume()
