@@ -24,7 +24,7 @@ Proc. IEEE 95(6), 2007, tables 1–4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -39,11 +39,20 @@ from posteriori.inference.gaussian_messages import (
     Message,
     add_gaussians,
     as_number,
-    as_vector,
     multiply_gaussians,
     pull_back,
     push_forward,
     reflect,
+)
+from posteriori.inference.node_arguments import (
+    as_gaussian,
+    as_known,
+    as_matrix,
+    as_message,
+    as_point,
+    noise_of,
+    require_length,
+    split_known,
 )
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation
@@ -149,7 +158,7 @@ def _equality(edge: str, /, **incoming: Any) -> Message:
     """μ_Z(x) = μ_X(x) μ_Y(x)."""
     if not incoming:
         return _flat()
-    messages = [_as_message(name, value) for name, value in incoming.items()]
+    messages = [as_message(name, value) for name, value in incoming.items()]
     first = Message(messages[0], 0.0)
     return reduce(_times, messages[1:], first)
 
@@ -177,12 +186,12 @@ def _gain_forward(x: Any = None, *, matrix: Any) -> Message:
     """μ_Y(y) = μ_X(A⁻¹y) / |det A|: mean A m, covariance A V Aᵀ."""
     if x is None:
         return _flat()
-    x = _as_message("x", x)
+    x = as_message("x", x)
     if isinstance(x, PointMass):
-        return Message(_point(_image(matrix, x.location)), 0.0)
-    a, scalar_in, scalar_out = _as_matrix(matrix, x)
-    _require_length("x", x, a.shape[1], scalar_in)
-    return _lowered(push_forward(_gaussian("x", x), a), scalar_out)
+        return Message(as_point(_image(matrix, x.location)), 0.0)
+    a, scalar_in, scalar_out = as_matrix(matrix, x)
+    require_length("x", x, a.shape[1], scalar_in)
+    return _lowered(push_forward(as_gaussian("x", x), a), scalar_out)
 
 
 @_rule("gain", "x")
@@ -190,12 +199,12 @@ def _gain_backward(y: Any = None, *, matrix: Any) -> Message:
     """μ_X(x) = μ_Y(A x): weighted mean Aᵀξ, precision Aᵀ W A, for any A."""
     if y is None:
         return _flat()
-    y = _as_message("y", y)
-    a, scalar_in, scalar_out = _as_matrix(matrix, y)
+    y = as_message("y", y)
+    a, scalar_in, scalar_out = as_matrix(matrix, y)
     if isinstance(y, PointMass):
         return _solved(a, y, scalar_in)
-    _require_length("y", y, a.shape[0], scalar_out)
-    return _lowered(pull_back(_gaussian("y", y), a), scalar_in)
+    require_length("y", y, a.shape[0], scalar_out)
+    return _lowered(pull_back(as_gaussian("y", y), a), scalar_in)
 
 
 @_rule("dot", "z")
@@ -203,38 +212,38 @@ def _dot_forward(x: Any = None, y: Any = None) -> Message:
     """N(xᵀm, xᵀ V x), with x the known side."""
     if x is None or y is None:
         return _flat()
-    known, unknown, name = _known_side(x, y, "y")
+    known, unknown, name = split_known(x, y, "y")
     return _dot_through(known, unknown, name, push_forward)
 
 
 @_rule("dot", "y")
 def _dot_backward_y(z: Any = None, *, x: Any) -> Message:
     """Weighted mean x m_z/v_z, precision x xᵀ/v_z: of rank 1."""
-    return _flat() if z is None else _dot_through(_known_array("x", x), z, "z", pull_back)
+    return _flat() if z is None else _dot_through(as_known("x", x), z, "z", pull_back)
 
 
 @_rule("dot", "x")
 def _dot_backward_x(z: Any = None, *, y: Any) -> Message:
     """The same with x and y exchanged."""
-    return _flat() if z is None else _dot_through(_known_array("y", y), z, "z", pull_back)
+    return _flat() if z is None else _dot_through(as_known("y", y), z, "z", pull_back)
 
 
 @_rule("gaussian", "out")
 def _gaussian_forward(mean: Any = None, **spread: Any) -> Message:
     """N(m, V + v): the mean and the noise add."""
-    return _flat() if mean is None else _sum("mean", mean, "variance", _noise(spread), sign=1.0)
+    return _flat() if mean is None else _sum("mean", mean, "variance", noise_of(spread), sign=1.0)
 
 
 @_rule("gaussian", "mean")
 def _gaussian_backward(out: Any = None, **spread: Any) -> Message:
     """N(m, V + v), by symmetry of N(out | mean, v) in both."""
-    return _flat() if out is None else _sum("out", out, "variance", _noise(spread), sign=1.0)
+    return _flat() if out is None else _sum("out", out, "variance", noise_of(spread), sign=1.0)
 
 
 @_rule("clamp", "out")
 def _clamp(*, value: Any) -> Message:
     """δ(out − c)."""
-    return Message(_point(as_observation(value, "value")), 0.0)
+    return Message(as_point(as_observation(value, "value")), 0.0)
 
 
 @_rule("tabular", "*")
@@ -283,14 +292,14 @@ def _times(made: Message, other: Any) -> Message:
 
 def _sum(left: str, x: Any, right: str, y: Any, *, sign: float) -> Message:
     """Return the message about x ± y."""
-    x, y = _as_message(left, x), _as_message(right, y)
+    x, y = as_message(left, x), as_message(right, y)
     if isinstance(x, PointMass) and isinstance(y, PointMass):
-        return Message(_point(x.location + sign * y.location), 0.0)
+        return Message(as_point(x.location + sign * y.location), 0.0)
     if isinstance(x, PointMass):
         return _shifted(right, y if sign > 0 else _reflected(right, y), x.location)
     if isinstance(y, PointMass):
         return _shifted(left, x, sign * y.location)
-    a, b = _gaussian(left, x), _gaussian(right, y)
+    a, b = as_gaussian(left, x), as_gaussian(right, y)
     if isinstance(x, Normal) != isinstance(y, Normal):
         raise TypeError(
             f"messages must be both on numbers or both on vectors, got {type(x).__name__} on "
@@ -301,7 +310,7 @@ def _sum(left: str, x: Any, right: str, y: Any, *, sign: float) -> Message:
 
 def _shifted(name: str, x: Any, by: Array) -> Message:
     """Return the message about x + c in the form it has."""
-    vector = _gaussian(name, x)
+    vector = as_gaussian(name, x)
     shift = np.asarray(by)[..., None] if isinstance(x, Normal) else np.asarray(by)
     if "cov" in vector.__dict__:
         moved = MvNormal._from(mean=vector.mean + shift, cov=vector.cov)
@@ -314,62 +323,8 @@ def _shifted(name: str, x: Any, by: Array) -> Message:
 
 
 def _reflected(name: str, x: Any) -> Any:
-    mirrored = reflect(_gaussian(name, x))
+    mirrored = reflect(as_gaussian(name, x))
     return as_number(mirrored) if isinstance(x, Normal) else mirrored
-
-
-def _noise(spread: Mapping[str, Any]) -> Normal | MvNormal:
-    """Return N(0, v) for the known variance of a Gaussian node."""
-    if len(spread) != 1 or not set(spread) <= {"variance", "cov"}:
-        raise TypeError(
-            "the gaussian node needs its variance (or cov) as the one parameter, "
-            f"got {', '.join(spread) or 'none'}"
-        )
-    ((name, value),) = spread.items()
-    known = _known_array(name, value)
-    if name == "variance":
-        return Normal(0.0, variance=known)
-    return MvNormal(np.zeros(known.shape[-1]), cov=known)
-
-
-def _as_message(name: str, value: Any) -> Any:
-    """Take numbers and arrays as known values; refuse what is no message."""
-    if isinstance(value, (ExponentialFamily, PointMass)):
-        return value
-    if isinstance(value, Factor):
-        if len(value.names) != 1:
-            raise TypeError(f"a message has one axis, got {', '.join(value.names)} on {name!r}")
-        return value
-    return _point(as_observation(value, name))
-
-
-def _gaussian(name: str, value: Any) -> MvNormal:
-    if not isinstance(value, (Normal, MvNormal)):
-        raise TypeError(
-            f"no rule for {type(value).__name__} on {name!r}: this node takes Normal, MvNormal "
-            "and known values"
-        )
-    return as_vector(value)
-
-
-def _point(location: Any) -> PointMass:
-    value = np.asarray(location)
-    return PointMass(value, event_ndim=min(value.ndim, 1))
-
-
-def _known_array(name: str, value: Any) -> Array:
-    if isinstance(value, PointMass):
-        return np.asarray(value.location)
-    if isinstance(value, (ExponentialFamily, Factor)):
-        raise TypeError(f"{name} must be known here: a number, an array or a PointMass")
-    return as_observation(value, name)
-
-
-def _known_side(x: Any, y: Any, name: str) -> tuple[Array, Any, str]:
-    """Return the known vector, the message on the other side, and that side's name."""
-    if isinstance(x, (Normal, MvNormal)):
-        return _known_array("y", y), x, "x"
-    return _known_array("x", x), y, name
 
 
 def _dot_through(
@@ -378,40 +333,14 @@ def _dot_through(
     if known.ndim != 1:
         raise ValueError(f"the known side of a dot product must be a vector, got {known.shape}")
     forward = rule is push_forward
-    value = _as_message(name, unknown)
+    value = as_message(name, unknown)
     if isinstance(value, PointMass):
         if forward:
-            return Message(_point(known @ value.location), 0.0)
+            return Message(as_point(known @ value.location), 0.0)
         raise ValueError(
             "a known dot product leaves a plane, which has no Gaussian message; give it noise"
         )
-    return _lowered(rule(_gaussian(name, value), known[None, :]), forward)
-
-
-def _as_matrix(matrix: Any, like: Any) -> tuple[Array, bool, bool]:
-    """Return A with two axes, and whether x and y are numbers."""
-    a = as_observation(matrix, "matrix")
-    if a.ndim == 0:
-        scalar = isinstance(like, Normal) or (isinstance(like, PointMass) and not like.event_shape)
-        size = 1 if scalar else like.event_shape[0]
-        return a * np.eye(size), scalar, scalar
-    if a.ndim == 1:  # y = a x with a vector a and a number x
-        return a[:, None], True, False
-    if a.ndim > 2:
-        raise ValueError(f"matrix must have at most two axes, got shape {a.shape}")
-    return a, False, False
-
-
-def _require_length(name: str, value: Any, size: int, scalar: bool) -> None:
-    """Check that a message fits the side of the matrix it comes from."""
-    if scalar != isinstance(value, Normal):
-        want = "a number" if scalar else f"a vector of length {size}"
-        raise TypeError(f"the matrix takes {want} on {name!r}, got {type(value).__name__}")
-    if not scalar and value.event_shape != (size,):
-        raise ValueError(
-            f"the matrix takes a vector of length {size} on {name!r}, "
-            f"got length {value.event_shape[0]}"
-        )
+    return _lowered(rule(as_gaussian(name, value), known[None, :]), forward)
 
 
 def _image(matrix: Any, location: Array) -> Array:
@@ -430,7 +359,7 @@ def _solved(a: Array, y: PointMass, scalar: bool) -> Message:
         )
     target = np.atleast_1d(y.location)
     x = np.linalg.solve(a, target[..., None])[..., 0]
-    return Message(_point(x[..., 0] if scalar else x), -np.linalg.slogdet(a)[1])
+    return Message(as_point(x[..., 0] if scalar else x), -np.linalg.slogdet(a)[1])
 
 
 def _lowered(made: Message, scalar: bool) -> Message:

@@ -1,6 +1,6 @@
 r"""Messages of rows of factors: linear with normal noise, and tables of states.
 
-Both are rules for :class:`~posteriori.inference.forest_messages.RowFactor`.
+Both are rules for :class:`~posteriori.inference.forest_order.RowFactor`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from posteriori.distributions.normal import Normal
 from posteriori.modeling.binding import Binder, _plates_by_name
 from posteriori.modeling.chain import Previous
 from posteriori.modeling.expressions import Expression, Input, Operation, Variable
-from posteriori.modeling.forney import Node
+from posteriori.modeling.forney_nodes import Node
 from posteriori.modeling.simulation import log_joint, member
 
 __all__ = ["Expansion", "expand_model", "find_plates", "parents_of"]

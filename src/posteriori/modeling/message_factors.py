@@ -17,7 +17,7 @@ from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.conjugate import NaturalPair
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
-from posteriori.inference.forest_messages import Batch, RowFactor, View
+from posteriori.inference.forest_order import Batch, RowFactor, View
 from posteriori.inference.gaussian_equations import Equation
 from posteriori.inference.row_messages import NormalRows, TableRows, as_logs
 from posteriori.modeling.binding import Bound, BoundFactor

@@ -17,7 +17,8 @@ import numpy as np
 
 from posteriori.factors import Factor
 from posteriori.inference.node_messages import Message, node_kinds, scaled_message
-from posteriori.modeling.forney import ForneyGraph, Node
+from posteriori.modeling.forney import ForneyGraph
+from posteriori.modeling.forney_nodes import Node
 
 __all__ = [
     "LoopySumProduct",
