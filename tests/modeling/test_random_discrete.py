@@ -290,6 +290,6 @@ def test_networks_with_plates_and_chains(problem: Problem) -> None:
 
 @pytest.mark.slow
 @given(problems())
-@settings(max_examples=3000)
+@settings(max_examples=1500)
 def test_many_networks(problem: Problem) -> None:
     check(problem)

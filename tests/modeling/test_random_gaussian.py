@@ -1,5 +1,6 @@
 """Random normal models against decimal arithmetic of 50 digits, and against loops of scalars."""
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from posteriori import MvNormal, Normal
-from posteriori.modeling import Model, dot
+from posteriori.modeling import Chain, Input, Model, dot
 from tests.modeling.random_models import Entry, RandomModel, condition, gaussian_models
 
 
@@ -80,6 +81,36 @@ def check_solved(problem: Problem, tol: float) -> None:
         close(joint.cov, part, np.outer(deviation, deviation), tol)
 
 
+def predicted(post: Any, name: str) -> Any:
+    """Return the predictive distribution, or None where it is refused in plain words."""
+    try:
+        return post.predict(name)
+    except TypeError as error:
+        if re.search("no closed-form predictive|see different members", str(error)):
+            return None
+        raise
+
+
+def check_predicted(problem: Problem, tol: float) -> None:
+    """Compare variables without data below them, and new draws of observed ones."""
+    random = problem.random
+    _, data = problem.draw()
+    post = random.model.infer({**random.inputs, **data})
+    leaves = tuple(name for name in data if not random.entries[name].has_children)
+    mean, cov = random.joint(leaves)
+    seen = np.concatenate([random.flat(data), np.full(len(mean) - random.size, np.nan)])
+    truth = condition(mean, cov, seen)
+    places = {n: random.entries[n].place for n in post._plan.barren}
+    start = random.size
+    for name in leaves:
+        places[name] = slice(start, start + int(np.prod(random.entries[name].shape)))
+        start = places[name].stop
+    for name, at in places.items():
+        found = predicted(post, name)
+        if found is not None:
+            check_marginal(found, random.entries[name], truth.mean[at], truth.cov[at, at], tol)
+
+
 def written_as_a_loop(random: RandomModel) -> Model:
     """Return the same model with a variable for each number.
 
@@ -119,9 +150,15 @@ def check_loop(problem: Problem, tol: float) -> None:
 
 
 @given(problems())
-@settings(max_examples=120)
+@settings(max_examples=100)
 def test_posteriors_are_those_of_the_dense_joint(problem: Problem) -> None:
     check_solved(problem, 1e-8)
+
+
+@given(problems())
+@settings(max_examples=60)
+def test_predictions_are_those_of_the_dense_joint(problem: Problem) -> None:
+    check_predicted(problem, 1e-8)
 
 
 @given(problems())
@@ -138,9 +175,10 @@ def test_variances_may_be_of_many_scales(problem: Problem) -> None:
 
 @pytest.mark.slow
 @given(problems(decades=4.0))
-@settings(max_examples=2000)
+@settings(max_examples=800)
 def test_many_random_models(problem: Problem) -> None:
     check_solved(problem, 1e-8)
+    check_predicted(problem, 1e-8)
     check_loop(problem, 1e-8)
 
 
@@ -163,6 +201,28 @@ def test_all_rows_of_a_plate_may_be_missing() -> None:
     post = m.infer(y=[np.nan, np.nan])
     assert float(post.log_evidence) == 0.0
     np.testing.assert_allclose(post.x.cov, np.broadcast_to(np.eye(3), (2, 3, 3)), atol=1e-15)
+
+
+def test_all_rows_that_see_two_members_may_be_missing() -> None:
+    m = Model()
+    m.x = Normal(0.0, variance=1.0).iid(3)
+    m.y = Normal(m.x[[0, 1]] + m.x[[1, 2]], variance=1.0)
+    post = m.infer(y=[np.nan, np.nan])
+    assert float(post.log_evidence) == 0.0
+    np.testing.assert_allclose(post.x.variance, 1.0, rtol=1e-15)
+
+
+@pytest.mark.parametrize("length", [1, 3])
+def test_below_a_chain_without_data(length: int) -> None:
+    m = Model()
+    m.u = Input("t")
+    m.s = Chain(Normal(0.0, variance=1.0), lambda s: Normal(0.5 * s, variance=1.0), length="t")
+    m.y = Normal(m.s + m.u, variance=2.0)
+    post = m.infer(u=np.ones(length))
+    variances = np.array([1.0, 1.25, 1.3125])[:length]
+    np.testing.assert_allclose(post.s.variance, variances, rtol=1e-12)
+    np.testing.assert_allclose(post.y.mean, np.ones(length), rtol=1e-12)
+    np.testing.assert_allclose(post.y.variance, 2.0 + variances, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
