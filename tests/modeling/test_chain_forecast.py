@@ -203,3 +203,48 @@ def test_observed_parents_end_with_the_data() -> None:
     assert post.predict("x", t=2).mean.shape == (2,)
     with pytest.raises(TypeError, match="y depends on x"):
         post.predict("y", t=2)
+
+
+def panel() -> Model:
+    m = Model()
+    m.u = Input("t")
+    m.start = Input("n")
+    m.s = Chain(
+        Normal(m.start, variance=4.0), lambda s: Normal(0.9 * s + m.u, variance=0.3), length="t"
+    )
+    m.y = Normal(m.s, variance=0.5)
+    return m
+
+
+def single(start: float) -> Model:
+    m = Model()
+    m.u = Input("t")
+    m.s = Chain(
+        Normal(start, variance=4.0), lambda s: Normal(0.9 * s + m.u, variance=0.3), length="t"
+    )
+    m.y = Normal(m.s, variance=0.5)
+    return m
+
+
+def test_series_of_a_panel_are_forecast_as_each_alone() -> None:
+    start, y, u = np.array([0.0, 1.0, -2.0]), VECTORS[:PAST], U[:, 0]
+    post = panel().infer(start=start, u=u[:PAST], y=y)
+    for variable in ("s", "y"):
+        ahead = post.predict(variable, u=u[PAST:])
+        for i in range(3):
+            alone = single(start[i]).infer(u=u[:PAST], y=y[:, i]).predict(variable, u=u[PAST:])
+            np.testing.assert_allclose(ahead.mean[:, i], alone.mean, atol=1e-10)
+            np.testing.assert_allclose(ahead.variance[:, i], alone.variance, atol=1e-10)
+
+
+def test_unknowns_beside_a_chain_are_forecast_as_their_sum() -> None:
+    """Noisy copies of the states, which are never seen themselves, add to the noise of the data."""
+    m = Model()
+    m.s = Chain(Normal(0.0, variance=4.0), lambda s: Normal(0.9 * s, variance=0.3), length="t")
+    m.x = Normal(m.s, variance=0.2)
+    m.y = Normal(m.x, variance=0.3)
+    y = SERIES[:PAST]
+    ahead = m.infer(y=y).predict("y", t=STEPS)
+    alone = gaussian.local_level().infer(y=y).predict("y", t=STEPS)
+    np.testing.assert_allclose(ahead.mean, alone.mean, atol=1e-10)
+    np.testing.assert_allclose(ahead.variance, alone.variance, atol=1e-10)

@@ -13,6 +13,7 @@ from posteriori.modeling.binding import Binder, Bound, BoundFactor
 from posteriori.modeling.chain_matrices import Part
 from posteriori.modeling.common_precision import CommonPrecisionResult, student
 from posteriori.modeling.gaussian_chain import ChainResult, GaussianChainBlock
+from posteriori.modeling.longer_chains import forecast_by_longer_data
 from posteriori.modeling.new_members import Request, names_used
 from posteriori.modeling.scaled_factors import at_unit_precision
 from posteriori.modeling.tables import Axis
@@ -51,7 +52,9 @@ def chain_forecast(posterior: Posterior, request: Request) -> Any:
     """
     found = _solved(posterior, request.name)
     if found is None or found.chain.block.time.name not in request.sizes:
-        return None
+        lengths = [posterior._plan.variables[n].length for n in request.needed]
+        (plate, *_) = (p for p in lengths if isinstance(p, str) and p in request.sizes)
+        return forecast_by_longer_data(posterior, request, plate)
     bound = _bind_future(posterior._plan, found.chain, request)
     factors = [f for f in bound.factors if f.name == request.name or f.name in found.chain.names]
     units = _at_unit(found.scaled, factors, bound.layouts)
