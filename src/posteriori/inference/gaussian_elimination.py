@@ -10,7 +10,8 @@ a latent handles all its vectors at once: a million groups are one array operati
 
 A latent may be eliminated vector by vector as long as each of its vectors meets one vector of
 every neighbour; a neighbour met in several vectors (crossed effects) is first made dense: one
-vector of length count · size. Marginals come back in reverse order (A. P. Dempster, 1972;
+vector of length count · size. Large latents that meet themselves in few places, as on a lattice, go
+number by number instead, in a sparse matrix. Marginals come back in reverse order (A. P. Dempster, 1972;
 S. Lauritzen, "Propagation of probabilities, means and variances", 1992).
 """
 
@@ -31,18 +32,17 @@ from posteriori.inference.gaussian_arrays import (
     pick,
     segment_sum,
     sum_outer,
-    sum_rows,
 )
 from posteriori.inference.gaussian_equations import (
     Equation,
     Latent,
     Link,
     log_heights,
-    residual,
     row_blocks,
-    weighted_square,
 )
-from posteriori.inference.gaussian_ordering import densify, plan_gaussian
+from posteriori.inference.gaussian_ordering import densify, is_sparse, plan_gaussian
+from posteriori.inference.gaussian_sparse import SparseSystem
+from posteriori.inference.gaussian_system import GaussianSystem
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
@@ -149,8 +149,10 @@ def sample_gaussian(
     }
 
 
-def factorize(latents: Sequence[Latent], equations: Sequence[Equation]) -> _Elimination:
-    """Eliminate all latents, those that need it densely."""
+def factorize(latents: Sequence[Latent], equations: Sequence[Equation]) -> GaussianSystem:
+    """Eliminate all latents: array by array, those that need it densely; or number by number."""
+    if is_sparse(latents, equations):
+        return SparseSystem(latents, equations)
     originals = {latent.name: latent for latent in latents}
     shapes = {latent.name: latent for latent in plan_gaussian(latents, equations)}
     dense = {n for n, v in shapes.items() if v != originals[n]}
@@ -166,27 +168,21 @@ class _Clique(NamedTuple):
     solved: dict[str, Array]
 
 
-class _Elimination:
+class _Elimination(GaussianSystem):
     """The factorised precision matrix, latents eliminated in their order, and solves with it."""
 
     def __init__(self, shapes: Mapping[str, Latent], equations: Sequence[Equation]) -> None:
-        self.shapes = shapes
-        self.equations = equations
+        super().__init__(shapes, equations)
         self.own = {n: np.zeros((v.count, v.size, v.size)) for n, v in shapes.items()}
         self.pairs: dict[tuple[str, str], list[tuple[Any, Any, Array]]] = {}
-        self.right = {n: np.zeros((v.count, v.size)) for n, v in shapes.items()}
-        self.largest = max((_largest(e.constant) for e in equations), default=0.0)
         for equation in equations:
             for part in row_blocks(equation, shapes):
                 self._gather(part)
         self.cliques: list[_Clique] = []
         self.log_det = 0.0
-        for name in shapes:
+        self.order = list(shapes)
+        for name in self.order:
             self._eliminate(name)
-
-    @property
-    def order(self) -> list[str]:
-        return [clique.name for clique in self.cliques]
 
     # -- the precision matrix --------------------------------------------------------------
 
@@ -197,12 +193,6 @@ class _Elimination:
             for other in equation.links[i + 1 :]:
                 self._couple(link, other, equation)
         self._push(self.right, equation, equation.constant)
-
-    def _push(self, right: Mapping[str, Array], equation: Equation, left: Array) -> None:
-        """Add Kᵀ W r to the right-hand side."""
-        weighted = equation.weight * left
-        for link in equation.links:
-            right[link.name][...] += sum_rows(link, weighted, self.shapes[link.name].count)
 
     def _couple(self, link: Link, other: Link, equation: Equation) -> None:
         if link.name == other.name:
@@ -285,24 +275,6 @@ class _Elimination:
 
     # -- solving ---------------------------------------------------------------------------
 
-    def misfit(self, means: Mapping[str, Array]) -> tuple[float, float]:
-        """Return Σ w r² and max |r| at given values of the latents."""
-        total = largest = 0.0
-        for equation in self.equations:
-            for part in row_blocks(equation, self.shapes):
-                left = residual(part, means)
-                total += weighted_square(part, left)
-                largest = max(largest, _largest(left))
-        return total, largest
-
-    def right_at(self, means: Mapping[str, Array]) -> dict[str, Array]:
-        """Return the right-hand side that the residuals at given values make."""
-        right = {n: np.zeros((v.count, v.size)) for n, v in self.shapes.items()}
-        for equation in self.equations:
-            for part in row_blocks(equation, self.shapes):
-                self._push(right, part, residual(part, means))
-        return right
-
     def solve(self, right: Mapping[str, Array]) -> dict[str, Array]:
         """Return J⁻¹ h."""
         h = dict(right)
@@ -350,10 +322,6 @@ class _Elimination:
                 own = own - gain @ np.swapaxes(cross[clique.name, b][0], -1, -2)
             cov[clique.name] = symmetrize(own)
         return cov, cross
-
-
-def _largest(values: Array) -> float:
-    return float(max(np.max(values, initial=0.0), -np.min(values, initial=0.0)))
 
 
 def _all_single(shapes: Mapping[str, Latent], *links: Link) -> bool:

@@ -16,6 +16,8 @@ import numpy as np
 
 from posteriori.inference.gaussian_elimination import factorize
 from posteriori.inference.gaussian_equations import Equation, Latent, Link, log_heights, residual
+from posteriori.inference.gaussian_sparse import SparseSystem
+from posteriori.inference.gaussian_system import GaussianSystem
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -59,15 +61,21 @@ def equation_energies(
         The posterior means.
     """
     system = factorize(latents, equations)
-    cov, cross = system.covariances()
     found = []
-    for given, equation in zip(equations, system.equations, strict=True):
+    for given, spread in zip(equations, _row_variances(system), strict=True):
         square = np.asarray(given.weight) * residual(given, mean) ** 2
-        variance = np.asarray(given.weight) * _variance(equation, system.shapes, cov, cross)
+        variance = np.asarray(given.weight) * spread
         height = 0.5 * log_heights(given) + given.log_scale
         found.append(RowEnergies(len(given.constant), height, square, variance))
     numbers = sum(latent.count * latent.size for latent in latents)
     return found, 0.5 * (numbers * (1.0 + LOG_2PI) - system.log_det)
+
+
+def _row_variances(system: GaussianSystem) -> list[Array]:
+    if isinstance(system, SparseSystem):
+        return system.row_variances()
+    cov, cross = system.covariances()
+    return [_variance(equation, system.shapes, cov, cross) for equation in system.equations]
 
 
 def _variance(

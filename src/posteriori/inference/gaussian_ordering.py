@@ -14,15 +14,52 @@ import numpy as np
 
 from posteriori.inference.gaussian_equations import Equation, Latent, Link, spread_link
 
-__all__ = ["densify", "plan_gaussian"]
+__all__ = ["densify", "is_sparse", "plan_gaussian"]
+
+_MANY_NUMBERS = 1000  # of a latent that meets itself
+_MANY_LATENTS = 500
+_FILLED = 0.1
 
 
 def plan_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> tuple[Latent, ...]:
     """Return the latents in the order of their elimination, as one vector where they go densely."""
+    if is_sparse(latents, equations):
+        return tuple(latents)
     originals = {latent.name: latent for latent in latents}
     dense = _choose_dense(originals, equations)
     shapes = [_densified(v) if v.name in dense else v for v in latents]
     return tuple(sorted(shapes, key=_rank))
+
+
+def is_sparse(latents: Sequence[Latent], equations: Sequence[Equation]) -> bool:
+    """Tell whether the numbers go one by one, in a sparse matrix.
+
+    They do when a large latent would become dense because rows see two of its vectors, or when
+    there are very many latents, and few of all pairs of numbers meet.
+    """
+    shapes = {latent.name: latent for latent in latents}
+    numbers = sum(v.count * v.size for v in latents)
+    if numbers < min(_MANY_NUMBERS, _MANY_LATENTS):
+        return False
+    looped = {name for equation in equations for name in _seen_twice(equation)}
+    largest = max((shapes[n].count * shapes[n].size for n in looped), default=0)
+    if largest < _MANY_NUMBERS and len(latents) < _MANY_LATENTS:
+        return False
+    pairs = 0.0
+    for equation in equations:
+        width = sum(shapes[link.name].size for link in equation.links)
+        pairs += len(equation.constant) * float(width) ** 2
+    return pairs < _FILLED * max(largest, len(latents)) ** 2
+
+
+def _seen_twice(equation: Equation) -> set[str]:
+    """Return latents of which each row sees two vectors."""
+    indices: dict[str, Any] = {}
+    found = set()
+    for link in equation.links:
+        if not _same_index(indices.setdefault(link.name, link.index), link.index):
+            found.add(link.name)
+    return found
 
 
 def densify(equation: Equation, dense: set[str], shapes: Mapping[str, Latent]) -> Equation:
