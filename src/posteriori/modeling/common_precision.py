@@ -133,10 +133,7 @@ class CommonPrecisionResult(NamedTuple):
         √τ for each of their numbers.
         """
         first, second = self.belief.natural
-        rows = np.zeros(np.size(first))
-        for name, owners in self.owners.items():
-            alike = self.block.rows_of(name) / np.size(owners)
-            rows += alike * np.bincount(np.ravel(owners), minlength=len(rows))
+        rows = self.block.count_rows(self.owners)
         sign = 0.5 if isinstance(self.belief, PRECISIONS) else -0.5
         given = self.belief._from_natural(first + sign * rows.reshape(np.shape(first)), second)
         found = {self.spread: given.mode}
@@ -229,7 +226,12 @@ class CommonPrecisionBlock:
         """Return the exact posterior: normal at unit precision, then Bayes' rule for it."""
         solved = self.gaussian.solve()
         prior = member(self.prior_factor)
-        counts, misfits = self._data_and_misfits(self.tallies(solved), prior.batch_shape)
+        owners = self._owners(solved.names)
+        tallies = self.tallies(solved)
+        misfits = _total([t.misfits for t in tallies], prior.batch_shape)
+        rows = [t.counts for t in tallies]
+        # each unknown number takes one row, be it a prior of its own or a gap among the data
+        counts = _total([*rows, -self.count_rows(owners)], prior.batch_shape)
         pair = _rule(prior)
         sign = 1.0 if self.family in PRECISIONS else -1.0
         sums = Sums(counts, (0.5 * sign * counts, -0.5 * misfits), number(0.0))
@@ -237,14 +239,6 @@ class CommonPrecisionBlock:
         gain = np.where(counts > 0, pair.log_evidence(posterior, sums), 0.0)
         log_evidence = self._log_volume(solved, counts, misfits) + float(np.sum(gain))
         log_evidence += sum(self.log_slopes.values())
-        layout = self.bound.layouts[self.spread]
-        owners = {
-            f.name: places_of_spread(f, self.spread, layout)
-            if lead_axes(layout)
-            else np.zeros((), dtype=np.intp)
-            for f in self.factors
-            if f.name in solved.names
-        }
         return CommonPrecisionResult(self.spread, posterior, solved, owners, log_evidence, self)
 
     def tallies(self, solved: Any) -> list[Tally]:
@@ -277,14 +271,25 @@ class CommonPrecisionBlock:
         places = places.reshape(places.shape + (1,) * len(factor.events))
         return np.broadcast_to(places, kept.shape)[kept]
 
-    def _data_and_misfits(
-        self, tallies: Sequence[Tally], batch: tuple[int, ...]
-    ) -> tuple[Array, Array]:
-        """Return how many data there are, and the misfit of all factors, for each member."""
-        seen = [t.counts for t in tallies if t.name in self.bound.observed]
-        counts = np.sum(seen, axis=0).reshape(batch)
-        misfits = np.sum([t.misfits for t in tallies], axis=0)
-        return counts[()], misfits.reshape(batch + misfits.shape[1:])[()]
+    def count_rows(self, owners: Mapping[str, Any]) -> Array:
+        """Return how many numbers or vectors of the normal variables each member owns."""
+        size = count_members(lead_axes(self.bound.layouts[self.spread]))
+        rows = np.zeros(size)
+        for name, places in owners.items():
+            alike = self.rows_of(name) / np.size(places)
+            rows += alike * np.bincount(np.ravel(places), minlength=size)
+        return rows
+
+    def _owners(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return which member of the spread each member of the normal variables has."""
+        layout = self.bound.layouts[self.spread]
+        if not lead_axes(layout):
+            return dict.fromkeys(names, np.zeros((), dtype=np.intp))
+        return {
+            f.name: places_of_spread(f, self.spread, layout)
+            for f in self.factors
+            if f.name in names
+        }
 
     def _log_volume(self, solved: Any, counts: Array, misfits: Array) -> float:
         """Return the log evidence at unit precision, less the part of the misfit.
@@ -353,6 +358,12 @@ def _tally(name: str, left: Array, members: Any, size: int) -> Tally:
     counts = np.bincount(members, minlength=size).astype(np.float64)
     square = left**2 if left.ndim == 1 else left[:, :, None] * left[:, None, :]
     return Tally(name, counts, segment_sum(square, members, size))
+
+
+def _total(parts: Sequence[Array], batch: tuple[int, ...]) -> Array:
+    """Add up parts (G, ...) of members that make a batch."""
+    total = np.sum(parts, axis=0)
+    return total.reshape(batch + total.shape[1:])[()]  # type: ignore[no-any-return]
 
 
 def _normal_block(bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor]) -> Any:

@@ -79,10 +79,11 @@ def find_common_precision(
     family = bound.families[name]
     if not all(_is_scaled(factor, name, family) for factor in others):
         return None
+    gaps = set(names) - {f.name for f in factors}
+    if lead_axes(bound.layouts[name]) and gaps:
+        return None
     if lead_axes(bound.layouts[name]) and not _is_separate(bound, name, others):
         return None
-    if family in MATRICES:
-        _refuse_partial_gaps(bound, others)
     return name
 
 
@@ -237,18 +238,6 @@ def _keeps_entries(term: Term, factor: BoundFactor) -> bool:
 
 def _is_affine(accesses: tuple[Any, ...], name: str) -> bool:
     return len(accesses) < 2 and all(isinstance(a, Access) and a.name != name for a in accesses)
-
-
-def _refuse_partial_gaps(bound: Bound, factors: Sequence[BoundFactor]) -> None:
-    for factor in factors:
-        there = is_there(factor, bound)
-        there = there.reshape(-1, there.shape[-1])
-        partly = there.any(axis=1) & ~there.all(axis=1)
-        if partly.any():
-            raise ValueError(
-                f"row {int(np.argmax(partly))} of {factor.name} misses some entries of its "
-                "vector: make the whole row NaN, or fill the gaps"
-            )
 
 
 # -- whose noise -----------------------------------------------------------------------------
