@@ -9,6 +9,7 @@ from posteriori.inference import (
     forward_backward,
     hidden_markov,
     hidden_markov_kernels,
+    impossible_steps,
     most_likely_path,
     sample_path,
 )
@@ -271,3 +272,38 @@ def test_contradictory_data_name_the_time_step(engine, call):
 def test_bad_shapes_and_values_are_named(initial, transition, likelihood, message):
     with pytest.raises(ValueError, match=message):
         forward_backward(initial, transition, likelihood)
+
+
+@pytest.mark.parametrize("n_steps", [5, 1500])
+def test_the_series_that_is_impossible_is_named(n_steps):
+    """Nobody leaves a state: a series is impossible from the first step that forbids its own."""
+    likelihood = np.zeros((2, 3, n_steps, 2))
+    likelihood[1, 2, 1, 0] = likelihood[1, 2, 4, 1] = -np.inf
+    model = np.zeros(2), log(np.eye(2)), likelihood
+    expected = np.full((2, 3), -1)
+    expected[1, 2] = 4
+    np.testing.assert_array_equal(impossible_steps(*model), expected)
+    for method in (forward_backward, most_likely_path, sample_path):
+        with pytest.raises(ValueError, match=r"time step 4 of series \(1, 2\)"):
+            method(*model)
+        with pytest.raises(ValueError, match="time step 4 of series 2 "):
+            method(*model[:2], likelihood[1])
+        with pytest.raises(ValueError, match="time step 4 given"):
+            method(*model[:2], likelihood[1, 2])
+
+
+@given(seed=st.integers(0, 10**6), varying=st.booleans())
+def test_impossible_steps_are_where_the_shorter_chains_end(seed, varying):
+    rng = np.random.default_rng(seed)
+    initial, transition, likelihood = random_model(rng, 4, 2, varying=varying, zeros=0.4)
+    likelihood[rng.random(likelihood.shape) < 0.3] = -np.inf
+    step = int(impossible_steps(initial, transition, likelihood))
+    weights = []
+    for t in range(1, 5):
+        moves = transition[: t - 1] if varying else transition
+        alpha = np.exp(initial + likelihood[0])
+        for k in range(1, t):
+            alpha = (alpha @ np.exp(moves[k - 1] if varying else moves)) * np.exp(likelihood[k])
+        weights.append(alpha.sum())
+    dead = np.flatnonzero(np.array(weights) == 0.0)
+    assert step == (dead[0] if len(dead) else -1)

@@ -28,6 +28,7 @@ _FILES = {
         "HiddenMarkovPosterior",
         "MostLikelyPath",
         "forward_backward",
+        "impossible_steps",
         "most_likely_path",
         "sample_path",
     ),
@@ -67,6 +68,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.inference.hidden_markov import HiddenMarkovPosterior as HiddenMarkovPosterior
     from posteriori.inference.hidden_markov import MostLikelyPath as MostLikelyPath
     from posteriori.inference.hidden_markov import forward_backward as forward_backward
+    from posteriori.inference.hidden_markov import impossible_steps as impossible_steps
     from posteriori.inference.hidden_markov import most_likely_path as most_likely_path
     from posteriori.inference.hidden_markov import sample_path as sample_path
     from posteriori.inference.linear_gaussian_chain import ChainPosterior as ChainPosterior
