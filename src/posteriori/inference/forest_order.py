@@ -86,6 +86,32 @@ class _Numbering(NamedTuple):
     ends: tuple[IntArray, IntArray]  # of every edge: a member and a row
 
 
+class _Sorted(NamedTuple):
+    """All rows by their distance from the root."""
+
+    nodes: IntArray  # numbers of rows, level after level
+    starts: IntArray  # of each level, and the end
+    first: IntArray  # number of row 0 of the same factor, by number
+    code: IntArray  # factor and slot towards the root, by number
+    n_slots: int
+
+    def parts(self, level: int) -> list[Part]:
+        """Return the rows of a level, by factor and slot."""
+        nodes = self.nodes[self.starts[level] : self.starts[level + 1]]
+        codes = self.code[nodes]
+        found = []
+        for one in np.unique(codes) if len(codes) > 1 else codes:
+            mine = nodes[codes == one]
+            found.append((*divmod(int(one), self.n_slots), mine - self.first[mine]))
+        return found
+
+    def paths(self, start: int, stop: int) -> Paths:
+        """Return levels that go on from one to the next."""
+        nodes = self.nodes[self.starts[start] : self.starts[stop]]
+        rows = (nodes - self.first[nodes]).reshape(stop - start, -1)
+        return Paths(*divmod(int(self.code[nodes[0]]), self.n_slots), rows)
+
+
 def find_order(
     variables: Mapping[str, Batch], factors: Sequence[RowFactor]
 ) -> list[list[Part] | Paths]:
@@ -96,60 +122,63 @@ def find_order(
     ValueError
         When rows and members form a loop; the message names who takes part.
     """
-    return _join_paths(_levels(variables, factors), factors)
-
-
-def _levels(variables: Mapping[str, Batch], factors: Sequence[RowFactor]) -> list[list[Part]]:
-    """Return the rows by their distance from the root, each with the slot that leads there."""
     numbers = _number(variables, factors)
     if not numbers.rows:
         return []
-    order, parent = _walk(numbers, factors)
-    most = max(len(factors[f].views) for f in numbers.rows)
-    first = np.empty(numbers.total, dtype=np.int64)  # row 0 of the same factor
-    code = np.empty(numbers.total, dtype=np.int64)  # factor and slot
-    for f, start in numbers.rows.items():
-        own = slice(start, start + factors[f].rows)
-        first[own] = start
-        code[own] = f * most + _slots_towards(parent, factors[f], numbers, f)
-    levels = []
-    for nodes in _by_distance(order, parent, numbers.total)[2::2]:  # root, members, rows, …
-        codes = code[nodes]
-        level = []
-        for one in np.unique(codes) if len(codes) > 1 else codes:
-            mine = nodes[codes == one] if len(codes) > 1 else nodes
-            level.append((int(one) // most, int(one) % most, np.sort(mine - first[mine])))
-        levels.append(level)
-    return levels
-
-
-def _join_paths(levels: list[list[Part]], factors: Sequence[RowFactor]) -> list[list[Part] | Paths]:
-    """Join long stretches of levels in which every row goes on to one other of the same factor."""
-    joined: list[list[Part] | Paths] = []
-    start = 0
-    while start < len(levels):
-        stop = start + 1
-        while stop < len(levels) and _goes_on(levels[stop - 1], levels[stop], factors):
-            stop += 1
+    parent = _find_parents(numbers, factors)
+    sorted_rows, goes_on = _sort(numbers, factors, parent)
+    order: list[list[Part] | Paths] = []
+    ends = [0, *(np.flatnonzero(~goes_on) + 1).tolist(), len(goes_on) + 1]
+    for start, stop in pairwise(ends):
         if stop - start < _LONG:
-            joined += levels[start:stop]
+            order += [sorted_rows.parts(level) for level in range(start, stop)]
         else:
-            ((f, slot, _),) = levels[start]
-            joined.append(Paths(f, slot, np.stack([level[0][2] for level in levels[start:stop]])))
-        start = stop
-    return joined
+            order.append(sorted_rows.paths(start, stop))
+    return order
 
 
-def _goes_on(level: list[Part], following: list[Part], factors: Sequence[RowFactor]) -> bool:
-    if len(level) != 1 or len(following) != 1:
-        return False
-    ((f, slot, rows),), ((g, towards, after),) = level, following
-    if (f, slot) != (g, towards) or len(rows) != len(after) or factors[f].sweep is None:
-        return False
-    views = factors[f].views
-    if len(views) != 2 or views[0].variable != views[1].variable:
-        return False
-    return np.array_equal(views[1 - slot].at(rows), views[slot].at(after))
+def _sort(
+    numbers: _Numbering, factors: Sequence[RowFactor], parent: IntArray
+) -> tuple[_Sorted, Any]:
+    """Sort rows by distance, and tell which levels go on: every row to one row of the next."""
+    n_slots = max(len(factors[f].views) for f in numbers.rows)
+    first, code, below = (np.full(numbers.total, -1, dtype=np.int64) for _ in range(3))
+    for f, start in numbers.rows.items():
+        rows = np.arange(factors[f].rows)
+        views = factors[f].views
+        sees = np.stack([numbers.members[view.variable] + view.at(rows) for view in views])
+        slots = np.argmax(sees == parent[start + rows], axis=0)
+        first[start + rows], code[start + rows] = start, f * n_slots + slots
+        one = len({view.variable for view in views}) == 1
+        if factors[f].sweep is not None and len(views) == 2 and one:
+            below[start + rows] = sees[1 - slots, rows]
+    nodes = np.arange(min(numbers.rows.values()), numbers.total)
+    distance = _distances(parent)[nodes]
+    by_distance = np.argsort(distance, kind="stable")
+    nodes, distance = nodes[by_distance], distance[by_distance]
+    starts = np.flatnonzero(np.diff(distance, prepend=-1))
+    sizes = np.diff(starts, append=len(nodes))
+    low, high = (u.reduceat(code[nodes], starts) for u in (np.minimum, np.maximum))
+    alike = (low == high)[:-1] & (low[:-1] == low[1:]) & (high[:-1] == high[1:])
+    alike &= sizes[:-1] == sizes[1:]
+    level = np.repeat(np.arange(len(sizes)), sizes)
+    here = np.flatnonzero(np.append(alike, False)[level])
+    after = here + sizes[level[here]]
+    apart = level[here][below[nodes[here]] != parent[nodes[after]]]
+    alike[apart] = False
+    ends = np.append(starts, len(nodes))
+    return _Sorted(nodes, ends, first, code, n_slots), alike
+
+
+def _distances(parent: IntArray) -> IntArray:
+    """Return the number of steps to the root, which is its own parent; jumps double in length."""
+    root = len(parent) - 1
+    steps = (np.arange(len(parent)) != root).astype(np.int64)
+    jump = parent
+    while np.any(jump != root):
+        steps = steps + steps[jump]
+        jump = jump[jump]
+    return steps
 
 
 def _number(variables: Mapping[str, Batch], factors: Sequence[RowFactor]) -> _Numbering:
@@ -168,8 +197,8 @@ def _number(variables: Mapping[str, Batch], factors: Sequence[RowFactor]) -> _Nu
     return _Numbering(members, rows, total, joined)  # type: ignore[arg-type]
 
 
-def _walk(numbers: _Numbering, factors: Sequence[RowFactor]) -> tuple[IntArray, IntArray]:
-    """Return all numbers from the root outwards, and the parent of each; refuse loops."""
+def _find_parents(numbers: _Numbering, factors: Sequence[RowFactor]) -> IntArray:
+    """Return the number that leads to the root, the last, from every number; refuse loops."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 
@@ -187,8 +216,9 @@ def _walk(numbers: _Numbering, factors: Sequence[RowFactor]) -> tuple[IntArray, 
         ),
         shape=(n + 1, n + 1),
     ).tocsr()
-    order, parent = breadth_first_order(rooted, n, directed=False)
-    return order.astype(np.int64), parent.astype(np.int64)
+    _, parent = breadth_first_order(rooted, n, directed=False)
+    parent[n] = n
+    return parent.astype(np.int64)
 
 
 def _loop(numbers: _Numbering, factors: Sequence[RowFactor], component: IntArray) -> ValueError:
@@ -207,22 +237,3 @@ def _loop(numbers: _Numbering, factors: Sequence[RowFactor], component: IntArray
         f"{', '.join(joined)}. Marginals and joint() are exact all the same; for messages, write "
         "what meets in several factors as one variable: a vector, or a joint state"
     )
-
-
-def _by_distance(order: IntArray, parent: IntArray, root: int) -> list[IntArray]:
-    """Cut the walk where the distance from the root grows."""
-    position = np.empty(root + 1, dtype=np.intp)
-    position[order] = np.arange(root + 1)
-    above = position[parent[order[1:]]]  # never falls along the walk
-    cuts = [0, 1]
-    while cuts[-1] <= root:
-        cuts.append(1 + int(np.searchsorted(above, cuts[-1])))
-    return [order[start:stop] for start, stop in pairwise(cuts)]
-
-
-def _slots_towards(parent: IntArray, factor: RowFactor, numbers: _Numbering, f: int) -> IntArray:
-    """Return the slot of every row through which it sees its parent."""
-    rows = np.arange(factor.rows)
-    above = parent[numbers.rows[f] + rows]
-    sees = [numbers.members[view.variable] + view.at(rows) == above for view in factor.views]
-    return np.argmax(sees, axis=0)
