@@ -21,10 +21,14 @@ from posteriori.modeling.variational.grouping import data_plate, group_variables
 from posteriori.modeling.variational.options import Options
 from posteriori.modeling.variational.point_node import PointNode
 from posteriori.modeling.variational.problem import Problem
-from posteriori.modeling.variational.starts import class_start, factor_start
+from posteriori.modeling.variational.starts import class_start, factor_start, set_start
 from posteriori.numerics.random import as_generator
 
 __all__ = ["VariationalBlock", "VariationalResult"]
+
+#: Starts of models whose unknowns can change places, and the sweeps after which the best is kept.
+_STARTS = 5
+_TRIAL_SWEEPS = 15
 
 
 class VariationalBlock:
@@ -146,19 +150,20 @@ class VariationalBlock:
         """Ascend from several starts, and from the best of them to the end."""
         options = self.options
         seeds = self._seeded()
-        starts = options.restarts or (4 if seeds else 1)
+        starts = options.restarts or (_STARTS if seeds and not options.init else 1)
         problem = self._problem(starts)
         rng = as_generator(options.rng)
         self._start(problem, seeds, starts, rng)
-        if starts > 1:
-            bounds = sweep(problem)
-            for _ in range(14):
-                bounds = sweep(problem)
-            _select(problem, best_start(bounds))
+        trial = [sweep(problem) for _ in range(_TRIAL_SWEEPS)] if starts > 1 else []
+        first: list[float] = []
+        if trial:
+            best = best_start(trial[-1])
+            first = [float(bounds[best]) for bounds in trial]
+            _select(problem, best)
         ascent = ascend(
             problem, tol=options.tol, max_iter=options.max_iter, callback=options.callback
         )
-        return VariationalResult(self, problem, ascent)
+        return VariationalResult(self, problem, ascent._replace(trace=(*first, *ascent.trace)))
 
     def _seeded(self) -> dict[str, str]:
         """Return the variables that need a start other than their prior."""
@@ -191,12 +196,18 @@ class VariationalBlock:
             if not own.issuperset(node.names):
                 node.update(problem.messages(node))
         for name, kind in seeds.items():
+            if name in self.options.init:
+                continue
             node = problem.owner[name]
             if kind == "classes":
                 p = class_start(name, node.sizes[name], bound, self.factors, starts, rng)
                 node.set(name, p)
             else:
                 node.set_means(name, factor_start(name, bound, self.factors, starts, rng))
+        for name, value in self.options.init.items():
+            if name not in problem.owner:
+                raise ValueError(f"init names {name!r}, which is no unknown variable of the model")
+            set_start(problem.owner[name], name, value, bound.layouts[name].shape, starts)
 
 
 def _select(problem: Problem, start: int) -> None:

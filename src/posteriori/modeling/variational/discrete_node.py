@@ -17,6 +17,7 @@ from posteriori.modeling.state_tables import StateTable, View, evidence_table
 from posteriori.modeling.tables import Axis, Lookup, Switch, Table
 from posteriori.modeling.variational.addressing import collect, seen
 from posteriori.modeling.variational.contraction import add_tables
+from posteriori.modeling.variational.state_chain import find_chain, solve_chain
 from posteriori.modeling.variational.table_block import TableBlock, table_beliefs
 from posteriori.numerics.types import Array
 
@@ -70,10 +71,10 @@ class DiscreteNode:
                 scope, moved = _in_scope(joint, switches, table)
                 scope.append(moved)
         logs = {name: self._logits(name, tables) for name, tables in single.items()}
-        if joint:
-            self._solve_block(logs, joint)
-        else:
+        if not joint:
             self._solve_rows(logs)
+        elif not self._solve_chain(logs, joint):
+            self._solve_block(logs, joint)
 
     def _logits(self, name: str, tables: list[Table]) -> Table:
         labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
@@ -98,6 +99,23 @@ class DiscreteNode:
             total += log_norm.sum(axis=1)
         self._log_total, self._result_entropy = total, None
         self._pairs = []
+
+    def _solve_chain(
+        self, logs: Mapping[str, Table], joint: Sequence[tuple[_Scope, list[Table]]]
+    ) -> bool:
+        """Solve all starts at once where there is one variable and it only follows itself."""
+        if len(self.names) > 1 or len(joint) > 1:
+            return False
+        (name,), ((scope, parts),) = self.names, joint
+        chain = find_chain(scope.switches, self.bound.layouts[name].axes)
+        if chain is None:
+            return False
+        logits = logs[name]
+        belief = solve_chain(chain, logits, parts, self.restart)
+        self._probabilities[name] = Table(belief.probabilities, logits.axes)
+        self._pairs = [(scope, belief.pairs)]
+        self._log_total, self._result_entropy = belief.log_total, belief.entropy
+        return True
 
     def _solve_block(
         self, logs: Mapping[str, Table], joint: Sequence[tuple[_Scope, list[Table]]]
@@ -268,9 +286,8 @@ def _same_members(a: Switch, b: Switch) -> bool:
         if isinstance(p, Lookup) != isinstance(q, Lookup):
             return False
         if isinstance(p, Lookup):
-            if p.positions.values.shape != q.positions.values.shape or not np.array_equal(
-                p.positions.values, q.positions.values
-            ):
+            mine, theirs = p.positions.values, q.positions.values
+            if mine is not theirs and not np.array_equal(mine, theirs):
                 return False
         elif p.size != q.size:
             return False

@@ -18,7 +18,7 @@ class Options:
     Attributes
     ----------
     restarts : int, optional
-        Number of starts, of which the best is carried to the end. By default 4 where the start
+        Number of starts, of which the best is carried to the end. By default 5 where the start
         matters (mixtures, products of unknowns) and 1 otherwise.
     tol : float
         The ascent ends when a sweep raises the bound by less than this, in nats.

@@ -13,7 +13,7 @@ from posteriori.modeling.gaussian_rows import child_term
 from posteriori.modeling.tables import Access, Axis, Switch, spread
 from posteriori.numerics.types import Array
 
-__all__ = ["class_start", "factor_start"]
+__all__ = ["class_counts", "class_start", "factor_start", "set_start"]
 
 #: Rows that seeds are chosen from.
 _SAMPLE = 5000
@@ -32,21 +32,32 @@ def class_start(
 ) -> Array:
     """Return first probabilities of a discrete variable, (starts, *axes, K).
 
-    Members are clustered by the data that depend on them, by k-means from k-means++ seeds.
-    Without such data they are random.
+    Members are clustered by the data that depend on them, by k-means from k-means++ seeds: the
+    first start uses all classes, others fewer, because classes that are not needed die out slowly.
+    Without such data the probabilities are random.
     """
     shape = bound.layouts[name].shape
     features = _features(name, bound, factors, Switch)
     count = math.prod(shape)
     found = np.empty((starts, count, size))
+    used = class_counts(size, starts)
     for s in range(starts):
         if features is None:
             found[s] = rng.dirichlet(np.ones(size), size=count)
             continue
-        codes = _k_means(features, size, rng)
+        codes = _k_means(features, used[s], rng)
         found[s] = _SOFT / size
         found[s, np.arange(count), codes] += 1.0 - _SOFT
     return found.reshape(starts, *shape, size)
+
+
+def class_counts(size: int, starts: int) -> list[int]:
+    """Return how many classes each start uses: all, then fewer in equal ratios down to 2."""
+    if starts == 1 or size <= 2:
+        return [size] * starts
+    ratios = np.geomspace(size, 2, min(starts, size - 1))
+    counts = [round(float(r)) for r in ratios]
+    return [counts[s % len(counts)] for s in range(starts)]
 
 
 def factor_start(
@@ -73,6 +84,36 @@ def factor_start(
     first = found[0].reshape(-1, width)
     first[:, :rank] = scores + 0.01 * first[:, :rank]
     return found
+
+
+def set_start(node: Any, name: str, value: Any, shape: tuple[int, ...], starts: int) -> None:
+    """Set a node to what a user gave: means, codes or probabilities of classes, or a belief."""
+    if node.kind == "conjugate":
+        if not isinstance(value, node.family):
+            raise TypeError(f"init of {name} must be a {node.family.__name__}, got {value!r}")
+        lead = shape[: len(shape) - node.family._event_ndim]
+        if value.batch_shape != lead:
+            raise ValueError(
+                f"init of {name} must have batch shape {lead}, got {value.batch_shape}"
+            )
+        natural = (np.broadcast_to(p, (starts, *np.shape(p))) for p in value.natural)
+        node.set(node.family._from_natural(*natural))
+        return
+    array = np.asarray(value, dtype=np.float64)
+    if node.kind == "discrete":
+        size = node.sizes[name]
+        if array.shape == shape and np.all((array >= 0) & (array < size) & (array % 1 == 0)):
+            array = (1.0 - _SOFT) * (array[..., None] == np.arange(size)) + _SOFT / size
+        if array.shape != (*shape, size):
+            raise ValueError(
+                f"init of {name} must hold codes of shape {shape} or probabilities of shape "
+                f"{(*shape, size)}, got shape {array.shape}"
+            )
+        node.set(name, np.broadcast_to(array, (starts, *array.shape)).copy())
+        return
+    if array.shape != shape:
+        raise ValueError(f"init of {name} must have shape {shape}, got {array.shape}")
+    node.set_means(name, np.broadcast_to(array, (starts, *shape)).copy())
 
 
 def _sampled_columns(features: Array, rng: np.random.Generator) -> Array:
