@@ -87,9 +87,14 @@ class ForestMessages:
     def _gather_leaves(self) -> None:
         """Add up the messages of factors that see one variable."""
         for f, factor in enumerate(self.factors):
-            if len(factor.views) == 1:
-                for rows in _chunks(factor, self.variables[factor.views[0].variable]):
-                    self._receive(f, 0, rows, factor.send(rows, 0, []))
+            if len(factor.views) > 1:
+                continue
+            batch = self.variables[factor.views[0].variable]
+            if batch.count == 1 and factor.total is not None:
+                self._received[f, 0] = tuple(part[None] for part in factor.total())
+                continue
+            for rows in _chunks(factor, batch):
+                self._receive(f, 0, rows, factor.send(rows, 0, []))
 
     def _send(self, f: int, slot: int, rows: Any) -> None:
         factor = self.factors[f]

@@ -44,6 +44,13 @@ class NormalRows(NamedTuple):
         xi = np.einsum("rei,re->ri", gain, b)
         return xi, symmetrize(np.swapaxes(gain, -1, -2) @ s @ gain)
 
+    def total(self) -> tuple[Array, Array]:
+        """Return the product of the messages of all rows to the one member that they see."""
+        (gain,) = self.gains
+        k = gain.reshape(-1, gain.shape[-1])
+        weighted = k * self.weight.reshape(-1, 1)
+        return self.constant.ravel() @ weighted, symmetrize(k.T @ weighted)
+
     def sweep(self, rows: Any, slot: int, base: tuple[Array, ...]) -> tuple[Array, ...]:
         """Return the messages of rows (L, B) in paths: each gets what the one before it sent."""
         from posteriori.inference.message_kernels import normal_sweep
@@ -60,6 +67,8 @@ class NormalRows(NamedTuple):
         self, rows: Any, others: list[Array], incoming: list[tuple[Array, ...]]
     ) -> tuple[Array, Array]:
         c, w = self.constant[rows], self.weight[rows]
+        if not others:
+            return w * c, _diagonal(w)
         says = w > 0
         noise = _diagonal(1.0 / np.where(says, w, 1.0))
         proper = np.ones(len(c), dtype=bool)

@@ -141,7 +141,7 @@ def _normal_rows(factor: BoundFactor, equation: Equation, bound: Bound) -> RowFa
     elif missing.any():
         weight = np.where(missing, 0.0, weight)
     rule = NormalRows(constant, weight, tuple(gains))
-    return RowFactor(factor.name, count, tuple(views), rule.send, rule.sweep)
+    return RowFactor(factor.name, count, tuple(views), rule.send, rule.sweep, rule.total)
 
 
 def _missing(factor: BoundFactor, bound: Bound) -> Array:
