@@ -17,7 +17,10 @@ _FILES = {
         "take",
     ),
     "forney": ("ForneyGraph",),
-    "messages": ("Messages",),
+    "messages": (
+        "EdgeMessages",
+        "Messages",
+    ),
     "model": ("Model",),
     "planning": ("Plan",),
     "posterior": ("Posterior",),
@@ -43,6 +46,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.modeling.expressions import dot as dot
     from posteriori.modeling.expressions import take as take
     from posteriori.modeling.forney import ForneyGraph as ForneyGraph
+    from posteriori.modeling.messages import EdgeMessages as EdgeMessages
     from posteriori.modeling.messages import Messages as Messages
     from posteriori.modeling.model import Model as Model
     from posteriori.modeling.planning import Plan as Plan
