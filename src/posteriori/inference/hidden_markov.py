@@ -83,6 +83,7 @@ def forward_backward(
     log_likelihood: ArrayLike,
     *,
     pairs: bool = False,
+    repeated: bool = False,
 ) -> HiddenMarkovPosterior:
     """Return the probabilities of states and transitions given the data, and the evidence.
 
@@ -96,6 +97,8 @@ def forward_backward(
         ln p(y_t | z_t = k), a batch of series that share π and A; 0 where y_t is missing.
     pairs : bool
         Whether to return the probabilities of each transition, T K² numbers more.
+    repeated : bool
+        Whether this is one call of many, so that compiled loops pay for short chains too.
 
     Returns
     -------
@@ -125,9 +128,10 @@ def forward_backward(
     sums = np.zeros((n_series, n_states, n_states))
     shape = (n_series, n_steps - 1 if pairs else 0, n_states, n_states)
     pair_probabilities = np.zeros(shape)
-    answer = _scaled_pass(inputs, sums, pair_probabilities) if n_steps >= LONG else None
+    long = repeated or n_steps >= LONG
+    answer = _scaled_pass(inputs, sums, pair_probabilities) if long else None
     if answer is None:
-        engine = _engine(n_steps)
+        engine = _engine(LONG if long else n_steps)
         filtered, log_evidence = _filtered(inputs, engine)
         engine.log_backward(inputs.transition, filtered, sums, pair_probabilities)
         answer = filtered, log_evidence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +52,7 @@ class DiscreteNode:
         self.states = {name: Axis(name, size) for name, size in sizes.items()}
         self._probabilities: dict[str, Table] = {}
         self._pairs: list[tuple[_Scope, Table]] = []
-        self._result_entropy: Array | None = None
+        self._find_entropy: Callable[[], Array] = self._entropy_of_rows
         self._log_total = np.zeros(restart.size)
 
     # -- update ------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class DiscreteNode:
             self._probabilities[name] = Table(weights, axes)
             log_norm = (top + np.log(norm)).reshape(self.restart.size, -1)
             total += log_norm.sum(axis=1)
-        self._log_total, self._result_entropy = total, None
+        self._log_total, self._find_entropy = total, self._entropy_of_rows
         self._pairs = []
 
     def _solve_chain(
@@ -112,9 +112,10 @@ class DiscreteNode:
             return False
         logits = logs[name]
         belief = solve_chain(chain, logits, parts, self.restart)
-        self._probabilities[name] = Table(belief.probabilities, logits.axes)
-        self._pairs = [(scope, belief.pairs)]
-        self._log_total, self._result_entropy = belief.log_total, belief.entropy
+        probabilities = np.moveaxis(belief.probabilities, -2, 1 + chain.time)
+        self._probabilities[name] = Table(probabilities, logits.axes)
+        self._pairs = [(scope, Table(belief.pairs, (self.restart, *chain.labels)))]
+        self._log_total, self._find_entropy = belief.log_total, belief.entropy
         return True
 
     def _solve_block(
@@ -133,7 +134,8 @@ class DiscreteNode:
             beliefs = table_beliefs(result, len(logs))
             pairs.append([b.values for b in beliefs])
             axes = [b.axes for b in beliefs]
-        self._log_total, self._result_entropy = np.array(totals), np.array(entropies)
+        total_entropy = np.array(entropies)
+        self._log_total, self._find_entropy = np.array(totals), lambda: total_entropy
         for name in self.names:
             labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
             self._probabilities[name] = Table(np.stack([f[name] for f in found]), labels)
@@ -168,7 +170,7 @@ class DiscreteNode:
         """Take probabilities (starts, *axes, K)."""
         labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
         self._probabilities[name] = Table(probabilities, labels)
-        self._pairs, self._result_entropy = [], None
+        self._pairs, self._find_entropy = [], self._entropy_of_rows
 
     def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
         """Return the probability that the switches are on together."""
@@ -198,8 +200,9 @@ class DiscreteNode:
 
     def entropy(self) -> Array:
         """Entropy for each start."""
-        if self._result_entropy is not None:
-            return self._result_entropy
+        return self._find_entropy()
+
+    def _entropy_of_rows(self) -> Array:
         total = np.zeros(self.restart.size)
         for table in self._probabilities.values():
             p = table.values.reshape(self.restart.size, -1)
@@ -209,13 +212,13 @@ class DiscreteNode:
     def select(self, start: int) -> None:
         """Keep one start."""
         kept = slice(start, start + 1)
+        entropy = self.entropy()[kept]
+        self._find_entropy = lambda: entropy
         self._probabilities = {
             name: Table(t.values[kept], t.axes) for name, t in self._probabilities.items()
         }
         self._pairs = [(scope, Table(t.values[kept], t.axes)) for scope, t in self._pairs]
         self._log_total = self._log_total[kept]
-        if self._result_entropy is not None:
-            self._result_entropy = self._result_entropy[kept]
 
     def marginal(self, name: str) -> Any:
         """Return the belief of the first start."""

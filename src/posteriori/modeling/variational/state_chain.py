@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -35,16 +36,24 @@ class ChainBelief(NamedTuple):
 
     Attributes
     ----------
-    probabilities : array (starts, *axes, K)
-    pairs : Table
-        Joint probabilities of neighbours, over starts and the labels of the chain.
-    log_total, entropy : arrays (starts,)
+    probabilities : array (starts, *series, T, K)
+    pairs : array (starts, *series, T - 1, K, K)
+        Joint probabilities of neighbours.
+    log_total : array (starts,)
+    log_states, log_steps : arrays
+        The log weights, of length 1 where all share them.
     """
 
     probabilities: Array
-    pairs: Table
+    pairs: Array
     log_total: Array
-    entropy: Array
+    log_states: Array
+    log_steps: Array
+
+    def entropy(self) -> Array:
+        """H = ln Z − E[log weights] for each start."""
+        states = _expected(self.probabilities, self.log_states)
+        return self.log_total - states - _expected(self.pairs, self.log_steps)
 
 
 def find_chain(switches: Sequence[Switch], axes: Sequence[Axis]) -> StateChain | None:
@@ -94,39 +103,42 @@ def solve_chain(
         Log weights that add up, over starts and the labels of the chain.
     restart : Axis
     """
-    from posteriori.inference.hidden_markov import forward_backward
-
-    labels = (restart, *chain.labels)
-    moves = add_tables(steps, labels)
+    moves = add_tables(steps, (restart, *chain.labels))
     size = chain.labels[-1].size
     moves = np.broadcast_to(moves, (*moves.shape[:-2], size, size))
-    here = np.moveaxis(logits.values, 1 + chain.time, -2)  # (starts, *series, T, K)
+    here = np.moveaxis(logits.values, 1 + chain.time, -2)
+    answer = _smooth(moves, here)
+    totals = answer[2].reshape(restart.size, -1).sum(axis=1)
+    return ChainBelief(answer[0], answer[1], totals, here, moves)
+
+
+def _smooth(moves: Array, here: Array) -> tuple[Array, Array, Array]:
+    """Return probabilities of states, of steps, and the evidence of each series."""
+    from posteriori.inference.hidden_markov import forward_backward
+
+    initial = np.zeros(here.shape[-1])
     wide = moves.shape[:-3]
-    probabilities = np.empty(here.shape)
-    pairs = np.empty((*here.shape[:-2], here.shape[-2] - 1, size, size))
-    log_total = np.empty(here.shape[:-2])
-    initial = np.zeros(size)
+    found: tuple[Array, Array, Array] | None = None
     for index in np.ndindex(*wide):  # series that share their steps are one call
         where = tuple(i if n > 1 else slice(None) for i, n in zip(index, wide, strict=True))
-        answer = forward_backward(initial, moves[index], here[where], pairs=True, repeated=True)
-        probabilities[where], pairs[where] = answer.probabilities, answer.pair_probabilities
-        log_total[where] = answer.log_evidence
-    starts = restart.size
-    totals = log_total.reshape(starts, -1).sum(axis=1)
-    energy = _expected(probabilities, here, starts) + _expected(pairs, moves, starts)
-    return ChainBelief(
-        np.moveaxis(probabilities, -2, 1 + chain.time),
-        Table(pairs, labels),
-        totals,
-        totals - energy,  # H = ln Z − E[log weights]
-    )
+        p, _, pairs, log_evidence = forward_backward(
+            initial, moves[index], here[where], pairs=True, repeated=True
+        )
+        assert pairs is not None
+        answer = (p, pairs, log_evidence)
+        if math.prod(wide) == 1:
+            return answer
+        if found is None:
+            lead = here.shape[:-2]
+            found = (np.empty(here.shape), np.empty(lead + pairs.shape[-3:]), np.empty(lead))
+        for out, part in zip(found, answer, strict=True):
+            out[where] = part
+    assert found is not None
+    return found
 
 
-def _expected(p: Array, logs: Array, starts: int) -> Array:
+def _expected(p: Array, logs: Array) -> Array:
     """Return Σ p ln w for each start, 0 ln 0 = 0."""
-    possible = np.where(np.isneginf(logs), 0.0, logs)
-    axes = list(range(p.ndim))
-    if logs.shape[1:] != p.shape[1:] and p.ndim > 3:  # steps that are all alike: sum them first
-        gone = tuple(i for i in axes[1:-2] if logs.shape[i] == 1)
-        p = p.sum(axis=gone, keepdims=True)
-    return (p * possible).reshape(starts, -1).sum(axis=1)
+    gone = tuple(i for i in range(1, p.ndim - 2) if logs.shape[i] == 1 < p.shape[i])
+    alike = p.sum(axis=gone, keepdims=True)  # steps that share their weights
+    return (alike * np.where(np.isneginf(logs), 0.0, logs)).reshape(len(p), -1).sum(axis=1)
