@@ -10,7 +10,7 @@ import numpy as np
 from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.costs import Cost
 from posteriori.modeling.state_tables import DISCRETE, number_of_states
-from posteriori.modeling.tables import Axis, Switch
+from posteriori.modeling.tables import Axis, Switch, Table
 from posteriori.modeling.variational.ascent import Ascent, ascend, best_start, sweep
 from posteriori.modeling.variational.chain_node import ChainNode, time_of
 from posteriori.modeling.variational.conjugate_node import ConjugateNode
@@ -21,6 +21,7 @@ from posteriori.modeling.variational.grouping import data_plate, group_variables
 from posteriori.modeling.variational.options import Options
 from posteriori.modeling.variational.point_node import PointNode
 from posteriori.modeling.variational.problem import Problem
+from posteriori.modeling.variational.references import find_references, measured_from, restored
 from posteriori.modeling.variational.starts import class_start, factor_start, set_start
 from posteriori.numerics.random import as_generator
 
@@ -41,6 +42,8 @@ class VariationalBlock:
     factors : sequence of BoundFactor
         All factors that touch them.
     options : Options
+    references : mapping to Table, optional
+        What normal variables are measured from; by default chosen from the data.
     """
 
     method = "variational message passing"
@@ -51,10 +54,12 @@ class VariationalBlock:
         names: Sequence[str],
         factors: Sequence[BoundFactor],
         options: Options | None = None,
+        references: Mapping[str, Table] | None = None,
     ) -> None:
         self.bound = bound
         self.names = tuple(names)
-        self.factors = tuple(factors)
+        self.references = find_references(factors, bound) if references is None else references
+        self.factors = tuple(measured_from(self.references, factors, bound.layouts))
         self.options = options or Options()
         for name in self.names:
             reason = why_not_variational(bound, name)
@@ -207,6 +212,8 @@ class VariationalBlock:
         for name, value in self.options.init.items():
             if name not in problem.owner:
                 raise ValueError(f"init names {name!r}, which is no unknown variable of the model")
+            if name in self.references:
+                value = value - restored(0.0, self.references[name], bound.layouts[name].axes)
             set_start(problem.owner[name], name, value, bound.layouts[name].shape, starts)
 
 
@@ -238,4 +245,8 @@ class VariationalResult:
 
     def marginal(self, name: str) -> Any:
         """Return the belief about a variable, a batch over its plates and integer axes."""
-        return self.problem.owner[name].marginal(name)
+        found = self.problem.owner[name].marginal(name)
+        if name not in self.block.references:
+            return found
+        axes = self.block.bound.layouts[name].axes
+        return found + restored(0.0, self.block.references[name], axes)

@@ -42,6 +42,7 @@ from posteriori.modeling.tables import (
     labels_of,
     spread,
 )
+from posteriori.modeling.variational.contraction import add_tables, contract_tables
 from posteriori.modeling.variational.monomials import (
     Monomial,
     Product,
@@ -51,6 +52,7 @@ from posteriori.modeling.variational.monomials import (
     scaled,
     total,
     with_labels,
+    without_idle_switches,
 )
 from posteriori.numerics.special import LOG_2PI, special
 
@@ -85,7 +87,20 @@ def log_density(factor: BoundFactor, bound: Bound, source: int) -> list[Monomial
     products = _LAWS.get(factor.family, _of_known_parameters)(view)
     if view.mask is not None:
         products = [Product((view.mask, *p.tables), p.accesses) for p in products]
+    for product in products:
+        _require_conjugate(product, factor, bound)
     return total(products, factor.rows, source)
+
+
+def _require_conjugate(product: Product, factor: BoundFactor, bound: Bound) -> None:
+    """Refuse powers that beliefs have no closed expectation of."""
+    names = [a.name for a in product.accesses if not isinstance(a, Switch)]
+    for name in set(names):
+        if names.count(name) > (2 if bound.families[name] in GAUSSIAN else 1):
+            raise TypeError(
+                f"{factor.name} depends on {name} in several ways at once, so that its belief "
+                "would leave its family"
+            )
 
 
 def why_not_variational(bound: Bound, name: str) -> str | None:
@@ -204,6 +219,8 @@ class _View:
         found = []
         if np.any(table.values <= 0):
             raise ValueError(f"{key} of {self.factor.name} must be positive")
+        if kind == "log of rest" and (len(others) != 1 or np.any(table.values != 1.0)):
+            raise self.refuse(key, "is a product: that of its complement has no closed expectation")
         if np.any(table.values != 1.0):
             logs = Table(size * np.log(table.values), table.axes)
             found.append(merged(Product((logs,), switches)))
@@ -255,9 +272,8 @@ def _known(poly: Polynomial, labels: tuple[Axis, ...]) -> Table:
 def _normal(view: _View) -> list[Product]:
     """−½ λ (x − m)² + ½ ln λ − ½ ln 2π."""
     weight, log_weight = _scalar_precision(view)
-    residual = [*view.child(), *scaled(view.value("mean"), -1.0)]
     rows = view.labels
-    squares = _squares(residual, rows)
+    squares = _squares(_residual(view), rows)
     return [
         *scaled(multiply(squares, weight, rows), -0.5),
         *scaled(log_weight, 0.5),
@@ -271,7 +287,7 @@ def _mvnormal(view: _View) -> list[Product]:
     (event,) = view.factor.events
     twin = Axis("twin", event.size)
     weight, log_weight = _matrix_precision(view, event, twin)
-    residual = [*view.child(), *scaled(view.value("mean"), -1.0)]
+    residual = _residual(view)
     squares = []
     for i, s in enumerate(residual):
         squares += multiply([s], [s], rows, {event: twin})
@@ -282,6 +298,18 @@ def _mvnormal(view: _View) -> list[Product]:
         *scaled(log_weight, 0.5),
         _constant(-0.5 * event.size * LOG_2PI),
     ]
+
+
+def _residual(view: _View) -> list[Product]:
+    """Return x − m; what is known is taken together first, so that no large numbers are squared."""
+    found = [without_idle_switches(p) for p in [*view.child(), *scaled(view.value("mean"), -1.0)]]
+    known = [p for p in found if not p.accesses]
+    unknown = [p for p in found if p.accesses]
+    if len(known) < 2:
+        return found
+    tables = [contract_tables(p.tables, view.labels) for p in known]
+    labels = tuple(a for a in view.labels if any(a in t.axes for t in tables))
+    return [Product((Table(add_tables(tables, labels), labels),)), *unknown]
 
 
 def _squares(residual: list[Product], rows: tuple[Axis, ...]) -> list[Product]:

@@ -26,6 +26,7 @@ __all__ = [
     "scaled",
     "total",
     "with_labels",
+    "without_idle_switches",
 ]
 
 
@@ -104,7 +105,7 @@ def total(products: Iterable[Product], rows: Sequence[Axis], source: int) -> lis
     """Sum over the rows: a product without the label of a row counts once for each."""
     found = []
     for product in products:
-        product = _without_idle_switches(product)
+        product = without_idle_switches(product)
         present = axes_of(product)
         copies = math.prod(axis.size for axis in rows if axis not in present)
         numbers = [t for t in product.tables if not t.axes]
@@ -184,7 +185,7 @@ def _relabelled(access: Any, new: Mapping[Axis, Axis]) -> Any:
     return access._replace(places=places)
 
 
-def _without_idle_switches(product: Product) -> Product:
+def without_idle_switches(product: Product) -> Product:
     """Drop switches whose state nothing depends on: their probabilities sum to 1."""
     kept = []
     for i, access in enumerate(product.accesses):
