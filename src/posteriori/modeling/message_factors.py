@@ -65,12 +65,13 @@ class Edge(NamedTuple):
 
 
 class BlockGraph(NamedTuple):
-    """Variables, factors, edges, and how messages to a variable are read."""
+    """Variables, factors, edges, how messages to a variable are read, and shapes of its members."""
 
     variables: dict[str, Batch]
     factors: list[RowFactor]
     edges: list[Edge]
     readers: dict[str, Reader]
+    shapes: dict[str, tuple[int, ...]]
 
 
 def make_graph(block: Any, bound: Bound) -> BlockGraph:
@@ -105,13 +106,16 @@ def _normal_graph(block: GaussianBlock) -> BlockGraph:
     bound = block.bound
     whole = {n: np.where(np.isnan(v), 0.0, v) for n, v in bound.observed.items()}
     filled = GaussianBlock(bound._replace(observed=whole), block.names, block.factors)
-    latents, equations, _ = filled.system()
-    graph = BlockGraph({}, [], [], {})
+    latents, equations, splits = filled.system()
+    graph = BlockGraph({}, [], [], {}, {})
     for latent in latents:
         size = latent.size
         graph.variables[latent.name] = Batch(latent.count, ((size,), (size, size)))
-        events = bound.layouts[latent.name].events
-        graph.readers[latent.name] = _read_number if size == 1 and not events else _read_vector
+        layout = bound.layouts[latent.name]
+        number = size == 1 and not layout.events
+        graph.readers[latent.name] = _read_number if number else _read_vector
+        apart = splits[latent.name].batch
+        graph.shapes[latent.name] = tuple(layout.axes[i].size for i in apart)
     for factor, equation in zip(block.factors, equations, strict=True):
         made = _normal_rows(factor, equation, bound)
         for slot, view in enumerate(made.views):
@@ -190,9 +194,10 @@ def _read_vector(parts: tuple[Array, ...], shape: tuple[int, ...]) -> MvNormal:
 
 def _discrete_graph(block: DiscreteBlock) -> BlockGraph:
     bound = block.bound
-    graph = BlockGraph({}, [], [], {})
+    graph = BlockGraph({}, [], [], {}, {})
     for name, size in block.sizes.items():
-        count = int(np.prod(bound.layouts[name].shape))
+        graph.shapes[name] = bound.layouts[name].shape
+        count = int(np.prod(graph.shapes[name]))
         graph.variables[name] = Batch(count, ((size,), (size,)))
         graph.readers[name] = _state_reader(bound.families[name], bound.labels.get(name))
     known: list[Any] = [None] * (len(block.tables) - len(block.factors))
@@ -250,7 +255,9 @@ def _conjugate_graph(block: ConjugateBlock, bound: Bound) -> BlockGraph:
     shapes = tuple(np.shape(part)[1:] for part in prior.natural)
     name = block.name
     batch = Batch(block.count, shapes)
-    graph = BlockGraph({name: batch}, [], [], {name: _natural_reader(type(prior))})
+    members = tuple(axis.size for axis in block.prior_factor.rows)
+    readers = {name: _natural_reader(type(prior))}
+    graph = BlockGraph({name: batch}, [], [], readers, {name: members})
 
     def send_prior(rows: Any, slot: int, incoming: Any) -> tuple[Array, ...]:
         return tuple(np.asarray(part)[rows] for part in prior.natural)

@@ -38,7 +38,13 @@ class EdgeMessages:
     """
 
     def __init__(
-        self, factor: str, variable: str, edge: Edge, passed: ForestMessages, read: Reader
+        self,
+        factor: str,
+        variable: str,
+        edge: Edge,
+        passed: ForestMessages,
+        read: Reader,
+        members: tuple[int, ...],
     ) -> None:
         self.factor = factor
         self.variable = variable
@@ -46,6 +52,7 @@ class EdgeMessages:
         self._edge = edge
         self._passed = passed
         self._read = read
+        self._members = members
 
     @cached_property
     def to_variable(self) -> Any:
@@ -132,8 +139,7 @@ class Messages:
         """
         for edge in self:
             if edge._edge.variable == variable:
-                parts = edge._passed.product(variable)
-                return edge._read(parts, () if len(parts[0]) == 1 else (len(parts[0]),))
+                return edge._read(edge._passed.product(variable), edge._members)
         raise KeyError(f"no factor sends messages to {variable!r}")
 
     def __repr__(self) -> str:
@@ -165,7 +171,9 @@ def make_messages(posterior: Posterior) -> Messages:
             variable = _variable_name(edge)
             again = taken[factor, variable] = taken.get((factor, variable), 0) + 1
             shown = variable if again == 1 else f"{variable} ({again})"
-            found.append(EdgeMessages(factor, shown, edge, passed, graph.readers[edge.variable]))
+            name = edge.variable
+            read, members = graph.readers[name], graph.shapes[name]
+            found.append(EdgeMessages(factor, shown, edge, passed, read, members))
     return Messages(found)
 
 
