@@ -175,7 +175,7 @@ def test_variances_may_be_of_many_scales(problem: Problem) -> None:
 
 @pytest.mark.slow
 @given(problems(decades=4.0))
-@settings(max_examples=800)
+@settings(max_examples=400)
 def test_many_random_models(problem: Problem) -> None:
     check_solved(problem, 1e-8)
     check_predicted(problem, 1e-8)

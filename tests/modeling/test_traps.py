@@ -207,11 +207,14 @@ def test_nothing_observed_gives_exactly_0_and_the_prior(prior: Any) -> None:
 # -- gaps, single numbers, names ---------------------------------------------------------------
 
 
-def test_gaps_inside_an_observed_chain_are_refused() -> None:
+def test_gaps_inside_an_observed_chain_are_integrated_out() -> None:
+    """Leaving out the rows of a gap would cut the chain in two."""
     m = Model()
-    m.s = Chain(Normal(0.0, variance=1.0), lambda s: Normal(s, variance=1.0), length="t")
-    with pytest.raises(ValueError, match="s has missing values and other variables depend on it"):
-        m.infer(s=[0.0, np.nan, 1.0])
+    m.s = Chain(Normal(0.0, variance=1.0), lambda s: Normal(0.5 * s, variance=1.0), length="t")
+    post = m.infer(s=[2.0, np.nan, 1.0, -1.0])
+    first, last = Normal(0.0, variance=1.0).log_prob(2.0), Normal(0.5, variance=1.0).log_prob(-1.0)
+    across = Normal(0.25 * 2.0, variance=1.25).log_prob(1.0)
+    assert float(post.log_evidence) == pytest.approx(first + across + last, abs=1e-12)
 
 
 @pytest.mark.parametrize(
