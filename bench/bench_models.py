@@ -1,11 +1,17 @@
-"""Models written in the language against the same computation by hand: equal answers first."""
+"""Models written in the language against the same computation by hand: equal answers first.
+
+Also how time grows with the data, and how much memory inference holds at its peak.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-from harness import compare, report, time_processes
+import statistics
+import time
 
-from posteriori import Input, Model, MvNormal, Normal
+import numpy as np
+from harness import compare, peak_memory, report, time_processes
+
+from posteriori import Categorical, Chain, Input, Model, MvNormal, Normal, take
 
 RNG = np.random.default_rng(0)
 
@@ -94,8 +100,101 @@ def cold_start(name: str):
     )
 
 
+def regression_data(n: int):
+    m = Model()
+    m.X = Input()
+    m.w = MvNormal(np.zeros(3), cov=np.eye(3))
+    m.y = Normal(m.X @ m.w, variance=1.0)
+    x = RNG.normal(size=(n, 3))
+    return m, {"X": x, "y": x.sum(axis=1) + RNG.normal(size=n)}, "w"
+
+
+def mean_data(n: int):
+    m = Model()
+    m.mu = Normal(0.0, variance=100.0)
+    m.y = Normal(m.mu, variance=1.0).iid("n")
+    return m, {"y": RNG.normal(size=n)}, "mu"
+
+
+def hierarchy_data(n: int):
+    m = Model()
+    m.g = Input()
+    m.mu = Normal(0.0, variance=100.0)
+    m.theta = Normal(m.mu, variance=4.0).iid(n // 3)
+    m.y = Normal(m.theta[m.g], variance=1.0)
+    return m, {"g": RNG.integers(0, n // 3, n), "y": RNG.normal(size=n)}, "theta"
+
+
+def kalman_data(n: int):
+    m = Model()
+    m.x = Chain(
+        initial=Normal(0.0, variance=10.0), step=lambda x: Normal(x, variance=0.1), length=n
+    )
+    m.y = Normal(m.x, variance=1.0)
+    return m, {"y": np.cumsum(0.3 * RNG.normal(size=n)) + RNG.normal(size=n)}, "x"
+
+
+def hidden_markov_data(n: int):
+    m = Model()
+    rows = np.array([[0.9, 0.1], [0.2, 0.8]])
+    m.z = Chain(
+        initial=Categorical([0.5, 0.5]), step=lambda z: Categorical(take(rows, z)), length=n
+    )
+    m.y = Normal(take(np.array([-1.0, 1.0]), m.z), variance=1.0)
+    return m, {"y": RNG.normal(size=n)}, "z"
+
+
+def lattice_data(n: int):
+    """A square of about n sites, differences of neighbours observed."""
+    side = round(n**0.5)
+    sites = np.arange(side * side).reshape(side, side)
+    i = np.concatenate([sites[:, :-1].ravel(), sites[:-1].ravel()])
+    j = np.concatenate([sites[:, 1:].ravel(), sites[1:].ravel()])
+    m = Model()
+    m.i, m.j = Input(), Input()
+    m.x = Normal(0.0, variance=10.0).iid(side * side)
+    m.d = Normal(m.x[m.i] - m.x[m.j], variance=1.0)
+    return m, {"i": i, "j": j, "d": RNG.normal(size=len(i))}, "x"
+
+
+GROWTH = (
+    ("regression on 3 columns", regression_data, (10**5, 10**6, 10**7), 6.0),
+    ("mean", mean_data, (10**5, 10**6, 10**7), 6.0),
+    ("hierarchy, 3 rows a group", hierarchy_data, (10**5, 10**6, 10**7), 6.0),
+    ("Kalman chain", kalman_data, (10**5, 10**6, 10**7), 15.0),
+    ("hidden Markov chain", hidden_markov_data, (10**5, 10**6, 10**7), 15.0),
+    ("lattice", lattice_data, (10**3, 10**4, 10**5), np.inf),
+)
+
+
+def show_growth() -> None:
+    """Print time per datum, and peak memory over the data, of a posterior and one marginal."""
+    print("\ntime per datum and peak memory over the data, by size")
+    for name, make, sizes, bar in GROWTH:
+        for n in sizes:
+            model, data, asked = make(n)
+
+            def run(model=model, data=data, asked=asked) -> object:
+                return model.infer(data)[asked]
+
+            run()  # compiles
+            times = []
+            for _ in range(3):
+                start = time.perf_counter()
+                run()
+                times.append(time.perf_counter() - start)
+            memory = peak_memory(run) / sum(array.nbytes for array in data.values())
+            goal = f" (goal <= {bar:g}){'' if memory <= bar else '   MISSED'}"
+            print(
+                f"  {name:28} N={n:<9} {statistics.median(times) / n * 1e9:7.0f} ns "
+                f"{memory:6.1f} x{goal if np.isfinite(bar) else ''}",
+                flush=True,
+            )
+
+
 if __name__ == "__main__":
     report(
         "Models",
         [fusion(), regression(False), regression(True), hierarchy(), *map(cold_start, COLD)],
     )
+    show_growth()

@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 _BLOCK_VALUES = 1 << 17
+_BLOCK_ROWS = 1 << 13  # so few that inner products start no threads, which wait for busy cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def row_blocks(equation: Equation, shapes: Mapping[str, Latent]) -> Iterator[Equ
     """
     rows = len(equation.constant)
     width = sum(shapes[link.name].size for link in equation.links)
-    step = max(1, _BLOCK_VALUES // max(width, 1))
+    step = min(_BLOCK_ROWS, max(1, _BLOCK_VALUES // max(width, 1)))
     if rows <= step or any(shapes[link.name].count > 1 for link in equation.links):
         yield equation
         return

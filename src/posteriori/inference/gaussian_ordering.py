@@ -17,7 +17,7 @@ from posteriori.inference.gaussian_equations import Equation, Latent, Link, spre
 __all__ = ["densify", "is_sparse", "plan_gaussian"]
 
 _MANY_NUMBERS = 1000  # of a latent that meets itself
-_MANY_LATENTS = 500
+_MANY_LATENTS = 200
 _FILLED = 0.1
 
 
