@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,10 @@ __all__ = ["collect", "seen"]
 
 def seen(table: Table, axes: Sequence[Axis], places: Sequence[Any]) -> Table:
     """Return a table over a variable's axes as a factor sees it; other labels stay."""
+    if not _has_lookup(places):
+        renamed = _renamed(table.axes, tuple(axes), tuple(places))
+        if renamed is not None:
+            return Table(table.values, renamed)
     for axis, place in zip(axes, places, strict=True):
         if axis not in table.axes or place is axis:
             continue
@@ -26,6 +31,20 @@ def seen(table: Table, axes: Sequence[Axis], places: Sequence[Any]) -> Table:
         else:
             table = Table(table.values, tuple(place if a is axis else a for a in table.axes))
     return table
+
+
+def _has_lookup(places: Iterable[Any]) -> bool:
+    return any(isinstance(place, Lookup) for place in places)
+
+
+@lru_cache(maxsize=4096)
+def _renamed(
+    labels: tuple[Axis, ...], axes: tuple[Axis, ...], places: tuple[Axis, ...]
+) -> tuple[Axis, ...] | None:
+    """Return new labels for a table, or None where two of them would be the same."""
+    new = dict(zip(axes, places, strict=True))
+    found = tuple(new.get(a, a) for a in labels)
+    return found if len(set(found)) == len(found) else None
 
 
 def collect(table: Table, places: Sequence[tuple[Any, Axis]], more: Iterable[Axis] = ()) -> Table:
@@ -40,7 +59,12 @@ def collect(table: Table, places: Sequence[tuple[Any, Axis]], more: Iterable[Axi
     more : iterable of Axis
         Further labels of the table to keep.
     """
-    keep = (*more, *(axis for _, axis in places))
+    sources, targets = zip(*places, strict=True) if places else ((), ())
+    keep = (*more, *targets)
+    if not _has_lookup(sources) and len(set(sources)) == len(sources):
+        renamed = _renamed(table.axes, sources, targets)
+        if renamed is not None:
+            return contract_tables((Table(table.values, renamed),), keep)
     operands, diagonals = [table], []
     rest = list(places)
     renamed: dict[Axis, Axis] = {}

@@ -7,7 +7,8 @@ each combination of labels, so that a model's thousandth sweep plans nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import string
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -22,21 +23,35 @@ __all__ = ["add_tables", "contract_tables"]
 #: Below this many terms in a sum, many small matrix products cost more than one loop over all.
 _SMALL = 256
 
+#: Up to this many terms, one loop over all labels costs less than the steps of a plan.
+_TINY = 4096
+
+_LETTERS = string.ascii_letters
+
 Labels = tuple[Axis, ...]
 
 
-def contract_tables(tables: Sequence[Table], keep: Sequence[Axis]) -> Table:
+def contract_tables(
+    tables: Sequence[Table], keep: Iterable[Axis], over: frozenset[Axis] = frozenset()
+) -> Table:
     """Return Σ ∏ tables over all labels that are not kept.
 
     A kept label that no table has stays absent: the result does not depend on it.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    keep : iterable of Axis
+    over : frozenset of Axis
+        Labels to sum over, also where no table has them: such a sum counts the members.
     """
-    if len(tables) == 1:
-        return _summed(tables[0], frozenset(keep))
-    live = list(tables)
-    for i, j, labels in _path(tuple(t.axes for t in tables), frozenset(keep)):
-        second, first = live.pop(j), live.pop(i)
-        live.append(_pair(first, second, labels))
-    return live[0]
+    kept = keep if isinstance(keep, frozenset) else frozenset(keep)
+    plan = _plan(tuple([table.axes for table in tables]), kept, over)
+    copies = math.prod([axis.size for axis in plan.absent])
+    if not tables:
+        return Table(np.asarray(float(copies)), ())
+    values = _run(plan, [table.values for table in tables])
+    return Table(values if copies == 1 else values * copies, plan.labels)
 
 
 def add_tables(tables: Sequence[Table], labels: Labels) -> Array:
@@ -51,7 +66,95 @@ def add_tables(tables: Sequence[Table], labels: Labels) -> Array:
 # -- planning --------------------------------------------------------------------------------
 
 
+class _Step(NamedTuple):
+    """How two operands are arranged for a matrix product, or spread for a plain one.
+
+    Attributes
+    ----------
+    i, j : int
+        The operands, i < j; the product is appended at the end.
+    gone : pair of tuples of int
+        Axes that only one of them has and nobody needs.
+    order : pair of tuples of int
+        Of the axes that remain.
+    spread : pair of index tuples, or None
+        New axes of a plain product.
+    counts : (int, int, int)
+        Leading axes of the first: common ones, its own, summed ones.
+    """
+
+    i: int
+    j: int
+    gone: tuple[tuple[int, ...], ...]
+    order: tuple[tuple[int, ...], ...]
+    spread: tuple[tuple[Any, ...], ...] | None
+    counts: tuple[int, int, int]
+
+
+class _Plan(NamedTuple):
+    """What to do with operands of known labels.
+
+    Attributes
+    ----------
+    labels : tuple of Axis
+        Of the result.
+    absent : tuple of Axis
+        Summed over, although no operand has them.
+    gone : tuple of int
+        Axes of a single operand to sum over.
+    subscripts : str
+        One loop over all, if not empty.
+    steps : tuple of _Step
+    """
+
+    labels: Labels
+    absent: Labels
+    gone: tuple[int, ...] = ()
+    subscripts: str = ""
+    steps: tuple[_Step, ...] = ()
+
+
 @lru_cache(maxsize=4096)
+def _plan(scopes: tuple[Labels, ...], keep: frozenset[Axis], over: frozenset[Axis]) -> _Plan:
+    present = dict.fromkeys(a for scope in scopes for a in scope)
+    absent = tuple(a for a in over if a not in present and a not in keep)
+    labels = tuple(a for a in present if a in keep)
+    if len(scopes) < 2:
+        gone = tuple(i for scope in scopes for i, a in enumerate(scope) if a not in keep)
+        return _Plan(labels, absent, gone)
+    if math.prod(a.size for a in present) <= _TINY and len(present) <= len(_LETTERS):
+        letters = dict(zip(present, _LETTERS, strict=False))
+        *words, result = ("".join(letters[a] for a in scope) for scope in (*scopes, labels))
+        return _Plan(labels, absent, subscripts=f"{','.join(words)}->{result}")
+    live, steps = list(scopes), []
+    for i, j, kept in _path(scopes, keep):
+        second, first = live.pop(j), live.pop(i)
+        step, product = _arrange(i, j, first, second, kept)
+        steps.append(step)
+        live.append(product)
+    return _Plan(live[0], absent, steps=tuple(steps))
+
+
+def _arrange(i: int, j: int, a: Labels, b: Labels, keep: frozenset[Axis]) -> tuple[_Step, Labels]:
+    """Return a step and the labels of its product."""
+    shared = set(a) & set(b)
+    wanted = shared | keep
+    gone = tuple(tuple(n for n, x in enumerate(own) if x not in wanted) for own in (a, b))
+    a, b = (tuple(x for x in own if x in wanted) for own in (a, b))
+    batch = tuple(x for x in a if x in shared and x in keep)
+    inner = tuple(x for x in a if x in shared and x not in keep)
+    left, right = (tuple(x for x in own if x not in shared) for own in (a, b))
+    labels = batch + left + right
+    sides = (batch + left + inner, batch + inner + right) if inner else (labels, labels)
+    order = tuple(
+        tuple(own.index(x) for x in side if x in own)
+        for own, side in zip((a, b), sides, strict=True)
+    )
+    spreads = tuple(tuple(slice(None) if x in own else None for x in labels) for own in (a, b))
+    counts = (len(batch), len(left), len(inner))
+    return _Step(i, j, gone, order, None if inner else spreads, counts), labels
+
+
 def _path(scopes: tuple[Labels, ...], keep: frozenset[Axis]) -> tuple[tuple[int, int, Any], ...]:
     """Return pairwise steps (i, j, labels of the product), i < j, results appended at the end."""
     order = _best_tree(scopes, keep)
@@ -104,51 +207,31 @@ def _best_tree(scopes: tuple[Labels, ...], keep: frozenset[Axis]) -> list[Any]:
 # -- steps -----------------------------------------------------------------------------------
 
 
-def _summed(table: Table, keep: frozenset[Axis]) -> Table:
-    gone = tuple(i for i, axis in enumerate(table.axes) if axis not in keep)
-    if not gone:
-        return table
-    axes = tuple(axis for axis in table.axes if axis in keep)
-    return Table(np.asarray(table.values.sum(axis=gone)), axes)
+def _run(plan: _Plan, live: list[Array]) -> Array:
+    if plan.gone:
+        return np.asarray(live[0].sum(axis=plan.gone))
+    if plan.subscripts:
+        return np.asarray(np.einsum(plan.subscripts, *live))
+    for step in plan.steps:
+        second, first = live.pop(step.j), live.pop(step.i)
+        live.append(_pair(step, first, second))
+    return live[0]
 
 
-def _pair(a: Table, b: Table, keep: frozenset[Axis]) -> Table:
-    """Return the product of two tables, summed over what is not kept, by a matrix product."""
-    if not a.axes or not b.axes:
-        number, other = (a, b) if not a.axes else (b, a)
-        return _summed(Table(other.values * number.values, other.axes), keep)
-    shared = keep.union(set(a.axes) & set(b.axes))
-    a, b = _summed(a, shared), _summed(b, shared)
-    step = _step(a.axes, b.axes, keep)
-    if not step.inner:
-        return Table(spread(a, step.labels) * spread(b, step.labels), step.labels)
-    first = a.values.transpose(step.first)
-    second = b.values.transpose(step.second)
-    sizes = [math.prod([x.size for x in part]) for part in step.parts]
-    product = _multiply(first, second, *sizes)
-    return Table(product.reshape([x.size for x in step.labels]), step.labels)
-
-
-class _Step(NamedTuple):
-    """How two tables are arranged for a matrix product."""
-
-    labels: Labels
-    inner: Labels
-    first: tuple[int, ...]
-    second: tuple[int, ...]
-    parts: tuple[Labels, Labels, Labels, Labels]
-
-
-@lru_cache(maxsize=4096)
-def _step(a: Labels, b: Labels, keep: frozenset[Axis]) -> _Step:
-    shared = set(a) & set(b)
-    batch = tuple(x for x in a if x in shared and x in keep)
-    inner = tuple(x for x in a if x in shared and x not in keep)
-    left = tuple(x for x in a if x not in shared)
-    right = tuple(x for x in b if x not in shared)
-    first = tuple(a.index(x) for x in batch + left + inner)
-    second = tuple(b.index(x) for x in batch + inner + right)
-    return _Step(batch + left + right, inner, first, second, (batch, left, inner, right))
+def _pair(step: _Step, a: Array, b: Array) -> Array:
+    """Return the product of two operands, summed over what is not kept."""
+    if step.gone[0]:
+        a = a.sum(axis=step.gone[0])
+    if step.gone[1]:
+        b = b.sum(axis=step.gone[1])
+    a, b = a.transpose(step.order[0]), b.transpose(step.order[1])
+    if step.spread is not None:
+        return a[step.spread[0]] * b[step.spread[1]]
+    batch, left, inner = step.counts
+    lead, own = a.shape[:batch], a.shape[batch : batch + left]
+    summed, rest = a.shape[batch + left :], b.shape[batch + inner :]
+    sizes = [math.prod(part) for part in (lead, own, summed, rest)]
+    return _multiply(a, b, *sizes).reshape(lead + own + rest)
 
 
 def _multiply(a: Array, b: Array, batch: int, left: int, inner: int, right: int) -> Array:

@@ -61,11 +61,10 @@ class Problem:
         self.shared = tuple(n for n in nodes if not _among(n, local))
         self.restart = restart
         self.owner = {name: node for node in nodes for name in node.names}
-        self.entries = [self._entry(m) for m in merge_monomials(monomials)]
+        merged, self.constants = merge_monomials(monomials)
+        self.entries = [self._entry(m) for m in merged]
         self.reduced = list(self.entries)
-        every = range(len(self.entries))
-        self._touch = {id(n): [i for i in every if self.entries[i].part(n)] for n in nodes}
-        self._apart = {id(n): [i for i in every if not self.entries[i].part(n)] for n in nodes}
+        self._touch = {id(n): self._plan_messages(n) for n in nodes}
         self._reductions = self._plan_reductions()
 
     def _entry(self, monomial: Monomial) -> Entry:
@@ -78,16 +77,15 @@ class Problem:
 
     # -- expectations ------------------------------------------------------------------------
 
-    def expectation(self, entry: Entry, skip: Sequence[Any], keep: Iterable[Axis]) -> Table:
-        """Return the expectation under all nodes but some, for each value of the kept labels."""
-        kept = (self.restart, *keep)
+    def expectation(self, entry: Entry, skip: Sequence[Any], keep: frozenset[Axis]) -> Table:
+        """Return the expectation under all nodes but some, for each start and kept label."""
         answers = [
             node.expect(accesses) for node, accesses in entry.parts if not _among(node, skip)
         ]
         total: Table | None = None
         for choice in itertools.product(*answers):
-            tables = [*entry.monomial.tables, *itertools.chain.from_iterable(choice)]
-            part = _contract(tables, kept, entry.axes)
+            tables = (*entry.monomial.tables, *itertools.chain.from_iterable(choice))
+            part = contract_tables(tables, keep, entry.axes)
             total = part if total is None else _sum(total, part)
         assert total is not None
         return total
@@ -95,22 +93,29 @@ class Problem:
     def messages(self, node: Any, sources: set[int] | None = None) -> Iterator[Any]:
         """Yield the node's accesses and their coefficient in the expected log joint density."""
         entries = self.entries if _among(node, self.local) else self.reduced
-        for i in self._touch[id(node)]:
+        for i, accesses, keep in self._touch[id(node)]:
             entry = entries[i]
-            if sources is not None and entry.monomial.source not in sources:
-                continue
+            if sources is None or entry.monomial.source in sources:
+                yield accesses, self.expectation(entry, (node,), keep)
+
+    def _plan_messages(self, node: Any) -> list[tuple[int, tuple[Any, ...], frozenset[Axis]]]:
+        """Return the entries that touch a node, its accesses and the labels to keep."""
+        found = []
+        for i, entry in enumerate(self.entries):
             accesses = entry.part(node)
-            keep = set().union(*(labels_of(access) for access in accesses))
-            yield accesses, self.expectation(entry, (node,), keep)
+            if accesses:
+                keep = frozenset((self.restart,)).union(*(labels_of(a) for a in accesses))
+                found.append((i, accesses, keep))
+        return found
 
     def reduce(self) -> None:
         """Sum the local nodes out of all monomials."""
-        for i, here, rest, keep in self._reductions:
+        for i, keep, skip, rest in self._reductions:
             entry = self.entries[i]
-            table = self.expectation(entry, [n for n, _ in rest], keep)
+            table = self.expectation(entry, skip, keep)
             accesses = tuple(a for _, part in rest for a in part)
             monomial = Monomial(entry.monomial.source, (table,), accesses)
-            self.reduced[i] = Entry(monomial, rest, here | frozenset(table.axes))
+            self.reduced[i] = Entry(monomial, rest, keep.union(table.axes) - {self.restart})
 
     def _plan_reductions(self) -> list[Any]:
         """Return the entries that touch local nodes, and what remains of them."""
@@ -120,18 +125,18 @@ class Problem:
                 continue
             rest = tuple(part for part in entry.parts if not _among(part[0], self.local))
             labels = [labels_of(a) for _, part in rest for a in part]
-            keep = frozenset[Axis]().union(*labels)
-            found.append((i, keep, rest, tuple(keep)))
+            keep = frozenset((self.restart,)).union(*labels)
+            found.append((i, keep, tuple(node for node, _ in rest), rest))
         return found
 
     def energy(self, entry: Entry) -> Array:
         """Return E[monomial] for each start."""
-        table = self.expectation(entry, (), ())
+        table = self.expectation(entry, (), frozenset((self.restart,)))
         return np.broadcast_to(table.values, (self.restart.size,))
 
     def energies(self) -> dict[int, Array]:
         """Return the expected log density of each factor, for each start."""
-        found: dict[int, Array] = {}
+        found = {i: np.full(self.restart.size, value) for i, value in self.constants.items()}
         for entry in self.entries:
             source = entry.monomial.source
             found[source] = found.get(source, 0.0) + self.energy(entry)
@@ -142,9 +147,11 @@ class Problem:
 
         Its log normaliser is its entropy and the energy of all monomials that touch it.
         """
-        total = np.array(last.log_total())
-        for i in self._apart[id(last)]:
-            total = total + self.energy(self.entries[i])
+        total = last.log_total() + sum(self.constants.values())
+        near = {i for i, _, _ in self._touch[id(last)]}
+        for i, entry in enumerate(self.entries):
+            if i not in near:
+                total = total + self.energy(entry)
         for node in self.nodes:
             if node is not last:
                 total = total + node.entropy()
@@ -160,18 +167,11 @@ def _among(node: Any, nodes: Sequence[Any]) -> bool:
     return any(node is other for other in nodes)
 
 
-def _contract(tables: Sequence[Table], keep: tuple[Axis, ...], axes: frozenset[Axis]) -> Table:
-    """Contract; a label that is summed over and that no table has counts its members."""
-    present = {axis for table in tables for axis in table.axes}
-    copies = math.prod(axis.size for axis in axes if axis not in present and axis not in keep)
-    if not tables:
-        return Table(np.asarray(float(copies)), ())
-    table = contract_tables(tables, keep)
-    return table if copies == 1 else Table(table.values * copies, table.axes)
+def merge_monomials(monomials: Iterable[Monomial]) -> tuple[list[Monomial], dict[int, float]]:
+    """Sum tables over what no unknown sees, once and for all; return constants apart.
 
-
-def merge_monomials(monomials: Iterable[Monomial]) -> list[Monomial]:
-    """Add up constants, and sum tables over what no unknown sees, once and for all."""
+    Numbers are multiplied into the smallest table.
+    """
     constants: dict[int, float] = {}
     found = []
     for source, tables, accesses in monomials:
@@ -181,10 +181,20 @@ def merge_monomials(monomials: Iterable[Monomial]) -> list[Monomial]:
             continue
         seen = frozenset[Axis]().union(*(labels_of(a) for a in accesses))
         if any(axis not in seen for table in tables for axis in table.axes):
-            tables = (contract_tables(tables, tuple(seen)),)
-        found.append(Monomial(source, tables, accesses))
-    found += [Monomial(i, (Table(np.asarray(c), ()),), ()) for i, c in constants.items()]
-    return found
+            tables = (contract_tables(tables, seen),)
+        found.append(Monomial(source, _with_numbers(tables), accesses))
+    return found, constants
+
+
+def _with_numbers(tables: Sequence[Table]) -> tuple[Table, ...]:
+    """Multiply numbers into the smallest table."""
+    number = math.prod(float(t.values) for t in tables if not t.axes)
+    rest = sorted((t for t in tables if t.axes), key=lambda t: t.values.size)
+    if number == 1.0:
+        return tuple(rest)
+    if not rest:
+        return (Table(np.asarray(number), ()),)
+    return (Table(number * rest[0].values, rest[0].axes), *rest[1:])
 
 
 def _sum(a: Table, b: Table) -> Table:
