@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.modeling.variational.problem import Problem
+from posteriori.modeling.variational.rotation import Pair, rotate
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -49,15 +50,21 @@ def ascend(
     tol: float,
     max_iter: int,
     callback: Callable[[int, float], Any] | None = None,
-    step: Callable[[Problem], Array] = sweep,
+    pairs: Sequence[Pair] = (),
 ) -> Ascent:
     """Repeat sweeps of the first start until the bound rises by less than ``tol`` nats."""
     trace: list[float] = []
     message = f"stopped after {max_iter} sweeps"
     converged = False
+    turning = list(pairs)
     try:
         for i in range(max_iter):
-            bound = float(step(problem)[0])
+            bounds = sweep(problem)
+            for pair in list(turning):
+                before, bounds = bounds, rotate(problem, pair, bounds)
+                if bounds[0] - before[0] < tol:
+                    turning.remove(pair)
+            bound = float(bounds[0])
             trace.append(bound)
             if callback is not None and callback(i, bound):
                 message = "stopped by the callback"

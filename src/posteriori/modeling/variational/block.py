@@ -22,6 +22,7 @@ from posteriori.modeling.variational.options import Options
 from posteriori.modeling.variational.point_node import PointNode
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.references import find_references, measured_from, restored
+from posteriori.modeling.variational.rotation import find_pairs
 from posteriori.modeling.variational.starts import class_start, factor_start, set_start
 from posteriori.numerics.random import as_generator
 
@@ -166,7 +167,11 @@ class VariationalBlock:
             first = [float(bounds[best]) for bounds in trial]
             _select(problem, best)
         ascent = ascend(
-            problem, tol=options.tol, max_iter=options.max_iter, callback=options.callback
+            problem,
+            tol=options.tol,
+            max_iter=options.max_iter,
+            callback=options.callback,
+            pairs=find_pairs(self.factors, self.bound),
         )
         return VariationalResult(self, problem, ascent._replace(trace=(*first, *ascent.trace)))
 

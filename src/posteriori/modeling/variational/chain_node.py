@@ -13,7 +13,12 @@ from posteriori.modeling.costs import counted
 from posteriori.modeling.tables import Access, Axis, Lookup, Table
 from posteriori.modeling.variational.addressing import collect, seen
 from posteriori.modeling.variational.contraction import add_tables
-from posteriori.modeling.variational.gaussian_node import as_normal, batch_axes
+from posteriori.modeling.variational.gaussian_node import (
+    along_axis,
+    as_normal,
+    batch_axes,
+    second_moment,
+)
 from posteriori.modeling.variational.monomials import Monomial, same_place
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
@@ -179,6 +184,29 @@ class ChainNode:
         )
         self._log_det, self._fit = (a[start : start + 1] for a in (self._log_det, self._fit))
 
+    # -- turning -----------------------------------------------------------------------------
+
+    def members(self, name: str, axis: int) -> int:
+        """Return how many vectors along an axis the chain has."""
+        return math.prod(a.size for i, a in enumerate(self.layout.axes) if i != axis)
+
+    def second_moment(self, name: str, axis: int) -> Array:
+        """Return the sum of E[v vᵀ] over all vectors along an axis, (starts, K, K)."""
+        return second_moment(self, self.layout.axes, name, axis)
+
+    def transform(self, name: str, axis: int, matrix: Array) -> None:
+        """Multiply all vectors along an axis by a matrix (starts, K, K)."""
+        sizes = [a.size for a in self.own]
+        full = along_axis(matrix, sizes, self._own.index(axis))
+        lead = self._mean.values.shape[: 2 + len(self.batch)]
+        full = full.reshape(len(matrix), *(1,) * (len(lead) - 1), self.size, self.size)
+        mean = np.matmul(full, self._mean.values.reshape(*lead, self.size, 1))
+        self._mean = Table(mean.reshape(self._mean.values.shape), self._mean.axes)
+        self._cov = _turned(self._cov, full, self.size)
+        self._cross = _turned(self._cross, full, self.size)
+        steps = self._count // self.size
+        self._log_det = self._log_det - 2.0 * steps * np.linalg.slogdet(full)[1].ravel()
+
     def _vector(self, a: Any, table: Table) -> Array:
         times = _times(a.places[self._time])
         places, labels = self._places(a, times)
@@ -258,6 +286,13 @@ class ChainNode:
     def describe(self) -> str:
         """Say how long the chain is."""
         return f"{counted(self.time.size, 'step')} of {counted(self.size, 'number')}"
+
+
+def _turned(table: Table, matrix: Array, size: int) -> Table:
+    """Return M C Mᵀ for all covariances of a table."""
+    square = table.values.reshape(*table.values.shape[: matrix.ndim - 2], size, size)
+    turned = matrix @ square @ np.swapaxes(matrix, -1, -2)
+    return Table(turned.reshape(table.values.shape), table.axes)
 
 
 def _add(target: Array, times: _Times, values: Array, width: int) -> None:

@@ -19,12 +19,12 @@ from posteriori.modeling.binding import Layout
 from posteriori.modeling.costs import vectors_and_numbers
 from posteriori.modeling.tables import Access, Axis, Lookup, Table, spread
 from posteriori.modeling.variational.addressing import collect, seen
-from posteriori.modeling.variational.contraction import add_tables
+from posteriori.modeling.variational.contraction import add_tables, contract_tables
 from posteriori.modeling.variational.monomials import Monomial, same_place
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["GaussianNode", "as_normal", "batch_axes"]
+__all__ = ["GaussianNode", "along_axis", "as_normal", "batch_axes", "second_moment"]
 
 #: The first start.
 _FIRST = Lookup(Table(np.zeros((), dtype=np.intp), ()))
@@ -184,6 +184,29 @@ class GaussianNode:
         self._fit = self._fit[start : start + 1]
         self.set(self.mean[start : start + 1], cov)
 
+    # -- turning -----------------------------------------------------------------------------
+
+    def members(self, name: str, axis: int) -> int:
+        """Return how many vectors along an axis a variable has."""
+        return math.prod(a.size for i, a in enumerate(self.layouts[name].axes) if i != axis)
+
+    def second_moment(self, name: str, axis: int) -> Array:
+        """Return the sum of E[v vᵀ] over all vectors along an axis, (starts, K, K)."""
+        return second_moment(self, self.layouts[name].axes, name, axis)
+
+    def transform(self, name: str, axis: int, matrix: Array) -> None:
+        """Multiply all vectors along an axis by a matrix (starts, K, K)."""
+        axes = self.layouts[name].axes
+        own = self._own[name]
+        full = np.broadcast_to(np.eye(self.size), (len(matrix), self.size, self.size)).copy()
+        part = self._slices[name]
+        full[:, part, part] = along_axis(matrix, [axes[i].size for i in own], own.index(axis))
+        full = full.reshape(len(matrix), *(1,) * len(self.batch), self.size, self.size)
+        mean = np.matmul(full, self.mean[..., None])[..., 0]
+        cov = full @ self.cov @ np.swapaxes(full, -1, -2)
+        self._log_det = self._log_det - 2.0 * np.linalg.slogdet(full)[1]
+        self.set(mean, cov)
+
     def _vector(self, a: Any, table: Table) -> Array:
         axes = self.layouts[a.name].axes
         shared, own = self._shared[a.name], self._own[a.name]
@@ -295,6 +318,27 @@ def as_normal(
     other = Access(name, (*labels[:-1], twin))
     cov = seen(covariance(access, other), restart, (_FIRST,))
     return MvNormal._from(mean=values, cov=_whole(cov, (*labels, twin)))
+
+
+def second_moment(node: Any, axes: tuple[Axis, ...], name: str, axis: int) -> Array:
+    """Return the sum of E[v vᵀ] over all vectors along an axis of a variable, (starts, K, K)."""
+    size = axes[axis].size
+    one, two = Axis("one", size), Axis("two", size)
+    places = [(*axes[:axis], label, *axes[axis + 1 :]) for label in (one, two)]
+    keep = (node.restart, one, two)
+    total = np.zeros((node.restart.size, size, size))
+    for tables in node.expect([Access(name, p) for p in places]):
+        present = {a for table in tables for a in table.axes}
+        copies = math.prod(a.size for i, a in enumerate(axes) if i != axis and a not in present)
+        total += copies * spread(contract_tables(tables, keep), keep)
+    return total
+
+
+def along_axis(matrix: Array, sizes: Sequence[int], axis: int) -> Array:
+    """Return the matrix that multiplies one axis of a flattened array, for each start."""
+    left = np.eye(math.prod(sizes[:axis]))
+    right = np.eye(math.prod(sizes[axis + 1 :]))
+    return np.stack([np.kron(np.kron(left, m), right) for m in matrix])
 
 
 def _apply(cov: Array, h: Array) -> Array:

@@ -1,0 +1,98 @@
+r"""Faster ascent for products of unknowns: turn their common axis where the bound gains.
+
+A product :math:`W z` stays the same when z becomes R z and W becomes :math:`W R^{-1}`, but the priors of the
+two do not, and plain coordinate ascent creeps along such directions. The R that gains most makes
+:math:`\sum_n E[z_n z_n^T]` the identity times N, and :math:`\sum_d E[w_d w_d^T]` diagonal.
+
+Reference: J. Luttinen & A. Ilin, "Transformations in variational Bayesian factor analysis to speed up
+learning", 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.tables import Access, Axis
+from posteriori.modeling.variational.densities import GAUSSIAN
+from posteriori.modeling.variational.problem import Problem
+from posteriori.numerics.types import Array
+
+__all__ = ["Pair", "find_pairs", "rotate"]
+
+
+class Pair(NamedTuple):
+    """Two normal variables that are multiplied and summed over one axis of each."""
+
+    scores: str
+    scores_axis: int
+    loadings: str
+    loadings_axis: int
+
+
+def find_pairs(factors: Sequence[BoundFactor], bound: Bound) -> list[Pair]:
+    """Return the pairs whose product is summed over a common axis, the longer variable first."""
+    found: dict[frozenset[str], Pair] = {}
+    for factor in factors:
+        if factor.family not in GAUSSIAN:
+            continue
+        for _, accesses in factor.parameters["mean"].terms:
+            normal = [
+                a for a in accesses if isinstance(a, Access) and bound.families[a.name] in GAUSSIAN
+            ]
+            if len(normal) != 2 or factor.name in {a.name for a in normal}:
+                continue
+            pair = _pair(normal, factor, bound)
+            if pair is not None:
+                found.setdefault(frozenset((pair.scores, pair.loadings)), pair)
+    return list(found.values())
+
+
+def _pair(normal: Sequence[Access], factor: BoundFactor, bound: Bound) -> Pair | None:
+    shapes = bound.layouts
+    a, b = sorted(normal, key=lambda x: -int(np.prod(shapes[x.name].shape)))
+    outer = {*factor.rows, *factor.events}
+    for i, place in enumerate(a.places):
+        if isinstance(place, Axis) and place not in outer and place in b.places:
+            return Pair(a.name, i, b.name, b.places.index(place))
+    return None
+
+
+def rotate(problem: Problem, pair: Pair, before: Array) -> Array:
+    """Turn the common axis of a pair; keep the turn if the bound rises. Return the bound."""
+    scores, loadings = problem.owner[pair.scores], problem.owner[pair.loadings]
+    kept = [(node, dict(node.__dict__)) for node in problem.nodes]
+    turn, back = _turn(
+        scores.second_moment(pair.scores, pair.scores_axis),
+        loadings.second_moment(pair.loadings, pair.loadings_axis),
+        scores.members(pair.scores, pair.scores_axis),
+    )
+    scores.transform(pair.scores, pair.scores_axis, turn)
+    loadings.transform(pair.loadings, pair.loadings_axis, np.swapaxes(back, -1, -2))
+    problem.reduce()
+    for node in problem.shared:
+        if node is not scores and node is not loadings:
+            node.update(problem.messages(node))
+    after = problem.slow_bound()
+    if np.all(after >= before):
+        return after
+    for node, state in kept:
+        node.__dict__.clear()
+        node.__dict__.update(state)
+    problem.reduce()
+    return before
+
+
+def _turn(scores: Array, loadings: Array, count: int) -> tuple[Array, Array]:
+    """Return R and R⁻¹ for second moments (starts, K, K)."""
+    size = scores.shape[-1]
+    floor = 1e-12 * np.trace(scores, axis1=-2, axis2=-1)[..., None, None] * np.eye(size)
+    lower = np.linalg.cholesky((scores + floor) / count)  # Σ E[zzᵀ] = N L Lᵀ
+    turned = np.swapaxes(lower, -1, -2) @ loadings @ lower
+    _, vectors = np.linalg.eigh(turned)
+    vectors = vectors[..., ::-1]
+    back = lower @ vectors
+    return np.linalg.inv(back), back
