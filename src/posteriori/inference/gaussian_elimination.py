@@ -39,6 +39,7 @@ from posteriori.inference.gaussian_equations import (
     Link,
     log_heights,
     row_blocks,
+    weighted_square,
 )
 from posteriori.inference.gaussian_ordering import densify, is_sparse, plan_gaussian
 from posteriori.inference.gaussian_sparse import SparseSystem
@@ -50,6 +51,7 @@ from posteriori.numerics.types import Array
 __all__ = ["GaussianPosterior", "factorize", "sample_gaussian", "solve_gaussian"]
 
 _CANCELLATION = 1e-3
+_LOST = 1e-2
 
 
 class GaussianPosterior(NamedTuple):
@@ -93,16 +95,7 @@ def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> 
     """
     system = factorize(latents, equations)
     shapes, equations = system.shapes, system.equations
-    means = system.solve(system.right)
-    misfit, left = system.misfit(means)
-    before = system.largest
-    for _ in range(2):  # refine while what is left over is far smaller than what was given
-        if left > _CANCELLATION * before:
-            break
-        step = system.solve(system.right_at(means))
-        means = {n: means[n] + step[n] for n in means}
-        before = left
-        misfit, left = system.misfit(means)
+    means, misfit = _best_means(system)
     cov, cross = system.covariances()
     heights = sum(log_heights(e) for e in equations)
     numbers = sum(v.count * v.size for v in shapes.values())
@@ -117,6 +110,28 @@ def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> 
         tuple(system.order),
         log_volume,
     )
+
+
+def _best_means(system: GaussianSystem) -> tuple[dict[str, Array], float]:
+    """Return the posterior means and Σ w r² there.
+
+    Where what is left over is far smaller than what was given, sums over the rows have lost its
+    digits: the rows are then read again, and the means refined.
+    """
+    means = system.solve(system.right)
+    given, left = system.misfit_by_sums(means)
+    if left > _LOST * given:
+        return means, left
+    misfit, left = system.misfit(means)
+    before = system.largest
+    for _ in range(2):
+        if left > _CANCELLATION * before:
+            break
+        step = system.solve(system.right_at(means))
+        means = {n: means[n] + step[n] for n in means}
+        before = left
+        misfit, left = system.misfit(means)
+    return means, misfit
 
 
 def sample_gaussian(
@@ -178,6 +193,7 @@ class _Elimination(GaussianSystem):
         for equation in equations:
             for part in row_blocks(equation, shapes):
                 self._gather(part)
+        self._keep_sums()
         self.cliques: list[_Clique] = []
         self.log_det = 0.0
         self.order = list(shapes)
@@ -193,6 +209,25 @@ class _Elimination(GaussianSystem):
             for other in equation.links[i + 1 :]:
                 self._couple(link, other, equation)
         self._push(self.right, equation, equation.constant)
+
+    def _keep_sums(self) -> None:
+        """Keep J where it is small: all latents are one vector."""
+        single = all(v.count == 1 for v in self.shapes.values())
+        self.sums: dict[tuple[str, str], Array] = {}
+        if single:
+            self.sums = {(n, n): block[0].copy() for n, block in self.own.items()}
+            for pair, entries in self.pairs.items():
+                self.sums[pair] = sum(2.0 * block[0] for _, _, block in entries)
+
+    def misfit_by_sums(self, means: Mapping[str, Array]) -> tuple[float, float]:
+        """Return Σ w c² − 2 hᵀm + mᵀJm, whose error is of second order in that of m."""
+        if not self.sums:
+            return 0.0, 0.0
+        parts = (part for e in self.equations for part in row_blocks(e, self.shapes))
+        given = sum(weighted_square(part, part.constant) for part in parts)
+        linear = sum(float(self.right[n][0] @ m[0]) for n, m in means.items())
+        square = sum(float(means[a][0] @ j @ means[b][0]) for (a, b), j in self.sums.items())
+        return given, given - 2.0 * linear + square
 
     def _couple(self, link: Link, other: Link, equation: Equation) -> None:
         if link.name == other.name:
