@@ -167,14 +167,14 @@ def test_a_loop_over_scalars_is_the_same_model(problem: Problem) -> None:
     check_loop(problem, 1e-8)
 
 
-@given(problems(decades=4.0))
+@given(problems(decades=3.0))
 @settings(max_examples=50)
 def test_variances_may_be_of_many_scales(problem: Problem) -> None:
     check_solved(problem, 1e-8)
 
 
 @pytest.mark.slow
-@given(problems(decades=4.0))
+@given(problems(decades=3.0))
 @settings(max_examples=400)
 def test_many_random_models(problem: Problem) -> None:
     check_solved(problem, 1e-8)
