@@ -56,14 +56,11 @@ def ascend(
     trace: list[float] = []
     message = f"stopped after {max_iter} sweeps"
     converged = False
-    turning = list(pairs)
     try:
         for i in range(max_iter):
             bounds = sweep(problem)
-            for pair in list(turning):
-                before, bounds = bounds, rotate(problem, pair, bounds)
-                if bounds[0] - before[0] < tol:
-                    turning.remove(pair)
+            for pair in pairs:
+                bounds = rotate(problem, pair, bounds)
             bound = float(bounds[0])
             trace.append(bound)
             if callback is not None and callback(i, bound):

@@ -18,6 +18,7 @@ from posteriori.modeling.variational.densities import GAUSSIAN, log_density, why
 from posteriori.modeling.variational.discrete_node import DiscreteNode
 from posteriori.modeling.variational.gaussian_node import GaussianNode
 from posteriori.modeling.variational.grouping import data_plate, group_variables
+from posteriori.modeling.variational.lookups import add_up_rows
 from posteriori.modeling.variational.options import Options
 from posteriori.modeling.variational.point_node import PointNode
 from posteriori.modeling.variational.problem import Problem
@@ -66,9 +67,10 @@ class VariationalBlock:
             reason = why_not_variational(bound, name)
             if reason is not None:
                 raise TypeError(f"no method for {name}: {reason}")
-        self.monomials = [
+        written = [
             m for i, factor in enumerate(self.factors) for m in log_density(factor, bound, i)
         ]
+        self.monomials = add_up_rows(written, bound.layouts)
         apart = self.options.factorize
         self.groups = group_variables(
             bound,
