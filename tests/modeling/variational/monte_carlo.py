@@ -1,0 +1,235 @@
+"""The bound by sampling: draws of the beliefs, and the log density of the model at them.
+
+E[ln p(data, unknowns) − ln q(unknowns)] needs neither monomials nor messages: the densities are those
+of the distributions themselves, evaluated for all draws at once because draws are one more plate.
+"""
+
+import copy
+import itertools
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from posteriori import Categorical, MvNormal
+from posteriori.modeling import Model
+from posteriori.modeling.binding import Binder
+from posteriori.modeling.gaussian_rows import child_term
+from posteriori.modeling.simulation import member
+from posteriori.modeling.tables import spread
+
+__all__ = ["Estimate", "log_joint_of_draws", "neighbours", "sampled_bound"]
+
+DRAWS = "draws of the test"
+
+
+class Estimate(NamedTuple):
+    """A mean and its standard error."""
+
+    value: float
+    error: float
+
+
+def sampled_bound(m: Model, data: Mapping[str, Any], result: Any, size: int) -> Estimate:
+    """Estimate the bound of the beliefs of a variational result."""
+    rng = np.random.default_rng(0)
+    draws: dict[str, np.ndarray] = {}
+    log_q = np.zeros(size)
+    loops = []
+    for node in result.problem.nodes:
+        if node.kind == "discrete" and is_loopy(node):
+            loops.append(node)
+            continue
+        found, log_prob = SAMPLERS[node.kind](node, size, rng)
+        draws |= found
+        log_q += log_prob
+    if loops:
+        (node,) = loops
+        return enumerated(
+            m, data, result, node, {k: v[:400] for k, v in draws.items()}, log_q[:400]
+        )
+    values = log_joint_of_draws(m, data, result.block.bound, draws, size) - log_q
+    return Estimate(float(values.mean()), float(values.std() / np.sqrt(size)))
+
+
+def enumerated(
+    m: Model, data: Any, result: Any, node: Any, draws: Any, log_q: np.ndarray
+) -> Estimate:
+    """Sum over all states of a node that is optimal: ln Σ_z exp E[ln p(x, z, ·)] − E[ln q]."""
+    size, bound = len(log_q), result.block.bound
+    counts = [(name, int(np.prod(bound.layouts[name].shape))) for name in node.names]
+    choices = [range(node.sizes[name]) for name, count in counts for _ in range(count)]
+    totals = []
+    for states in itertools.product(*choices):
+        given, at = {}, 0
+        for name, count in counts:
+            shape = bound.layouts[name].shape
+            codes = np.reshape(np.asarray(states[at : at + count], dtype=float), shape)
+            given[name] = np.broadcast_to(codes, (size, *shape))
+            at += count
+        totals.append(log_joint_of_draws(m, data, bound, {**draws, **given}, size))
+    logs = np.array(totals)
+    means = logs.mean(axis=1)
+    values = special.softmax(means) @ logs - log_q
+    return Estimate(
+        float(special.logsumexp(means) - log_q.mean()), float(values.std() / np.sqrt(size))
+    )
+
+
+# -- the model -------------------------------------------------------------------------------
+
+
+def log_joint_of_draws(
+    m: Model, data: Mapping[str, Any], bound: Any, draws: Mapping[str, Any], size: int
+) -> np.ndarray:
+    """Return ln p(data, unknowns) for each draw; missing members count nothing."""
+    inputs = {k: v for k, v in data.items() if k in m._inputs}
+    sizes = {axis.name: axis.size for layout in bound.layouts.values() for axis in layout.plates}
+    binder = Binder(m._variables, m._inputs, inputs, {**sizes, DRAWS: size})
+    binder.data = {**inputs}
+    for name, variable in m._variables.items():
+        values = with_draws(name, data, draws, size)
+        binder.data[name] = np.moveaxis(values, 0, 1) if variable.step is not None else values
+        repeated = copy.copy(variable)
+        repeated.plates = (DRAWS, *variable.plates)
+        binder.bind_variable(name, repeated)
+    total = np.zeros(size)
+    for factor in binder.factors:
+        x = spread(child_term(factor, binder).table, factor.rows + factor.events)
+        at = factor.rows.index(binder.plates[DRAWS])
+        logs = np.moveaxis(log_prob_of_rows(factor, x), at, 0)
+        total += logs.reshape(size, -1).sum(axis=1)
+    return total
+
+
+def with_draws(name: str, data: Mapping[str, Any], draws: Any, size: int) -> np.ndarray:
+    if name not in data:
+        return np.asarray(draws[name], dtype=float)
+    known = np.asarray(data[name], dtype=float)
+    values = np.broadcast_to(known, (size, *known.shape)).copy()
+    gaps = f"{name}[missing]"
+    if gaps in draws:
+        values[:, np.isnan(known)] = draws[gaps]
+    return values
+
+
+def log_prob_of_rows(factor: Any, x: np.ndarray) -> np.ndarray:
+    gaps = np.isnan(x)
+    absent = gaps.any(axis=tuple(range(len(factor.rows), x.ndim)))
+    logs = member(factor).log_prob(np.where(gaps, 0.0, x))
+    return np.where(absent, 0.0, logs)
+
+
+# -- beliefs ---------------------------------------------------------------------------------
+
+
+def from_marginal(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarray]:
+    draws, total = {}, np.zeros(size)
+    for name in node.names:
+        belief = node.marginal(name)
+        draws[name] = belief.sample(size, rng=rng)
+        total += np.asarray(belief.log_prob(draws[name])).reshape(size, -1).sum(axis=1)
+    return draws, total
+
+
+def normal(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarray]:
+    """Draw jointly, and let the node take the vectors apart as it does with means."""
+    lead = tuple(axis.size for axis in node.batch)
+    cov = np.broadcast_to(node.cov[0], (*lead, node.size, node.size))
+    belief = MvNormal(node.mean[0], cov=cov)
+    vectors = belief.sample(size, rng=rng)
+    log_prob = np.asarray(belief.log_prob(vectors)).reshape(size, -1).sum(axis=1)
+    apart = copy.copy(node)
+    apart.mean = vectors
+    draws = {}
+    for name in node.names:
+        values, axes = apart._mean_table(name)
+        order = [axes.index(axis) for axis in node.layouts[name].axes]
+        draws[name] = np.transpose(values, (0, *order))
+    return draws, log_prob
+
+
+def normal_chain(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarray]:
+    """Draw one member after another, given the one before."""
+    length, n = node.time.size, node.size
+    series = tuple(axis.size for axis in node.batch)
+    mean = node._mean.values[0].reshape(*series, length, n)
+    cov = node._cov.values[0].reshape(*series, length, n, n)
+    cross = node._cross.values[0].reshape(*series, length - 1, n, n)
+    first = MvNormal(mean[..., 0, :], cov=cov[..., 0, :, :])
+    path = [first.sample(size, rng=rng)]
+    total = np.asarray(first.log_prob(path[0])).reshape(size, -1).sum(axis=1)
+    for t in range(length - 1):
+        gain = np.swapaxes(np.linalg.solve(cov[..., t, :, :], cross[..., t, :, :]), -1, -2)
+        center = mean[..., t + 1, :] + np.einsum("...ij,...j", gain, path[-1] - mean[..., t, :])
+        rest = cov[..., t + 1, :, :] - gain @ cross[..., t, :, :]
+        step = MvNormal(center, cov=np.broadcast_to(rest, (size, *rest.shape)))
+        path.append(step.sample(rng=rng))
+        total += np.asarray(step.log_prob(path[-1])).reshape(size, -1).sum(axis=1)
+    stacked = np.stack(path, axis=1 + len(series))
+    values = stacked.reshape(size, *series, length, *(axis.size for axis in node.own))
+    axes = (*node.batch, node.time, *node.own)
+    order = [1 + axes.index(axis) for axis in node.layout.axes]
+    return {node.name: np.transpose(values, (0, *order))}, total
+
+
+def discrete(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarray]:
+    if not node._pairs:
+        return from_marginal(node, size, rng)
+    return joint_rows(node, size, rng) if len(node.names) > 1 else state_chain(node, size, rng)
+
+
+def is_loopy(node: Any) -> bool:
+    """Tell whether a node is neither independent members, nor rows, nor one chain."""
+    return len(node._pairs) > 1
+
+
+def joint_rows(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarray]:
+    """Draw several variables that meet in one table for each row."""
+    ((scope, table),) = node._pairs
+    states = [s.state for s in scope.switches]
+    rows = tuple(axis.size for axis in scope.rows)
+    sizes = tuple(axis.size for axis in states)
+    values = spread(table, (node.restart, *scope.rows, *states))[0].reshape(*rows, -1)
+    belief = Categorical(values / values.sum(axis=-1, keepdims=True))
+    codes = belief.sample(size, rng=rng)
+    parts = np.unravel_index(codes, sizes)
+    log_prob = np.asarray(belief.log_prob(codes)).reshape(size, -1).sum(axis=1)
+    return {s.name: part for s, part in zip(scope.switches, parts, strict=True)}, log_prob
+
+
+def state_chain(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarray]:
+    """Draw the states of a chain in turn; its time is its first axis."""
+    (name,) = node.names
+    p = node.probabilities(name)[0]
+    pairs = neighbours(node)
+    first = Categorical(p[0])
+    path = [first.sample(size, rng=rng)]
+    total = np.asarray(first.log_prob(path[0])).reshape(size, -1).sum(axis=1)
+    for t in range(len(p) - 1):
+        rows = np.take_along_axis(
+            np.broadcast_to(pairs[t], (size, *pairs[t].shape)), path[-1][..., None, None], axis=-2
+        )[..., 0, :]
+        law = Categorical(rows / rows.sum(axis=-1, keepdims=True))
+        path.append(law.sample(rng=rng))
+        total += np.asarray(law.log_prob(path[-1])).reshape(size, -1).sum(axis=1)
+    return {name: np.stack(path, axis=1)}, total
+
+
+def neighbours(node: Any) -> np.ndarray:
+    """Return the joint probabilities of the states of a chain, (T − 1, *series, K, K)."""
+    ((scope, table),) = node._pairs
+    before, after = scope.switches
+    (step,) = before.places[0].positions.axes
+    series = tuple(axis for axis in scope.rows if axis is not step)
+    labels = (node.restart, step, *series, before.state, after.state)
+    return np.broadcast_to(spread(table, labels)[0], tuple(a.size for a in labels[1:]))
+
+
+SAMPLERS = {
+    "conjugate": from_marginal,
+    "normal": normal,
+    "normal chain": normal_chain,
+    "discrete": discrete,
+}
