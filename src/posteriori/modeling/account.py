@@ -4,7 +4,8 @@ For an exact posterior q,
 
 .. math:: \ln p(y) = \sum_f E_q[\ln f] + H[q],
 
-and each kind of block knows the terms in closed form.
+and each kind of block knows the terms in closed form. For an approximate q the same sum is the lower
+bound, in which every group of variables that is believed in jointly has its own entropy.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from posteriori.modeling.discrete import DiscreteResult
 from posteriori.modeling.gaussian_result import GaussianResult
 from posteriori.modeling.scaled_factors import PRECISIONS
 from posteriori.modeling.simulation import log_prob_of_known, member
+from posteriori.modeling.variational.block import VariationalResult
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior import Posterior
@@ -38,7 +40,8 @@ class Account:
     energies : mapping of str to float
         Expected log density of the factors of each variable under the posterior.
     entropies : mapping of str to float
-        Entropy of each block, named by its variables.
+        Entropy of each block, named by its variables; of a variational block, of each group of
+        variables that are believed in jointly.
     """
 
     energies: Mapping[str, float]
@@ -63,9 +66,13 @@ def make_account(posterior: Posterior) -> Account:
     found: list[tuple[str, float]] = []
     entropies: dict[str, float] = {}
     for result in posterior._blocks:
-        energies, entropy = _terms(result)
+        if isinstance(result, VariationalResult):
+            energies, parts = _variational_terms(result)
+            entropies |= parts
+        else:
+            energies, entropy = _terms(result)
+            entropies[", ".join(result.names)] = entropy
         found += energies
-        entropies[", ".join(result.names)] = entropy
     found += [(factor.name, log_prob_of_known(factor, plan.bound)) for factor in plan.known]
     totals: dict[str, float] = {}
     for name, value in found:
@@ -84,6 +91,16 @@ def _terms(result: Any) -> tuple[list[tuple[str, float]], float]:
         return _common_precision_terms(result)
     rows, entropy = _normal_rows(result)
     return [(name, part.energy) for name, part in rows], entropy
+
+
+def _variational_terms(
+    result: VariationalResult,
+) -> tuple[list[tuple[str, float]], dict[str, float]]:
+    """Return E[ln f] of each factor, and the entropy of each group."""
+    problem, factors = result.problem, result.block.factors
+    energies = [(factors[i].name, float(e[0])) for i, e in problem.energies().items()]
+    entropies = {", ".join(node.names): float(node.entropy()[0]) for node in problem.nodes}
+    return energies, entropies
 
 
 def _normal_rows(result: Any) -> tuple[list[tuple[str, RowEnergies]], float]:
