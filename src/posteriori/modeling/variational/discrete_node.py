@@ -230,10 +230,13 @@ class DiscreteNode:
 
     def describe(self) -> str:
         """Say how many members and states there are."""
-        return ", ".join(
-            f"{name} ({members_and_states(math.prod(self.bound.layouts[name].shape), size)})"
+        parts = {
+            name: members_and_states(math.prod(self.bound.layouts[name].shape), size)
             for name, size in self.sizes.items()
-        )
+        }
+        if len(parts) == 1:
+            return next(iter(parts.values()))
+        return ", ".join(f"{name} ({text})" for name, text in parts.items())
 
 
 def _in_scope(
