@@ -260,7 +260,9 @@ class _Elimination(GaussianSystem):
     # -- elimination -----------------------------------------------------------------------
 
     def _eliminate(self, name: str) -> None:
-        precision = symmetrize(self.own.pop(name))
+        precision = self.own.pop(name)
+        if precision.shape[-1] > 1:
+            precision = symmetrize(precision)
         try:
             factor = cholesky(precision)
         except np.linalg.LinAlgError:

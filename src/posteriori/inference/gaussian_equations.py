@@ -87,9 +87,20 @@ def residual(equation: Equation, means: Mapping[str, Array]) -> Array:
         if len(mean) == 1:
             value = value - link.coefficients @ mean[0]
         else:
-            seen = mean if link.index is None else mean[link.index]
-            value = value - np.einsum("ri,ri->r", link.coefficients, seen)
+            value = value - _products(link, mean)
     return value
+
+
+def _products(link: Link, mean: Array) -> Array:
+    """Return K x row by row; a common number is multiplied before the rows are picked."""
+    k = link.coefficients
+    if mean.shape[1] > 1:
+        return np.einsum("ri,ri->r", k, mean if link.index is None else mean[link.index])
+    numbers = mean[:, 0]
+    if k.strides[0] == 0 and len(k):
+        numbers = k[0, 0] * numbers
+        return numbers if link.index is None else numbers[link.index]
+    return k[:, 0] * (numbers if link.index is None else numbers[link.index])
 
 
 def weighted_square(equation: Equation, residual: Array) -> float:
@@ -148,7 +159,9 @@ def spread_link(link: Link, latent: Latent) -> Link:
     index = np.arange(rows) if link.index is None else np.asarray(link.index)
     full = np.zeros((rows, latent.count, latent.size))
     full[np.arange(rows), index] = link.coefficients
-    return Link(link.name, full.reshape(rows, latent.count * latent.size), np.zeros(rows, dtype=np.intp))
+    return Link(
+        link.name, full.reshape(rows, latent.count * latent.size), np.zeros(rows, dtype=np.intp)
+    )
 
 
 def _explicit(link: Link, shapes: Mapping[str, Latent]) -> Link:
