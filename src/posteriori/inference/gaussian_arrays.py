@@ -124,6 +124,6 @@ def cho_solve(factor: Array, b: Array) -> Array:
 def cho_inverse(factor: Array) -> Array:
     """Return (L Lᵀ)⁻¹."""
     if factor.shape[-1] == 1:
-        return factor**-2.0
+        return 1.0 / (factor * factor)
     inverse = np.linalg.inv(factor)
     return np.swapaxes(inverse, -1, -2) @ inverse

@@ -294,7 +294,7 @@ def _fits(factor: BoundFactor, chains: tuple[str, ...], time: Axis, bound: Bound
     axis, times = _times_of(factor, chains, time)
     if axis is not None and axis not in factor.rows:
         return False  # a sum over members
-    if len(np.unique(times)) < len(times):
+    if np.bincount(times, minlength=1).max() > 1:  # a member is seen twice
         return False
     plates = {p for layout in bound.layouts.values() for p in layout.plates}
     return not any(row in plates for row in factor.rows if row is not axis)

@@ -98,12 +98,14 @@ def _positions(axis: Axis, i: Any) -> tuple[Table, tuple[Axis, ...]]:
 
 def _whole_numbers(axis: Axis, positions: Array, labels: tuple[Axis, ...]) -> Table:
     """Return positions along an axis, counted from its start."""
-    if positions.dtype.kind not in "iuf" or np.any(positions != np.floor(positions)):
+    kind = positions.dtype.kind
+    if kind not in "iuf" or (kind == "f" and np.any(positions != np.floor(positions))):
         raise TypeError("an index must hold whole numbers")
     if positions.size and (positions.min() < -axis.size or positions.max() >= axis.size):
         raise IndexError(f"an index must lie between 0 and {axis.size - 1}")
-    counted = np.where(positions < 0, positions + axis.size, positions)
-    return Table(counted.astype(np.intp), labels)
+    if positions.size and positions.min() < 0:
+        positions = np.where(positions < 0, positions + axis.size, positions)
+    return Table(positions.astype(np.intp), labels)
 
 
 def _switch(terms: tuple[Term, ...], axis: Axis, index: Polynomial) -> tuple[Term, ...]:
