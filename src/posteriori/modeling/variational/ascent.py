@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.modeling.variational.problem import Problem
-from posteriori.modeling.variational.rotation import Pair, rotate
+from posteriori.modeling.variational.progress import Progress
+from posteriori.modeling.variational.rotation import Pair, restore, rotate, snapshot
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -51,36 +52,50 @@ def ascend(
     max_iter: int,
     callback: Callable[[int, float], Any] | None = None,
     pairs: Sequence[Pair] = (),
+    progress: bool | None = False,
 ) -> Ascent:
-    """Repeat sweeps of the first start until the bound rises by less than ``tol`` nats."""
+    """Repeat sweeps of the first start until the bound rises by less than ``tol`` nats.
+
+    The beliefs are those of the last whole sweep: of the best one, should the bound fall, and of
+    the last before an interrupt.
+    """
     trace: list[float] = []
-    message = f"stopped after {max_iter} sweeps"
-    converged = False
+    message, converged = f"stopped after {max_iter} sweeps", False
+    reporter = Progress(progress)
+    kept = snapshot(problem)
     try:
-        for i in range(max_iter):
+        for i in range(1, max_iter + 1):
             bounds = sweep(problem)
             for pair in pairs:
                 bounds = rotate(problem, pair, bounds)
             bound = float(bounds[0])
+            rise = bound - trace[-1] if trace else np.inf
+            if rise < -_ROUNDING * max(1.0, abs(bound)):
+                restore(problem, kept)
+                message = f"stopped because the bound fell by {-rise:.3g} nats in sweep {i}"
+                break
             trace.append(bound)
+            kept = snapshot(problem)
+            reporter.show(i, bound)
             if callback is not None and callback(i, bound):
                 message = "stopped by the callback"
                 break
-            if len(trace) < 2:
-                continue
-            rise = trace[-1] - trace[-2]
-            if rise < -_ROUNDING * max(1.0, abs(bound)):
-                message = f"the bound fell by {-rise:.3g} nats in sweep {i + 1}"
-                break
             if rise < tol:
-                converged, message = True, f"converged after {i + 1} sweeps"
+                converged, message = True, f"converged after {i} sweeps"
                 break
     except KeyboardInterrupt:
         if not trace:
             raise
+        restore(problem, kept)
         message = f"interrupted after {len(trace)} sweeps"
-    if not converged and message.startswith(("stopped after", "the bound fell")):
-        warnings.warn(f"variational inference {message}", ConvergenceWarning, stacklevel=2)
+    finally:
+        reporter.close()
+    if message.startswith(("stopped after", "stopped because")):
+        warnings.warn(
+            f"variational inference {message}; raise max_iter or tol, or look at free_energy",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return Ascent(tuple(trace), converged, message)
 
 

@@ -11,7 +11,7 @@ learning", 2010.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from posteriori.modeling.variational.densities import GAUSSIAN
 from posteriori.modeling.variational.problem import Problem
 from posteriori.numerics.types import Array
 
-__all__ = ["Pair", "find_pairs", "rotate"]
+__all__ = ["Pair", "find_pairs", "restore", "rotate", "snapshot"]
 
 
 class Pair(NamedTuple):
@@ -64,7 +64,7 @@ def _pair(normal: Sequence[Access], factor: BoundFactor, bound: Bound) -> Pair |
 def rotate(problem: Problem, pair: Pair, before: Array) -> Array:
     """Turn the common axis of a pair; keep the turn if the bound rises. Return the bound."""
     scores, loadings = problem.owner[pair.scores], problem.owner[pair.loadings]
-    kept = [(node, dict(node.__dict__)) for node in problem.nodes]
+    kept = snapshot(problem)
     turn, back = _turn(
         scores.second_moment(pair.scores, pair.scores_axis),
         loadings.second_moment(pair.loadings, pair.loadings_axis),
@@ -79,11 +79,22 @@ def rotate(problem: Problem, pair: Pair, before: Array) -> Array:
     after = problem.slow_bound()
     if np.all(after >= before):
         return after
-    for node, state in kept:
-        node.__dict__.clear()
-        node.__dict__.update(state)
+    restore(problem, kept)
     problem.reduce()
     return before
+
+
+def snapshot(problem: Problem) -> list[tuple[Any, dict[str, Any]]]:
+    """Return the beliefs of all nodes: updates replace arrays and never write into them."""
+    parts = [part for node in problem.nodes for part in (node, getattr(node, "node", None))]
+    return [(part, dict(part.__dict__)) for part in parts if part is not None]
+
+
+def restore(problem: Problem, kept: list[tuple[Any, dict[str, Any]]]) -> None:
+    """Go back to earlier beliefs."""
+    for part, state in kept:
+        part.__dict__.clear()
+        part.__dict__.update(state)
 
 
 def _turn(scores: Array, loadings: Array, count: int) -> tuple[Array, Array]:
