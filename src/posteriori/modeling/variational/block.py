@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.mvnormal import MvNormal
 from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.costs import Cost
 from posteriori.modeling.state_tables import DISCRETE, number_of_states
@@ -26,6 +27,7 @@ from posteriori.modeling.variational.references import find_references, measured
 from posteriori.modeling.variational.rotation import find_pairs
 from posteriori.modeling.variational.starts import class_start, factor_start, set_start
 from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Seed
 
 __all__ = ["VariationalBlock", "VariationalResult"]
 
@@ -174,6 +176,7 @@ class VariationalBlock:
             max_iter=options.max_iter,
             callback=options.callback,
             pairs=find_pairs(self.factors, self.bound),
+            progress=options.progress,
         )
         return VariationalResult(self, problem, ascent._replace(trace=(*first, *ascent.trace)))
 
@@ -252,8 +255,57 @@ class VariationalResult:
 
     def marginal(self, name: str) -> Any:
         """Return the belief about a variable, a batch over its plates and integer axes."""
-        found = self.problem.owner[name].marginal(name)
+        return self._restored(name, self.problem.owner[name].marginal(name))
+
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Any]:
+        """Draw all variables, (size, *shape) each: joint within a group, independent between."""
+        from posteriori.modeling.variational.sampling import draw_node
+
+        generator = as_generator(rng)
+        found: dict[str, Any] = {}
+        for node in self.problem.nodes:
+            found |= draw_node(node, size, generator)
+        return {name: self._restored(name, found[name]) for name in self.names}
+
+    def most_likely(self) -> dict[str, Any]:
+        """Return the highest point of the belief of each group."""
+        from posteriori.modeling.variational.sampling import mode_of_node
+
+        found: dict[str, Any] = {}
+        for node in self.problem.nodes:
+            found |= mode_of_node(node)
+        return {name: self._restored(name, found[name]) for name in self.names}
+
+    def joint(self, names: Sequence[str]) -> MvNormal:
+        """Return the joint belief of normal variables of one group, put one after another.
+
+        Raises
+        ------
+        ValueError
+            When they are of several groups, whose beliefs are independent.
+        TypeError
+            When they are not normal, or lie on a chain.
+        """
+        owners = {id(self.problem.owner[name]): self.problem.owner[name] for name in names}
+        if len(owners) > 1:
+            groups = "; ".join(", ".join(node.names) for node in self.problem.nodes)
+            raise ValueError(
+                f"{' and '.join(names)} are believed in independently: their joint distribution is "
+                f"the product (groups: {groups})"
+            )
+        (node,) = owners.values()
+        if not isinstance(node, GaussianNode):
+            raise TypeError(
+                f"{' and '.join(names)} are a {node.kind} group, whose joint distribution has no form "
+                f"here; draw from it by sample()"
+            )
+        mean, cov = node.dense_moments(names)
+        parts = (np.zeros(self.block.bound.layouts[name].shape) for name in names)
+        shift = [self._restored(n, z).ravel() for n, z in zip(names, parts, strict=True)]
+        return MvNormal(mean + np.concatenate(shift), cov=cov)
+
+    def _restored(self, name: str, values: Any) -> Any:
         if name not in self.block.references:
-            return found
+            return values
         axes = self.block.bound.layouts[name].axes
-        return found + restored(0.0, self.block.references[name], axes)
+        return values + restored(0.0, self.block.references[name], axes)

@@ -1,0 +1,42 @@
+"""A line on the terminal that shows the bound while it rises."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Writes one line to standard error, over and over.
+
+    Parameters
+    ----------
+    wanted : bool or None
+        None writes when standard error is a terminal and the work takes longer than ``patience``.
+    patience : float
+        Seconds.
+    """
+
+    def __init__(self, wanted: bool | None, patience: float = 2.0) -> None:
+        self.wanted = wanted if wanted is not None else sys.stderr.isatty()
+        self.start = time.monotonic()
+        self.next = self.start + (0.0 if wanted else patience)
+        self.width = 0
+
+    def show(self, sweep: int, bound: float) -> None:
+        """Say how far the ascent is, at most five times a second."""
+        now = time.monotonic()
+        if not self.wanted or now < self.next:
+            return
+        self.next = now + 0.2
+        text = f"sweep {sweep}: bound {bound:.6f} ({now - self.start:.0f} s; Ctrl-C keeps this)"
+        sys.stderr.write("\r" + text.ljust(self.width))
+        sys.stderr.flush()
+        self.width = len(text)
+
+    def close(self) -> None:
+        """End the line."""
+        if self.width:
+            sys.stderr.write("\n")
