@@ -63,6 +63,7 @@ def _without_rows(
     kept = {a for access in monomial.accesses for a in labels_of(access)} - set(rows)
     inside = [t for t in monomial.tables if set(t.axes) & set(rows)]
     outside = tuple(t for t in monomial.tables if not set(t.axes) & set(rows))
+    kept |= {a for t in outside for a in t.axes}
     table = contract_tables(inside, (*rows, *kept)) if inside else Table(np.asarray(1.0), ())
     total = _summed(table, [place.positions for place, _ in different], members, rows)
     accesses = tuple(_renamed(access, different) for access in monomial.accesses)
