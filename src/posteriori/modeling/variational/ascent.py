@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.modeling.variational.acceleration import Jump
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.progress import Progress
 from posteriori.modeling.variational.rotation import Pair, restore, rotate, snapshot
@@ -64,11 +65,14 @@ def ascend(
     reporter = Progress(progress)
     kept = snapshot(problem)
     try:
+        jump = Jump(problem)
         for i in range(1, max_iter + 1):
             bounds = sweep(problem)
             for pair in pairs:
                 bounds = rotate(problem, pair, bounds)
             bound = float(bounds[0])
+            if jump.failed(bound):
+                continue
             rise = bound - trace[-1] if trace else np.inf
             if rise < -_ROUNDING * max(1.0, abs(bound)):
                 restore(problem, kept)
@@ -83,6 +87,7 @@ def ascend(
             if rise < tol:
                 converged, message = True, f"converged after {i} sweeps"
                 break
+            jump.consider(bound)
     except KeyboardInterrupt:
         if not trace:
             raise

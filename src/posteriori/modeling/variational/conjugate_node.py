@@ -74,6 +74,18 @@ class ConjugateNode:
         (stat,) = accesses
         return [(seen(self._tables[stat.component], self.axes(stat.component), stat.places),)]
 
+    def natural(self) -> list[Array]:
+        """Return the natural parameters."""
+        return [np.asarray(part) for part in self.belief.natural]
+
+    def set_natural(self, natural: Sequence[Array]) -> bool:
+        """Take natural parameters; False where they are improper."""
+        belief = self.family._from_natural(*natural)
+        if not np.all(belief.is_proper):
+            return False
+        self.set(belief)
+        return True
+
     def log_total(self) -> Array:
         """Log normaliser for each start."""
         logs = np.asarray(self.belief.log_normalizer())

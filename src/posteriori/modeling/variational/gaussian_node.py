@@ -184,6 +184,20 @@ class GaussianNode:
         self._fit = self._fit[start : start + 1]
         self.set(self.mean[start : start + 1], cov)
 
+    def natural(self) -> list[Array]:
+        """Return weighted means and precisions."""
+        precision = np.linalg.inv(self.cov)
+        return [np.matmul(precision, self.mean[..., None])[..., 0], precision]
+
+    def set_natural(self, natural: Sequence[Array]) -> bool:
+        """Take natural parameters; False where they are improper."""
+        h, precision = natural
+        try:
+            self._solve(precision, h)
+        except ValueError:
+            return False
+        return True
+
     # -- turning -----------------------------------------------------------------------------
 
     def members(self, name: str, axis: int) -> int:
@@ -292,6 +306,27 @@ class GaussianNode:
         shape = (self.restart.size, *(axis.size for axis in self.batch))
         log_det = np.broadcast_to(self._log_det, shape).reshape(self.restart.size, -1)
         return 0.5 * (self.size * LOG_2PI - log_det).sum(axis=1)
+
+    def unpack(self, values: Array) -> dict[str, Array]:
+        """Return each variable's part of vectors (S, *batch, n), as (S, *its axes)."""
+        found = {}
+        for name in self.names:
+            shape, order = self.layouts[name].shape, (*self._shared[name], *self._own[name])
+            part = values[..., self._slices[name]].reshape(len(values), *(shape[i] for i in order))
+            found[name] = np.transpose(part, (0, *(1 + order.index(i) for i in range(len(order)))))
+        return found
+
+    def dense_moments(self, names: Sequence[str]) -> tuple[Array, Array]:
+        """Return mean and covariance of whole variables, flattened and put one after another."""
+        count, n = math.prod(axis.size for axis in self.batch), self.size
+        mean = self.mean[:1].reshape(-1)
+        blocks = np.broadcast_to(self.cov[0], (*self.mean.shape[1:], n)).reshape(count, n, n)
+        cov = np.zeros((count, n, count, n))
+        cov[np.arange(count), :, np.arange(count)] = blocks
+        numbers = np.arange(count * n).reshape(1, *(a.size for a in self.batch), n)
+        places = self.unpack(numbers)
+        order = np.concatenate([places[name].ravel() for name in names])
+        return mean[order], cov.reshape(count * n, -1)[np.ix_(order, order)]
 
     def marginal(self, name: str) -> Any:
         """Return the belief of the first start, a batch over plates and integer axes."""
