@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -131,6 +131,8 @@ class VariationalBlock:
     def _problem(self, starts: int) -> Problem:
         restart = Axis("restart", starts)
         nodes = [self._formed(self._node(group, restart)) for group in self.groups]
+        started = {*self._seeded(), *self.options.init}  # are of use before they are updated
+        nodes.sort(key=lambda n: not started.isdisjoint(n.names))
         local = [n for n in nodes if self._is_local(n.names)]
         local.sort(key=lambda n: n.kind == "discrete")
         return Problem(self.monomials, nodes, local, restart)
@@ -225,6 +227,15 @@ class VariationalBlock:
             if name in self.references:
                 value = value - restored(0.0, self.references[name], bound.layouts[name].axes)
             set_start(problem.owner[name], name, value, bound.layouts[name].shape, starts)
+        for name in seeds:  # what meets a given start follows it rather than a start of its own
+            if name not in self.options.init and self._meets(name, self.options.init):
+                problem.owner[name].update(problem.messages(problem.owner[name]))
+
+    def _meets(self, name: str, others: Iterable[str]) -> bool:
+        """Tell whether a variable meets one of others in a product."""
+        terms = (t for f in self.factors for poly in f.parameters.values() for t in poly.terms)
+        met = ({access.name for access in term.accesses} for term in terms)
+        return any(name in names and not names.isdisjoint(others) for names in met)
 
 
 def _select(problem: Problem, start: int) -> None:
