@@ -158,9 +158,15 @@ def make_messages(posterior: Posterior) -> Messages:
     ValueError
         When factors close a loop: then no messages multiply to the marginals.
     TypeError
-        When messages are in no exponential family.
+        When messages are in no exponential family, or beliefs are approximate.
     """
     plan = posterior._plan
+    for result in posterior._blocks:
+        if hasattr(result, "ascent"):
+            raise TypeError(
+                f"{', '.join(result.names)} are believed in by groups, which have no sum-product "
+                "messages; post.explain() has the energy of each factor and the entropy of each group"
+            )
     found = []
     for block in plan.blocks:
         graph = make_graph(block, plan.bound)

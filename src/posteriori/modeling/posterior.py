@@ -185,7 +185,8 @@ class Posterior:
         Raises
         ------
         ValueError
-            When the variables are independent: their joint distribution is the product.
+            When the variables are independent, or believed in independently: their joint
+            distribution is the product.
         TypeError
             When it has no closed form.
 
@@ -212,7 +213,8 @@ class Posterior:
 
         if not names:
             raise ValueError('joint needs the names of variables, as in joint("a", "b")')
-        table = joint_table(self, names)
+        approximate = any(hasattr(self._results.get(name), "ascent") for name in names)
+        table = None if approximate else joint_table(self, names)
         if table is not None:
             return table
         for name in names:

@@ -32,6 +32,7 @@ from posteriori.modeling.scaled_factors import (
     places_of_spread,
 )
 from posteriori.modeling.simulation import member
+from posteriori.modeling.variational.block import VariationalResult
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior import Posterior
@@ -240,6 +241,8 @@ def joint(posterior: Posterior, names: tuple[str, ...]) -> Any:
     (result,) = results.values()
     if isinstance(result, CommonPrecisionResult):
         return joint_of_scaled(result, names)
+    if isinstance(result, VariationalResult):
+        return result.joint(names)
     if not hasattr(result, "system"):
         raise TypeError(f"the joint distribution of {' and '.join(names)} has no closed form")
     latents, equations, splits = result.system()

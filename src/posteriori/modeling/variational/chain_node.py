@@ -279,6 +279,21 @@ class ChainNode:
     def _count(self) -> int:
         return self.size * self.time.size * math.prod(axis.size for axis in self.batch)
 
+    def moments(self) -> tuple[Array, Array, Array]:
+        """Means (*batch, T, n), covariances and those of neighbours, of the first start."""
+        lead = (*(axis.size for axis in self.batch), -1)
+        square = (*lead, self.size, self.size)
+        mean, cov, cross = (t.values[0] for t in (self._mean, self._cov, self._cross))
+        return mean.reshape(*lead, self.size), cov.reshape(square), cross.reshape(square)
+
+    def unpack(self, values: Array) -> dict[str, Array]:
+        """Return vectors (S, *batch, T, n) along the variable's own axes."""
+        order = (*self._shared, self._time, *self._own)
+        part = values.reshape(len(values), *(self.layout.shape[i] for i in order))
+        return {
+            self.name: np.transpose(part, (0, *(1 + order.index(i) for i in range(len(order)))))
+        }
+
     def marginal(self, name: str) -> Any:
         """Return the belief of the first start, a batch over time, plates and integer axes."""
         return as_normal(self, name, self.layout, self._mean, self._seen_cov)

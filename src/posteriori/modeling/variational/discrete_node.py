@@ -12,12 +12,13 @@ from posteriori.distributions.bernoulli import Bernoulli
 from posteriori.distributions.categorical import Categorical
 from posteriori.modeling.binding import Bound
 from posteriori.modeling.costs import members_and_states
+from posteriori.modeling.discrete import DiscreteResult
 from posteriori.modeling.discrete_account import discrete_terms
 from posteriori.modeling.state_tables import StateTable, View, evidence_table
 from posteriori.modeling.tables import Axis, Lookup, Switch, Table
 from posteriori.modeling.variational.addressing import collect, seen
 from posteriori.modeling.variational.contraction import add_tables
-from posteriori.modeling.variational.state_chain import find_chain, solve_chain
+from posteriori.modeling.variational.state_chain import StateChain, find_chain, solve_chain
 from posteriori.modeling.variational.table_block import TableBlock, table_beliefs
 from posteriori.numerics.types import Array
 
@@ -52,6 +53,8 @@ class DiscreteNode:
         self.states = {name: Axis(name, size) for name, size in sizes.items()}
         self._probabilities: dict[str, Table] = {}
         self._pairs: list[tuple[_Scope, Table]] = []
+        self.chain: StateChain | None = None
+        self.solved: list[DiscreteResult] = []
         self._find_entropy: Callable[[], Array] = self._entropy_of_rows
         self._log_total = np.zeros(restart.size)
 
@@ -98,7 +101,7 @@ class DiscreteNode:
             log_norm = (top + np.log(norm)).reshape(self.restart.size, -1)
             total += log_norm.sum(axis=1)
         self._log_total, self._find_entropy = total, self._entropy_of_rows
-        self._pairs = []
+        self._pairs, self.chain, self.solved = [], None, []
 
     def _solve_chain(
         self, logs: Mapping[str, Table], joint: Sequence[tuple[_Scope, list[Table]]]
@@ -116,6 +119,7 @@ class DiscreteNode:
         self._probabilities[name] = Table(probabilities, logits.axes)
         self._pairs = [(scope, Table(belief.pairs, (self.restart, *chain.labels)))]
         self._log_total, self._find_entropy = belief.log_total, belief.entropy
+        self.chain, self.solved = chain, []
         return True
 
     def _solve_block(
@@ -123,11 +127,13 @@ class DiscreteNode:
     ) -> None:
         """Solve one exact block for each start."""
         totals, entropies, found, pairs = [], [], [], []
+        self.chain, self.solved = None, []
         for start in range(self.restart.size):
             tables = [self._state_table(name, table, start) for name, table in logs.items()]
             tables += [self._joint_table(scope, parts, start) for scope, parts in joint]
             block = TableBlock(self.bound, self.sizes, tables)
             result = block.solve()
+            self.solved.append(result)
             totals.append(result.log_evidence)
             entropies.append(discrete_terms(result)[1])
             found.append({name: result.probabilities(name) for name in self.names})
@@ -170,7 +176,8 @@ class DiscreteNode:
         """Take probabilities (starts, *axes, K)."""
         labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
         self._probabilities[name] = Table(probabilities, labels)
-        self._pairs, self._find_entropy = [], self._entropy_of_rows
+        self._pairs, self.chain, self.solved = [], None, []
+        self._find_entropy = self._entropy_of_rows
 
     def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
         """Return the probability that the switches are on together."""
@@ -189,6 +196,12 @@ class DiscreteNode:
     def is_joined(self) -> bool:
         """Whether members depend on one another."""
         return bool(self._pairs)
+
+    @property
+    def pairs(self) -> Array:
+        """Joint probabilities of neighbours along the chain, (starts, *series, T - 1, K, K)."""
+        ((_, table),) = self._pairs
+        return table.values
 
     def probabilities(self, name: str) -> Array:
         """Return the probabilities of a variable, (starts, *axes, K)."""
@@ -219,6 +232,7 @@ class DiscreteNode:
         }
         self._pairs = [(scope, Table(t.values[kept], t.axes)) for scope, t in self._pairs]
         self._log_total = self._log_total[kept]
+        self.solved = self.solved[kept]
 
     def marginal(self, name: str) -> Any:
         """Return the belief of the first start."""
