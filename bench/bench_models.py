@@ -46,8 +46,9 @@ def regression(missing: bool):
     def by_hand() -> np.ndarray:
         return np.linalg.solve(x.T @ x + np.eye(20), x.T @ y)
 
-    if not missing:
-        np.testing.assert_allclose(m.infer(X=x, y=y).w.mean, by_hand(), rtol=1e-9)
+    there = ~np.isnan(y)
+    expected = np.linalg.solve(x[there].T @ x[there] + np.eye(20), x[there].T @ y[there])
+    np.testing.assert_allclose(m.infer(X=x, y=y).w.mean, expected, rtol=1e-9)
     name = "regression 10^6 x 20" + (", 10 % missing" if missing else "")
     return compare(
         f"{name} / X'X + solve",
