@@ -35,6 +35,11 @@ _FILES = {
         "loopy_sum_product",
         "sum_product",
     ),
+    "variational.free_energy": (
+        "FreeEnergy",
+        "free_energy",
+        "free_energy_of",
+    ),
 }
 
 __all__, __getattr__, __dir__ = _load_on_use(__name__, _FILES)
@@ -58,3 +63,6 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.modeling.sum_product import find_schedule as find_schedule
     from posteriori.modeling.sum_product import loopy_sum_product as loopy_sum_product
     from posteriori.modeling.sum_product import sum_product as sum_product
+    from posteriori.modeling.variational.free_energy import FreeEnergy as FreeEnergy
+    from posteriori.modeling.variational.free_energy import free_energy as free_energy
+    from posteriori.modeling.variational.free_energy import free_energy_of as free_energy_of

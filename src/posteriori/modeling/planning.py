@@ -22,7 +22,7 @@ from posteriori.modeling.tables import Switch
 if TYPE_CHECKING:
     from posteriori.modeling.variational.options import Options
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["Plan", "barren_variables", "make_plan", "unknowns_of"]
 
 _GAUSSIAN = (Normal, MvNormal)
 
@@ -97,15 +97,15 @@ def make_plan(
     options: Options | None = None,
 ) -> Plan:
     """Group the unknown variables into blocks; those without exact method are approximated."""
-    barren = _barren(bound)
+    barren = barren_variables(bound)
     active = [f for f in bound.factors if f.name not in barren]
-    known = tuple(f for f in active if not _unknowns(f, bound))
-    groups = _components([f for f in active if _unknowns(f, bound)], bound)
+    known = tuple(f for f in active if not unknowns_of(f, bound))
+    groups = _components([f for f in active if unknowns_of(f, bound)], bound)
     blocks = tuple(_block(bound, names, factors, options) for names, factors in groups)
     return Plan(bound, blocks, tuple(barren), known, variables, inputs, given)
 
 
-def _unknowns(factor: BoundFactor, bound: Bound) -> set[str]:
+def unknowns_of(factor: BoundFactor, bound: Bound) -> set[str]:
     """Return the unknown variables that a factor touches."""
     found = set() if factor.name in bound.observed else {factor.name}
     for poly in factor.parameters.values():
@@ -114,11 +114,11 @@ def _unknowns(factor: BoundFactor, bound: Bound) -> set[str]:
     return found
 
 
-def _barren(bound: Bound) -> list[str]:
+def barren_variables(bound: Bound) -> list[str]:
     """Return unknown variables that no observation depends on."""
     parents: dict[str, set[str]] = {name: set() for name in bound.layouts}
     for factor in bound.factors:
-        parents[factor.name] |= _unknowns(factor, bound) - {factor.name}
+        parents[factor.name] |= unknowns_of(factor, bound) - {factor.name}
     useful = {*bound.observed, *bound.evidence}
     stack = list(useful)
     while stack:
@@ -135,7 +135,7 @@ def _components(
     group_of: dict[str, int] = {}
     members: dict[int, list[str]] = {}
     for factor in factors:
-        names = _unknowns(factor, bound)
+        names = unknowns_of(factor, bound)
         joined = sorted({group_of[n] for n in names if n in group_of})
         target = joined[0] if joined else len(group_of) + len(members)
         members.setdefault(target, [])
@@ -150,7 +150,7 @@ def _components(
     groups = [sorted(names, key=rank.__getitem__) for names in members.values()]
     kept = list(factors)
     return [
-        (names, [f for f in kept if _unknowns(f, bound) & set(names)])
+        (names, [f for f in kept if unknowns_of(f, bound) & set(names)])
         for names in sorted(groups, key=lambda g: rank[g[0]])
     ]
 

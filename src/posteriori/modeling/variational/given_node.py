@@ -1,0 +1,221 @@
+"""Beliefs that are given, not sought: independent members of any distribution with the moments."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from posteriori.distributions.expectations import expect
+from posteriori.distributions.point_mass import PointMass
+from posteriori.modeling.binding import Bound
+from posteriori.modeling.tables import Axis, Lookup, Table, spread
+from posteriori.modeling.variational.addressing import seen
+from posteriori.modeling.variational.densities import GAUSSIAN
+from posteriori.modeling.variational.monomials import same_place
+from posteriori.modeling.variational.references import restored
+from posteriori.numerics.types import Array
+
+__all__ = ["GivenNode", "make_given_node"]
+
+
+class GivenNode:
+    """A variable whose members are believed in independently.
+
+    Parameters
+    ----------
+    name : str
+    axes : tuple of Axis
+        The variable's own axes.
+    tables : sequence of Table
+        What its expectations are made of, over these axes.
+    entropy : float
+        Of all members together.
+    """
+
+    def __init__(
+        self, name: str, axes: tuple[Axis, ...], tables: Sequence[Table], entropy: float
+    ) -> None:
+        self.names = (name,)
+        self.axes = axes
+        self.tables = tuple(tables)
+        self._entropy = entropy
+
+    def entropy(self) -> float:
+        """Entropy of all members together."""
+        return self._entropy
+
+    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+        """Return the expectation of a product of accesses, as a sum of products of tables."""
+        raise NotImplementedError
+
+
+class _NormalNode(GivenNode):
+    """Tables: the mean, and the covariance of each member unless it has no width."""
+
+    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+        mean = self.tables[0]
+        means = tuple(seen(mean, self.axes, a.places) for a in accesses)
+        if len(accesses) == 1 or len(self.tables) == 1:
+            return [means]
+        a, b = accesses  # E[x_i x_j] = m_i m_j + cov[i, j], 0 between members
+        cov = self.tables[1]
+        twins = cov.axes[len(self.axes) :]
+        lead = len(self.axes) - len(twins)
+        places = (*a.places, *b.places[lead:])
+        same = _same_members(a.places[:lead], b.places[:lead])
+        return [means, (seen(cov, cov.axes, places), *same)]
+
+
+class _DiscreteNode(GivenNode):
+    """Table: the probabilities, with the states last."""
+
+    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+        (p,) = self.tables
+        axes = (*self.axes, p.axes[-1])
+        views = tuple(seen(p, axes, (*s.places, s.state)) for s in accesses)
+        for s, t in itertools.combinations(accesses, 2):
+            if all(np.any(table.values) for table in _same_members(s.places, t.places)):
+                raise TypeError(
+                    f"a factor reads {self.names[0]} at one member in two ways; "
+                    "write it as one table"
+                )
+        return [views]
+
+
+class _StatisticNode(GivenNode):
+    """Tables: the expectation of each sufficient statistic."""
+
+    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+        (stat,) = accesses
+        table = self.tables[stat.component]
+        return [(seen(table, table.axes, stat.places),)]
+
+
+def make_given_node(
+    name: str, belief: Any, bound: Bound, states: int | None, reference: Table | None
+) -> GivenNode:
+    """Return the node of a belief.
+
+    Parameters
+    ----------
+    name : str
+    belief : Distribution
+        A batch over the variable's plates and integer axes, or one for all of them.
+    bound : Bound
+    states : int or None
+        Number of states of a discrete variable.
+    reference : Table, optional
+        What a normal variable is measured from.
+    """
+    layout, family = bound.layouts[name], bound.families[name]
+    lead = tuple(axis.size for axis in (*layout.plates, *layout.ints))
+    if states is not None:
+        p = _known_states(name, _probabilities(name, belief, states), bound)
+        p = np.broadcast_to(p, (*lead, states))
+        entropy = -float(np.sum(p * np.log(np.where(p > 0, p, 1.0))))
+        return _DiscreteNode(
+            name, layout.axes, [Table(p, (*layout.axes, Axis(name, states)))], entropy
+        )
+    events = tuple(axis.size for axis in layout.events)
+    _check_shape(name, belief, lead, events)
+    entropy = float(np.sum(np.broadcast_to(_entropy(name, belief), lead)))
+    if family in GAUSSIAN:
+        mean = np.broadcast_to(belief.mean, lead + events)
+        if reference is not None:
+            mean = mean - restored(0.0, reference, layout.axes)
+        tables = [Table(mean, layout.axes)]
+        if not isinstance(belief, PointMass):
+            twins = tuple(Axis("twin", n) for n in events)
+            cov = belief.cov if events else belief.variance
+            cov = np.broadcast_to(cov, lead + events + events)
+            tables.append(Table(cov, (*layout.axes, *twins)))
+        return _NormalNode(name, layout.axes, tables, entropy)
+    tables = []
+    for part, width in zip(_statistics(name, belief, family), family._natural_ndims, strict=True):
+        axes = (*layout.plates, *layout.ints, *(layout.events if width else ()))
+        tables.append(Table(np.broadcast_to(part, tuple(a.size for a in axes)), axes))
+    return _StatisticNode(name, layout.axes, tables, entropy)
+
+
+def _statistics(name: str, belief: Any, family: Any) -> Sequence[Array]:
+    """Return E[T(x)]: in closed form, at a point, or by quadrature for numbers."""
+    if isinstance(belief, family):
+        parts: Sequence[Array] = belief.mean_params
+        return parts
+    if isinstance(belief, PointMass):
+        at: Sequence[Array] = family.sufficient(belief.location)
+        return at
+    if belief.event_shape:
+        raise TypeError(
+            f"the belief about {name} must be a {family.__name__} or a PointMass, "
+            f"got {type(belief).__name__}"
+        )
+    return [
+        expect(belief, lambda x, k=k: np.asarray(family.sufficient(x)[k]))
+        for k in range(len(family._natural_ndims))
+    ]
+
+
+def _probabilities(name: str, belief: Any, states: int) -> Array:
+    if hasattr(belief, "probabilities"):
+        p = np.asarray(belief.probabilities)
+    elif hasattr(belief, "probability"):
+        p = np.stack([1.0 - belief.probability, belief.probability], axis=-1)
+    elif isinstance(belief, PointMass):
+        p = (np.asarray(belief.location)[..., None] == np.arange(states)).astype(np.float64)
+    else:
+        raise TypeError(
+            f"the belief about {name} must be Bernoulli, Categorical or a PointMass, "
+            f"got {type(belief).__name__}"
+        )
+    if p.shape[-1] != states:
+        raise ValueError(f"{name} has {states} states, its belief has {p.shape[-1]}")
+    return p
+
+
+def _known_states(name: str, p: Array, bound: Bound) -> Array:
+    """Put certainty where members of a discrete variable were observed."""
+    known = bound.evidence.get(name)
+    if known is None:
+        return p
+    there = ~np.isnan(known)[..., None]
+    return np.where(there, known[..., None] == np.arange(p.shape[-1]), p)
+
+
+def _check_shape(name: str, belief: Any, lead: tuple[int, ...], events: tuple[int, ...]) -> None:
+    shape = belief.batch_shape + belief.event_shape
+    fits = isinstance(belief, PointMass) or belief.event_shape == events
+    try:
+        fits = fits and np.broadcast_shapes(shape, lead + events) == lead + events
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"{name} has members of shape {events} on axes {lead}; its belief is a batch "
+            f"{belief.batch_shape} of events {belief.event_shape}"
+        )
+
+
+def _entropy(name: str, belief: Any) -> Array:
+    if isinstance(belief, PointMass):
+        return np.zeros(())
+    return np.asarray(belief.entropy())
+
+
+def _same_members(a: Sequence[Any], b: Sequence[Any]) -> list[Table]:
+    """Return tables whose product is 1 where two accesses read the same member, else 0."""
+    found = []
+    for p, q in zip(a, b, strict=True):
+        if same_place(p, q):
+            continue
+        x, y = _positions(p), _positions(q)
+        labels = tuple(dict.fromkeys(x.axes + y.axes))
+        found.append(Table((spread(x, labels) == spread(y, labels)).astype(np.float64), labels))
+    return found
+
+
+def _positions(place: Any) -> Table:
+    return place.positions if isinstance(place, Lookup) else Table(np.arange(place.size), (place,))
