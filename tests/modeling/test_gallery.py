@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from tests.modeling import mean_field_pages
+
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 Names = dict[str, Any]
 
@@ -305,6 +307,7 @@ PAGES: dict[str, Callable[[Names], None]] = {
     "several_outputs": check_several_outputs,
     "tracking": check_tracking,
     "two_sensors": check_two_sensors,
+    **mean_field_pages.PAGES,
 }
 
 
@@ -321,6 +324,17 @@ def run_page(name: str) -> Names:
 @pytest.mark.parametrize("name", PAGES)
 def test_the_numbers_of_a_page_are_those_of_its_oracle(name: str) -> None:
     PAGES[name](run_page(name))
+
+
+@pytest.mark.slow
+def test_error_bars_of_relevance_are_as_much_too_small_as_the_page_says() -> None:
+    page = run_page("ard_regression")
+    rng = np.random.default_rng(5)
+    draws = mean_field_pages.sample_relevance_regression(page["X"], page["y"], 100_000, rng)
+    ratio = np.sqrt(page["post"].w.variance) / draws.std(axis=0)
+    assert np.all(ratio < 1.0)
+    assert 1 - ratio.min() == pytest.approx(1 / 8, abs=0.02)
+    assert np.all(ratio[[0, 3, 6]] > 0.93)
 
 
 def test_every_page_has_a_check() -> None:
