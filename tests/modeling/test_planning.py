@@ -52,9 +52,11 @@ def order_that_ran(result: Any) -> Any:
     if hasattr(result, "gaussian") and hasattr(result.gaussian, "posterior"):
         return (*result.gaussian.posterior.order, result.spread)
     if hasattr(result, "_elimination"):
-        chain = result.block.graph.chain
-        last = () if chain is None else tuple(node.name for node in chain.nodes)
-        return (*(b.node.name for b in result._elimination.buckets), *last)
+        before = [bucket.node for bucket in result._elimination.buckets]
+        if result._chain is None:
+            return tuple(node.name for node in before)
+        after = [bucket.node for bucket in result._chain.after.buckets]
+        return tuple(node.name for node in (*before, *result.block.graph.chain.nodes, *after))
     return None
 
 

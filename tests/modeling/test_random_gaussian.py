@@ -46,10 +46,14 @@ def close(actual: Any, expected: Any, scale: Any, tol: float) -> None:
     assert np.all(np.abs(actual - expected) <= tol * (np.abs(expected) + scale))
 
 
-def check_marginal(found: Any, entry: Entry, mean: Any, cov: Any, tol: float) -> None:
-    deviation = np.sqrt(np.diag(cov)).reshape(entry.shape)
+def check_marginal(
+    found: Any, entry: Entry, mean: Any, cov: Any, tol: float, prior: Any = 0.0
+) -> None:
+    """Compare a marginal; ``prior`` holds variances that cancel in those of a sum of unknowns."""
+    scale = np.broadcast_to(prior, len(cov)).reshape(entry.shape)
+    deviation = np.sqrt(np.diag(cov).reshape(entry.shape) + scale)
     close(found.mean, mean.reshape(entry.shape), deviation, tol)
-    close(found.variance, np.diag(cov).reshape(entry.shape), 0.0, tol)
+    close(found.variance, np.diag(cov).reshape(entry.shape), scale, tol)
     if entry.event:
         size = entry.shape[-1]
         blocks = cov.reshape(len(cov) // size, size, len(cov) // size, size)
@@ -108,7 +112,8 @@ def check_predicted(problem: Problem, tol: float) -> None:
     for name, at in places.items():
         found = predicted(post, name)
         if found is not None:
-            check_marginal(found, random.entries[name], truth.mean[at], truth.cov[at, at], tol)
+            part, prior = truth.cov[at, at], np.diag(cov)[at].astype(float)
+            check_marginal(found, random.entries[name], truth.mean[at], part, tol, prior)
 
 
 def written_as_a_loop(random: RandomModel) -> Model:
