@@ -52,7 +52,7 @@ def test_neighbours_of_chains_are_drawn_together(case, name):
         found = (x[:, :-1] * x[:, 1:]).mean(axis=0)
         error = np.sqrt(np.maximum(expected * (1 - expected), 1e-4) / len(x))
     else:
-        mean, cov, cross = node.moments()
+        mean, _, cross = node.moments()
         expected = cross[..., 0, 0]
         gone = x - mean[..., 0]
         products = gone[:, :-1] * gone[:, 1:]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.tables import Axis, Lookup, Table, gather
+from posteriori.modeling.tables import Axis, Lookup, Table, gather, spread
 from posteriori.modeling.variational.contraction import contract_tables
 from posteriori.modeling.variational.monomials import same_place
 
-__all__ = ["collect", "seen"]
+__all__ = ["collect", "same_members", "seen"]
 
 
 def seen(table: Table, axes: Sequence[Axis], places: Sequence[Any]) -> Table:
@@ -103,3 +103,19 @@ def _added(table: Table, positions: Table, axis: Axis) -> Table:
 def _one_hot(positions: Table, axis: Axis) -> Table:
     values = positions.values[..., None] == np.arange(axis.size)
     return Table(values.astype(np.float64), (*positions.axes, axis))
+
+
+def same_members(a: Sequence[Any], b: Sequence[Any]) -> list[Table]:
+    """Return tables whose product is 1 where two accesses read the same member, else 0."""
+    found = []
+    for p, q in zip(a, b, strict=True):
+        if same_place(p, q):
+            continue
+        x, y = _positions(p), _positions(q)
+        labels = tuple(dict.fromkeys(x.axes + y.axes))
+        found.append(Table((spread(x, labels) == spread(y, labels)).astype(np.float64), labels))
+    return found
+
+
+def _positions(place: Any) -> Table:
+    return place.positions if isinstance(place, Lookup) else Table(np.arange(place.size), (place,))

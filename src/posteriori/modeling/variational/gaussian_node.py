@@ -18,7 +18,7 @@ from posteriori.distributions.normal import Normal
 from posteriori.modeling.binding import Layout
 from posteriori.modeling.costs import vectors_and_numbers
 from posteriori.modeling.tables import Access, Axis, Lookup, Table, spread
-from posteriori.modeling.variational.addressing import collect, seen
+from posteriori.modeling.variational.addressing import collect, same_members, seen
 from posteriori.modeling.variational.contraction import add_tables, contract_tables
 from posteriori.modeling.variational.monomials import Monomial, same_place
 from posteriori.numerics.special import LOG_2PI
@@ -260,7 +260,9 @@ class GaussianNode:
             raise TypeError(f"a product of {len(accesses)} of {', '.join(self.names)}")
         a, b = accesses
         means = (self._seen_mean(a), self._seen_mean(b))
-        return [means, (self._seen_cov(a, b),)]
+        first = [a.places[i] for i in self._shared[a.name]]
+        second = [b.places[i] for i in self._shared[b.name]]
+        return [means, (self._seen_cov(a, b), *same_members(first, second))]
 
     def _mean_table(self, name: str) -> Table:
         axes = self.layouts[name].axes

@@ -11,10 +11,9 @@ import numpy as np
 from posteriori.distributions.expectations import expect
 from posteriori.distributions.point_mass import PointMass
 from posteriori.modeling.binding import Bound
-from posteriori.modeling.tables import Axis, Lookup, Table, spread
-from posteriori.modeling.variational.addressing import seen
+from posteriori.modeling.tables import Axis, Table
+from posteriori.modeling.variational.addressing import same_members, seen
 from posteriori.modeling.variational.densities import GAUSSIAN
-from posteriori.modeling.variational.monomials import same_place
 from posteriori.modeling.variational.references import restored
 from posteriori.numerics.types import Array
 
@@ -65,7 +64,7 @@ class _NormalNode(GivenNode):
         twins = cov.axes[len(self.axes) :]
         lead = len(self.axes) - len(twins)
         places = (*a.places, *b.places[lead:])
-        same = _same_members(a.places[:lead], b.places[:lead])
+        same = same_members(a.places[:lead], b.places[:lead])
         return [means, (seen(cov, cov.axes, places), *same)]
 
 
@@ -77,7 +76,7 @@ class _DiscreteNode(GivenNode):
         axes = (*self.axes, p.axes[-1])
         views = tuple(seen(p, axes, (*s.places, s.state)) for s in accesses)
         for s, t in itertools.combinations(accesses, 2):
-            if all(np.any(table.values) for table in _same_members(s.places, t.places)):
+            if all(np.any(table.values) for table in same_members(s.places, t.places)):
                 raise TypeError(
                     f"a factor reads {self.names[0]} at one member in two ways; "
                     "write it as one table"
@@ -203,19 +202,3 @@ def _entropy(name: str, belief: Any) -> Array:
     if isinstance(belief, PointMass):
         return np.zeros(())
     return np.asarray(belief.entropy())
-
-
-def _same_members(a: Sequence[Any], b: Sequence[Any]) -> list[Table]:
-    """Return tables whose product is 1 where two accesses read the same member, else 0."""
-    found = []
-    for p, q in zip(a, b, strict=True):
-        if same_place(p, q):
-            continue
-        x, y = _positions(p), _positions(q)
-        labels = tuple(dict.fromkeys(x.axes + y.axes))
-        found.append(Table((spread(x, labels) == spread(y, labels)).astype(np.float64), labels))
-    return found
-
-
-def _positions(place: Any) -> Table:
-    return place.positions if isinstance(place, Lookup) else Table(np.arange(place.size), (place,))

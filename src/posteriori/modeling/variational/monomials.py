@@ -23,6 +23,7 @@ __all__ = [
     "merged",
     "multiply",
     "same_place",
+    "same_switch",
     "scaled",
     "total",
     "with_labels",
@@ -157,7 +158,7 @@ def merged(product: Product) -> Product:
     kept: list[Any] = []
     states: dict[Axis, Axis] = {}
     for access in product.accesses:
-        twin = next((k for k in kept if _same_switch(k, access)), None)
+        twin = next((k for k in kept if same_switch(k, access)), None)
         if twin is None:
             kept.append(access)
         else:
@@ -165,7 +166,8 @@ def merged(product: Product) -> Product:
     return with_labels(Product(product.tables, tuple(kept)), states)
 
 
-def _same_switch(a: Any, b: Any) -> bool:
+def same_switch(a: Any, b: Any) -> bool:
+    """Tell whether two accesses are switches of the same members of a variable."""
     if not (isinstance(a, Switch) and isinstance(b, Switch)):
         return False
     return a.name == b.name and all(
