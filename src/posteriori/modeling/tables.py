@@ -122,6 +122,8 @@ def constant(values: Any, plates: tuple[Axis, ...] = (), name: str = "") -> Poly
 
 def spread(table: Table, labels: tuple[Axis, ...]) -> Array:
     """Return the values with axes in the order of ``labels``, length 1 where one is missing."""
+    if table.axes == labels:
+        return table.values
     order = [table.axes.index(axis) for axis in labels if axis in table.axes]
     shape = [axis.size if axis in table.axes else 1 for axis in labels]
     return np.transpose(table.values, order).reshape(shape)

@@ -56,11 +56,16 @@ def contract_tables(
 
 def add_tables(tables: Sequence[Table], labels: Labels) -> Array:
     """Return the sum with axes in the order of ``labels``, of length 1 where no table has one."""
-    total: Any = None
-    for table in tables:
-        values = spread(table, labels)
-        total = values if total is None else total + values
-    return np.zeros((1,) * len(labels)) if total is None else total
+    if len(tables) < 2:
+        return spread(tables[0], labels) if tables else np.zeros((1,) * len(labels))
+    parts = sorted([spread(table, labels) for table in tables], key=lambda part: part.size)
+    total = parts[0]
+    for part in parts[1:]:  # small ones first; then in place
+        if total.shape == part.shape and total is not parts[0]:
+            total += part
+        else:
+            total = total + part
+    return total
 
 
 # -- planning --------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ class DiscreteNode:
         self.restart = restart
         self.states = {name: Axis(name, size) for name, size in sizes.items()}
         self._probabilities: dict[str, Table] = {}
+        self._sums: dict[tuple[str, tuple[int, ...]], tuple[Array, Table]] = {}
         self._pairs: list[tuple[_Scope, Table]] = []
         self.chain: StateChain | None = None
         self.solved: list[DiscreteResult] = []
@@ -94,10 +95,11 @@ class DiscreteNode:
         total = np.zeros(self.restart.size)
         for name, (values, axes) in logs.items():
             top = values.max(axis=-1, keepdims=True)
-            weights = np.exp(values - top)
+            weights = values - top
+            np.exp(weights, out=weights)
             norm = weights.sum(axis=-1, keepdims=True)
             weights /= norm
-            self._probabilities[name] = Table(weights, axes)
+            self._probabilities = {**self._probabilities, name: Table(weights, axes)}
             log_norm = (top + np.log(norm)).reshape(self.restart.size, -1)
             total += log_norm.sum(axis=1)
         self._log_total, self._find_entropy = total, self._entropy_of_rows
@@ -116,7 +118,7 @@ class DiscreteNode:
         logits = logs[name]
         belief = solve_chain(chain, logits, parts, self.restart)
         probabilities = np.moveaxis(belief.probabilities, -2, 1 + chain.time)
-        self._probabilities[name] = Table(probabilities, logits.axes)
+        self._probabilities = {**self._probabilities, name: Table(probabilities, logits.axes)}
         self._pairs = [(scope, Table(belief.pairs, (self.restart, *chain.labels)))]
         self._log_total, self._find_entropy = belief.log_total, belief.entropy
         self.chain, self.solved = chain, []
@@ -144,7 +146,10 @@ class DiscreteNode:
         self._log_total, self._find_entropy = np.array(totals), lambda: total_entropy
         for name in self.names:
             labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
-            self._probabilities[name] = Table(np.stack([f[name] for f in found]), labels)
+            self._probabilities = {
+                **self._probabilities,
+                name: Table(np.stack([f[name] for f in found]), labels),
+            }
         self._pairs = [
             (scope, Table(np.stack([p[i] for p in pairs]), (self.restart, *axes[i])))
             for i, (scope, _) in enumerate(joint)
@@ -175,7 +180,7 @@ class DiscreteNode:
     def set(self, name: str, probabilities: Array) -> None:
         """Take probabilities (starts, *axes, K)."""
         labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
-        self._probabilities[name] = Table(probabilities, labels)
+        self._probabilities = {**self._probabilities, name: Table(probabilities, labels)}
         self._pairs, self.chain, self.solved = [], None, []
         self._find_entropy = self._entropy_of_rows
 
@@ -206,6 +211,27 @@ class DiscreteNode:
     def probabilities(self, name: str) -> Array:
         """Return the probabilities of a variable, (starts, *axes, K)."""
         return self._probabilities[name].values
+
+    def summable(self, accesses: Sequence[Any], free: frozenset[Axis]) -> frozenset[Axis]:
+        """Return those of some labels that :meth:`expect_sum` can sum over."""
+        if len(accesses) > 1:
+            return frozenset()
+        return free.intersection(a for a in accesses[0].places if isinstance(a, Axis))
+
+    def expect_sum(
+        self, accesses: Sequence[Any], summed: frozenset[Axis]
+    ) -> list[tuple[Table, ...]]:
+        """Return the expected number of members in each state, found once for all factors."""
+        (s,) = accesses
+        axes = self.bound.layouts[s.name].axes
+        gone = tuple(i for i, a in enumerate(s.places) if isinstance(a, Axis) and a in summed)
+        values, labels = self._probabilities[s.name]
+        of, total = self._sums.get((s.name, gone), (None, None))
+        if of is not values or total is None:
+            kept = tuple(a for i, a in enumerate(labels) if i - 1 not in gone)
+            total = Table(values.sum(axis=tuple(1 + i for i in gone)), kept)
+            self._sums[s.name, gone] = values, total
+        return [(seen(total, (*axes, self.states[s.name]), (*s.places, s.state)),)]
 
     def log_total(self) -> Array:
         """Log normaliser for each start."""

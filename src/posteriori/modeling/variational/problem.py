@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,34 @@ class Entry(NamedTuple):
 
     def part(self, node: Any) -> tuple[Any, ...]:
         return next((accesses for owner, accesses in self.parts if owner is node), ())
+
+    def without(self, nodes: Sequence[Any], restart: Axis) -> Entry:
+        """Return the entry with some nodes summed out, its table to be filled in."""
+        parts = tuple(part for part in self.parts if not _among(part[0], nodes))
+        if len(parts) == len(self.parts):
+            return self
+        accesses = tuple(a for _, part in parts for a in part)
+        axes = _labels(accesses)
+        table = Table(np.zeros(()), (restart, *axes))
+        return Entry(Monomial(self.monomial.source, (table,), accesses), parts, axes)
+
+
+class Recipe(NamedTuple):
+    """How an expectation is evaluated.
+
+    Attributes
+    ----------
+    keep : frozenset of Axis
+        Labels of the answer.
+    over : frozenset of Axis
+        Labels to sum over that the nodes do not sum themselves.
+    ask : tuple of callables
+        Each returns the answer of one node: a sum of products of tables.
+    """
+
+    keep: frozenset[Axis]
+    over: frozenset[Axis]
+    ask: tuple[Callable[[], list[tuple[Table, ...]]], ...]
 
 
 class Problem:
@@ -63,9 +92,10 @@ class Problem:
         self.owner = {name: node for node in nodes for name in node.names}
         merged, self.constants = merge_monomials(monomials)
         self.entries = [self._entry(m) for m in merged]
-        self.reduced = list(self.entries)
+        self.reduced: dict[int, Monomial] = {}
         self._touch = {id(n): self._plan_messages(n) for n in nodes}
         self._reductions = self._plan_reductions()
+        self._energies: dict[int, Recipe] = {}
 
     def _entry(self, monomial: Monomial) -> Entry:
         parts: dict[int, tuple[Any, list[Any]]] = {}
@@ -77,69 +107,88 @@ class Problem:
 
     # -- expectations ------------------------------------------------------------------------
 
-    def expectation(self, entry: Entry, skip: Sequence[Any], keep: frozenset[Axis]) -> Table:
-        """Return the expectation under all nodes but some, for each start and kept label."""
-        answers = [
-            node.expect(accesses) for node, accesses in entry.parts if not _among(node, skip)
-        ]
+    def _recipe(self, entry: Entry, skip: Sequence[Any], keep: frozenset[Axis]) -> Recipe:
+        """Plan the expectation under all nodes but some, for each start and kept label."""
+        known = keep.union(*(table.axes for table in entry.monomial.tables))
+        over, ask = entry.axes - keep, []
+        for node, accesses in entry.parts:
+            if _among(node, skip):
+                continue
+            others = [a for other, part in entry.parts if other is not node for a in part]
+            free = _labels(accesses) - known - _labels(others)
+            summed = node.summable(accesses, free) if hasattr(node, "summable") else None
+            if summed:
+                over -= summed
+                ask.append(partial(node.expect_sum, accesses, summed))
+            else:
+                ask.append(partial(node.expect, accesses))
+        return Recipe(keep, over, tuple(ask))
+
+    def expectation(self, tables: Sequence[Table], recipe: Recipe) -> Table:
+        """Return the expectation of tables times statistics."""
         total: Table | None = None
-        for choice in itertools.product(*answers):
-            tables = (*entry.monomial.tables, *itertools.chain.from_iterable(choice))
-            part = contract_tables(tables, keep, entry.axes)
+        for choice in itertools.product(*[ask() for ask in recipe.ask]):
+            operands = (*tables, *itertools.chain.from_iterable(choice))
+            part = contract_tables(operands, recipe.keep, recipe.over)
             total = part if total is None else _sum(total, part)
         assert total is not None
         return total
 
     def messages(self, node: Any, sources: set[int] | None = None) -> Iterator[Any]:
         """Yield the node's accesses and their coefficient in the expected log joint density."""
-        entries = self.entries if _among(node, self.local) else self.reduced
-        for i, accesses, keep in self._touch[id(node)]:
-            entry = entries[i]
-            if sources is None or entry.monomial.source in sources:
-                yield accesses, self.expectation(entry, (node,), keep)
+        local = _among(node, self.local)
+        for i, accesses, recipe in self._touch[id(node)]:
+            if sources is None or self.entries[i].monomial.source in sources:
+                monomial = self.entries[i].monomial
+                if i in self._reductions and not local:
+                    monomial = self.reduced.get(i) or self._reduced(i)
+                yield accesses, self.expectation(monomial.tables, recipe)
 
-    def _plan_messages(self, node: Any) -> list[tuple[int, tuple[Any, ...], frozenset[Axis]]]:
-        """Return the entries that touch a node, its accesses and the labels to keep."""
+    def _plan_messages(self, node: Any) -> list[tuple[int, tuple[Any, ...], Recipe]]:
+        """Return the entries that touch a node and its accesses, local nodes being summed out."""
         found = []
+        summed = () if _among(node, self.local) else self.local
         for i, entry in enumerate(self.entries):
             accesses = entry.part(node)
             if accesses:
-                keep = frozenset((self.restart,)).union(*(labels_of(a) for a in accesses))
-                found.append((i, accesses, keep))
+                keep = _labels(accesses) | {self.restart}
+                rest = entry.without(summed, self.restart)
+                found.append((i, accesses, self._recipe(rest, (node,), keep)))
         return found
 
     def reduce(self) -> None:
         """Sum the local nodes out of all monomials."""
-        for i, keep, skip, rest in self._reductions:
-            entry = self.entries[i]
-            table = self.expectation(entry, skip, keep)
-            accesses = tuple(a for _, part in rest for a in part)
-            monomial = Monomial(entry.monomial.source, (table,), accesses)
-            self.reduced[i] = Entry(monomial, rest, keep.union(table.axes) - {self.restart})
+        for i in self._reductions:
+            self.reduced[i] = self._reduced(i)
 
-    def _plan_reductions(self) -> list[Any]:
+    def _reduced(self, i: int) -> Monomial:
+        rest, recipe = self._reductions[i]
+        table = self.expectation(self.entries[i].monomial.tables, recipe)
+        return Monomial(rest.monomial.source, (table,), rest.monomial.accesses)
+
+    def _plan_reductions(self) -> dict[int, tuple[Entry, Recipe]]:
         """Return the entries that touch local nodes, and what remains of them."""
-        found = []
+        found = {}
         for i, entry in enumerate(self.entries):
-            if not any(_among(node, self.local) for node, _ in entry.parts):
-                continue
-            rest = tuple(part for part in entry.parts if not _among(part[0], self.local))
-            labels = [labels_of(a) for _, part in rest for a in part]
-            keep = frozenset((self.restart,)).union(*labels)
-            found.append((i, keep, tuple(node for node, _ in rest), rest))
+            if any(entry.part(node) for node in self.local):
+                rest = entry.without(self.local, self.restart)
+                keep = _labels(rest.monomial.accesses) | {self.restart}
+                found[i] = rest, self._recipe(entry, [n for n, _ in rest.parts], keep)
         return found
 
-    def energy(self, entry: Entry) -> Array:
+    def energy(self, i: int) -> Array:
         """Return E[monomial] for each start."""
-        table = self.expectation(entry, (), frozenset((self.restart,)))
+        if i not in self._energies:
+            self._energies[i] = self._recipe(self.entries[i], (), frozenset((self.restart,)))
+        table = self.expectation(self.entries[i].monomial.tables, self._energies[i])
         return np.broadcast_to(table.values, (self.restart.size,))
 
     def energies(self) -> dict[int, Array]:
         """Return the expected log density of each factor, for each start."""
         found = {i: np.full(self.restart.size, value) for i, value in self.constants.items()}
-        for entry in self.entries:
+        for i, entry in enumerate(self.entries):
             source = entry.monomial.source
-            found[source] = found.get(source, 0.0) + self.energy(entry)
+            found[source] = found.get(source, 0.0) + self.energy(i)
         return found
 
     def bound(self, last: Any) -> Array:
@@ -149,9 +198,9 @@ class Problem:
         """
         total = last.log_total() + sum(self.constants.values())
         near = {i for i, _, _ in self._touch[id(last)]}
-        for i, entry in enumerate(self.entries):
+        for i in range(len(self.entries)):
             if i not in near:
-                total = total + self.energy(entry)
+                total = total + self.energy(i)
         for node in self.nodes:
             if node is not last:
                 total = total + node.entropy()
@@ -161,6 +210,10 @@ class Problem:
         """Return the bound for each start from energies and entropies alone."""
         energy = sum(self.energies().values(), np.zeros(self.restart.size))
         return energy + sum(node.entropy() for node in self.nodes)
+
+
+def _labels(accesses: Iterable[Any]) -> frozenset[Axis]:
+    return frozenset[Axis]().union(*(labels_of(access) for access in accesses))
 
 
 def _among(node: Any, nodes: Sequence[Any]) -> bool:
@@ -179,7 +232,7 @@ def merge_monomials(monomials: Iterable[Monomial]) -> tuple[list[Monomial], dict
             value = float(contract_tables(tables, ()).values)
             constants[source] = constants.get(source, 0.0) + value
             continue
-        seen = frozenset[Axis]().union(*(labels_of(a) for a in accesses))
+        seen = _labels(accesses)
         if any(axis not in seen for table in tables for axis in table.axes):
             tables = (contract_tables(tables, seen),)
         found.append(Monomial(source, _with_numbers(tables), accesses))
