@@ -42,7 +42,7 @@ def sampled_bound(m: Model, data: Mapping[str, Any], result: Any, size: int) -> 
             loops.append(node)
             continue
         found, log_prob = SAMPLERS[node.kind](node, size, rng)
-        draws |= found
+        draws |= {name: values + offset(result, node, name) for name, values in found.items()}
         log_q += log_prob
     if loops:
         (node,) = loops
@@ -51,6 +51,13 @@ def sampled_bound(m: Model, data: Mapping[str, Any], result: Any, size: int) -> 
         )
     values = log_joint_of_draws(m, data, result.block.bound, draws, size) - log_q
     return Estimate(float(values.mean()), float(values.std() / np.sqrt(size)))
+
+
+def offset(result: Any, node: Any, name: str) -> Any:
+    """Return how far a result moves what its node believes: nodes may count from a reference."""
+    if node.kind not in ("normal", "normal chain"):
+        return 0
+    return result.marginal(name).mean - node.marginal(name).mean
 
 
 def enumerated(

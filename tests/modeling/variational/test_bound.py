@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from posteriori.modeling.variational.ascent import sweep
+from posteriori.modeling.variational.rotation import restore, snapshot
 from tests.modeling.variational.models import NAMES, by_name, solve
 from tests.modeling.variational.monte_carlo import log_joint_of_draws, sampled_bound
 
@@ -53,6 +54,18 @@ def test_no_single_update_lowers_the_bound(name: str) -> None:
         assert_allclose(problem.bound(node), after, rtol=1e-11)
         assert after[0] > before[0] - 1e-10 * abs(before[0])
         before = after
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_beliefs_can_be_taken_back(name: str) -> None:
+    problem = solve(name, sweeps=1).problem
+    before = problem.slow_bound()
+    kept = snapshot(problem)
+    first = sweep(problem)
+    for _ in range(2):  # what was kept can be used again
+        restore(problem, kept)
+        assert_allclose(problem.slow_bound(), before, rtol=1e-12)
+        assert_allclose(sweep(problem), first, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

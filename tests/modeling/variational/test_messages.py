@@ -146,7 +146,7 @@ def state_chain(node: Any, rng: np.random.Generator) -> float:
     for step in another(pairs, 1, rng):
         new_pairs.append(new[-1][..., None] * step)
         new.append(new_pairs[-1].sum(axis=-2))
-    ((scope, table),) = node._pairs
+    ((scope, _),) = node._pairs
     (time,) = scope.switches[0].places[0].positions.axes
     series = [axis for axis in scope.rows if axis is not time]
     axes = (node.restart, time, *series, *(s.state for s in scope.switches))

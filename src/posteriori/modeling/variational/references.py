@@ -30,7 +30,7 @@ from posteriori.modeling.variational.densities import GAUSSIAN
 __all__ = ["find_references", "measured_from", "restored"]
 
 #: Data whose mean is this many standard deviations away from 0 get a reference.
-_FAR = 1e3
+_FAR = 30.0
 
 
 def find_references(factors: Sequence[BoundFactor], bound: Bound) -> dict[str, Table]:
