@@ -24,6 +24,7 @@ _ROOMS = (
     "modeling",
     "numerics",
     "plotting",
+    "regression",
 )
 
 _ROOM_OF = {
@@ -69,6 +70,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori import modeling as modeling
     from posteriori import numerics as numerics
     from posteriori import plotting as plotting
+    from posteriori import regression as regression
     from posteriori.distributions import Bernoulli as Bernoulli
     from posteriori.distributions import Beta as Beta
     from posteriori.distributions import Binomial as Binomial
