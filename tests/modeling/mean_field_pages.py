@@ -182,6 +182,15 @@ def check_poisson_mixture(page: Names) -> None:
     average = integrate.quad(lambda r: 0.1 * np.exp(-0.1 * r) * r**9 * np.exp(-3 * r), 0, 40)[0]
     close(log_prob(3, 9), np.log(average), 1e-9)
     assert page["exact"] - float(post.log_evidence) > np.log(2)
+    # the rate of busy days, where these are the component with more calls a day
+    k, s = page["k"], page["s"]
+    more = s * (page["days"] - k) > k * (page["total"] - s)
+    p = np.where(more, np.exp(page["terms"] - page["terms"].max()), 0.0)
+    p /= p.sum()
+    mean = (1 + s) / (0.1 + k)
+    square = mean * (2 + s) / (0.1 + k)
+    sd = np.sqrt((p * square).sum() - (p * mean).sum() ** 2)
+    close([np.sqrt(post.rate.variance).max(), sd], [0.44, 0.62], 0.01)  # as the page says
 
 
 def count_ways(counts: Any) -> np.ndarray:
