@@ -15,6 +15,10 @@ _FILES = {
         "predict_chain",
         "simulate_chain",
     ),
+    "fixed_form": (
+        "FixedForm",
+        "fit_normal_belief",
+    ),
     "gaussian_elimination": (
         "GaussianPosterior",
         "solve_gaussian",
@@ -60,6 +64,8 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.inference.chain_forecast import ChainSample as ChainSample
     from posteriori.inference.chain_forecast import predict_chain as predict_chain
     from posteriori.inference.chain_forecast import simulate_chain as simulate_chain
+    from posteriori.inference.fixed_form import FixedForm as FixedForm
+    from posteriori.inference.fixed_form import fit_normal_belief as fit_normal_belief
     from posteriori.inference.gaussian_elimination import GaussianPosterior as GaussianPosterior
     from posteriori.inference.gaussian_elimination import solve_gaussian as solve_gaussian
     from posteriori.inference.gaussian_equations import Equation as Equation

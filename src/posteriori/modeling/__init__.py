@@ -9,6 +9,13 @@ from posteriori.numerics.lazy import load_on_use as _load_on_use
 
 #: Which file defines which public names.
 _FILES = {
+    "bethe": (
+        "BetheFreeEnergy",
+        "LocalBeliefs",
+        "bethe_free_energy",
+        "bethe_free_energy_of",
+        "local_beliefs",
+    ),
     "chain": ("Chain",),
     "drawing": ("Drawing",),
     "expressions": (
@@ -17,6 +24,12 @@ _FILES = {
         "take",
     ),
     "forney": ("ForneyGraph",),
+    "mean_field": (
+        "MeanField",
+        "mean_field",
+        "mean_field_energy",
+        "variational_message",
+    ),
     "messages": (
         "EdgeMessages",
         "Messages",
@@ -45,12 +58,21 @@ _FILES = {
 __all__, __getattr__, __dir__ = _load_on_use(__name__, _FILES)
 
 if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table
+    from posteriori.modeling.bethe import BetheFreeEnergy as BetheFreeEnergy
+    from posteriori.modeling.bethe import LocalBeliefs as LocalBeliefs
+    from posteriori.modeling.bethe import bethe_free_energy as bethe_free_energy
+    from posteriori.modeling.bethe import bethe_free_energy_of as bethe_free_energy_of
+    from posteriori.modeling.bethe import local_beliefs as local_beliefs
     from posteriori.modeling.chain import Chain as Chain
     from posteriori.modeling.drawing import Drawing as Drawing
     from posteriori.modeling.expressions import Input as Input
     from posteriori.modeling.expressions import dot as dot
     from posteriori.modeling.expressions import take as take
     from posteriori.modeling.forney import ForneyGraph as ForneyGraph
+    from posteriori.modeling.mean_field import MeanField as MeanField
+    from posteriori.modeling.mean_field import mean_field as mean_field
+    from posteriori.modeling.mean_field import mean_field_energy as mean_field_energy
+    from posteriori.modeling.mean_field import variational_message as variational_message
     from posteriori.modeling.messages import EdgeMessages as EdgeMessages
     from posteriori.modeling.messages import Messages as Messages
     from posteriori.modeling.model import Model as Model

@@ -109,12 +109,17 @@ class LoopySumProduct(NamedTuple):
     converged : bool
     change : float
         The largest change of a message in the last round.
+    graph : ForneyGraph
+    messages : dict of (edge, node) to Message
+        Those of the last round, normalised.
     """
 
     marginals: Mapping[str, Factor]
     n_iter: int
     converged: bool
     change: float
+    graph: ForneyGraph
+    messages: Mapping[Sender, Message]
 
     def marginal(self, edge: str) -> Factor:
         """Return the approximate marginal on an edge."""
@@ -228,7 +233,7 @@ def loopy_sum_product(
         )
         messages, n_iter = new, n_iter + 1
     marginals = {edge: _meet(graph, messages, edge)[0] for edge in graph.edges}
-    return LoopySumProduct(marginals, n_iter, change <= tolerance, change)
+    return LoopySumProduct(marginals, n_iter, change <= tolerance, change, graph, messages)
 
 
 def count_operations(graph: ForneyGraph, target: str | None = None) -> OperationCounts:
