@@ -151,7 +151,7 @@ class VariationalBlock:
             return ConjugateNode(group[0], family, bound.layouts[group[0]], restart)
         touching = [m for m in self.monomials if any(a.name in group for a in m.accesses)]
         if len(group) == 1:
-            time = time_of(group[0], touching)
+            time = time_of(group[0], bound.layouts[group[0]], touching)
             if time is not None:
                 return ChainNode(group[0], time, bound.layouts, bound.families, touching, restart)
         return GaussianNode(group, bound.layouts, bound.families, touching, restart)

@@ -33,18 +33,28 @@ class _Times(NamedTuple):
     start: int
 
 
-def time_of(name: str, monomials: Iterable[Monomial]) -> int | None:
-    """Return the axis along which a variable meets its own next member, if there is one."""
-    for monomial in monomials:
-        mine = [a for a in monomial.accesses if a.name == name and isinstance(a, Access)]
-        if len(mine) != 2:
-            continue
-        for i, (p, q) in enumerate(zip(mine[0].places, mine[1].places, strict=True)):
-            if not (_is_run(p) and _is_run(q)) or same_place(p, q):
-                continue
-            if abs(_times(p).start - _times(q).start) == 1:
-                return i
+def time_of(name: str, layout: Layout, monomials: Iterable[Monomial]) -> int | None:
+    """Return the axis along which a variable meets its own next member, and none further away."""
+    pairs = [
+        mine
+        for monomial in monomials
+        if len(mine := [a for a in monomial.accesses if a.name == name and isinstance(a, Access)])
+        == 2
+    ]
+    for i in range(len(layout.axes) - len(layout.events)):
+        steps = {_step(a.places[i], b.places[i]) for a, b in pairs}
+        if 1 in steps and steps <= {0, 1}:
+            return i
     return None
+
+
+def _step(p: Any, q: Any) -> int | None:
+    """Return how many members lie between two places; None where that is not one number."""
+    if same_place(p, q):
+        return 0
+    if not (_is_run(p) and _is_run(q)):
+        return None
+    return abs(_times(p).start - _times(q).start)
 
 
 def _is_run(place: Any) -> bool:
