@@ -79,7 +79,7 @@ def test_what_has_no_method_is_refused_in_plain_words() -> None:
     m.a = Normal(0.0, variance=1.0)
     m.b = Normal(0.0, variance=1.0)
     m.y = Laplace(m.a + m.b, 1.0).iid("n")
-    with pytest.raises(TypeError, match="no method for a, b together: .*Laplace"):
+    with pytest.raises(TypeError, match=r"no method for a, b together: .*Laplace"):
         m.infer(y=np.ones(3))
 
 

@@ -55,8 +55,8 @@ def solve_block_tridiagonal(diagonal: Array, coupling: Array, h: Array) -> Tridi
     """
     mean, cov = np.empty(h.shape), np.empty(diagonal.shape)
     cross, log_det = np.empty(coupling.shape), np.empty(len(h))
-    arrays = [np.ascontiguousarray(a, dtype=np.float64) for a in (diagonal, coupling, h)]
-    if not _solve(*arrays, mean, cov, cross, log_det):
+    d, e, linear = (np.ascontiguousarray(a, dtype=np.float64) for a in (diagonal, coupling, h))
+    if not _solve(d, e, linear, mean, cov, cross, log_det):
         raise ValueError("the precision of a chain is not positive definite")
     return TridiagonalSolution(mean, cov, cross, log_det)
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.distributions.bernoulli import Bernoulli
 from posteriori.distributions.categorical import Categorical
-from posteriori.distributions.labels import encode_labels
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.modeling.chain import Previous
+from posteriori.modeling.dependencies import (
+    arguments_of,
+    is_random,
+    named_plates,
+    names_with_children,
+)
 from posteriori.modeling.expressions import Constant, Expression, Input, Operation, Variable
 from posteriori.modeling.gaps import gap_name, gap_term, minus_gaps, needs_gaps
 from posteriori.modeling.indexing import index_places, index_table
+from posteriori.modeling.observations import read_input, read_observation
 from posteriori.modeling.tables import (
     Access,
     Axis,
@@ -128,10 +135,12 @@ class Binder:
     ) -> None:
         self.variables = variables
         self.data = data
-        self.names_of_plates = _plates_by_name(variables)
+        self.names_of_plates = named_plates(variables)
         self.plates = self._sizes(inputs, plates or {})
         self.inputs = {
-            name: constant(data[name], tuple(self.plates[p] for p in item.plates), name)
+            name: constant(
+                read_input(name, data[name]), tuple(self.plates[p] for p in item.plates), name
+            )
             for name, item in inputs.items()
             if name in data
         }
@@ -142,6 +151,11 @@ class Binder:
         self.evidence: dict[str, Array] = {}
         self.gaps: dict[str, Term] = {}
         self.factors: list[BoundFactor] = []
+
+    @cached_property
+    def with_children(self) -> frozenset[str]:
+        """Names of variables that others, or later members of a chain, depend on."""
+        return names_with_children(self.variables)
 
     def run(self) -> Bound:
         for name, variable in self.variables.items():
@@ -186,7 +200,7 @@ class Binder:
 
     def bind_variable(self, name: str, variable: Variable) -> None:
         """Add the layout, the data and the factors of a variable."""
-        parameters = {
+        parameters: Mapping[str, Polynomial] = {
             key: self.evaluate(value)
             for key, value in variable.parameters.items()
             if key in variable.family._parameters  # names of categories are no parameter
@@ -218,7 +232,7 @@ class Binder:
         arrival = Axis(time.name, time.size - 1)
         self.previous[name] = Lookup(Table(np.arange(time.size - 1), (arrival,)))
         here = Table(np.arange(1, time.size), (arrival,))
-        steps = {
+        steps: Mapping[str, Polynomial] = {
             key: _at_arrival(self.evaluate(value), time, here)
             for key, value in variable.step.parameters.items()
             if key in variable.step.family._parameters
@@ -280,21 +294,15 @@ class Binder:
     def _observe(self, name: str, layout: Layout) -> None:
         if name not in self.data:
             return
-        values = np.asarray(self.data[name])
-        labels = self.variables[name].labels
-        if labels is not None and values.dtype.kind not in "biuf":
-            values = np.asarray(encode_labels(self.data[name], labels))
-        if values.dtype.kind not in "biuf":
-            raise TypeError(f"{name} must hold numbers, got dtype {values.dtype}")
+        values = read_observation(name, self.data[name], self.variables[name].labels)
         if values.shape != layout.shape:
             hint = "; repeat the variable with .iid(...)" if values.ndim > len(layout.shape) else ""
             raise ValueError(
                 f"{name} has shape {layout.describe()} in the model "
                 f"but its data have shape {values.shape}{hint}"
             )
-        values = values.astype(np.float64, copy=False)
         discrete = self.variables[name].family in (Bernoulli, Categorical)
-        if discrete and np.isnan(values).any() and name in _parents(self.variables):
+        if discrete and np.isnan(values).any() and name in self.with_children:
             self.evidence[name] = values
         else:
             self.observed[name] = values
@@ -309,7 +317,7 @@ class Binder:
         layout = self.layouts[name]
         if name not in self.gaps:
             partly = family is MvNormal and needs_gaps(values, parameters)
-            if not (partly or (np.isnan(values).any() and name in _parents(self.variables))):
+            if not (partly or (np.isnan(values).any() and name in self.with_children)):
                 return parameters
             self.gaps[name], own = gap_term(name, values, layout.axes)
             self.layouts[gap_name(name)] = Layout((), (own,), ())
@@ -326,7 +334,7 @@ class Binder:
         stack: list[Expression] = [root]
         while stack:
             item = stack[-1]
-            waiting = [a for a in _arguments(item) if id(a) not in done]
+            waiting = [a for a in arguments_of(item) if id(a) not in done]
             if waiting:
                 stack.extend(waiting)
                 continue
@@ -350,7 +358,7 @@ class Binder:
         arguments = [done[id(a)] for a in item.arguments]
         if item.kind == "index":
             index = [done[id(i)] if isinstance(i, Expression) else i for i in item.index]
-            switches = any(isinstance(i, Expression) and _is_random(i) for i in item.index)
+            switches = any(isinstance(i, Expression) and is_random(i) for i in item.index)
             read = index_table if switches else index_places
             return read(arguments[0], index)
         if item.kind == "take":
@@ -410,19 +418,6 @@ def _at_arrival(poly: Polynomial, time: Axis, here: Table) -> Polynomial:
     return Polynomial(look_up(poly.terms, time, here), plates, poly.axes)
 
 
-def _arguments(item: Expression) -> list[Expression]:
-    if not isinstance(item, Operation):
-        return []
-    return [*item.arguments, *(i for i in item.index if isinstance(i, Expression))]
-
-
-def _is_random(item: Expression) -> bool:
-    """Tell whether an index is a variable or members of one, observed or not."""
-    while isinstance(item, Operation) and item.kind == "index":
-        item = item.arguments[0]
-    return isinstance(item, (Variable, Previous))
-
-
 def _dot(a: Polynomial, b: Polynomial) -> Polynomial:
     if not a.axes or not b.axes:
         raise ValueError("both sides of dot must be vectors")
@@ -444,41 +439,3 @@ def _aligned(poly: Polynomial, layout: Layout, ndim: int) -> Polynomial:
         new = dict(zip(event, layout.events, strict=True))
     terms = relabel(fitted.terms, new)
     return Polynomial(terms, layout.plates, layout.ints + tuple(new.get(a, a) for a in event))
-
-
-def _parents(variables: Mapping[str, Variable]) -> set[str]:
-    """Return the names of variables that others, or later members of a chain, depend on."""
-    stack: list[Any] = []
-    for variable in variables.values():
-        stack.extend(variable.parameters.values())
-        stack.extend(() if variable.step is None else variable.step.parameters.values())
-    found, seen = set(), set()
-    while stack:
-        item = stack.pop()
-        if isinstance(item, (Variable, Previous)):
-            found.add(item.name)
-        elif isinstance(item, Expression) and id(item) not in seen:
-            seen.add(id(item))
-            stack.extend(_arguments(item))
-    return found
-
-
-def _plates_by_name(variables: Mapping[str, Variable]) -> dict[str, tuple[str, ...]]:
-    """Return the named plates of each variable, its own first, before any size is known."""
-    found: dict[str, tuple[str, ...]] = {}
-    for name, variable in variables.items():
-        plates = [p for p in (variable.length, *variable.plates) if isinstance(p, str)]
-        stack = [v for v in variable.parameters.values() if isinstance(v, Expression)]
-        while stack:
-            item = stack.pop(0)
-            inherited = (
-                found.get(item.name, ())
-                if isinstance(item, Variable)
-                else item.plates
-                if isinstance(item, Input)
-                else ()
-            )
-            plates += [p for p in inherited if p not in plates]
-            stack[:0] = _arguments(item)
-        found[name] = tuple(plates)
-    return found

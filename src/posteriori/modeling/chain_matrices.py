@@ -102,8 +102,14 @@ def read_part(
 
 def join_parts(parts: Iterable[Part]) -> Part:
     """Stack what several factors say of one time."""
-    *means, noises = (list(column) for column in zip(*parts, strict=True))
-    return Part(*(_joined(column, axis=1) for column in means), _block_diagonal(noises))
+    offset, now, before, constants, noise = (list(column) for column in zip(*parts, strict=True))
+    return Part(
+        _joined(offset, axis=1),
+        _joined(now, axis=1),
+        _joined(before, axis=1),
+        _joined(constants, axis=1),
+        _block_diagonal(noise),
+    )
 
 
 def solve_for_now(step: Part) -> Part:

@@ -9,8 +9,9 @@ import numpy as np
 
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
-from posteriori.modeling.binding import Binder, _plates_by_name
+from posteriori.modeling.binding import Binder
 from posteriori.modeling.chain import Previous
+from posteriori.modeling.dependencies import arguments_of, named_plates
 from posteriori.modeling.expressions import Expression, Input, Operation, Variable
 from posteriori.modeling.forney_nodes import Node
 from posteriori.modeling.simulation import log_joint, member
@@ -75,7 +76,7 @@ def parents_of(parameters: Mapping[str, Any]) -> list[Expression]:
         if id(item) in seen:
             continue
         seen.add(id(item))
-        stack.extend(reversed(_arguments(item)))
+        stack.extend(reversed(arguments_of(item)))
         if hasattr(item, "name"):
             found[id(item)] = item
     return list(found.values())
@@ -85,7 +86,7 @@ def find_plates(
     variables: Mapping[str, Variable], inputs: Mapping[str, Input], data: Mapping[str, Any]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Return the plates around each name, and what is written at each: its size where data tell."""
-    named = _plates_by_name(variables) | {name: item.plates for name, item in inputs.items()}
+    named = named_plates(variables) | {name: item.plates for name, item in inputs.items()}
     labels: dict[str, str] = {}
     for plates in named.values():
         labels |= {plate: plate for plate in plates if plate not in labels}
@@ -191,7 +192,7 @@ class _Expander:
         stack = [value]
         while stack:
             item = stack[-1]
-            parts = _arguments(item)
+            parts = arguments_of(item)
             waiting = [part for part in parts if id(part) not in self.known]
             if waiting:
                 stack.extend(waiting)
@@ -216,7 +217,7 @@ class _Expander:
                 stack.pop()
                 continue
             assert isinstance(item, Operation)
-            unknown = [a for a in _arguments(item) if not self.is_known(a)]
+            unknown = [a for a in arguments_of(item) if not self.is_known(a)]
             waiting = [a for a in unknown if id(a) not in done]
             if waiting:
                 stack.extend(waiting)
@@ -290,9 +291,3 @@ class _Expander:
 
     def position(self, index: Any) -> Any:
         return self.value(index).astype(np.intp) if isinstance(index, Expression) else index
-
-
-def _arguments(item: Expression) -> list[Expression]:
-    if not isinstance(item, Operation):
-        return []
-    return [*item.arguments, *(i for i in item.index if isinstance(i, Expression))]

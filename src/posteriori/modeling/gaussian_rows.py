@@ -182,6 +182,9 @@ def _known(poly: Polynomial, labels: tuple[Axis, ...], name: str, key: str) -> A
     total: Any = 0.0
     for term in poly.terms:
         total = total + spread(term.table, labels)
-    if np.any(np.asarray(total) <= 0):
-        raise ValueError(f"{key} of {name} must be positive")
+    wrong = np.argwhere(~(np.asarray(total) > 0))
+    if len(wrong):
+        where, value = tuple(wrong[0]), np.asarray(total)[tuple(wrong[0])]
+        at = f" at index {', '.join(map(str, where))}" if where else ""
+        raise ValueError(f"{key} of {name} must be positive, got {value:g}{at}")
     return np.asarray(total)

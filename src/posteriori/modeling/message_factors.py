@@ -112,8 +112,8 @@ def _normal_graph(block: GaussianBlock) -> BlockGraph:
         size = latent.size
         graph.variables[latent.name] = Batch(latent.count, ((size,), (size, size)))
         layout = bound.layouts[latent.name]
-        number = size == 1 and not layout.events
-        graph.readers[latent.name] = _read_number if number else _read_vector
+        is_number = size == 1 and not layout.events
+        graph.readers[latent.name] = _read_number if is_number else _read_vector
         apart = splits[latent.name].batch
         graph.shapes[latent.name] = tuple(layout.axes[i].size for i in apart)
     for factor, equation in zip(block.factors, equations, strict=True):
@@ -283,7 +283,7 @@ def _conjugate_rows(
         )
     one = take_members(prior, 0)
     shapes = [np.shape(part)[1:] for part in prior.natural]
-    there = ~_missing(factor, bound).any(axis=1)
+    there = ~np.any(_missing(factor, bound), axis=1)
     position = np.cumsum(there) - 1  # of a row among those that are there
 
     def send(rows: Any, slot: int, incoming: Any) -> tuple[Array, ...]:

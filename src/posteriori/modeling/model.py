@@ -11,6 +11,7 @@ from posteriori.distributions.unknown import Conditional
 from posteriori.modeling.binding import bind
 from posteriori.modeling.chain import Chain, trace_step
 from posteriori.modeling.expressions import Expression, Input, Variable
+from posteriori.modeling.observations import require_finite_observations
 from posteriori.modeling.planning import Plan, make_plan
 from posteriori.modeling.posterior import Posterior
 from posteriori.modeling.simulation import log_joint, simulate
@@ -143,6 +144,7 @@ class Model:
                 raise ValueError(_unknown(name, list(self)))
         options = Options(**chosen) if chosen else None
         bound = bind(self._variables, self._inputs, given)
+        require_finite_observations(bound.observed)
         return make_plan(bound, self._variables, self._inputs, given, options)
 
     def simulate(

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding import Binder, BoundFactor, Layout, _arguments
+from posteriori.modeling.binding import Binder, BoundFactor, Layout
 from posteriori.modeling.chain import Previous
+from posteriori.modeling.dependencies import arguments_of
 from posteriori.modeling.expressions import Expression, Input, Variable
 
 if TYPE_CHECKING:
     from posteriori.modeling.planning import Plan
     from posteriori.modeling.posterior import Posterior
 
-__all__ = ["Anew", "Request", "accessed", "bind_anew", "read_request"]
+__all__ = ["Anew", "Request", "accessed", "bind_anew", "plate_sizes", "read_request"]
 
 
 class Request(NamedTuple):
@@ -38,6 +39,8 @@ class Request(NamedTuple):
         The variable and all that it depends on, in the order of the model.
     new : frozenset of str
         Those of them that are not the members of the data.
+    given : mapping
+        Inputs and observed variables as they were given, also those equal to the data's.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Request(NamedTuple):
     sizes: Mapping[str, int]
     needed: tuple[str, ...]
     new: frozenset[str]
+    given: Mapping[str, Any]
 
 
 class Anew(NamedTuple):
@@ -99,7 +103,7 @@ def read_request(plan: Plan, name: str, keywords: Mapping[str, Any]) -> Request:
     """Sort keywords into inputs, observations and plates; refuse those that make no sense."""
     _require_variable(plan, name)
     needed = _ancestors(plan, name)
-    plates = _plate_sizes(plan)
+    plates = plate_sizes(plan)
     inputs, values, sizes = {}, {}, {}
     for key, value in keywords.items():
         if key in plan.inputs:
@@ -110,6 +114,7 @@ def read_request(plan: Plan, name: str, keywords: Mapping[str, Any]) -> Request:
             sizes[key] = _count(plan, name, key, value)
         else:
             raise ValueError(_unknown_keyword(plan, key, plates))
+    given = {**inputs, **values}
     inputs = {k: v for k, v in inputs.items() if not _is_same(v, plan.given.get(k))}
     values = {k: v for k, v in values.items() if not _is_same(v, plan.given.get(k))}
     relevant = {p for n in needed for p in _plates_of(plan, n)}
@@ -121,7 +126,7 @@ def read_request(plan: Plan, name: str, keywords: Mapping[str, Any]) -> Request:
             if plate in relevant:
                 _add_size(sizes, plate, size, key)
     new = _new_variables(plan, needed, {*inputs, *values}, set(sizes))
-    request = Request(name, inputs, values, sizes, needed, new)
+    request = Request(name, inputs, values, sizes, needed, new, given)
     _require_inputs(plan, request, keywords)
     return request
 
@@ -150,7 +155,7 @@ def names_used(variable: Variable) -> set[str]:
             found.add(str(item.name))
         elif isinstance(item, Expression) and id(item) not in seen:
             seen.add(id(item))
-            stack.extend(_arguments(item))
+            stack.extend(arguments_of(item))
     return found
 
 
@@ -164,7 +169,7 @@ def _ancestors(plan: Plan, name: str) -> tuple[str, ...]:
     return tuple(n for n in plan.variables if n in found)
 
 
-def _plate_sizes(plan: Plan) -> dict[str, int]:
+def plate_sizes(plan: Plan) -> dict[str, int]:
     """Return the named plates of the model with the sizes they have in the data."""
     repeats = {p for v in plan.variables.values() for p in (*v.plates, v.length)}
     named = {p for p in repeats if isinstance(p, str)}
@@ -266,7 +271,7 @@ def bind_anew(posterior: Posterior, request: Request) -> Anew:
     inputs = {**plan.given, **request.inputs}
     given = {k: inputs[k] for k in declared if k in inputs}
     known = {k: v for k, v in request.values.items() if k in variables}
-    binder = Binder(variables, declared, given | known, _plate_sizes(plan) | dict(request.sizes))
+    binder = Binder(variables, declared, given | known, plate_sizes(plan) | dict(request.sizes))
     factors = {}
     for name, variable in variables.items():
         start = len(binder.factors)

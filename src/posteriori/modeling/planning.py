@@ -17,6 +17,7 @@ from posteriori.modeling.gaussian import GaussianBlock
 from posteriori.modeling.gaussian_chain import GaussianChainBlock, find_chain
 from posteriori.modeling.posterior import Posterior
 from posteriori.modeling.scaled_factors import find_common_precision
+from posteriori.modeling.simulation import log_prob_of_known
 from posteriori.modeling.tables import Switch
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ class Plan:
     given: Mapping[str, Any]
 
     def run(self) -> Posterior:
-        """Solve every block."""
-        results = [block.solve() for block in self.blocks]
-        return Posterior(self, results)
+        """Solve every block, after the density of what is known has been found positive."""
+        log_known = sum(log_prob_of_known(factor, self.bound) for factor in self.known)
+        return Posterior(self, [block.solve() for block in self.blocks], log_known)
 
     def __repr__(self) -> str:
         return self._text(lambda block: [])

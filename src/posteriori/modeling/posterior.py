@@ -14,8 +14,8 @@ from posteriori.modeling.conjugate import ConjugateResult
 from posteriori.modeling.description import describe
 from posteriori.modeling.gaussian_chain import ChainResult
 from posteriori.modeling.gaussian_result import GaussianResult
-from posteriori.modeling.simulation import log_prob_of_known, simulate_leaves
-from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.modeling.simulation import simulate_leaves
+from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
@@ -50,8 +50,9 @@ class Posterior:
     Normal(3.375, variance=1.40625)
     """
 
-    def __init__(self, plan: Plan, results: list[Any]) -> None:
+    def __init__(self, plan: Plan, results: list[Any], log_known: float) -> None:
         self._plan = plan
+        self._log_known = log_known
         self._results = {name: result for result in results for name in result.names}
         self._blocks = results
 
@@ -59,14 +60,13 @@ class Posterior:
     def log_evidence(self) -> LogEvidence:
         """Ln p(data | model): exact, or a lower bound where beliefs are approximate."""
         bound = self._plan.bound
-        value = sum(result.log_evidence for result in self._blocks)
-        value += sum(log_prob_of_known(factor, bound) for factor in self._plan.known)
+        value = sum(result.log_evidence for result in self._blocks) + self._log_known
         fingerprint = Fingerprint()
         for array in (*bound.observed.values(), *bound.evidence.values()):
             fingerprint = fingerprint.update(np.atleast_1d(array))
         of = "y|X" if self._plan.inputs else "X"
         kinds = {getattr(result, "kind", "exact") for result in self._blocks}
-        kind = next((k for k in ("type-II", "bound") if k in kinds), "exact")
+        kind: Kind = "type-II" if "type-II" in kinds else "bound" if "bound" in kinds else "exact"
         return LogEvidence(value, kind=kind, of=of, fingerprint=fingerprint)
 
     @property

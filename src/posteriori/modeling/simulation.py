@@ -13,6 +13,7 @@ from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.labels import decode_labels, encode_labels
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.modeling.binding import Binder, Bound, BoundFactor, Layout, bind
+from posteriori.modeling.elimination import locate
 from posteriori.modeling.expressions import Input, Variable
 from posteriori.modeling.gaussian_rows import child_term
 from posteriori.modeling.tables import Polynomial, Table, look_up, spread, substitute
@@ -185,38 +186,63 @@ def log_joint(
 
 
 def log_prob_of_known(factor: BoundFactor, bound: Bound) -> float:
-    """Return the log density of a factor without unknowns, without what is missing."""
+    """Return the log density of a factor without unknowns, without what is missing.
+
+    Raises
+    ------
+    ValueError
+        When the data are impossible; the message says where.
+    """
     x = spread(child_term(factor, bound).table, factor.rows + factor.events)
     there = ~np.isnan(x)
     if there.all():
-        return float(np.sum(member(factor).log_prob(x)))
+        return _total(factor, _log_prob(factor, member(factor), x))
     lead = len(factor.rows)
     count = int(np.prod(x.shape[:lead]))
     values = {key: poly.value() for key, poly in factor.parameters.items()}
     flat = {key: value.reshape(count, *value.shape[lead:]) for key, value in values.items()}
     x, there = x.reshape(count, *x.shape[lead:]), there.reshape(count, -1)
-    total = 0.0
+    logs = np.zeros(count)
     for pattern in np.unique(there, axis=0):  # rows that miss the same entries
         rows = np.flatnonzero((there == pattern).all(axis=1))
-        if pattern.all():
+        if pattern.any():
             here = _made(factor, {key: value[rows] for key, value in flat.items()})
-            total += float(np.sum(here.log_prob(x[rows])))
-        elif pattern.any():
-            total += _log_prob_of_parts(factor, flat, x, rows, np.flatnonzero(pattern))
-    return total
+            values_there = x[rows]
+            if not pattern.all():
+                entries = np.flatnonzero(pattern)
+                here, values_there = _marginal(factor, here, entries), values_there[:, entries]
+            logs[rows] = _log_prob(factor, here, values_there)
+    return _total(factor, logs)
 
 
-def _log_prob_of_parts(
-    factor: BoundFactor, values: Mapping[str, Array], x: Array, rows: Array, entries: Array
-) -> float:
-    """Return the log density of some entries of vectors."""
+def _marginal(factor: BoundFactor, vectors: Any, entries: Array) -> Any:
+    """Return the distribution of some entries of vectors."""
     if factor.family is not MvNormal:
         raise ValueError(
             f"{factor.name} misses some entries of its vectors, which {factor.family.__name__} "
             "cannot leave out: give whole vectors, or NaN in all entries"
         )
-    vectors = _made(factor, {key: value[rows] for key, value in values.items()})
-    return float(np.sum(vectors.marginal(entries).log_prob(x[np.ix_(rows, entries)])))
+    return vectors.marginal(entries)
+
+
+def _log_prob(factor: BoundFactor, distribution: Any, x: Array) -> Array:
+    try:
+        return np.asarray(distribution.log_prob(x))
+    except ValueError as error:
+        raise ValueError(f"{factor.name}: {error}") from None
+
+
+def _total(factor: BoundFactor, logs: Array) -> float:
+    """Add up log densities; refuse data that are impossible."""
+    total = float(np.sum(logs))
+    if total == -np.inf:
+        shape = tuple(axis.size for axis in factor.rows)
+        where = np.argwhere(np.isneginf(logs.reshape(shape)))[0]
+        raise ValueError(
+            f"the data have probability 0: the value of {factor.name}"
+            f"{locate(factor.rows, where, (factor.name,))} is impossible under its known parameters"
+        )
+    return total
 
 
 def _has_gaps(values: Any) -> bool:
