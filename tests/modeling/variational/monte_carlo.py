@@ -31,13 +31,13 @@ class Estimate(NamedTuple):
     error: float
 
 
-def sampled_bound(m: Model, data: Mapping[str, Any], result: Any, size: int) -> Estimate:
-    """Estimate the bound of the beliefs of a variational result."""
+def sampled_bound(m: Model, data: Mapping[str, Any], *results: Any, size: int) -> Estimate:
+    """Estimate the bound of the beliefs of variational results, which together know all unknowns."""
     rng = np.random.default_rng(0)
     draws: dict[str, np.ndarray] = {}
     log_q = np.zeros(size)
     loops = []
-    for node in result.problem.nodes:
+    for result, node in ((result, node) for result in results for node in result.problem.nodes):
         if node.kind == "discrete" and is_loopy(node):
             loops.append(node)
             continue
@@ -45,11 +45,11 @@ def sampled_bound(m: Model, data: Mapping[str, Any], result: Any, size: int) -> 
         draws |= {name: values + offset(result, node, name) for name, values in found.items()}
         log_q += log_prob
     if loops:
-        (node,) = loops
+        (node,), (result,) = loops, results
         return enumerated(
             m, data, result, node, {k: v[:400] for k, v in draws.items()}, log_q[:400]
         )
-    values = log_joint_of_draws(m, data, result.block.bound, draws, size) - log_q
+    values = log_joint_of_draws(m, data, results[0].block.bound, draws, size) - log_q
     return Estimate(float(values.mean()), float(values.std() / np.sqrt(size)))
 
 

@@ -31,7 +31,7 @@ def test_energies_and_entropies_are_the_bound(name: str) -> None:
 def test_sampling_gives_the_bound(name: str) -> None:
     m, data = by_name(name)
     result = solved(name)
-    found = sampled_bound(m, data, result, DRAWS)
+    found = sampled_bound(m, data, result, size=DRAWS)
     assert found.error < 0.06  # a factor counted once too often would show
     assert abs(found.value - result.log_evidence) < 5.0 * found.error
 
