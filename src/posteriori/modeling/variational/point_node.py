@@ -67,14 +67,11 @@ class PointNode:
     def _move_to_mode(self) -> None:
         belief = self.node.belief
         family = type(belief)
-        try:
-            mode = np.asarray(belief.mode)
-            with np.errstate(divide="ignore"):
-                statistics = family.sufficient(mode)
-            inside = all(np.all(np.isfinite(part)) for part in statistics)
-        except ValueError:
-            inside = False
-        if not inside:
+        mode, statistics = _best_value(belief)
+        if mode is None and not self._tables:  # before any data, a flat prior has no best value
+            mode = np.asarray(belief.mean)
+            statistics = family.sufficient(mode)
+        if mode is None:
             raise ValueError(
                 f"{self.names[0]} has no best value inside its domain: the density is highest at "
                 "the border; choose a prior that falls there, or keep the whole belief"
@@ -119,3 +116,15 @@ class PointNode:
             return PointMass(self.mode[0], event_ndim=self.node.family._event_ndim)
         belief = self.node.marginal(name)
         return PointMass(belief.mean, event_ndim=len(belief.event_shape))
+
+
+def _best_value(belief: Any) -> tuple[Array | None, Any]:
+    """Return the mode and its statistics; None where it lies at the border of the domain."""
+    try:
+        mode = np.asarray(belief.mode)
+        with np.errstate(divide="ignore"):
+            statistics = type(belief).sufficient(mode)
+    except ValueError:
+        return None, ()
+    inside = all(np.all(np.isfinite(part)) for part in statistics)
+    return (mode, statistics) if inside else (None, ())
