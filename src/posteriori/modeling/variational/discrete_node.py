@@ -51,13 +51,20 @@ class DiscreteNode:
         self.names = tuple(sizes)
         self.restart = restart
         self.states = {name: Axis(name, size) for name, size in sizes.items()}
-        self._probabilities: dict[str, Table] = {}
+        self._probabilities: dict[str, Table] = {
+            name: self._uniform(name) for name in self.names  # priors may meet in a circle
+        }
         self._sums: dict[tuple[str, tuple[int, ...]], tuple[Array, Table]] = {}
         self._pairs: list[tuple[_Scope, Table]] = []
         self.chain: StateChain | None = None
         self.solved: list[DiscreteResult] = []
         self._find_entropy: Callable[[], Array] = self._entropy_of_rows
         self._log_total = np.zeros(restart.size)
+
+    def _uniform(self, name: str) -> Table:
+        labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
+        shape = tuple(axis.size for axis in labels)
+        return Table(np.broadcast_to(1.0 / self.sizes[name], shape), labels)
 
     # -- update ------------------------------------------------------------------------------
 

@@ -114,7 +114,10 @@ class GaussianNode:
             self._slices[name] = slice(self.size, self.size + width)
             self._twins[name] = tuple(Axis("twin", axes[i].size) for i in own)
             self.size += width
-        self.mean = self.cov = self._log_det = self._fit = np.zeros(0)
+        self._log_det = self._fit = np.zeros(0)
+        full = (restart.size, *(axis.size for axis in self.batch))  # priors may meet in a circle
+        start = np.zeros((1,) * len(full) + (self.size, self.size))
+        self.set(np.zeros((*full, self.size)), start)
 
     # -- update ------------------------------------------------------------------------------
 
