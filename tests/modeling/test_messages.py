@@ -47,6 +47,7 @@ def same_belief(product, marginal):
 # -- normal models ---------------------------------------------------------------------------
 
 
+@pytest.mark.topic("004/3.11", "004/3.12", "004/3.31")
 def test_two_sensors():
     m = Model()
     m.x = Normal(0.0, variance=4.0)
@@ -65,6 +66,7 @@ def test_two_sensors():
     assert [(e.factor, e.variable) for e in messages] == [("x", "x"), ("y1", "x"), ("y2", "x")]
 
 
+@pytest.mark.topic("004/3.26")
 def test_all_three_forms_of_a_message():
     m = Model()
     m.x = Normal(0.0, variance=4.0)
@@ -121,6 +123,7 @@ def test_groups_seen_through_an_index():
     same_belief(messages.product("a"), post.a)
 
 
+@pytest.mark.topic("004/3.22", "004/3.32")
 def test_regression_sends_messages_of_rank_one():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(4, 3)), rng.normal(size=4)
@@ -188,6 +191,7 @@ def test_vectors_with_missing_entries():
     np.testing.assert_allclose(messages.product("mu").cov, post.mu.cov, rtol=1e-10)
 
 
+@pytest.mark.topic("004/3.20", "004/3.21")
 def test_tree_of_named_variables_with_sums():
     m = Model()
     m.a = Normal(1.0, variance=2.0)
@@ -301,6 +305,7 @@ def test_local_trend_starts_backwards_from_improper_messages():
     np.testing.assert_allclose(messages.product("s").cov, post.s.cov, rtol=1e-8)
 
 
+@pytest.mark.topic("004/3.25")
 def test_hidden_markov_with_forbidden_moves():
     move = np.array([[0.7, 0.3, 0.0], [0.0, 0.6, 0.4], [0.5, 0.0, 0.5]])
     start = np.array([0.6, 0.4, 0.0])
@@ -383,6 +388,7 @@ def test_mixture_of_many_is_one_batch():
     np.testing.assert_allclose(messages.product("z").probabilities, post.z.probabilities)
 
 
+@pytest.mark.topic("004/3.24")
 def test_known_members_send_what_they_are():
     m = Model()
     m.z = Chain(
