@@ -28,7 +28,7 @@ from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 from posteriori.regression.standardized import standardize
 
-__all__ = ["GeneralizedRegression"]
+__all__ = ["GeneralizedRegression", "hermite_rule"]
 
 #: Points of the Gauss–Hermite rule that integrates a predictive distribution over η.
 _NODES = 21
@@ -169,11 +169,16 @@ class GeneralizedRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc
 
         The predictor is integrated out by a Gauss–Hermite rule: a mixture over its nodes.
         """
-        eta = self.predictor(X)
-        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-        at = np.asarray(eta.mean)[:, None] + np.asarray(eta.std)[:, None] * nodes
-        return Mixture(weights / weights.sum(), self._member(at))
+        at, weights = hermite_rule(self.predictor(X))
+        return Mixture(weights, self._member(at))
 
     def predict(self, X: Any) -> Array:
         """Return the mean of the predictive distribution."""
         return np.asarray(self.predict_dist(X).mean)
+
+
+def hermite_rule(eta: Any) -> tuple[Array, Array]:
+    """Return nodes (N, Q) and weights (Q,) that integrate over a batch of normal distributions."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    at = np.asarray(eta.mean)[:, None] + np.asarray(eta.std)[:, None] * nodes
+    return at, weights / weights.sum()
