@@ -20,10 +20,16 @@ import numpy as np
 
 from posteriori.numerics.types import Array
 
-__all__ = ["RegressionStatistics", "regression_statistics"]
+__all__ = ["RegressionStatistics", "column_norms", "regression_statistics"]
 
 #: Columns nearer to dependence than this are triangularised instead of squared.
 _INDEPENDENT = 1e-3
+
+#: A spread this small beside the mean is rounding.
+_CONSTANT = 1e-13
+
+#: Squares outside these bounds lose digits or overflow: such columns are rescaled.
+_SMALLEST, _LARGEST = 1e-280, 1e280
 
 #: Numbers that are read at a time.
 _BLOCK = 1 << 18
@@ -70,12 +76,13 @@ class RegressionStatistics:
         shift = other.mean - self.mean
         between = np.sqrt(self.weight * share) * shift[None]
         stacked = np.concatenate([self.factor, other.factor, between])
+        mean = self.mean + share * shift
         return RegressionStatistics(
             self.rows + other.rows,
             weight,
             self.log_variance + other.log_variance,
-            self.mean + share * shift,
-            _triangular(stacked),
+            mean,
+            _without_rounding(_triangular(stacked), mean, weight),
             self.n_inputs,
             self.centred,
             self.careful or other.careful,
@@ -84,7 +91,13 @@ class RegressionStatistics:
     @property
     def scales(self) -> Array:
         """Standard deviations of the columns about their means (about 0 if not centred)."""
-        return np.sqrt((self.factor**2).sum(axis=0) / self.weight)
+        return column_norms(self.factor) / np.sqrt(self.weight)
+
+    @property
+    def safe_scales(self) -> Array:
+        """The same with 1 in the place of 0, to divide by."""
+        scales = self.scales
+        return np.where(scales > 0, scales, 1.0)
 
 
 def regression_statistics(
@@ -119,15 +132,33 @@ def regression_statistics(
     if variance is not None:
         logs = np.log(variance)
         log_variance = float(logs.sum() if frequency is None else frequency @ logs)
+    scales = None
     weight, mean = _means(x, y, weights, centre)
-    gram = _gram(x, y, weights, mean)
+    with np.errstate(over="ignore", invalid="ignore"):
+        gram = _gram(x, y, weights, mean)
+    squares = np.diagonal(gram)
+    if not np.all((squares > _SMALLEST) & (squares < _LARGEST)):
+        scales = _magnitudes(x, y)
+        x, y = x / scales[: x.shape[1]], y / scales[x.shape[1] :]
+        weight, mean = _means(x, y, weights, centre)
+        gram = _gram(x, y, weights, mean)
     factor = _root_of(gram, x.shape[1])
     careful = factor is None
     if factor is None:
         factor = _householder(x, y, weights, mean)
+    factor = _without_rounding(factor, mean, weight)
+    if scales is not None:
+        mean, factor = mean * scales, factor * scales
     return RegressionStatistics(
         rows, weight, log_variance, mean, factor, x.shape[1], centre, careful
     )
+
+
+def column_norms(a: Array) -> Array:
+    """Return the Euclidean lengths of the columns, also where squares over- or underflow."""
+    largest = np.abs(a).max(axis=0, initial=0.0)
+    safe = np.where(largest > 0, largest, 1.0)
+    return largest * np.sqrt(((a / safe) ** 2).sum(axis=0))
 
 
 # -- passes over the data --------------------------------------------------------------------
@@ -141,6 +172,19 @@ def _means(x: Array, y: Array, weights: Array | None, centre: bool) -> tuple[flo
     if weights is None:
         return weight, np.concatenate([x.mean(axis=0), y.mean(axis=0)])
     return weight, np.concatenate([weights @ x, weights @ y]) / weight
+
+
+def _magnitudes(x: Array, y: Array) -> Array:
+    """Return powers of two near the largest entry of each column, so that dividing is exact."""
+    largest = np.concatenate([np.abs(x).max(axis=0), np.abs(y).max(axis=0)])
+    exponents = np.frexp(largest)[1]
+    return np.where(largest > 0, np.ldexp(1.0, exponents - 1), 1.0)
+
+
+def _without_rounding(factor: Array, mean: Array, weight: float) -> Array:
+    """Return the factor with 0 for columns whose spread is rounding beside their mean."""
+    spread = column_norms(factor) / np.sqrt(weight)
+    return np.where(spread > _CONSTANT * np.abs(mean), factor, 0.0)
 
 
 def _blocks(x: Array, y: Array, weights: Array | None, mean: Array):  # type: ignore[no-untyped-def]
@@ -205,7 +249,7 @@ def _householder(x: Array, y: Array, weights: Array | None, mean: Array) -> Arra
 def _triangular(rows: Array) -> Array:
     """Return R of a QR decomposition with columns scaled to unit length, padded to a square."""
     width = rows.shape[1]
-    lengths = np.sqrt((rows**2).sum(axis=0))
+    lengths = column_norms(rows)
     safe = np.where(lengths > 0, lengths, 1.0)
     r = np.linalg.qr(rows / safe, mode="r") * safe
     padded = np.zeros((width, width))

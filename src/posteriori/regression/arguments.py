@@ -1,0 +1,169 @@
+"""Checks of the rows that regressions are given: each names the argument, the value and the remedy."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _get_feature_names,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from posteriori.numerics.types import Array
+
+__all__ = ["Rows", "check_inputs", "check_rows", "column_names"]
+
+
+class Rows(NamedTuple):
+    """Checked rows.
+
+    Attributes
+    ----------
+    x : (N, D)
+    y : (N,) or (N, M)
+    frequency : (N,) or None
+        How often each row counts; None is once. No row counts 0 times.
+    variance : (N,) or None
+        Noise variance of each row, relative to the common one; None is 1.
+    """
+
+    x: Array
+    y: Array
+    frequency: Array | None
+    variance: Array | None
+
+
+def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
+    """Return X as finite float64 (N, D), and keep its number and names of columns if ``reset``."""
+    x = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+    _require_finite_columns(x, X)
+    return x
+
+
+def check_rows(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    noise_variance: Any = None,
+    missing: str = "error",
+    several_targets: bool = False,
+    reset: bool = True,
+) -> Rows:
+    """Check what ``fit`` is given; rows of weight 0 and missing targets are left out.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose ``n_features_in_`` and ``feature_names_in_`` are set (or compared).
+    X : (N, D)
+    y : (N,), or (N, M) with ``several_targets``
+    sample_weight : (N,), optional
+        Frequencies >= 0: equal to repeated rows.
+    noise_variance : (N,), optional
+        Noise variance of each row > 0, relative to the common one.
+    missing : {"error", "drop"}
+        What NaN in y means.
+    several_targets : bool
+    reset : bool
+        False for later calls of ``partial_fit``.
+    """
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
+        )
+    x = check_inputs(estimator, X, reset=reset)
+    targets = _check_targets(y, several_targets)
+    check_consistent_length(x, targets)
+    frequency = variance = None
+    if sample_weight is not None:
+        frequency = _check_sample_weight(
+            sample_weight, x, dtype=np.float64, ensure_non_negative=True
+        )
+    if noise_variance is not None:
+        variance = _check_noise_variance(noise_variance, len(x))
+    keep = _rows_that_count(targets, frequency, missing)
+    if keep is None:
+        return Rows(x, targets, frequency, variance)
+    return Rows(
+        x[keep], targets[keep], *(a if a is None else a[keep] for a in (frequency, variance))
+    )
+
+
+def column_names(estimator: Any) -> list[str]:
+    """Return what to call the columns in messages: their names, or their numbers."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return (
+        [f"column {j}" for j in range(estimator.n_features_in_)] if names is None else list(names)
+    )
+
+
+def _check_targets(y: Any, several: bool) -> Array:
+    if several:
+        return check_array(
+            y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y"
+        )
+    flat = column_or_1d(y, warn=True)
+    return check_array(
+        flat, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y"
+    )
+
+
+def _check_noise_variance(noise_variance: Any, rows: int) -> Array:
+    v = np.asarray(noise_variance, dtype=np.float64)
+    if v.shape != (rows,):
+        raise ValueError(
+            f"noise_variance must hold one number per row ({rows}), got shape {v.shape}"
+        )
+    wrong = ~((v > 0) & np.isfinite(v))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"noise_variance must be positive and finite, got {v[row]:.6g} in row {row}"
+        )
+    return v
+
+
+def _require_finite_columns(x: Array, original: Any) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(x.sum()):
+            return
+    wrong = ~np.isfinite(x)
+    if not wrong.any():
+        return  # the sum overflows, its terms do not
+    row, column = np.argwhere(wrong)[0]
+    names = _get_feature_names(original)
+    name = f"column {column}" if names is None else f"column {names[column]!r}"
+    what = "NaN" if np.isnan(x[row, column]) else "infinity (inf)"
+    raise ValueError(
+        f"Input X contains {what} in {name}, row {row}; fill it in (sklearn.impute) or leave the row out"
+    )
+
+
+def _rows_that_count(y: Array, frequency: Array | None, missing: str) -> Array | None:
+    """Return which rows to keep, None for all."""
+    if missing not in ("error", "drop"):
+        raise ValueError(f"missing must be 'error' or 'drop', got {missing!r}")
+    keep = None if frequency is None or frequency.all() else frequency > 0
+    counted = y if keep is None else y[keep]
+    if not np.isfinite(counted).all():
+        if np.isinf(counted).any():
+            row = int(np.argwhere(np.isinf(y))[0, 0])
+            raise ValueError(f"Input y contains infinity in row {row}; targets must be finite")
+        if missing == "error":
+            row = int(np.argwhere(np.isnan(y))[0, 0])
+            raise ValueError(
+                f"Input y contains NaN in row {row}; leave the row out, or pass missing='drop' where "
+                "the model has it"
+            )
+        seen = ~np.isnan(y)
+        keep = seen if keep is None else keep & seen
+    if keep is not None and not keep.any():
+        raise ValueError("no row is left: every target is missing or has sample_weight 0")
+    return keep
