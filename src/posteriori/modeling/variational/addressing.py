@@ -62,9 +62,9 @@ def collect(table: Table, places: Sequence[tuple[Any, Axis]], more: Iterable[Axi
     sources, targets = zip(*places, strict=True) if places else ((), ())
     keep = (*more, *targets)
     if not _has_lookup(sources) and len(set(sources)) == len(sources):
-        renamed = _renamed(table.axes, sources, targets)
-        if renamed is not None:
-            return contract_tables((Table(table.values, renamed),), keep)
+        labels = _renamed(table.axes, sources, targets)
+        if labels is not None:
+            return contract_tables((Table(table.values, labels),), keep)
     operands, diagonals = [table], []
     rest = list(places)
     renamed: dict[Axis, Axis] = {}

@@ -20,14 +20,16 @@ from posteriori.modeling.variational.discrete_node import DiscreteNode
 from posteriori.modeling.variational.gaussian_node import GaussianNode
 from posteriori.modeling.variational.grouping import data_plate, group_variables
 from posteriori.modeling.variational.lookups import add_up_rows
+from posteriori.modeling.variational.monomials import Monomial
 from posteriori.modeling.variational.options import Options
 from posteriori.modeling.variational.point_node import PointNode
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.references import find_references, measured_from, restored
 from posteriori.modeling.variational.rotation import find_pairs
 from posteriori.modeling.variational.starts import class_start, factor_start, set_start
+from posteriori.modeling.variational.streaming import find_stream
 from posteriori.numerics.random import as_generator
-from posteriori.numerics.types import Seed
+from posteriori.numerics.types import IntArray, Seed
 
 __all__ = ["VariationalBlock", "VariationalResult"]
 
@@ -140,8 +142,15 @@ class VariationalBlock:
     def _formed(self, node: Any) -> Any:
         return PointNode(node) if self.options.form.keys() & set(node.names) else node
 
-    def _node(self, group: tuple[str, ...], restart: Axis) -> Any:
-        bound = self.bound
+    def _node(
+        self,
+        group: tuple[str, ...],
+        restart: Axis,
+        bound: Bound | None = None,
+        monomials: Sequence[Monomial] | None = None,
+    ) -> Any:
+        """Return a node, by default for all members of its variables."""
+        bound = bound or self.bound
         family = bound.families[group[0]]
         if family in DISCRETE:
             first = {f.name: f for f in reversed(self.factors)}
@@ -149,7 +158,8 @@ class VariationalBlock:
             return DiscreteNode(bound, sizes, restart)
         if family not in GAUSSIAN:
             return ConjugateNode(group[0], family, bound.layouts[group[0]], restart)
-        touching = [m for m in self.monomials if any(a.name in group for a in m.accesses)]
+        written = self.monomials if monomials is None else monomials
+        touching = [m for m in written if any(a.name in group for a in m.accesses)]
         if len(group) == 1:
             time = time_of(group[0], bound.layouts[group[0]], touching)
             if time is not None:
@@ -163,15 +173,21 @@ class VariationalBlock:
         options = self.options
         seeds = self._seeded()
         starts = options.restarts or (_STARTS if seeds and not options.init else 1)
-        problem = self._problem(starts)
+        problem = whole = self._problem(starts)
         rng = as_generator(options.rng)
-        self._start(problem, seeds, starts, rng)
-        trial = [sweep(problem) for _ in range(_TRIAL_SWEEPS)] if starts > 1 else []
+        stream, rows = find_stream(self), None
+        if stream is not None:
+            problem, rows = stream.trial(problem, rng)
+        self._start(problem, seeds, starts, rng, rows)
+        several = starts > 1 or stream is not None
+        trial = [sweep(problem) for _ in range(_TRIAL_SWEEPS)] if several else []
         first: list[float] = []
         if trial:
             best = best_start(trial[-1])
             first = [float(bounds[best]) for bounds in trial]
             _select(problem, best)
+        if stream is not None:
+            problem, first = stream.whole(whole), []
         ascent = ascend(
             problem,
             tol=options.tol,
@@ -200,7 +216,12 @@ class VariationalBlock:
         return found
 
     def _start(
-        self, problem: Problem, seeds: Mapping[str, str], starts: int, rng: np.random.Generator
+        self,
+        problem: Problem,
+        seeds: Mapping[str, str],
+        starts: int,
+        rng: np.random.Generator,
+        rows: IntArray | None = None,
     ) -> None:
         bound = self.bound
         own = {factor.name for factor in self.factors}
@@ -217,7 +238,7 @@ class VariationalBlock:
                 continue
             node = problem.owner[name]
             if kind == "classes":
-                p = class_start(name, node.sizes[name], bound, self.factors, starts, rng)
+                p = class_start(name, node.sizes[name], bound, self.factors, starts, rng, rows)
                 node.set(name, p)
             else:
                 node.set_means(name, factor_start(name, bound, self.factors, starts, rng))

@@ -11,7 +11,7 @@ import numpy as np
 from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.gaussian_rows import child_term
 from posteriori.modeling.tables import Access, Axis, Switch, spread
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["class_counts", "class_start", "factor_start", "set_start"]
 
@@ -29,15 +29,20 @@ def class_start(
     factors: Sequence[BoundFactor],
     starts: int,
     rng: np.random.Generator,
+    rows: IntArray | None = None,
 ) -> Array:
     """Return first probabilities of a discrete variable, (starts, *axes, K).
+
+    With ``rows``, only those of its first axis.
 
     Members are clustered by the data that depend on them, by k-means from k-means++ seeds: the
     first start uses all classes, others fewer, because classes that are not needed die out slowly.
     Without such data the probabilities are random.
     """
     shape = bound.layouts[name].shape
-    features = _features(name, bound, factors, Switch)
+    if rows is not None:
+        shape = (len(rows), *shape[1:])
+    features = _features(name, bound, factors, Switch, rows)
     count = math.prod(shape)
     found = np.empty((starts, count, size))
     used = class_counts(size, starts)
@@ -123,7 +128,13 @@ def _sampled_columns(features: Array, rng: np.random.Generator) -> Array:
     return features @ rng.standard_normal((features.shape[1], 300)) / np.sqrt(300.0)
 
 
-def _features(name: str, bound: Bound, factors: Sequence[BoundFactor], kind: Any) -> Array | None:
+def _features(
+    name: str,
+    bound: Bound,
+    factors: Sequence[BoundFactor],
+    kind: Any,
+    rows: IntArray | None = None,
+) -> Array | None:
     """Return standardised data that depend on each member of a variable, (members, F)."""
     layout = bound.layouts[name]
     axes = layout.axes if kind is Switch else (*layout.plates, *layout.ints)
@@ -141,7 +152,9 @@ def _features(name: str, bound: Bound, factors: Sequence[BoundFactor], kind: Any
         labels = (*seen, *rest)
         values = spread(child_term(factor, bound).table, labels)
         full = np.broadcast_to(values, tuple(a.size for a in labels))
-        parts.append(full.reshape(math.prod(a.size for a in seen), -1))
+        if rows is not None:
+            full = full[rows]
+        parts.append(full.reshape(math.prod(full.shape[: len(seen)]), -1))
     if not parts:
         return None
     data = np.concatenate(parts, axis=1).astype(np.float64)
