@@ -121,6 +121,12 @@ class Posterior:
         ``post.predict("y", u=U_next)`` with 12 rows of inputs. Should these happen to equal the
         inputs of the data, ``t=`` says that they follow.
 
+        Where inference was variational, observations of new members are given by name:
+        ``post.predict("z", x=X_new)`` are the classes of new rows, while beliefs about what they
+        share with the others stay as they are. Predictions then are averages under the beliefs:
+        normal variables have their exact mean and variance, and the shape of a normal or, where
+        their precision is unknown, of a Student t distribution.
+
         Parameters
         ----------
         name : str

@@ -45,6 +45,10 @@ _NORMAL = (Normal, MvNormal)
 def predict(posterior: Posterior, name: str, keywords: Mapping[str, Any]) -> Any:
     """Return the predictive distribution of a variable under new inputs, or of new members."""
     request = read_request(posterior._plan, name, keywords)
+    if any(isinstance(posterior._results.get(n), VariationalResult) for n in request.needed):
+        from posteriori.modeling.variational.prediction import predict_variational
+
+        return predict_variational(posterior, request)
     for rule in (_predict_after_chain, _predict_members_of_data, _predict_from_new_data):
         found = rule(posterior, request)
         if found is not None:

@@ -28,7 +28,7 @@ def draw_node(node: Any, size: int, rng: np.random.Generator) -> dict[str, Any]:
     if isinstance(node, GaussianNode):
         root = np.linalg.cholesky(node.cov[0])
         noise = rng.standard_normal((size, *node.mean.shape[1:]))
-        return node.unpack(node.mean[0] + np.matmul(root, noise[..., None])[..., 0])
+        return node.unpack(node.mean[0] + _apply(root, noise))
     if isinstance(node, ChainNode):
         return node.unpack(_draw_path(*node.moments(), size, rng))
     if isinstance(node, ConjugateNode):
@@ -65,16 +65,20 @@ def _point(node: PointNode) -> dict[str, Any]:
 def _draw_path(mean: Array, cov: Array, cross: Array, size: int, rng: np.random.Generator) -> Array:
     """Draw v_t | v_{t-1} ~ N(m_t + Gᵀ(v_{t-1} − m_{t-1}), Σ_t − GᵀC), G = Σ_{t-1}⁻¹ C."""
     path = np.empty((size, *mean.shape))
-    noise = rng.standard_normal(path.shape)
+    noise: Array = np.asarray(rng.standard_normal(path.shape))
     for t in range(mean.shape[-2]):
         center, spread = np.broadcast_to(mean[..., t, :], noise[..., t, :].shape), cov[..., t, :, :]
         if t:
             gain = np.linalg.solve(cov[..., t - 1, :, :], cross[..., t - 1, :, :])
             gone = path[..., t - 1, :] - mean[..., t - 1, :]
-            center = center + np.matmul(np.swapaxes(gain, -1, -2), gone[..., None])[..., 0]
+            center = center + _apply(np.swapaxes(gain, -1, -2), gone)
             spread = spread - np.swapaxes(gain, -1, -2) @ cross[..., t - 1, :, :]
-        path[..., t, :] = center + np.matmul(_root(spread), noise[..., t, :, None])[..., 0]
+        path[..., t, :] = center + _apply(_root(spread), noise[..., t, :])
     return path
+
+
+def _apply(matrix: Array, vectors: Array) -> Array:
+    return np.einsum("...ij,...j->...i", matrix, vectors)
 
 
 def _root(cov: Array) -> Array:
