@@ -104,6 +104,7 @@ def test_type_checkers_see_the_same_names_as_the_table():
 @pytest.mark.parametrize("room", [distributions, inference, modeling])
 def test_rooms_that_load_on_use(room):
     table = {name: file for file, names in room._FILES.items() for name in names}
+    assert table.keys().isdisjoint(room._FILES), "a file would hide the name that it defines"
     assert names_for_type_checkers(room) == table
     for name in room.__all__:
         assert getattr(room, name) is not None

@@ -9,7 +9,7 @@ from posteriori import Gamma, MvNormal, Normal, PointMass
 from posteriori.factors import Factor, contract
 from posteriori.modeling import Chain, Input, Model, dot
 from posteriori.modeling.forney import ForneyGraph
-from posteriori.modeling.sum_product import Operations, find_schedule, loopy_sum_product
+from posteriori.modeling.message_passing import Operations, find_schedule, loopy_sum_product
 
 
 def table(names, seed=0, size=2):

@@ -17,6 +17,12 @@ _FILES = {
         "local_beliefs",
     ),
     "chain": ("Chain",),
+    "coordinate_descent": (
+        "MeanField",
+        "mean_field",
+        "mean_field_energy",
+        "variational_message",
+    ),
     "drawing": ("Drawing",),
     "expressions": (
         "Input",
@@ -24,11 +30,12 @@ _FILES = {
         "take",
     ),
     "forney": ("ForneyGraph",),
-    "mean_field": (
-        "MeanField",
-        "mean_field",
-        "mean_field_energy",
-        "variational_message",
+    "message_passing": (
+        "SumProduct",
+        "count_operations",
+        "find_schedule",
+        "loopy_sum_product",
+        "sum_product",
     ),
     "messages": (
         "EdgeMessages",
@@ -40,13 +47,6 @@ _FILES = {
     "storage": (
         "SavedPosterior",
         "load_posterior",
-    ),
-    "sum_product": (
-        "SumProduct",
-        "count_operations",
-        "find_schedule",
-        "loopy_sum_product",
-        "sum_product",
     ),
     "variational.free_energy": (
         "FreeEnergy",
@@ -64,15 +64,20 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.modeling.bethe import bethe_free_energy_of as bethe_free_energy_of
     from posteriori.modeling.bethe import local_beliefs as local_beliefs
     from posteriori.modeling.chain import Chain as Chain
+    from posteriori.modeling.coordinate_descent import MeanField as MeanField
+    from posteriori.modeling.coordinate_descent import mean_field as mean_field
+    from posteriori.modeling.coordinate_descent import mean_field_energy as mean_field_energy
+    from posteriori.modeling.coordinate_descent import variational_message as variational_message
     from posteriori.modeling.drawing import Drawing as Drawing
     from posteriori.modeling.expressions import Input as Input
     from posteriori.modeling.expressions import dot as dot
     from posteriori.modeling.expressions import take as take
     from posteriori.modeling.forney import ForneyGraph as ForneyGraph
-    from posteriori.modeling.mean_field import MeanField as MeanField
-    from posteriori.modeling.mean_field import mean_field as mean_field
-    from posteriori.modeling.mean_field import mean_field_energy as mean_field_energy
-    from posteriori.modeling.mean_field import variational_message as variational_message
+    from posteriori.modeling.message_passing import SumProduct as SumProduct
+    from posteriori.modeling.message_passing import count_operations as count_operations
+    from posteriori.modeling.message_passing import find_schedule as find_schedule
+    from posteriori.modeling.message_passing import loopy_sum_product as loopy_sum_product
+    from posteriori.modeling.message_passing import sum_product as sum_product
     from posteriori.modeling.messages import EdgeMessages as EdgeMessages
     from posteriori.modeling.messages import Messages as Messages
     from posteriori.modeling.model import Model as Model
@@ -80,11 +85,6 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.modeling.posterior import Posterior as Posterior
     from posteriori.modeling.storage import SavedPosterior as SavedPosterior
     from posteriori.modeling.storage import load_posterior as load_posterior
-    from posteriori.modeling.sum_product import SumProduct as SumProduct
-    from posteriori.modeling.sum_product import count_operations as count_operations
-    from posteriori.modeling.sum_product import find_schedule as find_schedule
-    from posteriori.modeling.sum_product import loopy_sum_product as loopy_sum_product
-    from posteriori.modeling.sum_product import sum_product as sum_product
     from posteriori.modeling.variational.free_energy import FreeEnergy as FreeEnergy
     from posteriori.modeling.variational.free_energy import free_energy as free_energy
     from posteriori.modeling.variational.free_energy import free_energy_of as free_energy_of

@@ -24,8 +24,8 @@ import numpy as np
 from posteriori.factors import Factor
 from posteriori.modeling.forney import ForneyGraph
 from posteriori.modeling.forney_nodes import Node
+from posteriori.modeling.message_passing import LoopySumProduct, SumProduct
 from posteriori.modeling.planning import unknowns_of
-from posteriori.modeling.sum_product import LoopySumProduct, SumProduct
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:

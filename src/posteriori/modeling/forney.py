@@ -23,7 +23,7 @@ from posteriori.modeling.forney_nodes import Edge, Node, connect
 
 if TYPE_CHECKING:
     from posteriori.modeling.drawing import Drawing
-    from posteriori.modeling.sum_product import OperationCounts, SumProduct
+    from posteriori.modeling.message_passing import OperationCounts, SumProduct
 
 __all__ = ["ForneyGraph"]
 
@@ -291,10 +291,10 @@ class ForneyGraph:
         ------
         ValueError
             When the graph has a cycle (see
-            :func:`posteriori.modeling.sum_product.loopy_sum_product`) or is a model with plates
+            :func:`posteriori.modeling.loopy_sum_product`) or is a model with plates
             or chains.
         """
-        from posteriori.modeling.sum_product import sum_product
+        from posteriori.modeling.message_passing import sum_product
 
         return sum_product(self)
 
@@ -315,7 +315,7 @@ class ForneyGraph:
         OperationCounts(direct=Operations(multiplications=4, additions=3),
                         messages=Operations(multiplications=1, additions=2))
         """
-        from posteriori.modeling.sum_product import count_operations
+        from posteriori.modeling.message_passing import count_operations
 
         return count_operations(self, target)
 
