@@ -23,7 +23,13 @@ from posteriori.numerics.types import Array
 __all__ = ["RegressionStatistics", "column_norms", "regression_statistics"]
 
 #: Columns nearer to dependence than this are triangularised instead of squared.
-_INDEPENDENT = 1e-3
+_INDEPENDENT = 1e-2
+
+#: A share of the target's variance this small that is left over wants all digits.
+_PERFECT = 1e-6
+
+#: Data of this many numbers or less are triangularised: it costs next to nothing.
+_SMALL = 1 << 14
 
 #: A spread this small beside the mean is rounding.
 _CONSTANT = 1e-13
@@ -142,7 +148,7 @@ def regression_statistics(
         x, y = x / scales[: x.shape[1]], y / scales[x.shape[1] :]
         weight, mean = _means(x, y, weights, centre)
         gram = _gram(x, y, weights, mean)
-    factor = _root_of(gram, x.shape[1])
+    factor = None if x.size <= _SMALL else _root_of(gram, x.shape[1])
     careful = factor is None
     if factor is None:
         factor = _householder(x, y, weights, mean)
@@ -225,8 +231,8 @@ def _root_of(gram: Array, n_inputs: int) -> Array | None:
         return None
     across = np.linalg.solve(lower, scaled[:n_inputs, n_inputs:])
     rest = scaled[n_inputs:, n_inputs:] - across.T @ across
-    if np.any(np.diagonal(rest) < _INDEPENDENT**2):
-        return None  # a nearly perfect fit: its residual wants all digits
+    if np.any(np.diagonal(rest) < _PERFECT):
+        return None
     try:
         corner = np.linalg.cholesky(rest)
     except np.linalg.LinAlgError:
