@@ -140,6 +140,8 @@ def _features(
     axes = layout.axes if kind is Switch else (*layout.plates, *layout.ints)
     if kind is Access and not layout.events:
         axes = layout.axes[:-1]
+    if not math.prod(layout.shape):
+        return None
     parts = []
     for factor in factors:
         places = _places(name, factor, kind)
