@@ -37,7 +37,8 @@ def sampled_bound(m: Model, data: Mapping[str, Any], *results: Any, size: int) -
     draws: dict[str, np.ndarray] = {}
     log_q = np.zeros(size)
     loops = []
-    for result, node in ((result, node) for result in results for node in result.problem.nodes):
+    pairs = [(result, node) for result in results for node in result.problem.nodes]
+    for result, node in pairs:
         if node.kind == "discrete" and is_loopy(node):
             loops.append(node)
             continue
@@ -65,18 +66,15 @@ def enumerated(
 ) -> Estimate:
     """Sum over all states of a node that is optimal: ln Σ_z exp E[ln p(x, z, ·)] − E[ln q]."""
     size, bound = len(log_q), result.block.bound
-    counts = [(name, int(np.prod(bound.layouts[name].shape))) for name in node.names]
-    choices = [range(node.sizes[name]) for name, count in counts for _ in range(count)]
-    totals = []
-    for states in itertools.product(*choices):
-        given, at = {}, 0
-        for name, count in counts:
-            shape = bound.layouts[name].shape
-            codes = np.reshape(np.asarray(states[at : at + count], dtype=float), shape)
-            given[name] = np.broadcast_to(codes, (size, *shape))
-            at += count
-        totals.append(log_joint_of_draws(m, data, bound, {**draws, **given}, size))
-    logs = np.array(totals)
+    shapes = {name: bound.layouts[name].shape for name in node.names}
+    choices = [range(node.sizes[n]) for n, shape in shapes.items() for _ in range(np.prod(shape))]
+    states = np.array(list(itertools.product(*choices)), dtype=float)
+    cuts = np.cumsum([np.prod(shape) for shape in shapes.values()])[:-1]
+    parts = zip(shapes.items(), np.split(states, cuts, axis=1), strict=True)
+    given = {n: np.repeat(part.reshape(-1, *shape), size, axis=0) for (n, shape), part in parts}
+    others = {n: np.tile(v, (len(states), *np.ones(v.ndim - 1, int))) for n, v in draws.items()}
+    logs = log_joint_of_draws(m, data, bound, {**others, **given}, size * len(states))
+    logs = logs.reshape(len(states), size)
     means = logs.mean(axis=1)
     values = special.softmax(means) @ logs - log_q
     return Estimate(
@@ -189,7 +187,11 @@ def discrete(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarray
 
 def is_loopy(node: Any) -> bool:
     """Tell whether a node is neither independent members, nor rows, nor one chain."""
-    return len(node._pairs) > 1
+    if len(node.names) == 1 or not node._pairs:
+        return len(node._pairs) > 1
+    rows = int(np.prod([axis.size for axis in node._pairs[0][0].rows]))
+    sizes = {int(np.prod(node.bound.layouts[name].shape)) for name in node.names}
+    return len(node._pairs) > 1 or sizes != {rows}
 
 
 def joint_rows(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarray]:
