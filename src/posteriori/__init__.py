@@ -25,6 +25,7 @@ _ROOMS = (
     "numerics",
     "plotting",
     "regression",
+    "selection",
 )
 
 _ROOM_OF = {
@@ -71,6 +72,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori import numerics as numerics
     from posteriori import plotting as plotting
     from posteriori import regression as regression
+    from posteriori import selection as selection
     from posteriori.distributions import Bernoulli as Bernoulli
     from posteriori.distributions import Beta as Beta
     from posteriori.distributions import Binomial as Binomial
