@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -96,9 +96,13 @@ def make_plan(
     inputs: Mapping[str, Input],
     given: Mapping[str, Any],
     options: Options | None = None,
+    kept: Collection[str] = (),
 ) -> Plan:
-    """Group the unknown variables into blocks; those without exact method are approximated."""
-    barren = barren_variables(bound)
+    """Group the unknown variables into blocks; those without exact method are approximated.
+
+    Variables that are kept have a block although no observation depends on them.
+    """
+    barren = barren_variables(bound, kept)
     active = [f for f in bound.factors if f.name not in barren]
     known = tuple(f for f in active if not unknowns_of(f, bound))
     groups = _components([f for f in active if unknowns_of(f, bound)], bound)
@@ -115,12 +119,12 @@ def unknowns_of(factor: BoundFactor, bound: Bound) -> set[str]:
     return found
 
 
-def barren_variables(bound: Bound) -> list[str]:
-    """Return unknown variables that no observation depends on."""
+def barren_variables(bound: Bound, kept: Collection[str] = ()) -> list[str]:
+    """Return unknown variables that no observation, and no variable that is kept, depends on."""
     parents: dict[str, set[str]] = {name: set() for name in bound.layouts}
     for factor in bound.factors:
         parents[factor.name] |= unknowns_of(factor, bound) - {factor.name}
-    useful = {*bound.observed, *bound.evidence}
+    useful = {*bound.observed, *bound.evidence, *kept}
     stack = list(useful)
     while stack:
         for parent in parents[stack.pop()] - useful:

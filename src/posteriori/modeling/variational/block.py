@@ -17,6 +17,7 @@ from posteriori.modeling.variational.chain_node import ChainNode, time_of
 from posteriori.modeling.variational.conjugate_node import ConjugateNode
 from posteriori.modeling.variational.densities import GAUSSIAN, log_density, why_not_variational
 from posteriori.modeling.variational.discrete_node import DiscreteNode
+from posteriori.modeling.variational.earlier import is_earlier
 from posteriori.modeling.variational.gaussian_node import GaussianNode
 from posteriori.modeling.variational.grouping import data_plate, group_variables
 from posteriori.modeling.variational.lookups import add_up_rows
@@ -224,14 +225,14 @@ class VariationalBlock:
         rows: IntArray | None = None,
     ) -> None:
         bound = self.bound
-        own = {factor.name for factor in self.factors}
         for name in bound.layouts:  # parents of a node come before its last variable
             node = problem.owner.get(name)
-            if node is not None and node.names[-1] == name and own.issuperset(node.names):
-                sources = {i for i, f in enumerate(self.factors) if f.name in node.names}
-                node.update(problem.messages(node, sources))
+            if node is not None and node.names[-1] == name:
+                sources = self._prior_of(node)
+                if sources:
+                    node.update(problem.messages(node, sources))
         for node in problem.nodes:  # missing data have no prior of their own
-            if not own.issuperset(node.names):
+            if not self._prior_of(node):
                 node.update(problem.messages(node))
         for name, kind in seeds.items():
             if name in self.options.init:
@@ -252,11 +253,23 @@ class VariationalBlock:
             if name not in self.options.init and self._meets(name, self.options.init):
                 problem.owner[name].update(problem.messages(problem.owner[name]))
 
+    def _prior_of(self, node: Any) -> set[int]:
+        """Return the factors of a node's variables, or what earlier data say of them alone."""
+        names = set(node.names)
+        if names <= {factor.name for factor in self.factors}:
+            return {i for i, f in enumerate(self.factors) if f.name in names}
+        earlier = [(i, f) for i, f in enumerate(self.factors) if is_earlier(f.name)]
+        return {i for i, f in earlier if {a.name for a in _accesses(f)} <= names}
+
     def _meets(self, name: str, others: Iterable[str]) -> bool:
         """Tell whether a variable meets one of others in a product."""
         terms = (t for f in self.factors for poly in f.parameters.values() for t in poly.terms)
         met = ({access.name for access in term.accesses} for term in terms)
         return any(name in names and not names.isdisjoint(others) for names in met)
+
+
+def _accesses(factor: BoundFactor) -> Iterable[Any]:
+    return (a for poly in factor.parameters.values() for t in poly.terms for a in t.accesses)
 
 
 def _select(problem: Problem, start: int) -> None:

@@ -17,6 +17,7 @@ from posteriori.modeling.planning import barren_variables, unknowns_of
 from posteriori.modeling.tables import Axis, Table
 from posteriori.modeling.variational.ascent import Ascent, sweep
 from posteriori.modeling.variational.block import VariationalBlock, VariationalResult
+from posteriori.modeling.variational.earlier import is_earlier
 from posteriori.modeling.variational.options import Options
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.references import find_references
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from posteriori.modeling.planning import Plan
     from posteriori.modeling.posterior import Posterior
 
-__all__ = ["bind_new_data", "fresh_plates", "infer_local"]
+__all__ = ["bind_new_data", "fresh_plates", "infer_local", "solve_new_data"]
 
 
 class FixedNode:
@@ -104,7 +105,26 @@ def infer_local(posterior: Posterior, request: Request) -> Scene:
             f"{', '.join(request.values)} lies on no named plate, so that new observations speak of "
             "the same unknowns: post.update(...) takes them into account"
         )
-    bound = bind_new_data(plan, request.given, fresh)
+    return solve_new_data(posterior, request.given, fresh, request.name)
+
+
+def solve_new_data(
+    posterior: Posterior, given: Mapping[str, Any], fresh: set[str], name: str = ""
+) -> Scene:
+    """Solve the unknowns on fresh plates; all others keep their beliefs.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    given : mapping
+        Data and inputs of the new members.
+    fresh : set of str
+        The plates that they are members of.
+    name : str
+        What will be predicted: it is not among what is unknown.
+    """
+    plan = posterior._plan
+    bound = bind_new_data(plan, given, fresh)
     new = {n for n, layout in bound.layouts.items() if fresh & {a.name for a in layout.plates}}
     shared = _Shared(posterior, bound, new)
     owners, references, belief = dict(shared.owners), dict(shared.references), posterior.__getitem__
@@ -116,7 +136,7 @@ def infer_local(posterior: Posterior, request: Request) -> Scene:
     parts: dict[str, list[BoundFactor]] = {n: [] for n in plan.variables}
     for factor in bound.factors:
         parts[factor.name].append(factor)
-    unsolved = frozenset(n for n in bound.latent if n not in owners and n != request.name)
+    unsolved = frozenset(n for n in bound.latent if n not in owners and n != name)
     anew = Anew(parts, bound.layouts, unsolved)
     return set_scene(anew, owners, belief, plan.bound.labels, references)
 
@@ -176,13 +196,14 @@ def fresh_plates(plan: Plan, given: Mapping[str, Any]) -> set[str]:
 def bind_new_data(plan: Plan, given: Mapping[str, Any], fresh: set[str]) -> Bound:
     """Bind the model to new data; other plates, their data and their inputs stay."""
     data = dict(given)
-    for name, value in plan.given.items():
-        if name in data:
+    layouts = plan.bound.layouts
+    for name, value in {**plan.bound.observed, **plan.given}.items():
+        if name in data or is_earlier(name):
             continue
         plates = (
             plan.inputs[name].plates
             if name in plan.inputs
-            else [axis.name for axis in plan.bound.layouts[name].plates]
+            else [axis.name for axis in layouts[name].plates]
         )
         if not fresh & set(plates):
             data[name] = value
