@@ -59,7 +59,9 @@ def pairs_along_chain(result: DiscreteResult) -> tuple[Table, Table]:
     graph = result.block.graph
     assert graph.chain is not None
     assert result._chain is not None
-    given = chain_pairs(graph, split_tables(graph, result._elimination.rest)[0])
+    if result._pairs is None:
+        result._pairs = chain_pairs(graph, split_tables(graph, result._elimination.rest)[0])
+    given = result._pairs
     if not graph.chain.static:
         return given, given
     return given, multiply_beliefs(given, static_belief(graph, result._chain.joint))

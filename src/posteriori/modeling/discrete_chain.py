@@ -95,7 +95,8 @@ def smooth_chain(graph: Graph, tables: Sequence[Table]) -> SolvedChain:
     arrays = _arrays(graph, tables)
 
     def run(initial: Array, transition: Array, likelihood: Array) -> tuple[Array, Array]:
-        answer = forward_backward(initial, transition, likelihood)
+        repeated = arrays.chain.repeated
+        answer = forward_backward(initial, transition, likelihood, repeated=repeated)
         return answer.probabilities, answer.log_evidence
 
     (probabilities, log_evidence), possible = _run(arrays, run)
@@ -131,7 +132,10 @@ def chain_pairs(graph: Graph, tables: Sequence[Table]) -> Table:
     chain = arrays.chain
 
     def run(initial: Array, transition: Array, likelihood: Array) -> tuple[Array | None]:
-        return (forward_backward(initial, transition, likelihood, pairs=True).pair_probabilities,)
+        answer = forward_backward(
+            initial, transition, likelihood, pairs=True, repeated=chain.repeated
+        )
+        return (answer.pair_probabilities,)
 
     (pairs,), _ = _run(arrays, run)
     labels = (*arrays.lead, chain.arrival, *chain.before, *chain.nodes)

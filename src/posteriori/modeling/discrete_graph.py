@@ -42,6 +42,8 @@ class Chained(NamedTuple):
     static : tuple of Axis
         States of variables that do not move in time but say how the members do: there is a chain
         for each combination of them.
+    repeated : bool
+        Whether the chain is solved many times, so that compiled loops pay for short ones too.
     """
 
     time: Axis
@@ -51,6 +53,7 @@ class Chained(NamedTuple):
     steps: tuple[Table, ...]
     sources: tuple[str, ...]
     static: tuple[Axis, ...] = ()
+    repeated: bool = False
 
 
 class Graph(NamedTuple):

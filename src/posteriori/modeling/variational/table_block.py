@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from posteriori.modeling.binding import Bound
 from posteriori.modeling.discrete import DiscreteBlock, DiscreteResult
 from posteriori.modeling.discrete_account import pairs_along_chain
 from posteriori.modeling.discrete_graph import Graph, is_step
+from posteriori.modeling.discrete_order import Order
 from posteriori.modeling.elimination import joint_beliefs, sum_to
 from posteriori.modeling.state_tables import StateTable
 from posteriori.modeling.tables import Axis, Lookup, Table, gather
@@ -25,6 +27,15 @@ class TableBlock(DiscreteBlock):
         self.sizes = dict(sizes)
         self.names = tuple(sizes)
         self.__dict__["tables"] = list(tables)
+
+    @cached_property
+    def planned(self) -> Order:
+        """The order, whose chain is one of many sweeps."""
+        order = super().planned
+        if order.graph.chain is None:
+            return order
+        chain = order.graph.chain._replace(repeated=True)
+        return order._replace(graph=order.graph._replace(chain=chain))
 
 
 def table_beliefs(result: DiscreteResult, first: int = 0) -> list[Table]:
