@@ -144,3 +144,48 @@ def test_rows_that_meet_are_not_taken_apart(small_parts):
     problem = result_of(post).problem
     assert not isinstance(problem, streaming.StreamedProblem)
     assert_allclose(problem.slow_bound()[0], result_of(post).log_evidence, rtol=1e-9)
+
+
+# -- batches ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["mixture", "mixture_of_regressions", "counts_with_own_rates"])
+def test_batches_climb_to_the_bound_of_all_rows(name):
+    """Within a twentieth of a nat of some thousand nats, and the posterior with them."""
+    model, data = CASES[name]()
+    whole = model.infer(**data)
+    some = model.infer(**data, batch_size=100)
+    assert result_of(some).ascent.converged
+    assert_allclose(float(some.log_evidence), float(whole.log_evidence), rtol=0, atol=0.05)
+    (node,) = result_of(some).problem.local
+    problem = result_of(some).problem
+    assert_allclose(problem.bound(node), problem.slow_bound(), rtol=1e-12)
+
+
+def test_batches_of_all_rows_are_damped_sweeps():
+    model, data = mixture()
+    trace = result_of(model.infer(**data, batch_size=10**6)).ascent.trace
+    assert np.all(np.diff(trace) > -1e-8)
+
+
+def test_rows_that_no_unknown_lies_on_are_summed_once_whatever_the_batch():
+    m = Model()
+    m.tau = Gamma(1.0, 1.0)
+    m.s = Gamma(1.0, 1.0)
+    m.w = Normal(0.0, precision=m.s).iid(3)
+    m.u = Input("n")
+    m.y = Normal(m.u @ m.w, precision=m.tau)
+    u = RNG.normal(size=(500, 3))
+    data = {"u": u, "y": u @ np.array([1.0, -2.0, 0.5]) + RNG.normal(size=500)}
+    whole, some = m.infer(**data), m.infer(**data, batch_size=50)
+    assert float(some.log_evidence) == float(whole.log_evidence)
+
+
+def test_batches_of_rows_with_two_beliefs_each_are_refused():
+    m = Model()
+    m.w = Normal(0.0, variance=1.0).iid(2)
+    m.z = Categorical([0.5, 0.5]).iid("n")
+    m.v = Gamma(2.0, 2.0).iid("n")
+    m.y = Normal(m.w[m.z], precision=m.v)
+    with pytest.raises(ValueError, match="batch_size=10 needs rows"):
+        m.infer(y=RNG.normal(size=50), batch_size=10)

@@ -28,6 +28,7 @@ from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.references import find_references, measured_from, restored
 from posteriori.modeling.variational.rotation import find_pairs
 from posteriori.modeling.variational.starts import class_start, factor_start, set_start
+from posteriori.modeling.variational.stochastic import ascend_in_batches
 from posteriori.modeling.variational.streaming import find_stream
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import IntArray, Seed
@@ -187,9 +188,26 @@ class VariationalBlock:
             best = best_start(trial[-1])
             first = [float(bounds[best]) for bounds in trial]
             _select(problem, best)
-        if stream is not None:
-            problem, first = stream.whole(whole), []
-        ascent = ascend(
+        if stream is None:
+            ascent = self._ascend(problem)
+            return VariationalResult(self, problem, ascent._replace(trace=(*first, *ascent.trace)))
+        streamed = stream.whole(whole)
+        if options.batch_size is None:
+            return VariationalResult(self, streamed, self._ascend(streamed))
+        ascent = ascend_in_batches(
+            streamed,
+            stream,
+            batch_size=options.batch_size,
+            tol=options.tol,
+            max_iter=options.max_iter,
+            rng=rng,
+            callback=options.callback,
+        )
+        return VariationalResult(self, streamed, ascent)
+
+    def _ascend(self, problem: Problem) -> Ascent:
+        options = self.options
+        return ascend(
             problem,
             tol=options.tol,
             max_iter=options.max_iter,
@@ -197,7 +215,6 @@ class VariationalBlock:
             pairs=find_pairs(self.factors, self.bound),
             progress=options.progress,
         )
-        return VariationalResult(self, problem, ascent._replace(trace=(*first, *ascent.trace)))
 
     def _seeded(self) -> dict[str, str]:
         """Return the variables that need a start other than their prior."""

@@ -22,7 +22,7 @@ from posteriori.modeling.variational.contraction import contract_tables
 from posteriori.modeling.variational.monomials import Monomial, axes_of
 from posteriori.numerics.types import Array
 
-__all__ = ["Entry", "Problem"]
+__all__ = ["Entry", "Problem", "merge_monomials"]
 
 
 class Entry(NamedTuple):
@@ -139,10 +139,16 @@ class Problem:
         local = _among(node, self.local)
         for i, accesses, recipe in self._touch[id(node)]:
             if sources is None or self.entries[i].monomial.source in sources:
-                monomial = self.entries[i].monomial
-                if i in self._reductions and not local:
-                    monomial = self.reduced.get(i) or self._reduced(i)
-                yield accesses, self.expectation(monomial.tables, recipe)
+                reduced = not local and i in self._reductions
+                tables = self._reduced_tables(i) if reduced else self._tables(i)
+                yield accesses, self.expectation(tables, recipe)
+
+    def _tables(self, i: int) -> tuple[Table, ...]:
+        return self.entries[i].monomial.tables
+
+    def _reduced_tables(self, i: int) -> tuple[Table, ...]:
+        """Return those of the last reduction; before the first one, of the present beliefs."""
+        return (self.reduced.get(i) or self._reduced(i)).tables
 
     def _plan_messages(self, node: Any) -> list[tuple[int, tuple[Any, ...], Recipe]]:
         """Return the entries that touch a node and its accesses, local nodes being summed out."""
@@ -180,7 +186,7 @@ class Problem:
         """Return E[monomial] for each start."""
         if i not in self._energies:
             self._energies[i] = self._recipe(self.entries[i], (), frozenset((self.restart,)))
-        table = self.expectation(self.entries[i].monomial.tables, self._energies[i])
+        table = self.expectation(self._tables(i), self._energies[i])
         return np.broadcast_to(table.values, (self.restart.size,))
 
     def energies(self) -> dict[int, Array]:

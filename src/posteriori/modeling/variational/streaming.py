@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.tables import Axis, Table, labels_of
-from posteriori.modeling.variational.contraction import add_tables
+from posteriori.modeling.variational.contraction import add_tables, contract_tables
 from posteriori.modeling.variational.monomials import Monomial, axes_of, with_labels
-from posteriori.modeling.variational.problem import Problem
+from posteriori.modeling.variational.problem import Problem, merge_monomials
 from posteriori.modeling.variational.rotation import find_pairs
 from posteriori.numerics.types import Array, IntArray
 
@@ -36,25 +36,38 @@ SAMPLE = 10_000
 def find_stream(block: Any) -> Stream | None:
     """Return how to look at the rows of a block in parts, where that is possible and of use.
 
-    It is possible where the rows of the largest plate meet only through shared variables and one
-    group of variables lies on that plate, which no rotation needs whole; of use where the rows are many, or taken in batches.
+    It is possible where one group of variables lies on the largest plate and its rows meet only
+    through shared variables; of use where the rows are many, or wanted in batches. Where no
+    variable lies on a plate, the rows are summed up once before the ascent, in any case.
     """
-    plate, bound, options = block.plate, block.bound, block.options
+    plate, batch = block.plate, block.options.batch_size
     local = [group for group in block.groups if block._is_local(group)]
-    if len(local) != 1 or find_pairs(block.factors, bound):
+    if not local:
         return None
-    (group,) = local
-    given = options.form.keys() | options.init.keys() | bound.evidence.keys()
-    first = all(bound.layouts[name].axes[0] is plate for name in group)
-    if not first or not given.isdisjoint(group):
-        return None
-    touching = [m for m in block.monomials if _touches(m, group)]
-    if not all(_is_of_rows(m, plate, group) for m in touching):
-        return None
+    touching = [m for m in block.monomials if _touches(m, local[0])]
+    if len(local) > 1 or not _can_stream(block, local[0], touching):
+        if batch is None:
+            return None
+        names = ", ".join(name for group in local for name in group)
+        raise ValueError(
+            f"batch_size={batch} needs rows that meet only through variables shared by all of "
+            f"them, which those of {names} do not; leave batch_size out"
+        )
     size = max(PART // max(_width(m, plate) for m in touching), 256)
-    if options.batch_size is None and plate.size < FEWEST_PARTS * size:
+    if batch is None and plate.size < FEWEST_PARTS * size:
         return None
-    return Stream(block, group, size)
+    return Stream(block, local[0], size)
+
+
+def _can_stream(block: Any, group: Sequence[str], touching: Sequence[Monomial]) -> bool:
+    bound, options = block.bound, block.options
+    given = options.form.keys() | options.init.keys() | bound.evidence.keys()
+    return (
+        given.isdisjoint(group)
+        and all(bound.layouts[name].axes[0] is block.plate for name in group)
+        and all(_is_of_rows(m, block.plate, group) for m in touching)
+        and not find_pairs(block.factors, bound)  # rotations need all rows at once
+    )
 
 
 def _touches(monomial: Monomial, names: Sequence[str]) -> bool:
@@ -137,21 +150,46 @@ class Stream:
         nodes = [node if n.names == self.group else n for n in problem.nodes]
         return Problem(self._cut(part, rows), nodes, [node], problem.restart)
 
+    def refill(self, problem: Problem, part: Axis, rows: Any) -> None:
+        """Let the problem of some rows be that of as many others."""
+        merged, _ = merge_monomials(self._cut(part, rows))
+        problem.entries = [
+            entry._replace(monomial=m) for entry, m in zip(problem.entries, merged, strict=True)
+        ]
+
+    def estimates(self, part: Axis, rows: Any) -> dict[int, tuple[Table, ...]]:
+        """Return what known numbers of all rows add up to, estimated from some of them.
+
+        Of entries of the whole problem that touch no local node. Terms of one factor must come
+        from the same rows: Σ y² of all less twice Σ y m of some might be negative.
+        """
+        weight = Table(np.asarray(self.plate.size / part.size), ())
+        found: dict[int, tuple[Table, ...]] = {}
+        for i, monomial in enumerate(m for m in self.block.monomials if m.accesses):
+            if not _touches(monomial, self.group) and self.plate in axes_of(monomial):
+                labels = frozenset[Axis]().union(*(labels_of(a) for a in monomial.accesses))
+                tables = [weight, *(self._cut_table(t, part, rows) for t in monomial.tables)]
+                found[i] = (contract_tables(tables, labels),)
+        return found
+
     def _cut(self, part: Axis, rows: Any) -> list[Monomial]:
         """Return what touches the rows, at some of them only."""
-        plate = self.plate
-
-        def cut(table: Table) -> Table:
-            if plate not in table.axes:
-                return table
-            where = (slice(None),) * table.axes.index(plate) + (rows,)
-            return Table(table.values[where], tuple(part if a is plate else a for a in table.axes))
-
         return [
-            Monomial(m.source, tuple(map(cut, m.tables)), with_labels(m, {plate: part}).accesses)
+            Monomial(
+                m.source,
+                tuple(self._cut_table(t, part, rows) for t in m.tables),
+                with_labels(m, {self.plate: part}).accesses,
+            )
             for m in self.block.monomials
             if _touches(m, self.group)
         ]
+
+    def _cut_table(self, table: Table, part: Axis, rows: Any) -> Table:
+        plate = self.plate
+        if plate not in table.axes:
+            return table
+        where = (slice(None),) * table.axes.index(plate) + (rows,)
+        return Table(table.values[where], tuple(part if a is plate else a for a in table.axes))
 
 
 class StreamedNode:
@@ -183,6 +221,10 @@ class StreamedNode:
             total = total + update_part(part)
             sums = {i: _plus(sums.get(i), more) for i, more in part.reduced.items()}
         self.sums, self._log_total, self._is_whole = sums, total, False
+
+    def forget(self, log_total: Array) -> None:
+        """Leave the beliefs about rows to the next pass; take an estimate of the normaliser."""
+        self.sums, self._log_total, self._is_whole = {}, log_total, False
 
     def log_total(self) -> Array:
         """Log normaliser for each start."""
@@ -230,6 +272,7 @@ class StreamedProblem(Problem):
         restart: Axis,
     ) -> None:
         super().__init__(monomials, (*shared, local), (local,), restart)
+        self.estimates: dict[int, tuple[Table, ...]] = {}
         local.messages = lambda: self.messages(local)
 
     def reduce(self) -> None:
@@ -238,6 +281,9 @@ class StreamedProblem(Problem):
         if not node.sums:
             node.update(())
         self.take(node.sums)
+
+    def _tables(self, i: int) -> tuple[Table, ...]:
+        return self.estimates.get(i) or super()._tables(i)
 
     def take(self, sums: Mapping[int, Monomial], weight: float = 1.0) -> None:
         """Let shared nodes see what was summed over parts, times a weight."""
