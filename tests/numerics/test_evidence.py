@@ -27,6 +27,16 @@ def test_fingerprints_of_chunks_add_up_in_any_order():
     assert Fingerprint().update(np.array([[1.0, 2.0], [3.0, 4.0]])).count == 2
 
 
+def test_whole_frequencies_count_as_repeated_rows_and_others_as_data():
+    times = np.arange(len(DATA)) + 1
+    repeated = Fingerprint().update(np.repeat(DATA, times, axis=0))
+    assert Fingerprint().update(DATA, times) == repeated
+    assert Fingerprint().update(DATA, times * 1.0) == repeated
+    halves = Fingerprint().update(DATA, times * 0.5)
+    assert halves == Fingerprint().update(DATA[::-1], times[::-1] * 0.5)
+    assert halves not in (repeated, HERE, Fingerprint().update(DATA, times * 0.25))
+
+
 def test_difference_is_the_log_bayes_factor():
     a, b = evidence(-5.0), evidence(-7.0)
     assert a - b == 2.0

@@ -28,11 +28,22 @@ class Fingerprint:
     count: int = 0
     checksum: int = 0
 
-    def update(self, block: Array) -> Fingerprint:
-        """Return the fingerprint of these data and a further block of rows (N, ...)."""
+    def update(self, block: Array, frequency: Array | None = None) -> Fingerprint:
+        """Return the fingerprint of these data and a further block of rows (N, ...).
+
+        A row of whole frequency counts as so many rows; other frequencies become part of the data.
+        """
         bits = np.ascontiguousarray(block, dtype=np.float64).view(np.uint64)
-        total = int(np.add.reduce(bits, axis=None, dtype=np.uint64))
-        return Fingerprint(self.count + len(block), (self.checksum + total) % _WORD)
+        if frequency is None:
+            total = int(np.add.reduce(bits, axis=None, dtype=np.uint64))
+            return Fingerprint(self.count + len(block), (self.checksum + total) % _WORD)
+        times = np.rint(frequency)
+        if not np.array_equal(times, frequency):
+            weights = np.asarray(frequency, dtype=np.float64)
+            return self.update(block).merge(Fingerprint(0, Fingerprint().update(weights).checksum))
+        times = times.astype(np.uint64).reshape(-1, *(1,) * (bits.ndim - 1))
+        total = int(np.add.reduce(bits * times, axis=None, dtype=np.uint64))
+        return Fingerprint(self.count + int(times.sum()), (self.checksum + total) % _WORD)
 
     def merge(self, other: Fingerprint) -> Fingerprint:
         """Return the fingerprint of both sets of data together."""
