@@ -50,6 +50,9 @@ class Posterior:
     Normal(3.375, variance=1.40625)
     """
 
+    #: Whether other data than those of the plan were looked at before.
+    _earlier = False
+
     def __init__(self, plan: Plan, results: list[Any], log_known: float) -> None:
         self._plan = plan
         self._log_known = log_known
@@ -62,8 +65,9 @@ class Posterior:
         bound = self._plan.bound
         value = sum(result.log_evidence for result in self._blocks) + self._log_known
         fingerprint = Fingerprint()
-        for array in (*bound.observed.values(), *bound.evidence.values()):
-            fingerprint = fingerprint.update(np.atleast_1d(array))
+        for name, array in (*bound.observed.items(), *bound.evidence.items()):
+            if name in self._plan.given:
+                fingerprint = fingerprint.update(np.atleast_1d(array))
         of = "y|X" if self._plan.inputs else "X"
         kinds = {getattr(result, "kind", "exact") for result in self._blocks}
         kind: Kind = "type-II" if "type-II" in kinds else "bound" if "bound" in kinds else "exact"
@@ -172,6 +176,46 @@ class Posterior:
         from posteriori.modeling.prediction import predict
 
         return predict(self, name, inputs)
+
+    def update(self, **data: Any) -> Posterior:
+        """Return the posterior after more data: what was learnt is the prior of what follows.
+
+        Variables on a plate of the new data are new members; all others are those of before.
+        Exact posteriors stay exact: the answer is that of all data at once. Where inference was
+        variational, the belief of each group of variables takes the place of its prior.
+
+        Parameters
+        ----------
+        **data
+            New observations and their inputs; the options of :meth:`Model.infer` as well.
+
+        Returns
+        -------
+        Posterior
+            With ``log_evidence`` = ln p(new data | earlier data): the sum over all updates, and of
+            the first evidence, is the evidence of all data.
+
+        Raises
+        ------
+        TypeError
+            When what was learnt has no form that can be carried over, as of chains.
+
+        Examples
+        --------
+        >>> from posteriori import Model, Normal
+        >>> m = Model()
+        >>> m.mu = Normal(0, variance=9)
+        >>> m.y = Normal(m.mu, variance=1).iid("n")
+        >>> first = m.infer(y=[2.0, 3.0])
+        >>> second = first.update(y=[4.0])
+        >>> second.mu
+        Normal(2.892857, variance=0.321429)
+        >>> first.log_evidence + second.log_evidence
+        LogEvidence(-5.905061, kind="exact", of="X")
+        """
+        from posteriori.modeling.variational.sequential import update
+
+        return update(self, data)
 
     def joint(self, *names: str) -> Any:
         """Return the joint distribution of variables that were solved together.

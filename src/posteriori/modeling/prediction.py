@@ -33,11 +33,12 @@ from posteriori.modeling.scaled_factors import (
 )
 from posteriori.modeling.simulation import member
 from posteriori.modeling.variational.block import VariationalResult
+from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior import Posterior
 
-__all__ = ["joint", "predict"]
+__all__ = ["dense_moments", "joint", "predict"]
 
 _NORMAL = (Normal, MvNormal)
 
@@ -90,6 +91,11 @@ def _predict_from_new_data(posterior: Posterior, request: Request) -> Any:
     """Predict discrete variables from other observations; None where there are none."""
     if not request.values:
         return None
+    if posterior._earlier:
+        raise TypeError(
+            f"{request.name} cannot be predicted from new data after update: give "
+            f"{', '.join(request.values)} to update(), which knows the earlier data"
+        )
     from posteriori.modeling.discrete_prediction import discrete_predictive
 
     found = discrete_predictive(posterior, request.name, {**request.inputs, **request.values})
@@ -249,6 +255,12 @@ def joint(posterior: Posterior, names: tuple[str, ...]) -> Any:
         return result.joint(names)
     if not hasattr(result, "system"):
         raise TypeError(f"the joint distribution of {' and '.join(names)} has no closed form")
+    mean, cov = dense_moments(result, names)
+    return MvNormal(mean, cov=cov)
+
+
+def dense_moments(result: Any, names: Sequence[str]) -> tuple[Array, Array]:
+    """Return mean and covariance of whole normal variables, put one after another."""
     latents, equations, splits = result.system()
     if not splits.keys() >= set(names):
         raise TypeError(f"the joint distribution of {' and '.join(names)} has no closed form")
@@ -256,4 +268,4 @@ def joint(posterior: Posterior, names: tuple[str, ...]) -> Any:
     order = np.concatenate(
         [in_layout_order(result.layouts[n], splits[n]) + slices[n].start for n in names]
     )
-    return MvNormal(mean[order], cov=cov[np.ix_(order, order)])
+    return mean[order], cov[np.ix_(order, order)]

@@ -28,7 +28,7 @@ from posteriori.numerics.types import Array
 if TYPE_CHECKING:
     from posteriori.modeling.posterior import Posterior
 
-__all__ = ["SavedPosterior", "load_posterior", "save_posterior"]
+__all__ = ["SavedPosterior", "constructor_parameters", "load_posterior", "save_posterior"]
 
 _TITLE = b"posteriori posterior"
 _VERSION = 1
@@ -171,7 +171,7 @@ def _write_marginal(marginal: Any) -> tuple[dict[str, Any], list[Array]]:
         return mixture, [weights, *numbers]
     if family not in _FAMILIES:
         raise TypeError(f"no form for {family}")
-    parameters = _parameters(marginal)
+    parameters = constructor_parameters(marginal)
     shapes = {k: list(v.shape) for k, v in parameters.items()}
     entry: dict[str, Any] = {"family": family, "parameters": shapes}
     labels = getattr(marginal, "labels", None) if family == "Categorical" else None
@@ -273,7 +273,7 @@ def _read_marginal(entry: Any, values: Iterator[Array]) -> Any:
     return exact
 
 
-def _parameters(marginal: Any) -> dict[str, Array]:
+def constructor_parameters(marginal: Any) -> dict[str, Array]:
     """Return the parameters as they were given, or as the constructor takes them."""
     given = marginal._given_parameters()
     family = type(marginal).__name__

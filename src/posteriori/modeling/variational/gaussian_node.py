@@ -312,6 +312,10 @@ class GaussianNode:
         log_det = np.broadcast_to(self._log_det, shape).reshape(self.restart.size, -1)
         return 0.5 * (self.size * LOG_2PI - log_det).sum(axis=1)
 
+    def batch_of(self, name: str) -> tuple[int, ...]:
+        """Return which axes of a variable are those of the batch, in its order."""
+        return self._shared[name]
+
     def unpack(self, values: Array) -> dict[str, Array]:
         """Return each variable's part of vectors (S, *batch, n), as (S, *its axes)."""
         found = {}
