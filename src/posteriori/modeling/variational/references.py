@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.binding import Bound, BoundFactor, Layout
+from posteriori.modeling.gaps import gap_name
 from posteriori.modeling.gaussian_rows import child_term
 from posteriori.modeling.tables import (
     Access,
@@ -39,11 +40,17 @@ def find_references(factors: Sequence[BoundFactor], bound: Bound) -> dict[str, T
     for factor in reversed(factors):
         if factor.family not in GAUSSIAN:
             continue
+        gaps = gap_name(factor.name)
+        if gaps in bound.layouts and gaps not in found:
+            data = _with_holes(factor, bound)
+            if _is_far(data):
+                found[gaps] = Table(np.asarray(np.nanmean(data.values)), ())
         target = _target(factor, bound, found)
-        access = _location(factor, bound)
-        if target is None or access is None or access.name in found:
+        if target is None:
             continue
-        found[access.name] = _average(target, access, bound.layouts[access.name])
+        access = _location(factor, factors, bound, float(np.nanmean(target.values)))
+        if access is not None and access.name not in found:
+            found[access.name] = _average(target, access, bound.layouts[access.name])
     return found
 
 
@@ -60,27 +67,66 @@ def measured_from(
 
 
 def _target(factor: BoundFactor, bound: Bound, found: Mapping[str, Table]) -> Table | None:
-    """Return what the mean of a factor must be near to: its data, or its child's reference."""
-    if factor.name not in bound.observed:
-        reference = found.get(factor.name)
-        axes = bound.layouts[factor.name].axes
-        return None if reference is None else seen(reference, axes, factor.places)
-    table = child_term(factor, bound).table
-    there = table.values[np.isfinite(table.values)]
-    if not there.size or abs(there.mean()) <= _FAR * there.std():
+    """Return what the unknown part of a mean must be near to, if that is far from 0."""
+    if factor.name in bound.observed:
+        table = _without_known(factor, _with_holes(factor, bound))
+        return table if _is_far(table) else None
+    reference = found.get(factor.name)
+    if reference is None:
         return None
-    return table
+    axes = bound.layouts[factor.name].axes
+    return _without_known(factor, seen(reference, axes, factor.places))
 
 
-def _location(factor: BoundFactor, bound: Bound) -> Access | None:
-    """Return the normal variable that a mean consists of, up to other terms."""
+def _is_far(table: Table) -> bool:
+    there = table.values[np.isfinite(table.values)]
+    return bool(there.size and abs(there.mean()) > _FAR * there.std())
+
+
+def _without_known(factor: BoundFactor, table: Table) -> Table:
+    """Subtract the known part of the mean."""
+    known = [t for t, accesses in factor.parameters["mean"].terms if not accesses]
+    here = {a for t in (table, *known) for a in t.axes}
+    labels = tuple(a for a in (*factor.rows, *factor.events) if a in here)
+    values = spread(table, labels)
+    for t in known:
+        values = values - spread(t, labels)
+    return Table(values, labels)
+
+
+def _with_holes(factor: BoundFactor, bound: Bound) -> Table:
+    """Return the data of a factor, NaN where the numbers are unknowns of their own."""
+    table = child_term(factor, bound).table
+    own = [
+        mask
+        for mask, accesses in factor.parameters["mean"].terms
+        if [a.name for a in accesses] == [gap_name(factor.name)]
+    ]
+    if not own:
+        return table
+    missing = spread(own[-1], table.axes) != 0.0  # the child's own gaps are added last
+    return Table(np.where(missing, np.nan, table.values), table.axes)
+
+
+def _location(
+    factor: BoundFactor, factors: Sequence[BoundFactor], bound: Bound, target: float
+) -> Access | None:
+    """Return the normal variable that a mean consists of, up to terms that are nearer to 0."""
+    candidates = []
     for table, accesses in factor.parameters["mean"].terms:
         others = [a for a in accesses if not isinstance(a, Switch)]
         if len(others) == 1 and not table.axes and table.values == 1.0:
             (access,) = others
             if isinstance(access, Access) and bound.families[access.name] in GAUSSIAN:
-                return access
-    return None
+                candidates.append(access)
+    return min(candidates, key=lambda a: _distance(a.name, factors, target), default=None)
+
+
+def _distance(name: str, factors: Sequence[BoundFactor], target: float) -> float:
+    """Return how far from the data a variable is expected, as far as that is known."""
+    means = [f.parameters["mean"] for f in factors if f.name == name]
+    known = [float(np.mean(poly.value())) for poly in means if poly.is_known]
+    return min((abs(value - target) for value in known), default=0.0)
 
 
 def _average(target: Table, access: Access, layout: Layout) -> Table:
@@ -91,8 +137,12 @@ def _average(target: Table, access: Access, layout: Layout) -> Table:
         if axis not in layout.plates and isinstance(place, Axis) and place in target.axes
     }
     gone = tuple(i for i, axis in enumerate(target.axes) if axis not in kept)
-    values = np.nanmean(target.values, axis=gone) if gone else target.values
-    return Table(np.asarray(values), tuple(kept[a] for a in target.axes if a in kept))
+    there = np.isfinite(target.values)
+    total = np.where(there, target.values, 0.0).sum(axis=gone)
+    count = there.sum(axis=gone)
+    middle = np.nanmean(target.values)  # for members without data
+    values = np.where(count > 0, total / np.maximum(count, 1), middle)
+    return Table(values, tuple(kept[a] for a in target.axes if a in kept))
 
 
 # -- rewriting -------------------------------------------------------------------------------
