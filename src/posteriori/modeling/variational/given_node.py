@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def make_given_node(
         )
     events = tuple(axis.size for axis in layout.events)
     _check_shape(name, belief, lead, events)
-    entropy = float(np.sum(np.broadcast_to(_entropy(name, belief), lead)))
+    entropy = float(np.sum(np.broadcast_to(_entropy(belief), lead)))
     if family in GAUSSIAN:
         mean = np.broadcast_to(belief.mean, lead + events)
         if reference is not None:
@@ -152,10 +153,12 @@ def _statistics(name: str, belief: Any, family: Any) -> Sequence[Array]:
             f"the belief about {name} must be a {family.__name__} or a PointMass, "
             f"got {type(belief).__name__}"
         )
-    return [
-        expect(belief, lambda x, k=k: np.asarray(family.sufficient(x)[k]))
-        for k in range(len(family._natural_ndims))
-    ]
+    components = range(len(family._natural_ndims))
+    return [expect(belief, partial(_statistic, family=family, component=k)) for k in components]
+
+
+def _statistic(x: Array, family: Any, component: int) -> Array:
+    return np.asarray(family.sufficient(x)[component])
 
 
 def _probabilities(name: str, belief: Any, states: int) -> Array:
@@ -198,7 +201,7 @@ def _check_shape(name: str, belief: Any, lead: tuple[int, ...], events: tuple[in
         )
 
 
-def _entropy(name: str, belief: Any) -> Array:
+def _entropy(belief: Any) -> Array:
     if isinstance(belief, PointMass):
         return np.zeros(())
     return np.asarray(belief.entropy())
