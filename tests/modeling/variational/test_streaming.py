@@ -71,7 +71,8 @@ CASES = {
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr(streaming, "PART", 1)  # 256 rows, the fewest
+    monkeypatch.setattr(streaming, "PART", 1)
+    monkeypatch.setattr(streaming, "FEWEST_ROWS", 150)
     monkeypatch.setattr(streaming, "FEWEST_PARTS", 2)
     monkeypatch.setattr(streaming, "SAMPLE", 300)
 

@@ -34,7 +34,7 @@ def seen(table: Table, axes: Sequence[Axis], places: Sequence[Any]) -> Table:
 
 
 def _has_lookup(places: Iterable[Any]) -> bool:
-    return any(isinstance(place, Lookup) for place in places)
+    return Lookup in map(type, places)
 
 
 @lru_cache(maxsize=4096)
@@ -64,7 +64,8 @@ def collect(table: Table, places: Sequence[tuple[Any, Axis]], more: Iterable[Axi
     if not _has_lookup(sources) and len(set(sources)) == len(sources):
         labels = _renamed(table.axes, sources, targets)
         if labels is not None:
-            return contract_tables((Table(table.values, labels),), keep)
+            found = Table(table.values, labels)
+            return found if set(labels).issubset(keep) else contract_tables((found,), keep)
     operands, diagonals = [table], []
     rest = list(places)
     renamed: dict[Axis, Axis] = {}

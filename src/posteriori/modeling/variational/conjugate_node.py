@@ -54,7 +54,7 @@ class ConjugateNode:
             parts[stat.component].append(collect(table, places, (self.restart,)))
         natural = [self._whole(tables, k) for k, tables in enumerate(parts)]
         belief = self.family._from_natural(*natural)
-        if not np.all(belief.is_proper):
+        if not belief._all_proper:
             raise ValueError(
                 f"the belief about {self.names[0]} is improper: give it a proper prior"
             )
@@ -81,7 +81,7 @@ class ConjugateNode:
     def set_natural(self, natural: Sequence[Array]) -> bool:
         """Take natural parameters; False where they are improper."""
         belief = self.family._from_natural(*natural)
-        if not np.all(belief.is_proper):
+        if not belief._all_proper:
             return False
         self.set(belief)
         return True
@@ -113,7 +113,8 @@ class ConjugateNode:
     def _whole(self, tables: list[Table], component: int) -> Array:
         labels = (self.restart, *self.axes(component))
         total = add_tables(tables, labels)
-        whole = np.broadcast_to(total, tuple(axis.size for axis in labels))
+        shape = tuple([axis.size for axis in labels])
+        whole = total if total.shape == shape else np.broadcast_to(total, shape)
         if self.family._natural_ndims[component] == 2:  # of a symmetric matrix: ½(η + ηᵀ)
             return 0.5 * (whole + np.swapaxes(whole, -1, -2))
         return whole.copy()

@@ -18,8 +18,8 @@ from posteriori.distributions.normal import Normal
 from posteriori.modeling.binding import Layout
 from posteriori.modeling.costs import vectors_and_numbers
 from posteriori.modeling.tables import Access, Axis, Lookup, Table, spread
-from posteriori.modeling.variational.addressing import collect, same_members, seen
-from posteriori.modeling.variational.contraction import add_tables, contract_tables
+from posteriori.modeling.variational.addressing import collect, seen
+from posteriori.modeling.variational.contraction import contract_tables
 from posteriori.modeling.variational.monomials import Monomial, same_place
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
@@ -103,6 +103,10 @@ class GaussianNode:
             name: tuple(group[k] for group in groups) for k, name in enumerate(self.names)
         }
         self._own: dict[str, tuple[int, ...]] = {}
+        self._axes = {name: layouts[name].axes for name in self.names}
+        self._own_axes: dict[str, tuple[Axis, ...]] = {}
+        self._lead: dict[str, tuple[Axis, ...]] = {}
+        self._moments: dict[tuple[str, str], Array] = {}
         self._slices: dict[str, slice] = {}
         self._twins: dict[str, tuple[Axis, ...]] = {}
         self.size = 0
@@ -111,6 +115,8 @@ class GaussianNode:
             own = tuple(i for i in range(len(axes)) if i not in self._shared[name])
             width = math.prod(axes[i].size for i in own)
             self._own[name] = own
+            self._own_axes[name] = tuple(axes[i] for i in own)
+            self._lead[name] = (restart, *(axes[i] for i in self._shared[name]))
             self._slices[name] = slice(self.size, self.size + width)
             self._twins[name] = tuple(Axis("twin", axes[i].size) for i in own)
             self.size += width
@@ -164,7 +170,7 @@ class GaussianNode:
 
     def set(self, mean: Array, cov: Array) -> None:
         """Take means (starts, *batch, n) and covariances (starts, *batch or 1, n, n)."""
-        self.mean, self.cov = mean, cov
+        self.mean, self.cov, self._moments = mean, cov, {}
         self._means = {name: self._mean_table(name) for name in self.names}
 
     def set_means(self, name: str, means: Array) -> None:
@@ -225,33 +231,28 @@ class GaussianNode:
         self.set(mean, cov)
 
     def _vector(self, a: Any, table: Table) -> Array:
-        axes = self.layouts[a.name].axes
-        shared, own = self._shared[a.name], self._own[a.name]
-        places = [(a.places[i], axis) for i, axis in zip(shared, self.batch, strict=True)]
-        places += [(a.places[i], axes[i]) for i in own]
-        found = collect(table, places, (self.restart,))
-        labels = (self.restart, *self.batch, *(axes[i] for i in own))
-        values = add_tables([found], labels)
-        inner = tuple(axes[i].size for i in own)
-        lead = values.shape[: 1 + len(self.batch)]
-        return np.broadcast_to(values, lead + inner).reshape(*lead, -1)
+        axes, places = self._own_axes[a.name], a.places
+        targets = (*self.batch, *axes)
+        sources = [places[i] for i in (*self._shared[a.name], *self._own[a.name])]
+        found = collect(table, list(zip(sources, targets, strict=True)), (self.restart,))
+        return self._arranged(found, targets, (_length(axes),))
 
     def _matrix(self, a: Any, b: Any, table: Table) -> Array:
-        first, second = self.layouts[a.name].axes, self.layouts[b.name].axes
-        rows, columns = self._own[a.name], self._own[b.name]
-        places = [
-            (a.places[i], axis) for i, axis in zip(self._shared[a.name], self.batch, strict=True)
-        ]
-        places += [(a.places[i], first[i]) for i in rows]
-        twins = self._twins[b.name]
-        places += [(b.places[i], twin) for i, twin in zip(columns, twins, strict=True)]
-        found = collect(table, places, (self.restart,))
-        labels = (self.restart, *self.batch, *(first[i] for i in rows), *twins)
-        values = add_tables([found], labels)
-        lead = values.shape[: 1 + len(self.batch)]
-        inner = tuple(first[i].size for i in rows) + tuple(second[i].size for i in columns)
-        height = math.prod(first[i].size for i in rows)
-        return np.broadcast_to(values, lead + inner).reshape(*lead, height, -1)
+        axes, twins = self._own_axes[a.name], self._twins[b.name]
+        targets = (*self.batch, *axes, *twins)
+        sources = [a.places[i] for i in (*self._shared[a.name], *self._own[a.name])]
+        sources += [b.places[i] for i in self._own[b.name]]
+        found = collect(table, list(zip(sources, targets, strict=True)), (self.restart,))
+        return self._arranged(found, targets, (_length(axes), _length(twins)))
+
+    def _arranged(self, table: Table, labels: tuple[Axis, ...], inner: tuple[int, ...]) -> Array:
+        """Return values (starts, *batch, *inner), of length 1 where nothing depends on a label."""
+        values = spread(table, (self.restart, *labels))
+        cut = 1 + len(self.batch)
+        full = values.shape[:cut] + tuple([axis.size for axis in labels[cut - 1 :]])
+        if values.shape != full:
+            values = np.broadcast_to(values, full)
+        return values.reshape(full[:cut] + inner)
 
     # -- expectations ------------------------------------------------------------------------
 
@@ -262,36 +263,43 @@ class GaussianNode:
         if len(accesses) > 2:
             raise TypeError(f"a product of {len(accesses)} of {', '.join(self.names)}")
         a, b = accesses
+        if self.cov.shape[:-1] == self.mean.shape:  # each vector has its own: one product less
+            return [(self._seen_block(self._second(a.name, b.name), a, b),)]
         means = (self._seen_mean(a), self._seen_mean(b))
-        first = [a.places[i] for i in self._shared[a.name]]
-        second = [b.places[i] for i in self._shared[b.name]]
-        return [means, (self._seen_cov(a, b), *same_members(first, second))]
+        return [means, (self._seen_cov(a, b),)]
+
+    def _second(self, first: str, second: str) -> Array:
+        """Return E[v uᵀ], found once for all factors."""
+        rows, columns = self._slices[first], self._slices[second]
+        if (first, second) not in self._moments:
+            products = self.mean[..., rows, None] * self.mean[..., None, columns]
+            products += self.cov[..., rows, columns]
+            self._moments[first, second] = products
+        return self._moments[first, second]
 
     def _mean_table(self, name: str) -> Table:
-        axes = self.layouts[name].axes
-        own = tuple(axes[i] for i in self._own[name])
+        own = self._own_axes[name]
         values = self.mean[..., self._slices[name]]
-        shape = (*values.shape[:-1], *(axis.size for axis in own))
-        lead = tuple(axes[i] for i in self._shared[name])
-        return Table(values.reshape(shape), (self.restart, *lead, *own))
+        shape = values.shape[:-1] + tuple([axis.size for axis in own])
+        return Table(values.reshape(shape), (*self._lead[name], *own))
 
     def _seen_mean(self, a: Any) -> Table:
-        return seen(self._means[a.name], self.layouts[a.name].axes, a.places)
+        return seen(self._means[a.name], self._axes[a.name], a.places)
 
     def _seen_cov(self, a: Any, b: Any) -> Table:
-        first, second = self.layouts[a.name].axes, self.layouts[b.name].axes
-        rows, columns = self._own[a.name], self._own[b.name]
-        twins = self._twins[b.name]
-        block = self.cov[..., self._slices[a.name], self._slices[b.name]]
-        lead = tuple(first[i] for i in self._shared[a.name])
-        inner = tuple(first[i].size for i in rows) + tuple(second[i].size for i in columns)
-        labels = (self.restart, *lead, *(first[i] for i in rows), *twins)
-        values = block.reshape(*block.shape[:-2], *inner)
-        gone = tuple(i for i, n in enumerate(values.shape) if n == 1 and labels[i].size != 1)
-        axes = tuple(x for i, x in enumerate(labels) if i not in gone)
-        table = Table(np.squeeze(values, axis=gone) if gone else values, axes)
-        table = seen(table, first, a.places)
-        return seen(table, twins, tuple(b.places[i] for i in columns))
+        return self._seen_block(self.cov[..., self._slices[a.name], self._slices[b.name]], a, b)
+
+    def _seen_block(self, block: Array, a: Any, b: Any) -> Table:
+        """Return matrices (starts, *batch, rows, columns) as two accesses see them."""
+        own, twins = self._own_axes[a.name], self._twins[b.name]
+        labels = (*self._lead[a.name], *own, *twins)
+        values = block.reshape(block.shape[:-2] + tuple([x.size for x in (*own, *twins)]))
+        gone = tuple([i for i, n in enumerate(values.shape) if n == 1 and labels[i].size != 1])
+        if gone:
+            values = np.squeeze(values, axis=gone)
+            labels = tuple(x for i, x in enumerate(labels) if i not in gone)
+        table = seen(Table(values, labels), self._axes[a.name], a.places)
+        return seen(table, twins, tuple([b.places[i] for i in self._own[b.name]]))
 
     @property
     def fit(self) -> Array:
@@ -383,6 +391,10 @@ def along_axis(matrix: Array, sizes: Sequence[int], axis: int) -> Array:
     left = np.eye(math.prod(sizes[:axis]))
     right = np.eye(math.prod(sizes[axis + 1 :]))
     return np.stack([np.kron(np.kron(left, m), right) for m in matrix])
+
+
+def _length(axes: Iterable[Axis]) -> int:
+    return math.prod([axis.size for axis in axes])
 
 
 def _apply(cov: Array, h: Array) -> Array:

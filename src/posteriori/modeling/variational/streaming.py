@@ -26,6 +26,9 @@ __all__ = ["Stream", "StreamedNode", "StreamedProblem", "find_stream", "update_p
 #: Numbers in the largest table of a part.
 PART = 2**18
 
+#: Rows in a part, at least.
+FEWEST_ROWS = 2048
+
 #: Rows are looked at in parts when there would be this many.
 FEWEST_PARTS = 4
 
@@ -53,7 +56,7 @@ def find_stream(block: Any) -> Stream | None:
             f"batch_size={batch} needs rows that meet only through variables shared by all of "
             f"them, which those of {names} do not; leave batch_size out"
         )
-    size = max(PART // max(_width(m, plate) for m in touching), 256)
+    size = max(PART // max(_width(m, plate) for m in touching), FEWEST_ROWS)
     if batch is None and plate.size < FEWEST_PARTS * size:
         return None
     return Stream(block, local[0], size)
@@ -84,8 +87,9 @@ def _is_of_rows(monomial: Monomial, plate: Axis, names: Sequence[str]) -> bool:
 
 
 def _width(monomial: Monomial, plate: Axis) -> int:
-    """Return how many numbers there are for each row."""
-    return math.prod(axis.size for axis in axes_of(monomial) if axis is not plate)
+    """Return how many numbers for each row products have: one label at least is summed early."""
+    sizes = [axis.size for axis in axes_of(monomial) if axis is not plate and axis.size > 1]
+    return math.prod(sizes) // min(sizes) if len(sizes) > 1 else 1
 
 
 class Stream:
