@@ -91,9 +91,17 @@ def weight_posterior(
     r[: len(triangle)] = triangle
     factor = r[:d, :d]
     mean = np.linalg.solve(factor, r[:d, d])
-    log_prior = 0.5 * float(np.linalg.slogdet(prior_root.T @ prior_root)[1]) if d else 0.0
+    log_prior = _log_volume(prior_root, d)
     log_posterior = float(np.log(np.abs(np.diagonal(factor))).sum())
     return WeightPosterior(mean, factor, float(r[d, d] ** 2), log_prior - log_posterior)
+
+
+def _log_volume(root: Array, d: int) -> float:
+    """Return ½ ln|PᵀP|, −∞ for a prior that is flat in some direction."""
+    if len(root) < d:
+        return -np.inf
+    with np.errstate(divide="ignore"):
+        return float(np.log(np.abs(np.diagonal(np.linalg.qr(root, mode="r")))).sum())
 
 
 def known_noise_evidence(

@@ -9,10 +9,12 @@ from posteriori.numerics.lazy import load_on_use as _load_on_use
 
 #: Which file defines which public names.
 _FILES = {
+    "bayesian": ("BayesianLinearRegression",),
     "linear": ("LinearRegression",),
 }
 
 __all__, __getattr__, __dir__ = _load_on_use(__name__, _FILES)
 
 if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table
+    from posteriori.regression.bayesian import BayesianLinearRegression as BayesianLinearRegression
     from posteriori.regression.linear import LinearRegression as LinearRegression

@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
 
 from posteriori.numerics.types import Array
 
-__all__ = ["Rows", "check_inputs", "check_rows", "column_names"]
+__all__ = ["Rows", "check_inputs", "check_noise_variance", "check_rows", "column_names"]
 
 
 class Rows(NamedTuple):
@@ -87,7 +87,7 @@ def check_rows(
             sample_weight, x, dtype=np.float64, ensure_non_negative=True
         )
     if noise_variance is not None:
-        variance = _check_noise_variance(noise_variance, len(x))
+        variance = check_noise_variance(noise_variance, len(x))
     keep = _rows_that_count(targets, frequency, missing)
     if keep is None:
         return Rows(x, targets, frequency, variance)
@@ -104,18 +104,8 @@ def column_names(estimator: Any) -> list[str]:
     )
 
 
-def _check_targets(y: Any, several: bool) -> Array:
-    if several:
-        return check_array(
-            y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y"
-        )
-    flat = column_or_1d(y, warn=True)
-    return check_array(
-        flat, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y"
-    )
-
-
-def _check_noise_variance(noise_variance: Any, rows: int) -> Array:
+def check_noise_variance(noise_variance: Any, rows: int) -> Array:
+    """Return noise variances (N,), all positive and finite."""
     v = np.asarray(noise_variance, dtype=np.float64)
     if v.shape != (rows,):
         raise ValueError(
@@ -128,6 +118,17 @@ def _check_noise_variance(noise_variance: Any, rows: int) -> Array:
             f"noise_variance must be positive and finite, got {v[row]:.6g} in row {row}"
         )
     return v
+
+
+def _check_targets(y: Any, several: bool) -> Array:
+    if several:
+        return check_array(
+            y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y"
+        )
+    flat = column_or_1d(y, warn=True)
+    return check_array(
+        flat, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y"
+    )
 
 
 def _require_finite_columns(x: Array, original: Any) -> None:

@@ -37,11 +37,8 @@ def describe_dependence(factor: Array, scales: Array, rank: int, names: list[str
     'b = 2 a'
     """
     r, order = linalg.qr(factor, mode="r", pivoting=True)
-    # the last column that pivoting left over is named first: later columns repeat earlier ones
     given, left_over = order[:rank], order[rank:]
-    shares = np.zeros((rank, len(left_over)))
-    if rank:
-        shares = linalg.solve_triangular(r[:rank, :rank], r[:rank, rank:])
+    shares = np.linalg.solve(r[:rank, :rank], r[:rank, rank:])
     coefficients = shares / scales[given, None] * scales[left_over]
     parts = [
         f"{names[column]} = {_combination(coefficients[:, k], shares[:, k], given, names)}"

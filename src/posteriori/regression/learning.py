@@ -1,0 +1,334 @@
+r"""From statistics and a prior to a belief: one function per way of treating the hyper-parameters.
+
+The default prior is unit information on standardised columns: with the standard deviations s of
+the columns and the variance of the targets,
+
+.. math:: w_js_j\mid\sigma^2 \sim N(0, \sigma^2),\qquad c\mid\sigma^2 \sim N(\bar y, \sigma^2),\qquad
+          \sigma^2 \sim \mathrm{InvGamma}(1, \tfrac12\mathrm{var}\,y),
+
+where c is the value at the means of the columns.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.inference.linear_weights import (
+    InterceptPrior,
+    integrated_evidence,
+    known_noise_evidence,
+    weight_posterior,
+)
+from posteriori.inference.regression_statistics import RegressionStatistics
+from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
+from posteriori.numerics.types import Array
+from posteriori.numerics.warnings import ConvergenceWarning
+from posteriori.regression.belief import LinearBelief
+from posteriori.regression.hyper_grid import HyperGrid, HyperPriors, integrate_hyperparameters
+from posteriori.regression.priors import LinearPrior
+from posteriori.regression.relevance import RelevanceProblem, find_relevance
+from posteriori.regression.spectrum import Spectrum, decompose
+from posteriori.regression.type_two import climb_by_fixed_point, maximise_evidence
+
+__all__ = ["Learned", "Solution"]
+
+#: Share of the targets' squares that is noise at least, where it is chosen by evidence.
+_NOISE_FLOOR = 1e-14
+
+
+class Solution(NamedTuple):
+    """What was learned.
+
+    Attributes
+    ----------
+    belief : LinearBelief
+    log_evidence : float
+        −∞ where an improper prior leaves none.
+    kind : Kind
+    prior_precision : (D,) or float or None
+        Precisions of the (standardised) weights, where they were learned.
+    noise_precision : float or None
+        β, where it was learned as a number.
+    grid : HyperGrid or None
+    n_iter : int
+    """
+
+    belief: LinearBelief
+    log_evidence: float
+    kind: Kind = "exact"
+    prior_precision: Any = None
+    noise_precision: float | None = None
+    grid: HyperGrid | None = None
+    n_iter: int = 1
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Statistics of the data with a prior; solved when first asked for."""
+
+    prior: LinearPrior
+    statistics: RegressionStatistics
+    fingerprint: Fingerprint
+
+    @cached_property
+    def solution(self) -> Solution:
+        """Posterior, evidence and hyper-parameters."""
+        return _SOLVERS[self.prior.hyperparameters](self.statistics, self.prior)
+
+    @property
+    def log_evidence(self) -> LogEvidence:
+        """Evidence; that of a flat intercept is of y up to a constant, and compares with its like."""
+        solution = self.solution
+        if np.isneginf(solution.log_evidence):
+            raise AttributeError(
+                "log_evidence_ does not exist under an improper prior (a prior_precision of 0 in "
+                "some direction); give every weight a positive prior precision"
+            )
+        flat = self.prior.fit_intercept and self.prior.intercept_precision == 0.0
+        return LogEvidence(
+            solution.log_evidence,
+            kind=solution.kind,
+            of="y up to a constant|X" if flat else "y|X",
+            fingerprint=self.fingerprint,
+        )
+
+    @property
+    def effective_parameters(self) -> float:
+        """γ = Σ (1 − prior share) over directions: weights that the data determine."""
+        belief, d = self.solution.belief, self.statistics.n_inputs
+        seen = (self.statistics.factor[:d, :d] @ belief.directions) ** 2
+        return float(belief.probabilities @ (seen.sum(axis=0) / belief.precisions).sum(axis=1))
+
+    def merge(self, other: Learned) -> Learned:
+        """Return what is learned from both sets of data."""
+        return replace(
+            self,
+            statistics=self.statistics.merge(other.statistics),
+            fingerprint=self.fingerprint.merge(other.fingerprint),
+        )
+
+
+# -- ways of treating the hyper-parameters ---------------------------------------------------
+
+
+def _solve_fixed(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+    """Use the prior as it is given; the noise is known or integrated out."""
+    d = statistics.n_inputs
+    beta = prior.noise_precision
+    unit = 1.0 if beta is None else beta
+    given = prior.root
+    root = np.diag(_scales(statistics, prior)) if given is None else given / np.sqrt(unit)
+    free = np.flatnonzero(prior.free)
+    shifted = _less_prior_mean(statistics, prior.mean, free)
+    weights = weight_posterior(shifted, root, np.zeros(len(free)))
+    _require_determined(weights.factor, shifted)
+    intercept = _intercept_prior(statistics, prior, unit)
+    directions = np.zeros((d, len(free)))
+    directions[free] = np.linalg.inv(weights.factor)
+    mean = prior.mean.copy()
+    mean[free] += weights.mean
+    belief_shape: Array | None
+    if beta is None:
+        scale = _noise_scale(statistics, prior)
+        log_evidence, shape, scale = integrated_evidence(
+            shifted, weights, prior.noise_shape, scale, intercept
+        )
+        belief_shape, belief_scale = np.array([shape]), scale
+    else:
+        log_evidence = known_noise_evidence(shifted, weights, 1.0 / beta, intercept)
+        belief_shape, belief_scale = None, 1.0 / beta
+    belief = _belief(
+        statistics,
+        intercept,
+        mean,
+        directions,
+        np.ones((1, len(free))),
+        belief_shape,
+        np.array([belief_scale]),
+    )
+    return Solution(belief, log_evidence, noise_precision=beta)
+
+
+def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+    """Choose α and β of highest evidence."""
+    intercept, spectrum = _noisy_spectrum(statistics, prior)
+    climb = maximise_evidence if prior.solver == "newton" else climb_by_fixed_point
+    best = climb(spectrum)
+    mean, precisions, directions = prior.mean, np.ones((1, 0)), np.zeros((len(prior.mean), 0))
+    if np.isfinite(best.ratio):
+        mean = mean + spectrum.weights(best.ratio)
+        precisions, directions = (spectrum.squares + best.ratio)[None], spectrum.directions
+    noise = None, np.array([1.0 / best.noise_precision])
+    belief = _belief(statistics, intercept, mean, directions, precisions, *noise)
+    alpha = best.ratio * best.noise_precision
+    return Solution(
+        belief, best.log_evidence, "type-II", alpha, best.noise_precision, n_iter=best.n_iter
+    )
+
+
+def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+    """Choose β and a precision for every weight of highest evidence."""
+    d, scales = statistics.n_inputs, _scales(statistics, prior)
+    intercept, spectrum = _noisy_spectrum(statistics, prior)
+    factor = statistics.factor[:d, :d] / scales
+    target = statistics.factor[:d, d] - statistics.factor[:d, :d] @ prior.mean
+    start = maximise_evidence(spectrum).ratio
+    problem = RelevanceProblem(factor, target, spectrum.rest, spectrum.rows, spectrum.log_constant)
+    best = find_relevance(problem, np.full(d, 0.0 if np.isinf(start) else 1.0 / start))
+    kept = np.flatnonzero(best.variances > 0)
+    stacked = np.concatenate([np.diag(best.variances[kept] ** -0.5), factor[:, kept]])
+    q, r = np.linalg.qr(stacked)
+    mean, directions = prior.mean.copy(), np.zeros((d, len(kept)))
+    mean[kept] += np.linalg.solve(r, q[len(kept) :].T @ target) / scales[kept]
+    directions[kept] = np.linalg.inv(r) / scales[kept, None]
+    noise = None, np.array([1.0 / best.noise_precision])
+    belief = _belief(statistics, intercept, mean, directions, np.ones((1, len(kept))), *noise)
+    alpha = np.full(d, np.inf)
+    alpha[kept] = best.noise_precision / best.variances[kept]
+    return Solution(
+        belief, best.log_evidence, "type-II", alpha, best.noise_precision, n_iter=best.n_iter
+    )
+
+
+def _solve_grid(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+    """Integrate α and β under gamma hyper-priors."""
+    intercept, spectrum = _spectrum(statistics, prior)
+    scale = _noise_scale(statistics, prior)
+    rate = scale if prior.precision_rate is None else prior.precision_rate
+    priors = HyperPriors(prior.precision_shape, rate, prior.noise_shape, scale)
+    grid = integrate_hyperparameters(spectrum, priors)
+    belief = _belief(
+        statistics,
+        intercept,
+        prior.mean + spectrum.weights(grid.ratios),
+        spectrum.directions,
+        spectrum.squares + grid.ratios[:, None],
+        grid.shape,
+        grid.scale,
+        grid.probabilities,
+    )
+    return Solution(belief, grid.log_evidence, grid=grid)
+
+
+_SOLVERS = {
+    "fixed": _solve_fixed,
+    "type-II": _solve_type_two,
+    "ard": _solve_relevance,
+    "grid": _solve_grid,
+}
+
+# -- parts of the prior that the data give ---------------------------------------------------
+
+
+def _spectrum(
+    statistics: RegressionStatistics, prior: LinearPrior
+) -> tuple[InterceptPrior | None, Spectrum]:
+    intercept = _intercept_prior(statistics, prior, 1.0)
+    return intercept, decompose(statistics, prior.mean, _scales(statistics, prior), intercept)
+
+
+def _noisy_spectrum(
+    statistics: RegressionStatistics, prior: LinearPrior
+) -> tuple[InterceptPrior | None, Spectrum]:
+    """Return the spectrum with a floor under the noise, without which evidence has no maximum."""
+    intercept, spectrum = _spectrum(statistics, prior)
+    total = spectrum.rest + float(spectrum.projections @ spectrum.projections)
+    if not total > 0:
+        raise ValueError(
+            f"the targets have no spread for noise to explain (n_samples={statistics.rows:g}); "
+            "give noise_precision=, or integrate with hyperparameters='grid'"
+        )
+    if spectrum.rest > _NOISE_FLOOR * total:
+        return intercept, spectrum
+    warnings.warn(
+        "the columns fit the targets perfectly, and the evidence grows as the noise vanishes: it is "
+        f"kept above {np.sqrt(_NOISE_FLOOR):.0e} of the targets' size. Give noise_precision=, or "
+        "integrate with hyperparameters='grid'.",
+        ConvergenceWarning,
+        stacklevel=6,
+    )
+    return intercept, spectrum._replace(rest=_NOISE_FLOOR * total)
+
+
+def _scales(statistics: RegressionStatistics, prior: LinearPrior) -> Array:
+    d = statistics.n_inputs
+    return statistics.safe_scales[:d] if prior.standardize else np.ones(d)
+
+
+def _noise_scale(statistics: RegressionStatistics, prior: LinearPrior) -> float:
+    """Return b₀, ½ var(y) unless it is given; a target without spread counts by its size, or 1."""
+    if prior.noise_scale is not None:
+        return prior.noise_scale
+    spread, size = statistics.scales[-1], abs(statistics.mean[-1])
+    return 0.5 * float(spread if spread > 0 else size if size > 0 else 1.0) ** 2
+
+
+def _intercept_prior(
+    statistics: RegressionStatistics, prior: LinearPrior, unit: float
+) -> InterceptPrior | None:
+    """Return the prior of the value at the column means; precisions in units of the noise."""
+    if not prior.fit_intercept:
+        return None
+    mean = statistics.mean[-1] if prior.intercept_mean is None else prior.intercept_mean
+    precision = prior.intercept_precision
+    return InterceptPrior(float(mean), 1.0 if precision is None else precision / unit)
+
+
+def _belief(
+    statistics: RegressionStatistics,
+    intercept: InterceptPrior | None,
+    mean: Array,
+    directions: Array,
+    precisions: Array,
+    shape: Array | None,
+    scale: Array,
+    probabilities: Array | None = None,
+) -> LinearBelief:
+    d, level, level_precision = statistics.n_inputs, 0.0, None
+    if intercept is not None:
+        level_precision = statistics.weight + intercept.precision
+        seen = statistics.weight * statistics.mean[d]
+        level = float(seen + intercept.precision * intercept.mean) / level_precision
+    return LinearBelief(
+        np.ones(1) if probabilities is None else probabilities,
+        np.atleast_2d(mean),
+        directions,
+        precisions,
+        statistics.mean[:d],
+        level,
+        level_precision,
+        shape,
+        scale,
+    )
+
+
+def _less_prior_mean(
+    statistics: RegressionStatistics, mean: Array, free: Array
+) -> RegressionStatistics:
+    """Return the statistics of the free columns and of the target less what the prior mean says."""
+    d = statistics.n_inputs
+    target = statistics.factor[:, d] - statistics.factor[:, :d] @ mean
+    return replace(
+        statistics,
+        factor=np.column_stack([statistics.factor[:, free], target]),
+        mean=statistics.mean[[*free, d]],
+        n_inputs=len(free),
+    )
+
+
+def _require_determined(factor: Array, statistics: RegressionStatistics) -> None:
+    """Refuse a posterior that is flat in some direction."""
+    lengths = np.sqrt((factor**2).sum(axis=0))
+    scaled = factor / np.where(lengths > 0, lengths, 1.0)
+    values = np.linalg.svd(scaled, compute_uv=False) if len(factor) else np.ones(1)
+    rank = int((values > np.finfo(float).eps * len(scaled) * values[0]).sum())
+    if len(factor) and rank < len(factor):
+        raise ValueError(
+            f"prior_precision is flat where the data say nothing: they determine {rank} of "
+            f"{len(factor)} weights; give every weight a positive prior precision"
+        )

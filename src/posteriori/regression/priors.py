@@ -1,0 +1,152 @@
+"""The prior of a Bayesian linear regression: what the parameters of the estimator mean, checked."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.numerics.types import Array
+from posteriori.numerics.validation import check_symmetric, positive, real
+
+__all__ = ["LinearPrior", "check_prior"]
+
+HYPERPARAMETERS = ("fixed", "type-II", "ard", "grid")
+SOLVERS = ("newton", "fixed-point")
+
+_SEMIDEFINITE = 1e-12
+
+
+class LinearPrior(NamedTuple):
+    """Checked parameters.
+
+    Attributes
+    ----------
+    hyperparameters : {"fixed", "type-II", "ard", "grid"}
+    root : (K, D) or None
+        P with PᵀP the given prior precision of the weights that are free; None for the default.
+    free : (D,) bool
+        False where an infinite precision fixes a weight at its prior mean.
+    mean : (D,)
+    noise_precision : float or None
+    fit_intercept : bool
+    intercept_mean, intercept_precision : float or None
+    standardize : bool
+    noise_shape : float
+    noise_scale : float or None
+    precision_shape : float
+    precision_rate : float or None
+    solver : {"newton", "fixed-point"}
+    """
+
+    hyperparameters: str
+    root: Array | None
+    free: Array
+    mean: Array
+    noise_precision: float | None
+    fit_intercept: bool
+    intercept_mean: float | None
+    intercept_precision: float | None
+    standardize: bool
+    noise_shape: float
+    noise_scale: float | None
+    precision_shape: float
+    precision_rate: float | None
+    solver: str
+
+
+def check_prior(estimator: Any, d: int) -> LinearPrior:
+    """Read and check the parameters of an estimator for D columns."""
+    e = estimator
+    _one_of("hyperparameters", e.hyperparameters, HYPERPARAMETERS)
+    _one_of("solver", e.solver, SOLVERS)
+    if e.hyperparameters != "fixed":
+        for name in ("prior_precision", "noise_precision"):
+            if getattr(e, name) is not None:
+                raise ValueError(
+                    f"{name} is learned with hyperparameters={e.hyperparameters!r}; leave it None, "
+                    "or use hyperparameters='fixed'"
+                )
+    root, free = _check_precision(e.prior_precision, d)
+    return LinearPrior(
+        hyperparameters=e.hyperparameters,
+        root=root,
+        free=free,
+        mean=_check_mean(e.prior_mean, d),
+        noise_precision=_optional("noise_precision", e.noise_precision),
+        fit_intercept=bool(e.fit_intercept),
+        intercept_mean=None
+        if e.intercept_mean is None
+        else float(real("intercept_mean", e.intercept_mean)),
+        intercept_precision=_check_intercept_precision(e.intercept_precision),
+        standardize=bool(e.standardize),
+        noise_shape=float(positive("noise_shape", e.noise_shape)),
+        noise_scale=_optional("noise_scale", e.noise_scale),
+        precision_shape=float(positive("precision_shape", e.precision_shape)),
+        precision_rate=_optional("precision_rate", e.precision_rate),
+        solver=e.solver,
+    )
+
+
+def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+
+
+def _optional(name: str, value: Any) -> float | None:
+    return None if value is None else float(positive(name, value))
+
+
+def _check_intercept_precision(value: Any) -> float | None:
+    if value is None:
+        return None
+    number = float(value)
+    if not 0 <= number < np.inf:
+        raise ValueError(
+            f"intercept_precision must be >= 0 and finite (0 is flat), got {number:.6g}; use "
+            "fit_intercept=False for an intercept that is known to be 0"
+        )
+    return number
+
+
+def _check_mean(value: Any, d: int) -> Array:
+    if value is None:
+        return np.zeros(d)
+    mean = np.asarray(real("prior_mean", value))
+    if mean.shape not in ((), (d,)):
+        raise ValueError(f"prior_mean must be a number or have {d} entries, got shape {mean.shape}")
+    return np.broadcast_to(mean, (d,)).astype(float)
+
+
+def _check_precision(value: Any, d: int) -> tuple[Array | None, Array]:
+    """Return a root of the precision of the free weights, and which are free."""
+    if value is None:
+        return None, np.ones(d, dtype=bool)
+    precision = np.asarray(value, dtype=np.float64)
+    if np.isnan(precision).any() or ((precision < 0).any() and precision.ndim < 2):
+        raise ValueError(f"prior_precision must be >= 0 (inf fixes a weight), got {value!r}")
+    if precision.ndim < 2 and precision.shape in ((), (d,)):
+        diagonal = np.broadcast_to(precision, (d,))
+        free = np.isfinite(diagonal)
+        return np.diag(np.sqrt(diagonal[free])), free
+    if precision.shape != (d, d):
+        raise ValueError(
+            f"prior_precision must be a number, a vector of {d} or a {d} x {d} matrix, got shape "
+            f"{precision.shape}"
+        )
+    if not np.isfinite(precision).all():
+        raise ValueError("a prior_precision matrix must be finite; inf works in a vector")
+    return _root_of_matrix(check_symmetric("prior_precision", precision)), np.ones(d, dtype=bool)
+
+
+def _root_of_matrix(precision: Array) -> Array:
+    try:
+        return np.linalg.cholesky(precision).T
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(precision)
+    if values[0] < -_SEMIDEFINITE * max(values[-1], 0.0):
+        raise ValueError(
+            f"prior_precision must have no negative eigenvalue, its smallest is {values[0]:.6g}"
+        )
+    seen = values > _SEMIDEFINITE * values[-1]
+    return (vectors[:, seen] * np.sqrt(values[seen])).T
