@@ -265,9 +265,9 @@ class ChainNode:
         else:
             if first.start > second.start:
                 a, b, first = b, a, second
-            label = first.label or Axis("step", 1)
-            axes = tuple(label if x is self.arrival else x for x in self._cross.axes)
-            table = Table(self._cross.values, axes)
+            whole = first.label is not None and first.label.size == self.arrival.size
+            place = first.label if whole else a.places[self._time]
+            table = seen(self._cross, (self.arrival,), (place,))
         table = seen(table, self.batch, tuple(a.places[i] for i in self._shared))
         table = seen(table, self.own, tuple(a.places[i] for i in self._own))
         return seen(table, self.twins, tuple(b.places[i] for i in self._own))

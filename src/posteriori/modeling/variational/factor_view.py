@@ -165,7 +165,9 @@ class FactorView:
             found.append(merged(Product((logs,), switches)))
         for access in others:
             (stat,) = self._linear([access], key, kind)
-            found.append(merged(Product((), (stat, *switches))))
+            scalar = self.bound.families[access.name]._event_ndim == 0  # ln|τΛ| = D ln τ + ln|Λ|
+            copies = (Table(np.asarray(float(size)), ()),) if scalar and size > 1 else ()
+            found.append(merged(Product(copies, (stat, *switches))))
         return found
 
     def _is_discrete(self, access: Any) -> bool:
