@@ -271,6 +271,18 @@ def test_one_belief_stands_for_all_members_of_a_plate() -> None:
     assert_allclose(float(one), float(two), rtol=1e-14)
 
 
+def test_members_with_data_keep_their_data() -> None:
+    m = Model()
+    m.z = Categorical([0.5, 0.3, 0.2]).iid("n")
+    m.y = Normal(take([-1.0, 0.0, 2.0], m.z), variance=1.0)
+    data = {"y": [0.3, 1.0, -0.4], "z": [np.nan, 2, np.nan]}
+    post = m.infer(data)
+    any_belief = post.z.probabilities.copy()
+    any_belief[1] = [0.2, 0.3, 0.5]  # of no effect: it is known to be 2
+    f = free_energy(m, data, {"z": Categorical(any_belief)})
+    assert_allclose(float(f), -float(post.log_evidence), rtol=1e-13)
+
+
 def test_far_from_zero_no_digits_are_lost() -> None:
     def f(shift: float) -> float:
         m = Model()
@@ -308,6 +320,8 @@ def test_states_and_families_that_do_not_fit_are_named() -> None:
     good = {"sprinkler": Bernoulli(0.5)}
     with pytest.raises(ValueError, match="rain has 2 states, its belief has 3"):
         free_energy(m, {"wet": 1}, {**good, "rain": Categorical([0.2, 0.3, 0.5])})
+    with pytest.raises(ValueError, match=r"rain has axes \(\); its belief is a batch \(2,\)"):
+        free_energy(m, {"wet": 1}, {**good, "rain": Bernoulli([0.5, 0.5])})
     with pytest.raises(TypeError, match="must be Bernoulli, Categorical or a PointMass"):
         free_energy(m, {"wet": 1}, {**good, "rain": Normal(0.0, variance=1.0)})
     f = free_energy(m, {"wet": 1}, {**good, "rain": Bernoulli(0.2)})

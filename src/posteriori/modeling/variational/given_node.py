@@ -11,7 +11,7 @@ import numpy as np
 
 from posteriori.distributions.expectations import expect
 from posteriori.distributions.point_mass import PointMass
-from posteriori.modeling.binding import Bound
+from posteriori.modeling.binding import Bound, Layout
 from posteriori.modeling.tables import Axis, Table
 from posteriori.modeling.variational.addressing import same_members, seen
 from posteriori.modeling.variational.densities import GAUSSIAN
@@ -110,34 +110,56 @@ def make_given_node(
     reference : Table, optional
         What a normal variable is measured from.
     """
-    layout, family = bound.layouts[name], bound.families[name]
-    lead = tuple(axis.size for axis in (*layout.plates, *layout.ints))
     if states is not None:
-        p = _known_states(name, _probabilities(name, belief, states), bound)
-        p = np.broadcast_to(p, (*lead, states))
-        entropy = -float(np.sum(p * np.log(np.where(p > 0, p, 1.0))))
-        return _DiscreteNode(
-            name, layout.axes, [Table(p, (*layout.axes, Axis(name, states)))], entropy
-        )
-    events = tuple(axis.size for axis in layout.events)
+        return _discrete_node(name, belief, bound, states)
+    layout = bound.layouts[name]
+    lead, events = _sizes((*layout.plates, *layout.ints)), _sizes(layout.events)
     _check_shape(name, belief, lead, events)
     entropy = float(np.sum(np.broadcast_to(_entropy(belief), lead)))
-    if family in GAUSSIAN:
-        mean = np.broadcast_to(belief.mean, lead + events)
-        if reference is not None:
-            mean = mean - restored(0.0, reference, layout.axes)
-        tables = [Table(mean, layout.axes)]
-        if not isinstance(belief, PointMass):
-            twins = tuple(Axis("twin", n) for n in events)
-            cov = belief.cov if events else belief.variance
-            cov = np.broadcast_to(cov, lead + events + events)
-            tables.append(Table(cov, (*layout.axes, *twins)))
+    if bound.families[name] in GAUSSIAN:
+        tables = _normal_tables(belief, layout, reference)
         return _NormalNode(name, layout.axes, tables, entropy)
-    tables = []
+    tables = _statistic_tables(name, belief, bound.families[name], layout)
+    return _StatisticNode(name, layout.axes, tables, entropy)
+
+
+def _sizes(axes: Sequence[Axis]) -> tuple[int, ...]:
+    return tuple(axis.size for axis in axes)
+
+
+def _discrete_node(name: str, belief: Any, bound: Bound, states: int) -> GivenNode:
+    axes = bound.layouts[name].axes
+    p = _known_states(name, _probabilities(name, belief, states), bound)
+    try:
+        p = np.broadcast_to(p, (*_sizes(axes), states))
+    except ValueError:
+        raise ValueError(
+            f"{name} has axes {_sizes(axes)}; its belief is a batch {p.shape[:-1]}"
+        ) from None
+    entropy = -float(np.sum(p * np.log(np.where(p > 0, p, 1.0))))
+    return _DiscreteNode(name, axes, [Table(p, (*axes, Axis(name, states)))], entropy)
+
+
+def _normal_tables(belief: Any, layout: Layout, reference: Table | None) -> list[Table]:
+    """Return the means and, unless they are points, the covariances of the members."""
+    shape, events = _sizes(layout.axes), _sizes(layout.events)
+    mean = np.broadcast_to(belief.mean, shape)
+    if reference is not None:
+        mean = mean - restored(0.0, reference, layout.axes)
+    if isinstance(belief, PointMass):
+        return [Table(mean, layout.axes)]
+    twins = tuple(Axis("twin", n) for n in events)
+    cov = np.broadcast_to(belief.cov if events else belief.variance, shape + events)
+    return [Table(mean, layout.axes), Table(cov, (*layout.axes, *twins))]
+
+
+def _statistic_tables(name: str, belief: Any, family: Any, layout: Layout) -> list[Table]:
+    """Return the expectation of each statistic for all members."""
+    found = []
     for part, width in zip(_statistics(name, belief, family), family._natural_ndims, strict=True):
         axes = (*layout.plates, *layout.ints, *(layout.events if width else ()))
-        tables.append(Table(np.broadcast_to(part, tuple(a.size for a in axes)), axes))
-    return _StatisticNode(name, layout.axes, tables, entropy)
+        found.append(Table(np.broadcast_to(part, _sizes(axes)), axes))
+    return found
 
 
 def _statistics(name: str, belief: Any, family: Any) -> Sequence[Array]:
