@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,17 +138,56 @@ class FactorView:
         poly = self.factor.parameters[key]
         if poly.is_known:
             return [Product((self.known(key),))]
+        if kind == "inverse":
+            table, accesses = self._single_term(key)
+            return [
+                merged(Product((self._inverse(key, table),), self._linear(accesses, key, kind)))
+            ]
         return [
             merged(Product((term.table,), self._linear(term.accesses, key, kind)))
             for term in poly.terms
         ]
 
+    def _single_term(self, key: str) -> Any:
+        terms = self.factor.parameters[key].terms
+        if len(terms) != 1:
+            raise self.refuse(key, "is a sum, whose logarithm has no closed expectation")
+        return terms[0]
+
+    def _matrix(self, key: str, table: Table) -> Table | None:
+        """Return a known matrix that scales a parameter, its own axes last; None for numbers."""
+        events = self.events(key)
+        if len(events) < 2 or not set(events) & set(table.axes):
+            return None
+        rest = tuple(a for a in table.axes if a not in events)
+        if len(rest) + len(events) != len(table.axes):
+            raise self.refuse(key, "is scaled by a row or a column: give a whole matrix")
+        return Table(spread(table, (*rest, *events)), (*rest, *events))
+
+    def _inverse(self, key: str, table: Table) -> Table:
+        """Return 1/c or C⁻¹ of what is known of a parameter."""
+        matrix = self._matrix(key, table)
+        if matrix is None:
+            return Table(1.0 / table.values, table.axes)
+        return Table(np.linalg.inv(matrix.values), matrix.axes)
+
+    def _log_of_known(self, key: str, table: Table, others: Sequence[Any], size: int) -> Table:
+        """Return D ln c or ln|C| of what is known of a parameter."""
+        matrix = self._matrix(key, table)
+        if matrix is None:
+            if np.any(table.values <= 0):
+                raise ValueError(f"{key} of {self.factor.name} must be positive")
+            return Table(size * np.log(table.values), table.axes)
+        if any(set(self.events(key)) & set(labels_of(access)) for access in others):
+            raise self.refuse(key, "is a product of two matrices, entry by entry")
+        signs, logs = np.linalg.slogdet(matrix.values)
+        if np.any(signs <= 0):
+            raise ValueError(f"{key} of {self.factor.name} must be positive definite")
+        return Table(np.asarray(logs), matrix.axes[:-2])
+
     def log(self, key: str, kind: str = "log", size: int = 1) -> list[Product]:
         """Return the logarithm of a parameter, or the log determinant of a matrix of some size."""
-        poly = self.factor.parameters[key]
-        if len(poly.terms) != 1:
-            raise self.refuse(key, "is a sum, whose logarithm has no closed expectation")
-        ((table, accesses),) = poly.terms
+        table, accesses = self._single_term(key)
         switches = self._linear([a for a in accesses if self._is_discrete(a)], key, kind)
         others = [a for a in accesses if not self._is_discrete(a)]
         states = {s.state for s in switches}
@@ -156,13 +195,11 @@ class FactorView:
         if summed - states - set(self.factor.rows) - set(self.events(key)):
             raise self.refuse(key, "is a sum over an axis, whose logarithm has no closed form")
         found = []
-        if np.any(table.values <= 0):
-            raise ValueError(f"{key} of {self.factor.name} must be positive")
+        known = self._log_of_known(key, table, others, size)
         if kind == "log of rest" and (len(others) != 1 or np.any(table.values != 1.0)):
             raise self.refuse(key, "is a product: that of its complement has no closed expectation")
-        if np.any(table.values != 1.0):
-            logs = Table(size * np.log(table.values), table.axes)
-            found.append(merged(Product((logs,), switches)))
+        if np.any(known.values != 0.0):
+            found.append(merged(Product((known,), switches)))
         for access in others:
             (stat,) = self._linear([access], key, kind)
             scalar = self.bound.families[access.name]._event_ndim == 0  # ln|τΛ| = D ln τ + ln|Λ|
