@@ -25,6 +25,10 @@ from posteriori.numerics.types import Array
 __all__ = ["Entry", "Problem", "merge_monomials"]
 
 
+#: Numbers of a product of known tables that is worth keeping: x xᵀ of some thousand rows.
+MOST = 2**18
+
+
 class Entry(NamedTuple):
     """A monomial, whose accesses are sorted by the node that answers for them."""
 
@@ -76,6 +80,8 @@ class Problem:
         Those of the nodes that lie on the plate of the data: they are updated first, and summed out
         of all monomials once for the updates of the others.
     restart : Axis
+    most : int
+        Numbers that a product of known tables may have to be kept.
     """
 
     def __init__(
@@ -84,6 +90,7 @@ class Problem:
         nodes: Sequence[Any],
         local: Sequence[Any],
         restart: Axis,
+        most: int = MOST,
     ) -> None:
         self.nodes = tuple(nodes)
         self.local = tuple(local)
@@ -91,7 +98,7 @@ class Problem:
         self.restart = restart
         self.owner = {name: node for node in nodes for name in node.names}
         merged, self.constants = merge_monomials(monomials)
-        self.entries = [self._entry(m) for m in merged]
+        self.entries = [self._entry(_multiplied(m, most)) for m in merged]
         self.reduced: dict[int, Monomial] = {}
         self._touch = {id(n): self._plan_messages(n) for n in nodes}
         self._reductions = self._plan_reductions()
@@ -184,10 +191,12 @@ class Problem:
 
     def energy(self, i: int) -> Array:
         """Return E[monomial] for each start."""
+        return np.broadcast_to(self._energy(i), (self.restart.size,))
+
+    def _energy(self, i: int) -> Array:
         if i not in self._energies:
             self._energies[i] = self._recipe(self.entries[i], (), frozenset((self.restart,)))
-        table = self.expectation(self._tables(i), self._energies[i])
-        return np.broadcast_to(table.values, (self.restart.size,))
+        return self.expectation(self._tables(i), self._energies[i]).values
 
     def energies(self) -> dict[int, Array]:
         """Return the expected log density of each factor, for each start."""
@@ -206,7 +215,7 @@ class Problem:
         near = {i for i, _, _ in self._touch[id(last)]}
         for i in range(len(self.entries)):
             if i not in near:
-                total = total + self.energy(i)
+                total = total + self._energy(i)
         for node in self.nodes:
             if node is not last:
                 total = total + node.entropy()
@@ -243,6 +252,15 @@ def merge_monomials(monomials: Iterable[Monomial]) -> tuple[list[Monomial], dict
             tables = (contract_tables(tables, seen),)
         found.append(Monomial(source, _with_numbers(tables), accesses))
     return found, constants
+
+
+def _multiplied(monomial: Monomial, most: int) -> Monomial:
+    """Multiply known tables once, where the product is not large."""
+    tables = monomial.tables
+    labels = frozenset[Axis]().union(*(table.axes for table in tables))
+    if len(tables) < 2 or math.prod(axis.size for axis in labels) > most:
+        return monomial
+    return monomial._replace(tables=(contract_tables(tables, labels),))
 
 
 def _with_numbers(tables: Sequence[Table]) -> tuple[Table, ...]:

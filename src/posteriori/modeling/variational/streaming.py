@@ -152,7 +152,7 @@ class Stream:
     def at(self, problem: Problem, rows: Any, node: Any, part: Axis) -> Problem:
         """Return the problem of some rows: what touches them, with the shared nodes."""
         nodes = [node if n.names == self.group else n for n in problem.nodes]
-        return Problem(self._cut(part, rows), nodes, [node], problem.restart)
+        return Problem(self._cut(part, rows), nodes, [node], problem.restart, most=0)
 
     def refill(self, problem: Problem, part: Axis, rows: Any) -> None:
         """Let the problem of some rows be that of as many others."""
