@@ -1,0 +1,174 @@
+"""The table of a comparison: what it holds, how it prints, and the verdict it allows."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Comparison", "Row"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model of a comparison.
+
+    Attributes
+    ----------
+    name : str
+    log_evidence : float
+        NaN for a model without evidence.
+    kind, of : str
+        How the evidence was obtained, and of which data it is the probability.
+    probability : float
+        Posterior probability among the models whose evidence is of the same data.
+    log_bayes_factor : float
+        Log evidence minus that of the best model of the group.
+    accuracy, complexity : float
+        Expected log likelihood under the posterior, and what of it the evidence takes away.
+    elpd, elpd_se : float
+        Held-out log predictive density of all rows, and its standard error.
+    elpd_difference, elpd_difference_se : float
+        To the best model, row by row.
+    method : str
+        How it was held out.
+    waic : float
+    effective_parameters : float
+    prior_sensitivity : float
+        Largest change of the log evidence when the scale of the prior is changed by ¼ to 4.
+    seconds : float
+        Time of the fit.
+    """
+
+    name: str
+    log_evidence: float = float("nan")
+    kind: str = ""
+    of: str = ""
+    probability: float = float("nan")
+    log_bayes_factor: float = float("nan")
+    accuracy: float = float("nan")
+    complexity: float = float("nan")
+    elpd: float = float("nan")
+    elpd_se: float = float("nan")
+    elpd_difference: float = float("nan")
+    elpd_difference_se: float = float("nan")
+    method: str = ""
+    waic: float = float("nan")
+    effective_parameters: float = float("nan")
+    prior_sensitivity: float = float("nan")
+    seconds: float = float("nan")
+
+
+class Comparison:
+    """Models ranked by what the data say: held-out density first, evidence within groups.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Best first.
+    """
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = tuple(rows)
+
+    @property
+    def best(self) -> str:
+        """Name of the model at the top."""
+        return self.rows[0].name
+
+    @property
+    def probabilities(self) -> dict[str, float]:
+        """Posterior probability of each model within its group."""
+        return {row.name: row.probability for row in self.rows}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __getitem__(self, name: str) -> Row:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(f"no model {name!r}; there are {', '.join(r.name for r in self.rows)}")
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame, a row for each model, indexed by name."""
+        import pandas as pd
+
+        columns = [f.name for f in fields(Row) if f.name != "name"]
+        data = {c: [getattr(row, c) for row in self.rows] for c in columns}
+        return pd.DataFrame(data, index=pd.Index([r.name for r in self.rows], name="model"))
+
+    # -- showing ---------------------------------------------------------------------------
+
+    def _shown(self) -> tuple[list[str], list[list[str]]]:
+        """Return titles and cells of the columns that have something to show."""
+        columns = {
+            "log evidence": [_number(r.log_evidence) for r in self.rows],
+            "kind": [r.kind for r in self.rows],
+            "of": [r.of for r in self.rows],
+            "probability": [_number(r.probability, 3) for r in self.rows],
+            "accuracy": [_number(r.accuracy) for r in self.rows],
+            "complexity": [_number(r.complexity) for r in self.rows],
+            "held out": [_with_error(r.elpd, r.elpd_se) for r in self.rows],
+            "behind": [_with_error(r.elpd_difference, r.elpd_difference_se) for r in self.rows],
+            "by": [r.method for r in self.rows],
+            "parameters": [_number(r.effective_parameters, 3) for r in self.rows],
+            "prior ±": [_number(r.prior_sensitivity, 3) for r in self.rows],
+            "seconds": [_number(r.seconds, 2) for r in self.rows],
+        }
+        shown = {title: cells for title, cells in columns.items() if any(cells)}
+        return ["model", *shown], [
+            [row.name, *(cells[i] for cells in shown.values())] for i, row in enumerate(self.rows)
+        ]
+
+    @property
+    def notes(self) -> list[str]:
+        """What to keep in mind when reading the table."""
+        kinds = {row.kind for row in self.rows if row.kind}
+        groups = {row.of for row in self.rows if row.of}
+        found = []
+        if len(kinds) > 1:
+            found.append(f"evidences are of different kinds ({', '.join(sorted(kinds))})")
+        if len(groups) > 1:
+            found.append(
+                f"evidences are of different data ({', '.join(sorted(groups))}): across these "
+                "groups only the held-out density compares"
+            )
+        return found
+
+    def __repr__(self) -> str:
+        titles, cells = self._shown()
+        widths = [max(len(line[i]) for line in [titles, *cells]) for i in range(len(titles))]
+        lines = [
+            "  ".join(
+                text.ljust(w) if i == 0 else text.rjust(w)
+                for i, (text, w) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in [titles, *cells]
+        ]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        titles, cells = self._shown()
+        head = "".join(f"<th>{html.escape(t)}</th>" for t in titles)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in line) + "</tr>" for line in cells
+        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+
+
+def _number(value: float, digits: int = 6) -> str:
+    return "" if np.isnan(value) else f"{value:.{digits}g}"
+
+
+def _with_error(value: float, error: float) -> str:
+    if np.isnan(value):
+        return ""
+    return f"{value:.1f}" if np.isnan(error) else f"{value:.1f} ± {error:.1f}"
