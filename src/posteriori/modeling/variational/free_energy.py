@@ -3,9 +3,11 @@ r"""The variational free energy of a model and a belief, taken apart in three wa
 .. math::
 
    F[q] = \sum_z q(z)\ln\frac{q(z)}{p(x, z)}
-        &= E_q[-\ln p(x, z)] - H[q] && \text{energy} - \text{entropy}\\
-        &= KL(q \,\|\, p(z\mid x)) - \ln p(x) && \text{divergence} - \text{log evidence}\\
-        &= KL(q \,\|\, p(z)) - E_q[\ln p(x\mid z)] && \text{complexity} - \text{accuracy}
+        &= E_q[-\ln p(x, z)] - H[q] \\
+        &= KL(q \,\|\, p(z\mid x)) - \ln p(x) \\
+        &= KL(q \,\|\, p(z)) - E_q[\ln p(x\mid z)]:
+
+energy less entropy, divergence from the posterior less log evidence, complexity less accuracy.
 
 Reference: C. M. Bishop, "Pattern Recognition and Machine Learning", Springer 2006, section 10.1.
 """
