@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,10 @@ from posteriori.modeling.variational.table_block import TableBlock, table_belief
 from posteriori.numerics.types import Array
 
 __all__ = ["DiscreteNode"]
+
+
+#: Up to so many states, maxima over rows are found state by state.
+_FEW = 8
 
 
 class _Scope(NamedTuple):
@@ -52,7 +57,8 @@ class DiscreteNode:
         self.restart = restart
         self.states = {name: Axis(name, size) for name, size in sizes.items()}
         self._probabilities: dict[str, Table] = {
-            name: self._uniform(name) for name in self.names  # priors may meet in a circle
+            name: self._uniform(name)
+            for name in self.names  # priors may meet in a circle
         }
         self._sums: dict[tuple[str, tuple[int, ...]], tuple[Array, Table]] = {}
         self._pairs: list[tuple[_Scope, Table]] = []
@@ -101,10 +107,10 @@ class DiscreteNode:
         """Members do not meet: normalise each."""
         total = np.zeros(self.restart.size)
         for name, (values, axes) in logs.items():
-            top = values.max(axis=-1, keepdims=True)
+            top = _largest(values)[..., None]
             weights = values - top
             np.exp(weights, out=weights)
-            norm = weights.sum(axis=-1, keepdims=True)
+            norm = (weights @ np.ones(values.shape[-1]))[..., None]
             weights /= norm
             self._probabilities = {**self._probabilities, name: Table(weights, axes)}
             log_norm = (top + np.log(norm)).reshape(self.restart.size, -1)
@@ -284,6 +290,13 @@ class DiscreteNode:
         if len(parts) == 1:
             return next(iter(parts.values()))
         return ", ".join(f"{name} ({text})" for name, text in parts.items())
+
+
+def _largest(values: Array) -> Array:
+    """Return the maximum along the last axis; of few, by pairs, which is faster."""
+    if values.shape[-1] > _FEW:
+        return np.asarray(values.max(axis=-1))
+    return reduce(np.maximum, np.moveaxis(values, -1, 0))
 
 
 def _in_scope(
