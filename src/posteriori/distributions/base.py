@@ -274,6 +274,8 @@ class Distribution:
             lacking = {name} if hasattr(type(self), "variance") else {name, "std"}
             have = ", ".join(c for c in CAPABILITIES if c not in lacking and hasattr(type(self), c))
             raise AttributeError(f"{family} has no {name}; it has {have}")
+        if name.startswith("_"):  # asked for by programs, which need no hint
+            raise AttributeError(f"{family} has no attribute {name!r}")
         public = [n for n in dir(type(self)) if not n.startswith("_")]
         near = difflib.get_close_matches(name, public, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""

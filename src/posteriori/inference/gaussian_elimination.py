@@ -11,7 +11,7 @@ a latent handles all its vectors at once: a million groups are one array operati
 A latent may be eliminated vector by vector as long as each of its vectors meets one vector of
 every neighbour; a neighbour met in several vectors (crossed effects) is first made dense: one
 vector of length count · size. Large latents that meet themselves in few places, as on a lattice, go
-number by number instead, in a sparse matrix. Marginals come back in reverse order (A. P. Dempster, 1972;
+number by number instead, in a sparse matrix; many single vectors are one. Marginals come back in reverse order (A. P. Dempster, 1972;
 S. Lauritzen, "Propagation of probabilities, means and variances", 1992).
 """
 
@@ -33,6 +33,7 @@ from posteriori.inference.gaussian_arrays import (
     segment_sum,
     sum_outer,
 )
+from posteriori.inference.gaussian_dense import DenseSystem
 from posteriori.inference.gaussian_equations import (
     Equation,
     Latent,
@@ -41,7 +42,7 @@ from posteriori.inference.gaussian_equations import (
     row_blocks,
     weighted_square,
 )
-from posteriori.inference.gaussian_ordering import densify, is_sparse, plan_gaussian
+from posteriori.inference.gaussian_ordering import densify, is_dense, is_sparse, plan_gaussian
 from posteriori.inference.gaussian_sparse import SparseSystem
 from posteriori.inference.gaussian_system import GaussianSystem
 from posteriori.numerics.linalg import symmetrize
@@ -165,9 +166,11 @@ def sample_gaussian(
 
 
 def factorize(latents: Sequence[Latent], equations: Sequence[Equation]) -> GaussianSystem:
-    """Eliminate all latents: array by array, those that need it densely; or number by number."""
+    """Eliminate all latents: array by array, number by number, or all numbers as one vector."""
     if is_sparse(latents, equations):
         return SparseSystem(latents, equations)
+    if is_dense(latents):
+        return DenseSystem(latents, equations)
     originals = {latent.name: latent for latent in latents}
     shapes = {latent.name: latent for latent in plan_gaussian(latents, equations)}
     dense = {n for n, v in shapes.items() if v != originals[n]}
@@ -341,7 +344,7 @@ class _Elimination(GaussianSystem):
             found[clique.name] = value
         return found
 
-    def covariances(self) -> tuple[dict[str, Array], dict[tuple[str, str], tuple[Array, Any]]]:
+    def covariances(self) -> tuple[dict[str, Array], Mapping[tuple[str, str], tuple[Array, Any]]]:
         """Return marginal covariances, and those between vectors that meet."""
         cov: dict[str, Array] = {}
         cross: dict[tuple[str, str], tuple[Array, Any]] = {}

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.gaussian_dense import DenseSystem
 from posteriori.inference.gaussian_elimination import factorize
 from posteriori.inference.gaussian_equations import Equation, Latent, Link, log_heights, residual
 from posteriori.inference.gaussian_sparse import SparseSystem
@@ -72,7 +73,7 @@ def equation_energies(
 
 
 def _row_variances(system: GaussianSystem) -> list[Array]:
-    if isinstance(system, SparseSystem):
+    if isinstance(system, (DenseSystem, SparseSystem)):
         return system.row_variances()
     cov, cross = system.covariances()
     return [_variance(equation, system.shapes, cov, cross) for equation in system.equations]

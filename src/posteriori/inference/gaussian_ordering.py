@@ -14,16 +14,18 @@ import numpy as np
 
 from posteriori.inference.gaussian_equations import Equation, Latent, Link, spread_link
 
-__all__ = ["densify", "is_sparse", "plan_gaussian"]
+__all__ = ["densify", "is_dense", "is_sparse", "plan_gaussian"]
 
 _MANY_NUMBERS = 1000  # of a latent that meets itself
 _MANY_LATENTS = 200
 _FILLED = 0.1
+_MANY_VECTORS = 16
+_FEW_NUMBERS = 512
 
 
 def plan_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> tuple[Latent, ...]:
     """Return the latents in the order of their elimination, as one vector where they go densely."""
-    if is_sparse(latents, equations):
+    if is_sparse(latents, equations) or is_dense(latents):
         return tuple(latents)
     originals = {latent.name: latent for latent in latents}
     dense = _choose_dense(originals, equations)
@@ -50,6 +52,13 @@ def is_sparse(latents: Sequence[Latent], equations: Sequence[Equation]) -> bool:
         width = sum(shapes[link.name].size for link in equation.links)
         pairs += len(equation.constant) * float(width) ** 2
     return pairs < _FILLED * max(largest, len(latents)) ** 2
+
+
+def is_dense(latents: Sequence[Latent]) -> bool:
+    """Tell whether many latents of one short vector each go together, as one vector."""
+    numbers = sum(latent.size for latent in latents)
+    few = numbers <= max(_FEW_NUMBERS, 4 * len(latents))
+    return len(latents) >= _MANY_VECTORS and few and all(v.count == 1 for v in latents)
 
 
 def _seen_twice(equation: Equation) -> set[str]:

@@ -60,7 +60,7 @@ class SparseSystem(GaussianSystem):
         solve_upper(*self.pattern, self.lower, noise)
         return self._by_latent(noise[self.place])
 
-    def covariances(self) -> tuple[dict[str, Array], dict[tuple[str, str], tuple[Array, Any]]]:
+    def covariances(self) -> tuple[dict[str, Array], Mapping[tuple[str, str], tuple[Array, Any]]]:
         """Return marginal covariances; those between vectors are asked for row by row."""
         inverse = self._inverse()
         found = {}

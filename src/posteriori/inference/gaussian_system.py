@@ -52,7 +52,7 @@ class GaussianSystem(ABC):
         """Return J⁻¹ h."""
 
     @abstractmethod
-    def covariances(self) -> tuple[dict[str, Array], dict[tuple[str, str], tuple[Array, Any]]]:
+    def covariances(self) -> tuple[dict[str, Array], Mapping[tuple[str, str], tuple[Array, Any]]]:
         """Return marginal covariances, and those between vectors that meet."""
 
     @abstractmethod

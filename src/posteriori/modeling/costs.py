@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from posteriori.inference.gaussian_equations import Equation, Latent
+from posteriori.inference.gaussian_ordering import is_dense, is_sparse
 
 __all__ = ["Cost", "counted", "elimination_cost", "members_and_states", "vectors_and_numbers"]
 
@@ -29,6 +30,8 @@ def elimination_cost(shapes: Sequence[Latent], equations: Sequence[Equation]) ->
 
     A latent of s numbers that meets n numbers of later ones costs s³/3 + s² n + s n².
     """
+    if is_dense(shapes) and not is_sparse(shapes, equations):
+        return _dense_cost(shapes, equations)
     sizes = {v.name: v.size for v in shapes}
     rank = {v.name: i for i, v in enumerate(shapes)}
     meets: dict[str, set[str]] = {v.name: set() for v in shapes}
@@ -48,6 +51,16 @@ def elimination_cost(shapes: Sequence[Latent], equations: Sequence[Equation]) ->
         s, n = latent.size, sum(sizes[other] for other in later)
         operations += latent.count * (s**3 / 3.0 + s * s * n + s * n * n)
         words += latent.count * s * (2.0 * s + 2.0 * n + 1.0)
+    return Cost(operations, _WORD * words)
+
+
+def _dense_cost(shapes: Sequence[Latent], equations: Sequence[Equation]) -> Cost:
+    """Return the cost of one Cholesky factor, its inverse, and the rows that make the matrix."""
+    sizes = {v.name: v.size for v in shapes}
+    widths = [(len(e.constant), sum(sizes[link.name] for link in e.links)) for e in equations]
+    numbers = float(sum(sizes.values()))
+    operations = numbers**3 + sum(rows * width * (width + 1.0) for rows, width in widths)
+    words = 3.0 * numbers**2 + sum(rows * (width + 1.0) for rows, width in widths)
     return Cost(operations, _WORD * words)
 
 

@@ -113,7 +113,8 @@ def find_chain(
 ) -> tuple[str, ...] | None:
     """Return the unknown chains of a group, if the smoother can solve it: one time for all."""
     group, kept = list(names), list(factors)
-    chains = tuple(n for n in group if any(f.name == n and _is_step(f) for f in kept))
+    moving = {f.name for f in kept if _is_step(f)}
+    chains = tuple(n for n in group if n in moving)
     if not chains:
         return None
     time = bound.layouts[chains[0]].plates[0]

@@ -182,9 +182,9 @@ def _known(poly: Polynomial, labels: tuple[Axis, ...], name: str, key: str) -> A
     total: Any = 0.0
     for term in poly.terms:
         total = total + spread(term.table, labels)
-    wrong = np.argwhere(~(np.asarray(total) > 0))
-    if len(wrong):
-        where, value = tuple(wrong[0]), np.asarray(total)[tuple(wrong[0])]
+    if not np.all(total > 0):
+        where = tuple(np.argwhere(~(np.asarray(total) > 0))[0])
+        value = np.asarray(total)[where]
         at = f" at index {', '.join(map(str, where))}" if where else ""
         raise ValueError(f"{key} of {name} must be positive, got {value:g}{at}")
     return np.asarray(total)

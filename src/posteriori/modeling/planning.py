@@ -139,10 +139,10 @@ def _components(
     """Return groups of unknowns that share factors, in the order of the model."""
     group_of: dict[str, int] = {}
     members: dict[int, list[str]] = {}
-    for factor in factors:
-        names = unknowns_of(factor, bound)
+    kept = [(factor, unknowns_of(factor, bound)) for factor in factors]
+    for i, (_, names) in enumerate(kept):
         joined = sorted({group_of[n] for n in names if n in group_of})
-        target = joined[0] if joined else len(group_of) + len(members)
+        target = joined[0] if joined else i
         members.setdefault(target, [])
         for other in joined[1:]:
             for name in members.pop(other):
@@ -151,13 +151,14 @@ def _components(
         for name in names - group_of.keys():
             group_of[name] = target
             members[target].append(name)
-    rank = {name: i for i, name in enumerate(bound.layouts)}
-    groups = [sorted(names, key=rank.__getitem__) for names in members.values()]
-    kept = list(factors)
-    return [
-        (names, [f for f in kept if unknowns_of(f, bound) & set(names)])
-        for names in sorted(groups, key=lambda g: rank[g[0]])
-    ]
+    rank = {name: place for place, name in enumerate(bound.layouts)}
+    groups = {
+        key: (sorted(names, key=rank.__getitem__), list[BoundFactor]())
+        for key, names in members.items()
+    }
+    for factor, names in kept:
+        groups[group_of[next(iter(names))]][1].append(factor)
+    return sorted(groups.values(), key=lambda group: rank[group[0][0]])
 
 
 def _block(
