@@ -53,6 +53,7 @@ _FILES = {
         "free_energy",
         "free_energy_of",
     ),
+    "variational.shards": ("merge",),
 }
 
 __all__, __getattr__, __dir__ = _load_on_use(__name__, _FILES)
@@ -88,3 +89,4 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.modeling.variational.free_energy import FreeEnergy as FreeEnergy
     from posteriori.modeling.variational.free_energy import free_energy as free_energy
     from posteriori.modeling.variational.free_energy import free_energy_of as free_energy_of
+    from posteriori.modeling.variational.shards import merge as merge

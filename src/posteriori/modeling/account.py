@@ -63,6 +63,10 @@ class Account:
 def make_account(posterior: Posterior) -> Account:
     """Return the terms of a posterior's log evidence."""
     plan = posterior._plan
+    if posterior._merged:
+        raise TypeError(
+            "a merged posterior has no terms of its own: explain those that were merged"
+        )
     found: list[tuple[str, float]] = []
     entropies: dict[str, float] = {}
     for result in posterior._blocks:

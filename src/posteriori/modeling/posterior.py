@@ -52,6 +52,8 @@ class Posterior:
 
     #: Whether other data than those of the plan were looked at before.
     _earlier = False
+    #: Whether it was put together from others.
+    _merged = False
 
     def __init__(self, plan: Plan, results: list[Any], log_known: float) -> None:
         self._plan = plan

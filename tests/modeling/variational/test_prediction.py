@@ -151,6 +151,16 @@ def test_new_scores_make_new_rows():
     assert_moments(post.predict("y", n=1), draws[:, None])
 
 
+def test_sums_over_independent_members():
+    """Members of b are believed in independently of one another: variances add."""
+    model, data = CASES["factors"]()
+    model.total = Normal(np.ones(4) @ model.b, variance=1)
+    post = model.infer(data)
+    total = post.predict("total")
+    assert np.allclose(total.mean, post.b.mean.sum())
+    assert np.allclose(total.variance, post.b.variance.sum() + 1)
+
+
 def test_rows_of_the_data_keep_their_scores():
     post, _ = solved("factors")
     rng = np.random.default_rng(6)
@@ -288,6 +298,23 @@ def test_children_of_new_members_use_their_data():
     assert np.allclose(theta.mean, [2.0, 10.0], atol=0.2)
     assert np.allclose(w.mean, theta.mean)
     assert np.allclose(w.variance, theta.variance + 0.25)
+
+
+def test_plates_of_unchanged_size_keep_their_members():
+    """Columns on a named plate: new rows, the same columns."""
+    rng = np.random.default_rng(11)
+    m = Model()
+    m.mu = Normal(0, variance=100).iid("d")
+    m.tau = Gamma(3, rate=3)
+    m.a = Normal(0, variance=1).iid("n")
+    m.y = Normal(m.mu + m.a, precision=m.tau)
+    y = rng.normal(size=(6, 3)) + np.arange(3)
+    axes = m.plan(y=y).bound.layouts["y"].plates
+    y = y if axes[0].name == "n" else y.T
+    post = m.infer(y=y)
+    new = np.concatenate([y, y], axis=[a.name for a in axes].index("n"))
+    assert np.allclose(post.predict("a", y=new).mean[:6], post.predict("a", y=new).mean[6:])
+    assert post.update(y=new).mu.batch_shape == (3,)
 
 
 def test_digits_far_from_zero():

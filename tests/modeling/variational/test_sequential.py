@@ -18,7 +18,7 @@ from posteriori import (
     Poisson,
     Wishart,
 )
-from posteriori.modeling import take
+from posteriori.modeling import merge, take
 from tests.modeling.variational.small_models import CASES
 
 rng = np.random.default_rng(0)
@@ -279,3 +279,74 @@ def test_wrong_names_are_named():
         post.update(xx=[1])
     with pytest.raises(ValueError, match="update needs data"):
         post.update()
+
+
+# -- shards ----------------------------------------------------------------------------------
+
+
+MERGED = [make for make in EXACT if make not in (states, far_away)]
+
+
+@pytest.mark.parametrize("make", MERGED)
+def test_merged_parts_are_all_at_once(make):
+    model, data = make()
+    whole = model.infer(data)
+    post = merge(*(model.infer(part) for part in parts(data, 4, 9)))
+    assert post.log_evidence.kind == "exact"
+    assert float(post.log_evidence) == pytest.approx(float(whole.log_evidence), rel=1e-9)
+    assert abs(post.log_evidence - whole.log_evidence) < 1e-6 * abs(float(whole.log_evidence))
+    for name in (n for n in model._variables if n in whole._results and n != "theta"):
+        assert_same(post, whole, name, 1e-8)
+
+
+def test_merged_parts_far_from_zero():
+    """Means near 1e8 are known to 1.5e-8, times precisions of 12 and gaps of 10."""
+    model, data = far_away()
+    whole = model.infer(data)
+    post = merge(*(model.infer(part) for part in parts(data, 4, 9)))
+    assert float(post.log_evidence) == pytest.approx(float(whole.log_evidence), abs=2e-6)
+    assert post.mu.mean == pytest.approx(whole.mu.mean, abs=1e-7)
+    assert post.mu.variance == pytest.approx(whole.mu.variance, rel=1e-12)
+
+
+def test_merged_posteriors_predict():
+    model, data = learned_noise()
+    whole = model.infer(data)
+    post = merge(*(model.infer(part) for part in parts(data, 5)))
+    new = np.ones((2, 3))
+    a, b = post.predict("y", X=new), whole.predict("y", X=new)
+    assert np.allclose(a.mean, b.mean)
+    assert np.allclose(a.variance, b.variance)
+    with pytest.raises(TypeError, match="explain those that were merged"):
+        post.explain()
+
+
+def test_merged_beliefs_are_products_of_beliefs():
+    """Of independent beliefs: q_1 q_2 / p for each, by hand."""
+    model, data = CASES["location and precision"]()
+    a, b = (model.infer(x=x) for x in np.split(data["x"], [5]))
+    post = merge(a, b)
+    assert post.log_evidence.kind == "estimate"
+    precision = 1 / a.mu.variance + 1 / b.mu.variance - 1 / 100
+    assert post.mu.variance == pytest.approx(1 / precision)
+    weighted = a.mu.mean / a.mu.variance + b.mu.mean / b.mu.variance
+    assert post.mu.mean == pytest.approx(weighted / precision)
+    assert post.tau.shape == pytest.approx(a.tau.shape + b.tau.shape - 1)
+    assert post.tau.rate == pytest.approx(a.tau.rate + b.tau.rate - 1)
+
+
+def test_what_cannot_be_merged_is_said():
+    model, data = CASES["mixture"]()
+    halves = [model.infer(x=x) for x in np.split(data["x"], 2)]
+    with pytest.raises(TypeError, match="numbered differently"):
+        merge(*halves)
+    model, data = CASES["groups"]()
+    halves = [
+        model.infer(y=y, noise=v)
+        for y, v in zip(np.split(np.array(data["y"]), 2), np.split(data["noise"], 2), strict=True)
+    ]
+    assert merge(*halves).mu.variance < halves[0].mu.variance
+    with pytest.raises(ValueError, match="of one model"):
+        merge(halves[0], coins()[0].infer(x=[1]))
+    with pytest.raises(ValueError, match="merge needs posteriors"):
+        merge()

@@ -101,9 +101,8 @@ class VariationalBlock:
     @property
     def order(self) -> tuple[str, ...]:
         """The order of updates."""
-        local = [g for g in self.groups if self._is_local(g)]
-        shared = [g for g in self.groups if not self._is_local(g)]
-        return tuple(" & ".join(g) for g in local + shared)
+        problem = self._problem(1)
+        return tuple(" & ".join(node.names) for node in (*problem.shared, *problem.local))
 
     @property
     def cost(self) -> Cost:
@@ -121,9 +120,8 @@ class VariationalBlock:
 
     def describe(self) -> str:
         """Say which parts are updated in turn."""
-        problem = self._problem(1)
-        parts = [f"{' & '.join(node.names)}: {node.describe()}" for node in problem.nodes]
-        return "; ".join(parts)
+        owner = self._problem(1).owner
+        return "; ".join(f"{' & '.join(g)}: {owner[g[0]].describe()}" for g in self.groups)
 
     # -- making ------------------------------------------------------------------------------
 
@@ -136,7 +134,8 @@ class VariationalBlock:
         restart = Axis("restart", starts)
         nodes = [self._formed(self._node(group, restart)) for group in self.groups]
         started = {*self._seeded(), *self.options.init}  # are of use before they are updated
-        nodes.sort(key=lambda n: not started.isdisjoint(n.names))
+        # precisions after means: measured from prior means they would hide what the start has found
+        nodes.sort(key=lambda n: (not started.isdisjoint(n.names), n.kind == "conjugate"))
         local = [n for n in nodes if self._is_local(n.names)]
         local.sort(key=lambda n: n.kind == "discrete")
         return Problem(self.monomials, nodes, local, restart)
@@ -273,10 +272,12 @@ class VariationalBlock:
     def _prior_of(self, node: Any) -> set[int]:
         """Return the factors of a node's variables, or what earlier data say of them alone."""
         names = set(node.names)
-        if names <= {factor.name for factor in self.factors}:
-            return {i for i, f in enumerate(self.factors) if f.name in names}
-        earlier = [(i, f) for i, f in enumerate(self.factors) if is_earlier(f.name)]
-        return {i for i, f in earlier if {a.name for a in _accesses(f)} <= names}
+        own = {i: {f.name} for i, f in enumerate(self.factors) if f.name in names}
+        for i, factor in enumerate(self.factors):
+            told = {a.name for a in _accesses(factor)}
+            if is_earlier(factor.name) and told <= names:
+                own[i] = told
+        return set(own) if names <= set[str]().union(*own.values()) else set()
 
     def _meets(self, name: str, others: Iterable[str]) -> bool:
         """Tell whether a variable meets one of others in a product."""

@@ -255,6 +255,13 @@ class ChainNode:
         a, b = accesses
         return [(self._seen_mean(a), self._seen_mean(b)), (self._seen_cov(a, b),)]
 
+    def covariance(self, a: Any, b: Any) -> tuple[Table, ...]:
+        """Return Cov[v, uᵀ] of members at the same time."""
+        place, other = (x.places[self._time] for x in (a, b))
+        if not same_place(place, other):
+            raise TypeError(f"several members of the chain {self.name} at once have no closed form")
+        return (self._seen_cov(a, b),)
+
     def _seen_mean(self, a: Any) -> Table:
         return seen(self._mean, self.layout.axes, a.places)
 

@@ -18,7 +18,7 @@ from posteriori.distributions.normal import Normal
 from posteriori.modeling.binding import Layout
 from posteriori.modeling.costs import vectors_and_numbers
 from posteriori.modeling.tables import Access, Axis, Lookup, Table, spread
-from posteriori.modeling.variational.addressing import collect, seen
+from posteriori.modeling.variational.addressing import collect, same_members, seen
 from posteriori.modeling.variational.contraction import contract_tables
 from posteriori.modeling.variational.monomials import Monomial, same_place
 from posteriori.numerics.special import LOG_2PI
@@ -268,6 +268,12 @@ class GaussianNode:
         means = (self._seen_mean(a), self._seen_mean(b))
         return [means, (self._seen_cov(a, b),)]
 
+    def covariance(self, a: Any, b: Any) -> tuple[Table, ...]:
+        """Return Cov[v, uᵀ] as a product of tables: 0 where the two see other vectors."""
+        first = [a.places[i] for i in self._shared[a.name]]
+        second = [b.places[i] for i in self._shared[b.name]]
+        return (self._seen_cov(a, b), *same_members(first, second))
+
     def _second(self, first: str, second: str) -> Array:
         """Return E[v uᵀ], found once for all factors."""
         rows, columns = self._slices[first], self._slices[second]
@@ -335,7 +341,8 @@ class GaussianNode:
 
     def dense_moments(self, names: Sequence[str]) -> tuple[Array, Array]:
         """Return mean and covariance of whole variables, flattened and put one after another."""
-        count, n = math.prod(axis.size for axis in self.batch), self.size
+        count = math.prod(axis.size for axis in self.batch)
+        n = self.size
         mean = self.mean[:1].reshape(-1)
         blocks = np.broadcast_to(self.cov[0], (*self.mean.shape[1:], n)).reshape(count, n, n)
         cov = np.zeros((count, n, count, n))

@@ -45,6 +45,8 @@ __all__ = [
     "ScaledBelief",
     "as_factors",
     "beliefs_of",
+    "normal_belief",
+    "without_batch",
 ]
 
 #: Numbers of normal variables whose joint belief is carried over.
@@ -96,6 +98,39 @@ class DiscreteBelief(NamedTuple):
 Belief = ConjugateBelief | NormalBelief | ScaledBelief | DiscreteBelief
 
 
+def normal_belief(result: Any, names: tuple[str, ...]) -> NormalBelief:
+    """Return the joint belief of normal variables of a solved block, without a batch."""
+    if not hasattr(result, "system"):
+        raise TypeError(f"what is known of {', '.join(names)} has no form that can be carried over")
+    _require_few(names, result.layouts)
+    return _dense(names, *dense_moments(result, names), result.layouts)
+
+
+def without_batch(belief: NormalBelief, layouts: Mapping[str, Layout]) -> NormalBelief:
+    """Return a joint belief with all its vectors in one."""
+    shape = belief.mean.shape
+    if len(shape) == 1:
+        return belief
+    n, count = shape[-1], math.prod(shape[:-1])
+    whole = np.zeros((count, n, count, n))
+    whole[np.arange(count), :, np.arange(count)] = belief.precision.reshape(count, n, n)
+    numbers = {}
+    for name in belief.names:
+        axes, batch = layouts[name].shape, belief.batch[name]
+        at = np.arange(count).reshape(shape[:-1])
+        wide = np.expand_dims(at, tuple(range(len(batch), len(axes))))
+        order = (*batch, *(i for i in range(len(axes)) if i not in batch))
+        own = np.broadcast_to(wide * n, tuple(axes[i] for i in order)) + belief.numbers[name]
+        numbers[name] = np.transpose(own, [order.index(i) for i in range(len(axes))])
+    return NormalBelief(
+        belief.names,
+        belief.mean.reshape(-1),
+        whole.reshape(count * n, count * n),
+        dict.fromkeys(belief.names, ()),
+        numbers,
+    )
+
+
 # -- reading ---------------------------------------------------------------------------------
 
 
@@ -115,7 +150,7 @@ def beliefs_of(posterior: Posterior, names: Sequence[str]) -> list[Belief]:
         elif isinstance(result, CommonPrecisionResult):
             found.append(_of_scaled(result, mine))
         else:
-            found.append(_of_normal(result, mine))
+            found.append(normal_belief(result, mine))
     return found
 
 
@@ -159,13 +194,6 @@ def _of_node(result: VariationalResult, node: GaussianNode, names: tuple[str, ..
     return NormalBelief(names, mean, symmetrize(np.linalg.inv(cov)), batch, numbers)
 
 
-def _of_normal(result: Any, names: tuple[str, ...]) -> NormalBelief:
-    if not hasattr(result, "system"):
-        raise TypeError(f"what is known of {', '.join(names)} has no form that can be carried over")
-    _require_few(names, result.layouts)
-    return _dense(names, *dense_moments(result, names), result.layouts)
-
-
 def _dense(
     names: tuple[str, ...], mean: Array, cov: Array, layouts: Mapping[str, Layout]
 ) -> NormalBelief:
@@ -198,7 +226,7 @@ def _of_scaled(result: CommonPrecisionResult, names: tuple[str, ...]) -> ScaledB
             f"{result.spread} has several members, or is a matrix with more than one vector: infer "
             "again with all data"
         )
-    return ScaledBelief(_of_normal(result.gaussian, normal), result.spread, result.belief)
+    return ScaledBelief(normal_belief(result.gaussian, normal), result.spread, result.belief)
 
 
 def _of_states(posterior: Posterior, names: tuple[str, ...]) -> DiscreteBelief:
@@ -280,10 +308,11 @@ def _conditionals(belief: DiscreteBelief, bound: Bound) -> list[Earlier]:
         )
         family = bound.families[name]
         if family is Bernoulli:
-            table, key, axes = Table(p[..., 1], tuple(states)), "probability", ()
+            key, table = "probability", Table(p[..., 1], tuple(states))
+            poly = Polynomial((Term(table, switches),), (), ())
         else:
-            table, key, axes = Table(p, (*states, event)), "probabilities", (event,)
-        poly = Polynomial((Term(table, switches),), (), axes)
+            key, table = "probabilities", Table(p, (*states, event))
+            poly = Polynomial((Term(table, switches),), (), (event,))
         found.append(Earlier(BoundFactor(name, family, {key: poly}, (), (), ())))
         states.append(Axis(name, p.shape[-1]))
     return found

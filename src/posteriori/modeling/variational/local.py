@@ -183,14 +183,19 @@ def _solve_new_members(shared: _Shared, new: set[str]) -> VariationalResult | No
 
 
 def fresh_plates(plan: Plan, given: Mapping[str, Any]) -> set[str]:
-    """Return the named plates that new data or inputs lie on."""
-    found: set[str] = set()
-    for name in given:
-        if name in plan.inputs:
-            found |= set(plan.inputs[name].plates)
-        else:
-            found |= {axis.name for axis in plan.bound.layouts[name].plates}
-    return found & plate_sizes(plan).keys()
+    """Return the named plates of which data or inputs have new members.
+
+    Of several plates, those whose size is that of before keep their members; if no size is another
+    one, the first plate has the new members.
+    """
+    old = plate_sizes(plan)
+    sizes: dict[str, int] = {}
+    for name, values in given.items():
+        layout = plan.bound.layouts.get(name)
+        plates = plan.inputs[name].plates if layout is None else [a.name for a in layout.plates]
+        sizes |= {p: n for p, n in zip(plates, np.shape(values), strict=False) if p in old}
+    changed = {p for p, n in sizes.items() if n != old[p]}
+    return changed or set(list(sizes)[:1])
 
 
 def bind_new_data(plan: Plan, given: Mapping[str, Any], fresh: set[str]) -> Bound:

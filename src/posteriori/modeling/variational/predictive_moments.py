@@ -19,9 +19,9 @@ import numpy as np
 
 from posteriori.modeling.tables import Axis, Table, spread
 from posteriori.modeling.variational.addressing import same_members, seen
-from posteriori.modeling.variational.chain_node import ChainNode
 from posteriori.modeling.variational.contraction import contract_tables
-from posteriori.modeling.variational.monomials import Product, axes_of, multiply, same_place
+from posteriori.modeling.variational.monomials import Product, axes_of, multiply
+from posteriori.modeling.variational.point_node import PointNode
 from posteriori.numerics.types import Array
 
 __all__ = ["NoiseNode", "covariance", "mean"]
@@ -46,16 +46,16 @@ class NoiseNode:
         self.cov = cov
 
     def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
-        """Return E[v] = 0, or E[v vᵀ] of the same member, after the product of the means."""
-        nothing = Table(np.zeros(()), ())
-        if len(accesses) == 1:
-            return [(nothing,)]
-        a, b = accesses
+        """Return E[v] = 0."""
+        return [(Table(np.zeros(()), ()),)]
+
+    def covariance(self, a: Any, b: Any) -> tuple[Table, ...]:
+        """Return E[v vᵀ] of the same member."""
         twins = self.cov.axes[len(self.axes) :]
         lead = len(self.axes) - len(twins)
         places = (*a.places, *b.places[lead:])
         same = same_members(a.places[:lead], b.places[:lead])
-        return [(nothing,), (seen(self.cov, self.cov.axes, places), *same)]
+        return (seen(self.cov, self.cov.axes, places), *same)
 
 
 def mean(products: Sequence[Product], labels: tuple[Axis, ...], owners: Owners) -> Array:
@@ -99,22 +99,17 @@ def _choices(product: Product, owners: Owners) -> Iterator[list[Table]]:
     for access in product.accesses:
         node = owners[access.name]
         parts.setdefault(id(node), (node, []))[1].append(access)
-    answers = []
-    for node, accesses in parts.values():
-        _require_one_time(node, accesses)
-        answers.append(node.expect(accesses))
+    answers = [_moments(node, accesses) for node, accesses in parts.values()]
     for choice in itertools.product(*answers):
         yield list(itertools.chain.from_iterable(choice))
 
 
-def _require_one_time(node: Any, accesses: Sequence[Any]) -> None:
-    if len(accesses) < 2 or not isinstance(node, ChainNode):
-        return
-    at = node.layout.axes.index(node.time)
-    if not same_place(accesses[0].places[at], accesses[1].places[at]):
-        raise TypeError(
-            f"several members of the chain {node.name} at once have no closed form here"
-        )
+def _moments(node: Any, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+    """Return the product of the means and, of two accesses, their covariance."""
+    means = tuple(table for a in accesses for (table,) in node.expect([a]))
+    if len(accesses) == 1 or isinstance(node, PointNode):
+        return [means]
+    return [means, node.covariance(*accesses)]
 
 
 def _contract(product: Product, more: Sequence[Table], labels: tuple[Axis, ...]) -> Table:

@@ -63,14 +63,14 @@ def shared_variables(posterior: Posterior, fresh: set[str]) -> list[str]:
 def with_earlier(bound: Bound, earlier: Sequence[Earlier], replaced: Iterable[str]) -> Bound:
     """Let factors take the place of those of some variables."""
     gone = set(replaced)
-    new = {e.factor.name: e for e in earlier if e.layout is not None}
+    layouts, observed = dict(bound.layouts), dict(bound.observed)
+    families = dict(bound.families)
+    for factor, layout, values in earlier:
+        if layout is not None and values is not None:
+            layouts[factor.name], observed[factor.name] = layout, values
+            families[factor.name] = factor.family
     factors = (*(e.factor for e in earlier), *(f for f in bound.factors if f.name not in gone))
-    return bound._replace(
-        factors=factors,
-        layouts={**bound.layouts, **{n: e.layout for n, e in new.items()}},
-        observed={**bound.observed, **{n: e.values for n, e in new.items()}},
-        families={**bound.families, **{n: e.factor.family for n, e in new.items()}},
-    )
+    return bound._replace(factors=factors, layouts=layouts, observed=observed, families=families)
 
 
 def _starts(
