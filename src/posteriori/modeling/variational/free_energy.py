@@ -215,9 +215,10 @@ def free_energy_of(posterior: Posterior) -> FreeEnergy:
     account = posterior.explain()
     energies = {name: -value for name, value in account.energies.items()}
     factors = [f for f in plan.bound.factors if f.name in energies]
-    return FreeEnergy(
-        energies, account.entropies, _scopes(factors, plan.bound), _with_data(plan.bound)
-    )
+    rank = list(plan.bound.layouts)
+    groups = sorted(account.entropies, key=lambda names: rank.index(names.split(", ")[0]))
+    entropies = {names: account.entropies[names] for names in groups}
+    return FreeEnergy(energies, entropies, _scopes(factors, plan.bound), _with_data(plan.bound))
 
 
 def _require_beliefs(bound: Bound, beliefs: Mapping[str, Any]) -> set[str]:
