@@ -90,7 +90,7 @@ class PointNode:
             (stat,) = accesses
             table, axes = self._tables[stat.component], self.node.axes(stat.component)
             return [(seen(table, axes, stat.places),)]
-        return self.node.expect(accesses)[:1]  # of normals: the product of the means
+        return [tuple([table for a in accesses for table in self.node.expect([a])[0]])]
 
     def log_total(self) -> Array:
         """Log of the joint density at the point, for each start."""
