@@ -57,6 +57,8 @@ def _without_rows(
             different.append((place, Axis("member", size)))
     members = tuple(axis for _, axis in different)
     if len(members) > 1:
+        if _is_step(monomial):
+            return monomial
         cells = math.prod(axis.size for axis in members)
         if cells > _CELLS_PER_ROW * math.prod(axis.size for axis in rows):
             return monomial
@@ -68,6 +70,12 @@ def _without_rows(
     total = _summed(table, [place.positions for place, _ in different], members, rows)
     accesses = tuple(_renamed(access, different) for access in monomial.accesses)
     return Monomial(monomial.source, (*outside, total), accesses)
+
+
+def _is_step(monomial: Monomial) -> bool:
+    """Tell whether members of one discrete variable meet: a chain is solved from its own steps."""
+    names = [access.name for access in monomial.accesses if isinstance(access, Switch)]
+    return len(set(names)) < len(names)
 
 
 def _seen_otherwise(monomial: Monomial, rows: set[Axis]) -> bool:
