@@ -24,7 +24,7 @@ from posteriori.inference.linear_weights import (
     known_noise_evidence,
     weight_posterior,
 )
-from posteriori.inference.regression_statistics import RegressionStatistics
+from posteriori.inference.regression_statistics import RegressionStatistics, column_norms
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -126,7 +126,7 @@ def _solve_fixed(statistics: RegressionStatistics, prior: LinearPrior) -> Soluti
     free = np.flatnonzero(prior.free)
     shifted = _less_prior_mean(statistics, prior.mean, free)
     weights = weight_posterior(shifted, root, np.zeros(len(free)))
-    _require_determined(weights.factor, shifted)
+    _require_determined(weights.factor)
     intercept = _intercept_prior(statistics, prior, unit)
     directions = np.zeros((d, len(free)))
     directions[free] = np.linalg.inv(weights.factor)
@@ -321,9 +321,9 @@ def _less_prior_mean(
     )
 
 
-def _require_determined(factor: Array, statistics: RegressionStatistics) -> None:
+def _require_determined(factor: Array) -> None:
     """Refuse a posterior that is flat in some direction."""
-    lengths = np.sqrt((factor**2).sum(axis=0))
+    lengths = column_norms(factor)
     scaled = factor / np.where(lengths > 0, lengths, 1.0)
     values = np.linalg.svd(scaled, compute_uv=False) if len(factor) else np.ones(1)
     rank = int((values > np.finfo(float).eps * len(scaled) * values[0]).sum())
