@@ -58,10 +58,10 @@ def test_points_for_the_parameters_make_it_expectation_maximisation() -> None:
     post = faithful_mixture().infer(x=x, form=points, tol=1e-10)
     assert isinstance(post.pi, PointMass)
     order = np.argsort(-np.asarray(post.pi.mean))
-    assert_allclose(post.pi.mean[order], pi, atol=2e-5)
+    assert_allclose(post.pi.mean[order], pi, rtol=1e-6)
     assert_allclose(pi, [0.64412714, 0.35587286], atol=5e-9)
-    assert_allclose(post.mu.mean[order], mu, rtol=2e-5)
-    assert_allclose(np.linalg.inv(post.Lambda.mean[order]), cov, rtol=2e-4)
+    assert_allclose(post.mu.mean[order], mu, rtol=1e-6)
+    assert_allclose(np.linalg.inv(post.Lambda.mean[order]), cov, rtol=1e-6)
 
 
 @pytest.mark.topic("000/T3")
