@@ -17,7 +17,12 @@ __all__ = ["describe"]
 _SHOWN = 4
 
 
-def describe(title: str, marginals: Mapping[str, Any], evidence: LogEvidence) -> str:
+def describe(
+    title: str,
+    marginals: Mapping[str, Any],
+    evidence: LogEvidence,
+    classes: Mapping[str, tuple[int, int]] | None = None,
+) -> str:
     """Return a line for the evidence and one for each variable.
 
     Parameters
@@ -25,12 +30,16 @@ def describe(title: str, marginals: Mapping[str, Any], evidence: LogEvidence) ->
     title : str
     marginals : mapping to distributions, or to words where there is none
     evidence : LogEvidence
+    classes : mapping, optional
+        How many classes of a variable are used, of how many.
     """
     lines = [f"{title}: log_evidence = {float(evidence):.6g} ({evidence.kind})"]
     rows = [(name, *_words(d)) for name, d in marginals.items()]
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
     for name, family, text in rows:
         lines.append(f"  {name:<{widths[0]}}  {family:<{widths[1]}}  {text}".rstrip())
+    for name, (used, count) in (classes or {}).items():
+        lines.append(f"  {used} of {count} classes of {name} are used")
     return "\n".join(lines)
 
 

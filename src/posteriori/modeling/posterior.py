@@ -390,7 +390,11 @@ class Posterior:
             name: self[name] if name in self._results else "predicted: nothing below is observed"
             for name in self._plan.bound.latent
         }
-        return describe("Posterior", marginals, self.log_evidence)
+        classes: dict[str, tuple[int, int]] = {}
+        for result in self._blocks:
+            if hasattr(result, "used_classes"):
+                classes |= result.used_classes()
+        return describe("Posterior", marginals, self.log_evidence, classes)
 
 
 def _plain(value: Any) -> Any:

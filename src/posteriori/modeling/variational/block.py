@@ -367,6 +367,19 @@ class VariationalResult:
         shift = [self._restored(n, z).ravel() for n, z in zip(names, parts, strict=True)]
         return MvNormal(mean + np.concatenate(shift), cov=cov)
 
+    def used_classes(self) -> dict[str, tuple[int, int]]:
+        """Return how many states of each index of unknown parameters are used, and how many it has.
+
+        A state is used when at least half a member is expected to be in it.
+        """
+        found = {}
+        for name, kind in self.block._seeded().items():
+            if kind == "classes":
+                p = self.problem.owner[name].probabilities(name)[0]
+                expected = p.reshape(-1, p.shape[-1]).sum(axis=0)
+                found[name] = (int(np.sum(expected >= 0.5)), len(expected))
+        return found
+
     def _restored(self, name: str, values: Any) -> Any:
         if name not in self.block.references:
             return values
