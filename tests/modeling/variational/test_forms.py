@@ -250,3 +250,28 @@ def test_parts_that_share_nothing_add_up() -> None:
     a = put(Model(), True, False).infer(x=x, tol=1e-10)
     b = put(Model(), False, True).infer(y=y, tol=1e-10)
     assert_allclose(float(both.log_evidence), float(a.log_evidence) + float(b.log_evidence))
+
+
+# -- data that cannot be -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("poisson_mixture", -1.0),
+        ("poisson_mixture", 0.5),
+        ("latent_class", 3.0),
+        ("latent_class", -1.0),
+        ("latent_class", 1.5),
+        ("bernoulli_mixture", 2.0),
+        ("binomial_mixture", 50.0),
+        ("exponential_mixture", -1.0),
+        ("poisson_hmm", -1.0),
+    ],
+)
+def test_data_off_the_support_are_refused(name: str, wrong: float) -> None:
+    m, data = by_name(name)
+    x = np.array(data["x"])
+    x.flat[2] = wrong
+    with pytest.raises(ValueError, match=f"x: data must lie in the support of .* holds {wrong}"):
+        m.infer({**data, "x": x})

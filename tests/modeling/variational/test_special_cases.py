@@ -19,6 +19,7 @@ from posteriori import (
 )
 from posteriori.modeling import Chain, Model, take
 from tests.modeling.variational.models import by_name, clusters, noise, variational
+from tests.modeling.variational.monte_carlo import sampled_bound
 
 TIGHT = {"tol": 1e-12}
 
@@ -94,6 +95,20 @@ def test_a_normal_chain_of_length_one_is_a_variable() -> None:
     post, expected = model(True).infer(y=[1.5], **TIGHT), model(False).infer(y=1.5, **TIGHT)
     assert_allclose(float(post.log_evidence), float(expected.log_evidence), rtol=1e-10)
     assert_allclose(post.s.variance[0], expected.s.variance, rtol=1e-7)
+
+
+@pytest.mark.parametrize("length", [2, 3])
+def test_short_hidden_markov_chains(length: int) -> None:
+    """A chain of two members, which has a single step, is no exception."""
+    m = Model()
+    m.A = Dirichlet(np.ones(2)).iid(2)
+    m.z = Chain(Categorical([0.3, 0.7]), lambda z: Categorical(m.A[z]), length="t")
+    m.rate = Gamma(2.0, rate=1.0).iid(2)
+    m.x = Poisson(m.rate[m.z])
+    data = {"x": np.array([4.0, 0.0, 5.0])[:length]}
+    post = m.infer(data, factorize=[[]], **TIGHT)
+    found = sampled_bound(m, data, *post._blocks, size=4000)
+    assert abs(found.value - float(post.log_evidence)) < 5.0 * found.error
 
 
 # -- nothing observed --------------------------------------------------------------------------

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.beta import Beta
+from posteriori.distributions.binomial import Binomial
+from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.dirichlet import Dirichlet
+from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.gamma import Gamma
 from posteriori.distributions.inverse_gamma import InverseGamma
 from posteriori.distributions.inverse_wishart import InverseWishart
@@ -28,6 +31,7 @@ from posteriori.modeling.tables import (
     spread,
 )
 from posteriori.modeling.variational.monomials import Product, Stat, merged
+from posteriori.numerics.types import Array
 
 __all__ = ["GAUSSIAN", "STATISTICS", "FactorView"]
 
@@ -66,6 +70,7 @@ class FactorView:
         """Return the data of the child, with 0 and a mask where they are missing."""
         table = child_term(self.factor, self.bound).table
         gaps = np.isnan(table.values)
+        self._require_support(table, gaps)
         if not gaps.any():
             return table
         inner = tuple(i for i, a in enumerate(table.axes) if a in self.factor.events)
@@ -78,6 +83,25 @@ class FactorView:
         rows = tuple(a for a in table.axes if a not in self.factor.events)
         self.mask = Table((~absent).astype(np.float64), rows)
         return Table(np.where(gaps, self._harmless(table), table.values), table.axes)
+
+    def _require_support(self, table: Table, gaps: Array) -> None:
+        """Refuse data that the family of the child never produces."""
+        family, x = self.factor.family, table.values
+        if not issubclass(family, ExponentialFamily):
+            return  # refused where densities are written
+        outside = np.asarray(family._off_support(x))
+        if family is Categorical:
+            outside = outside | (x >= self.events("probabilities")[-1].size)
+        if family is Binomial:
+            outside = outside | (x > spread(self.known("trials"), table.axes))
+        inner = tuple(range(outside.ndim, x.ndim))
+        wrong = np.argwhere(outside & ~gaps.any(axis=inner))
+        if len(wrong):
+            where = tuple(int(i) for i in wrong[0])
+            raise ValueError(
+                f"{self.factor.name}: data must lie in the support of {family.__name__}: "
+                f"index {', '.join(map(str, where))} holds {x[where]}"
+            )
 
     def _harmless(self, table: Table) -> Any:
         """Return a value that every density allows, for rows of weight 0."""
