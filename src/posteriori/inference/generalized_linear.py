@@ -1,12 +1,14 @@
 r"""Posteriors of models with one linear predictor: any likelihood of :math:`\eta = Xw`.
 
-A family states its log density per row and the first two derivatives in η. Sums over the rows are made
-block by block while a block of X is in the cache; no array of N × D numbers is made.
+A family states its log density per row and the first two derivatives in η, and those in the
+logarithm θ of a shape (a dispersion, a width of the noise) where it has one: θ is then one more
+parameter of the same ascent. Sums over the rows are made block by block while a block of X is in the
+cache; no array of N × D numbers is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +16,27 @@ import numpy as np
 from posteriori.inference.mode_finding import Mode, find_mode
 from posteriori.numerics.types import Array
 
-__all__ = ["Curve", "LinearPredictor", "posterior_mode"]
+__all__ = ["Curve", "LinearPredictor", "ShapeCurve", "posterior_mode", "weighted_gram"]
 
 #: Numbers of X that are worked on at a time.
 _BLOCK = 1 << 17
 
 #: A start is found on this many rows for each column.
-_ROWS_PER_COLUMN = 40
+_ROWS_PER_COLUMN = 100
+
+
+class ShapeCurve(NamedTuple):
+    """How log densities of rows change with the log shape θ.
+
+    Attributes
+    ----------
+    slope, curvature, cross : (n,)
+        The derivative in θ, minus the second one, and minus the mixed one in η and θ.
+    """
+
+    slope: Array
+    curvature: Array
+    cross: Array
 
 
 class Curve(NamedTuple):
@@ -30,28 +46,31 @@ class Curve(NamedTuple):
     ----------
     value, slope, curvature : (n,)
         ln p, its first derivative, and minus its second.
+    shape : ShapeCurve, optional
+        Derivatives in the log shape, where the family has one.
     """
 
     value: Array
     slope: Array
     curvature: Array
+    shape: ShapeCurve | None = None
 
 
-#: From predictors of some rows, and an index of these rows, to their curve.
-Likelihood = Callable[[Array, Any], Curve]
+#: From predictors of some rows, the log shape (0 if there is none), and an index of these rows.
+Likelihood = Callable[[Array, float, Any], Curve]
 
 
 class LinearPredictor:
-    """The log posterior of weights: Σ f ln p(y | x·w + offset) − ½ (w − m)ᵀ Λ (w − m).
+    """The log posterior of weights: Σ f ln p(y | x·w, θ) − ½ (v − m)ᵀ Λ (v − m), v = w or (w, θ).
 
     Parameters
     ----------
     x : (N, D)
     likelihood : callable
-        Takes predictors (n,) and an index (slice or positions) of the rows they belong to.
-    prior_precision : (D, D)
-        Λ; may be singular where a weight is to be free.
-    prior_mean : (D,)
+        Takes predictors (n,), the log shape, and an index (slice or positions) of the rows.
+    prior_precision : (D, D) or (D + 1, D + 1)
+        Λ; the larger where the family has a shape. May be singular where a weight is to be free.
+    prior_mean : (D,) or (D + 1,)
     frequency : (N,), optional
         How often each row counts.
     """
@@ -69,66 +88,84 @@ class LinearPredictor:
         self.prior_precision = prior_precision
         self.prior_mean = prior_mean
         self.frequency = frequency
-        self.step = max(1, _BLOCK // max(x.shape[1], 1))
 
     def value_and_gradient(self, w: Array) -> tuple[float, Array]:
         """Return the log posterior and its gradient."""
+        d = self.x.shape[1]
         offset = w - self.prior_mean
         pull = self.prior_precision @ offset
         total, gradient = -0.5 * float(offset @ pull), -pull
-        for rows in self._blocks():
-            block = self.x[rows]
-            value, slope, _ = self._curve(block @ w, rows)
-            total += float(value.sum())
-            gradient += slope @ block
+        for block, curve, f in self._curves(w):
+            total += _sum(curve.value, f)
+            gradient[:d] += _times(curve.slope, f) @ block
+            if curve.shape is not None:
+                gradient[d] += _sum(curve.shape.slope, f)
         return total, gradient
 
     def curvature(self, w: Array) -> Array:
         """Return minus the Hessian of the log posterior."""
+        d = self.x.shape[1]
         total = np.array(self.prior_precision, dtype=np.float64)
-        for rows in self._blocks():
-            block = self.x[rows]
-            weight = self._curve(block @ w, rows).curvature
-            if np.all(weight >= 0):
-                scaled = block * np.sqrt(weight)[:, None]
-                total += scaled.T @ scaled  # symmetric: half the work
-            else:
-                total += (block * weight[:, None]).T @ block
+        for block, curve, f in self._curves(w):
+            total[:d, :d] += weighted_gram(block, _times(curve.curvature, f))
+            if curve.shape is not None:
+                mixed = _times(curve.shape.cross, f) @ block
+                total[:d, d] += mixed
+                total[d, :d] += mixed
+                total[d, d] += _sum(curve.shape.curvature, f)
         return total
-
-    def _blocks(self) -> list[slice]:
-        return [slice(i, min(i + self.step, len(self.x))) for i in range(0, len(self.x), self.step)]
-
-    def _curve(self, eta: Array, rows: slice) -> Curve:
-        curve = self.likelihood(eta, rows)
-        if self.frequency is None:
-            return curve
-        f = self.frequency[rows]
-        return Curve(f * curve.value, f * curve.slope, f * curve.curvature)
 
     def thinned(self, every: int) -> LinearPredictor:
         """Return the posterior with every so many rows, each counted so often."""
         chosen = np.arange(0, len(self.x), every)
         share = len(self.x) / len(chosen)
-        weights = np.full(len(chosen), share)
-        if self.frequency is not None:
-            weights = weights * self.frequency[chosen]
+        weights = _times(np.full(len(chosen), share), _at(self.frequency, chosen))
 
-        def likelihood(eta: Array, rows: Any) -> Curve:
-            return self.likelihood(eta, chosen[rows])
+        def likelihood(eta: Array, shape: float, rows: Any) -> Curve:
+            return self.likelihood(eta, shape, chosen[rows])
 
         return LinearPredictor(
             self.x[chosen], likelihood, self.prior_precision, self.prior_mean, weights
         )
 
+    def _curves(self, w: Array) -> Iterator[tuple[Array, Curve, Array | None]]:
+        d = self.x.shape[1]
+        shape = float(w[d]) if len(w) > d else 0.0
+        step = max(1, _BLOCK // max(d, 1))
+        for first in range(0, len(self.x), step):
+            rows = slice(first, first + step)
+            block = self.x[rows]
+            yield block, self.likelihood(block @ w[:d], shape, rows), _at(self.frequency, rows)
+
 
 def posterior_mode(
     density: LinearPredictor, start: Array, *, tol: float = 1e-8, max_iter: int = 200
 ) -> Mode:
-    """Return the mode; of long tables the start is the mode of a part of the rows."""
+    """Return the mode; of long tables the start, and its curvature, are those of a part of the rows."""
     rows, columns = density.x.shape
     every = rows // max(_ROWS_PER_COLUMN * columns, 2000)
+    near = None
     if every >= 4:
-        found = find_mode(density.thinned(every), start, tol=1e-3, max_iter=max_iter)
-        start = found.point
-    return find_mode(density, start, tol=tol, max_iter=max_iter)
+        near = find_mode(density.thinned(every), start, tol=1e-3, max_iter=max_iter)
+        start = near.point
+    return find_mode(density, start, tol=tol, max_iter=max_iter, near=near)
+
+
+def weighted_gram(block: Array, weight: Array) -> Array:
+    """Return Xᵀ diag(weight) X; by half the work where no weight is negative."""
+    if np.all(weight >= 0):
+        scaled = block * np.sqrt(weight)[:, None]
+        return scaled.T @ scaled
+    return (block * weight[:, None]).T @ block
+
+
+def _at(values: Array | None, rows: Any) -> Array | None:
+    return None if values is None else values[rows]
+
+
+def _times(values: Array, frequency: Array | None) -> Array:
+    return values if frequency is None else values * frequency
+
+
+def _sum(values: Array, frequency: Array | None) -> float:
+    return float(values.sum() if frequency is None else values @ frequency)

@@ -1,12 +1,14 @@
-r"""Modes of log-concave posteriors by Newton's method, with as few Hessians as possible.
+r"""Modes of posteriors by Newton's method, with as few Hessians as possible.
 
 A Hessian of N rows and D columns costs N D² operations and a gradient N D. So a factorised Hessian is
-used again for as long as gradients shrink fast, and made anew when they do not; every step must raise the
-log density. At the mode the curvature A gives Laplace's approximation
+used again, corrected by what the gradients have shown since (BFGS), for as long as they shrink fast,
+and made anew when they do not; every step must raise the log density. At the mode the curvature A
+gives Laplace's approximation
 
 .. math:: \ln p(\text{data}) \approx \ln p(\text{data}, \hat w) + \tfrac D2\ln 2\pi - \tfrac12\ln|A|.
 
-Reference: C. Kelley, "Solving nonlinear equations with Newton's method", 2003, ch. 1 (chord steps).
+References: J. Nocedal & S. Wright, "Numerical optimization", 2006, alg. 7.4 (corrections); Y. Dauphin
+et al., "Identifying and attacking the saddle point problem", 2014 (steps where A is indefinite).
 """
 
 from __future__ import annotations
@@ -26,7 +28,16 @@ _SHRINKS = 0.3
 #: A step must raise the log density by this part of what the gradient promises.
 _ARMIJO = 1e-4
 
+#: A rise by less than this share of the log density is rounding.
+_ROUNDING = 1e-12
+
+#: A curvature this many standard deviations from the mode is that of the mode.
+_AT_MODE = 1e-6
+
 _MOST_HALVINGS = 40
+
+#: Where the curvature is indefinite, no direction bends by less than this share of the diagonal.
+_LEAST_BEND = 1e-9
 
 
 class LogDensity(Protocol):
@@ -36,7 +47,7 @@ class LogDensity(Protocol):
         """Return the log density and its gradient."""
 
     def curvature(self, w: Array) -> Array:
-        """Return minus the Hessian, (D, D); positive definite, or near enough to be made so."""
+        """Return minus the Hessian, (D, D)."""
 
 
 class Mode(NamedTuple):
@@ -68,15 +79,23 @@ class Mode(NamedTuple):
     converged: bool
 
 
+class _Place(NamedTuple):
+    """A point with its log density and gradient."""
+
+    w: Array
+    value: float
+    gradient: Array
+
+
 def find_mode(
     density: LogDensity,
     start: Array,
     *,
     tol: float = 1e-8,
     max_iter: int = 200,
-    curvature_at_mode: bool = True,
+    near: Mode | None = None,
 ) -> Mode:
-    """Climb to the mode.
+    """Climb to a mode.
 
     Parameters
     ----------
@@ -87,36 +106,56 @@ def find_mode(
         root of its curvature: a step of that many standard deviations.
     max_iter : int
         Most gradients.
-    curvature_at_mode : bool
-        Whether the curvature is wanted at the mode itself, not near it.
+    near : Mode, optional
+        Of a similar density: its curvature serves until it fails.
+
+    Examples
+    --------
+    >>> class Normal:
+    ...     def value_and_gradient(self, w):
+    ...         return -0.5 * float(w @ w), -w
+    ...
+    ...     def curvature(self, w):
+    ...         return np.eye(len(w))
+    >>> find_mode(Normal(), np.array([3.0, 4.0])).point
+    array([0., 0.])
     """
-    w = np.array(start, dtype=np.float64)
-    value, gradient = density.value_and_gradient(w)
-    if not np.isfinite(value):
+    here = _Place(np.array(start, dtype=np.float64), *density.value_and_gradient(start))
+    if not np.isfinite(here.value):
         raise ValueError("the log density is not finite at the start of the ascent")
-    precision, factor, scale = _factorised(density, w)
-    fresh, n_iter, n_curvatures = True, 1, 1
-    size = _norm(gradient, scale)
-    while size > tol and n_iter < max_iter:
-        step = _solve(factor, gradient)
-        new, new_value, new_gradient, tried = _climb(density, w, value, gradient, step)
+    n_iter, n_curvatures, rounding = 1, 0, False
+    bend = None if near is None else _Bend(near.precision)
+    fresh = False
+    while True:
+        if bend is None:
+            bend, fresh, n_curvatures = _Bend(density.curvature(here.w)), True, n_curvatures + 1
+        size = bend.size(here.gradient)
+        done = size <= tol or rounding or n_iter >= max_iter
+        if not fresh and (done or size <= _AT_MODE):
+            bend = None  # the curvature is wanted at the mode, and makes the last step exact
+            continue
+        if done and (bend.definite or n_iter >= max_iter):
+            break
+        step = bend.way_out(here.gradient) if done else bend.step(here.gradient)
+        there, tried = _climb(density, here, step)
         n_iter += tried
-        if new is None:
-            if fresh:  # no rise along the Newton direction: rounding has the last word
+        if there is None:
+            if fresh:  # no rise along the Newton direction
                 break
-        else:
-            before, w, value, gradient = size, new, new_value, new_gradient
-            size = _norm(gradient, scale)
-            fresh = False
-            if size <= tol or size < _SHRINKS * before:
-                continue
-        precision, factor, scale = _factorised(density, w)
-        fresh, n_curvatures = True, n_curvatures + 1
-        size = _norm(gradient, scale)
-    if curvature_at_mode and not fresh:
-        precision, factor, scale = _factorised(density, w)
-        n_curvatures += 1
-    return Mode(w, value, size, precision, factor, n_iter, n_curvatures, size <= tol)
+            bend = None
+            continue
+        bend.learn(there.w - here.w, here.gradient - there.gradient)
+        shrunk = bend.size(there.gradient) < max(tol, _SHRINKS * size)
+        invisible = float(here.gradient @ step) <= _ROUNDING * max(1.0, abs(here.value))
+        rounding = fresh and invisible and not shrunk and bend.definite
+        fresh = fresh and size <= _AT_MODE
+        here = there
+        if not (shrunk or rounding):
+            bend = None
+    converged = bend.definite and (size <= tol or rounding)
+    return Mode(
+        here.w, here.value, size, bend.precision, bend.factor, n_iter, n_curvatures, converged
+    )
 
 
 def laplace_evidence(mode: Mode) -> float:
@@ -125,50 +164,79 @@ def laplace_evidence(mode: Mode) -> float:
     return mode.value + 0.5 * (len(mode.point) * LOG_2PI - log_det)
 
 
-def _climb(
-    density: LogDensity, w: Array, value: float, gradient: Array, step: Array
-) -> tuple[Array | None, float, Array, int]:
+def _climb(density: LogDensity, here: _Place, step: Array) -> tuple[_Place | None, int]:
     """Halve a step until the log density rises by its share of what the gradient promises."""
-    promise = float(gradient @ step)
-    slack = 1e-12 * max(1.0, abs(value))  # below this a rise is rounding
+    promise = float(here.gradient @ step)
+    slack = _ROUNDING * max(1.0, abs(here.value))
     length = 1.0
     for tried in range(1, _MOST_HALVINGS + 1):
-        new = w + length * step
-        new_value, new_gradient = density.value_and_gradient(new)
-        if np.isfinite(new_value) and new_value >= value + _ARMIJO * length * promise - slack:
-            return new, new_value, new_gradient, tried
+        w = here.w + length * step
+        there = _Place(w, *density.value_and_gradient(w))
+        enough = here.value + _ARMIJO * length * promise - slack
+        if np.isfinite(there.value) and there.value >= enough:
+            return there, tried
         length *= 0.5
-    return None, value, gradient, _MOST_HALVINGS
+    return None, _MOST_HALVINGS
 
 
-def _factorised(density: LogDensity, w: Array) -> tuple[Array, Array, Array]:
-    """Return the curvature, its Cholesky factor and the roots of its diagonal.
+class _Bend:
+    """A curvature, factorised, and what steps have taught since.
 
-    Where it is not positive definite its diagonal is raised, which turns the step towards the
-    gradient.
+    Where it is not positive definite, steps see its eigenvalues in absolute value: away from
+    saddles, as far as the bend allows.
     """
-    precision = density.curvature(w)
-    precision = 0.5 * (precision + precision.T)
-    diagonal = np.abs(np.diagonal(precision))
-    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    scaled = precision / scale / scale[:, None]
-    raised = 0.0
-    while True:
+
+    def __init__(self, precision: Array) -> None:
+        self.precision = 0.5 * (precision + precision.T)
+        diagonal = np.abs(np.diagonal(self.precision))
+        self.scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        scaled = self.precision / self.scale / self.scale[:, None]
+        if not np.all(np.isfinite(scaled)):
+            raise ValueError(
+                "the curvature of the log posterior is not finite: bring the columns or targets to "
+                "moderate scales"
+            )
+        self.downhill: Array | None = None
         try:
-            root = np.linalg.cholesky(scaled + raised * np.eye(len(scaled)))
-            return precision, scale[:, None] * root, scale
+            root = np.linalg.cholesky(scaled)
         except np.linalg.LinAlgError:
-            raised = 10.0 * raised if raised else 1e-12
-            if raised > 1e6:
-                raise ValueError(
-                    "the posterior is improper or flat: give the weights a proper prior"
-                ) from None
+            values, vectors = np.linalg.eigh(scaled)
+            self.downhill = vectors[:, 0]
+            values = np.maximum(np.abs(values), _LEAST_BEND)
+            root = np.linalg.cholesky((vectors * values) @ vectors.T)
+        self.factor = self.scale[:, None] * root
+        self._root = root
+        self._pairs: list[tuple[Array, Array, float]] = []
 
+    @property
+    def definite(self) -> bool:
+        return self.downhill is None
 
-def _solve(factor: Array, gradient: Array) -> Array:
-    half = np.linalg.solve(factor, gradient)
-    return np.linalg.solve(factor.T, half)
+    def size(self, gradient: Array) -> float:
+        """Return the largest entry of a gradient in units of unit curvature."""
+        return float(np.abs(gradient / self.scale).max()) if len(gradient) else 0.0
 
+    def step(self, gradient: Array) -> Array:
+        """Return the Newton step A⁻¹g, with the corrections of later pairs."""
+        g, shares = gradient, []
+        for moved, change, product in reversed(self._pairs):
+            share = float(moved @ g) / product
+            g = g - share * change
+            shares.append(share)
+        half = np.linalg.solve(self._root, g / self.scale)
+        step = np.linalg.solve(self._root.T, half) / self.scale
+        for (moved, change, product), share in zip(self._pairs, reversed(shares), strict=True):
+            step = step + (share - float(change @ step) / product) * moved
+        return step
 
-def _norm(gradient: Array, scale: Array) -> float:
-    return float(np.abs(gradient / scale).max()) if len(gradient) else 0.0
+    def learn(self, moved: Array, change: Array) -> None:
+        """Note that over a step the gradient fell by so much."""
+        product = float(moved @ change)
+        if product > 0:
+            self._pairs.append((moved, change, product))
+
+    def way_out(self, gradient: Array) -> Array:
+        """Return a step of a standard deviation along which the density bends upwards."""
+        assert self.downhill is not None
+        step = self.downhill / self.scale
+        return step if gradient @ step >= 0 else -step

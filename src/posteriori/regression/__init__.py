@@ -10,11 +10,20 @@ from posteriori.numerics.lazy import load_on_use as _load_on_use
 #: Which file defines which public names.
 _FILES = {
     "bayesian": ("BayesianLinearRegression",),
+    "counts": ("NegativeBinomialRegression", "PoissonRegression"),
     "linear": ("LinearRegression",),
+    "ordinal": ("OrdinalRegression",),
+    "robust": ("RobustRegression",),
 }
 
 __all__, __getattr__, __dir__ = _load_on_use(__name__, _FILES)
 
 if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table
     from posteriori.regression.bayesian import BayesianLinearRegression as BayesianLinearRegression
+    from posteriori.regression.counts import (
+        NegativeBinomialRegression as NegativeBinomialRegression,
+    )
+    from posteriori.regression.counts import PoissonRegression as PoissonRegression
     from posteriori.regression.linear import LinearRegression as LinearRegression
+    from posteriori.regression.ordinal import OrdinalRegression as OrdinalRegression
+    from posteriori.regression.robust import RobustRegression as RobustRegression

@@ -1,8 +1,10 @@
 r"""Regression for other than normal targets: Laplace posteriors over one Newton core.
 
 The predictor is :math:`\eta = b + x\cdot w`. On standardised columns every weight has the prior N(0, 1/α), and
-the intercept N(g(ȳ), 1/α) around the value that ignores all inputs. The posterior is the normal
-distribution at the mode with the curvature there, and the evidence its integral.
+the intercept N(g(ȳ), 1/α) around the value that ignores all inputs. A family may have a shape beside
+the weights (a dispersion, a width of the noise), whose logarithm has the precision α as well and is
+learned with them. The posterior is the normal distribution at the mode with the curvature there, and
+the evidence its integral.
 
 References: P. McCullagh & J. Nelder, "Generalized linear models", 1989; D. MacKay, "Information
 theory, inference, and learning algorithms", 2003, ch. 27.
@@ -16,25 +18,28 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.mixture import Mixture
 from posteriori.distributions.mvnormal import MvNormal
+from posteriori.distributions.normal import Normal
 from posteriori.inference.generalized_linear import LinearPredictor, posterior_mode
 from posteriori.inference.mode_finding import Mode, laplace_evidence
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
+from posteriori.regression.arguments import Rows, check_inputs, check_rows
+from posteriori.regression.predictor_nodes import predictor_nodes
 from posteriori.regression.standardized import standardize
 
-__all__ = ["GeneralizedRegression", "hermite_rule"]
+__all__ = ["GeneralizedRegression", "check_ascent", "warn_unless_converged"]
 
-#: Points of the Gauss–Hermite rule that integrates a predictive distribution over η.
-_NODES = 21
+#: Points of the Gauss–Hermite rule over a log shape.
+_SHAPE_NODES = 5
 
 
-class GeneralizedRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class GeneralizedRegression(RegressorMixin, BaseEstimator):
     """What regressions on a linear predictor have in common.
 
     Parameters
@@ -63,21 +68,35 @@ class GeneralizedRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc
 
     # -- what a family states ----------------------------------------------------------------
 
-    @abstractmethod
+    #: Whether there is a shape beside the weights.
+    _shaped = False
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters off their range."""
+        check_ascent(self)
+
     def _check_targets(self, y: Array) -> None:
         """Refuse targets off the support."""
 
     @abstractmethod
-    def _link(self, mean: float) -> float:
-        """Return the predictor that has this mean."""
+    def _centre(self, rows: Rows) -> tuple[float, float, float]:
+        """Return the intercept that ignores all inputs, the unit of η, and the usual log shape."""
 
     @abstractmethod
     def _likelihood(self, y: Array) -> Any:
         """Return the log density of rows as a function of their predictors, and derivatives."""
 
     @abstractmethod
-    def _member(self, eta: Array) -> Any:
-        """Return the distribution of targets with known predictors."""
+    def _width(self, eta: Array, log_shape: Array) -> Array:
+        """Return how far η must move to change the distribution of the target."""
+
+    @abstractmethod
+    def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
+        """Return the distribution of targets with predictors N(η, blur)."""
+
+    @abstractmethod
+    def _mean_of(self, eta: Normal) -> Array:
+        """Return the mean of targets with uncertain predictors."""
 
     # -- learning ----------------------------------------------------------------------------
 
@@ -90,95 +109,127 @@ class GeneralizedRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc
         y : array_like (N,)
         sample_weight : array_like (N,), optional
             Frequencies: 2 equals a repeated row, 0 leaves it out.
+
+        Notes
+        -----
+        Costs O(N D²) for a few Hessians, one for long tables, and O(N D) for each gradient.
         """
-        if not self.prior_precision > 0:
-            raise ValueError(f"prior_precision must be positive, got {self.prior_precision!r}")
-        x, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
-        frequency = None
-        if sample_weight is not None:
-            frequency = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
-            kept = frequency > 0
-            if not kept.any():
-                raise ValueError("sample_weight is 0 everywhere: there is nothing to learn from")
-            x, y, frequency = x[kept], y[kept], frequency[kept]
-        self._check_targets(y)
-        self._standardized = standardize(x, frequency, intercept=self.fit_intercept)
-        mode = self._find_mode(self._standardized.design, y, frequency)
-        if not mode.converged:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in {self.max_iter} passes: the Newton step "
-                f"is {mode.gradient_norm:.2g} standard deviations; raise max_iter or "
-                "prior_precision",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        self._keep(mode, y, frequency)
-        self._standardized = self._standardized._replace(design=np.zeros((0, 0)))
+        self._check_parameters()
+        rows = check_rows(self, X, y, sample_weight=sample_weight)
+        self._check_targets(rows.y)
+        self._standardization, design = standardize(
+            rows.x, rows.frequency, intercept=self.fit_intercept
+        )
+        mean, precision = self._prior(design.shape[1], rows)
+        density = LinearPredictor(
+            design, self._likelihood(rows.y), np.diag(precision), mean, rows.frequency
+        )
+        mode = posterior_mode(density, mean, tol=self.tol, max_iter=self.max_iter)
+        warn_unless_converged(self, mode)
+        self._keep(mode, precision, rows)
         return self
 
-    def _find_mode(self, design: Array, y: Array, frequency: Array | None) -> Mode:
-        self._precision, mean = self._prior(design.shape[1], y, frequency)
-        precision = np.diag(self._precision)
-        density = LinearPredictor(design, self._likelihood(y), precision, mean, frequency)
-        return posterior_mode(density, mean, tol=self.tol, max_iter=self.max_iter)
-
-    def _prior(self, size: int, y: Array, frequency: Array | None) -> tuple[Array, Array]:
-        """Return precisions and means of intercept and weights, on the standardised scale."""
-        mean = np.zeros(size)
+    def _prior(self, size: int, rows: Rows) -> tuple[Array, Array]:
+        """Return means and precisions of intercept and weights, then the log shape."""
+        level, unit, log_shape = self._centre(rows)
+        mean, precision = np.zeros(size), np.full(size, self.prior_precision / unit**2)
         if self.fit_intercept:
-            mean[0] = self._link(float(np.average(y, weights=frequency)))
-        return np.full(size, float(self.prior_precision)), mean
+            mean[0] = level
+        if self._shaped:
+            mean = np.append(mean, log_shape)
+            precision = np.append(precision, self.prior_precision)
+        return mean, precision
 
-    def _keep(self, mode: Mode, y: Array, frequency: Array | None) -> None:
-        size = len(self._standardized.scale) + self.fit_intercept
+    def _keep(self, mode: Mode, precision: Array, rows: Rows) -> None:
+        d = rows.x.shape[1]
+        size = d + self.fit_intercept
         root = np.linalg.inv(mode.factor)
         cov = root.T @ root
-        self._weights = MvNormal(mode.point[:size], cov=cov[:size, :size])
-        self.posterior_ = self._standardized.raw(self._weights)
-        d = len(self._standardized.scale)
+        self._weights = MvNormal(mode.point, cov=cov)
+        self.posterior_ = self._standardization.raw(
+            MvNormal(mode.point[:size], cov=cov[:size, :size])
+        )
         self.coef_ = self.posterior_.mean[:d]
         self.intercept_ = float(self.posterior_.mean[d]) if self.fit_intercept else 0.0
-        rows = (
-            y if frequency is None else np.repeat(y, np.maximum(np.rint(frequency), 1).astype(int))
-        )
         self.log_evidence_ = LogEvidence(
-            laplace_evidence(mode) + 0.5 * float((np.log(self._precision) - LOG_2PI).sum()),
+            laplace_evidence(mode) + 0.5 * float((np.log(precision) - LOG_2PI).sum()),
             kind="laplace",
             of="y|X",
-            fingerprint=Fingerprint().update(rows),
+            fingerprint=Fingerprint().update(rows.y, rows.frequency),
         )
-        kept = (self._precision * np.diagonal(cov))[:size].sum()
+        kept = (precision * np.diagonal(cov))[:size].sum()
         self.effective_parameters_ = float(size - kept)  # γ = Σ λ/(α + λ)
         self.n_iter_ = mode.n_iter
 
     # -- predicting --------------------------------------------------------------------------
 
-    def predictor(self, X: Any) -> Any:
+    def predictor(self, X: Any) -> Normal:
         """Return the posterior of η for each row, a batch of normal distributions."""
-        from posteriori.distributions.normal import Normal
-
-        check_is_fitted(self)
-        x = validate_data(self, X, dtype=np.float64, reset=False)
-        z = self._standardized.of(x)
-        variance = np.einsum("ni,ij,nj->n", z, self._weights.cov, z)
-        return Normal(z @ self._weights.mean, variance=np.maximum(variance, 1e-300))
+        return self._predictor(self._design(X))
 
     def predict_dist(self, X: Any) -> Any:
         """Return the predictive distribution of each row's target.
 
-        The predictor is integrated out by a Gauss–Hermite rule: a mixture over its nodes.
+        The predictor, and the shape where there is one, are integrated out: a mixture over the
+        nodes of a rule that grows finer where the posterior is wide beside the noise.
         """
-        at, weights = hermite_rule(self.predictor(X))
-        return Mixture(weights, self._member(at))
+        design = self._design(X)
+        eta = self._predictor(design)
+        shapes, shares, gain, unexplained = self._shape_rule(design)
+        mean = np.asarray(eta.mean)[:, None] + gain[:, None] * (shapes - shapes.mean())
+        variance = np.asarray(eta.variance) - unexplained
+        std = np.sqrt(np.maximum(variance, 0.0))[:, None]
+        width = self._width(mean + std, shapes)
+        at, weights, blur = predictor_nodes(mean, std, width)
+        flat = (len(design), -1)
+        members = self._member(
+            at.reshape(flat),
+            np.repeat(shapes, at.shape[-1]),
+            np.broadcast_to(blur[..., None], at.shape).reshape(flat),
+        )
+        return Mixture(np.outer(shares, weights).ravel(), members)
 
     def predict(self, X: Any) -> Array:
-        """Return the mean of the predictive distribution."""
-        return np.asarray(self.predict_dist(X).mean)
+        """Return the mean of the predictive distribution (its median where there is no mean)."""
+        return self._mean_of(self.predictor(X))
+
+    def _design(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._standardization.of(check_inputs(self, X))
+
+    def _predictor(self, design: Array) -> Normal:
+        size = design.shape[1]
+        root = design @ np.linalg.cholesky(self._weights.cov[:size, :size])
+        variance = np.maximum((root**2).sum(axis=1), 1e-300)
+        return Normal(design @ self._weights.mean[:size], variance=variance)
+
+    def _shape_rule(self, design: Array) -> tuple[Array, Array, Array, Array]:
+        """Return nodes and shares of the log shape, dE[η]/dθ, and how much of Var[η] it explains."""
+        if not self._shaped:
+            return np.zeros(1), np.ones(1), np.zeros(len(design)), np.zeros(len(design))
+        variance = float(self._weights.cov[-1, -1])
+        gain = design @ self._weights.cov[:-1, -1] / variance
+        nodes, shares = np.polynomial.hermite_e.hermegauss(_SHAPE_NODES)
+        shapes = self._weights.mean[-1] + np.sqrt(variance) * nodes
+        return shapes, shares / shares.sum(), gain, gain**2 * variance
 
 
-def hermite_rule(eta: Any) -> tuple[Array, Array]:
-    """Return nodes (N, Q) and weights (Q,) that integrate over a batch of normal distributions."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    at = np.asarray(eta.mean)[:, None] + np.asarray(eta.std)[:, None] * nodes
-    return at, weights / weights.sum()
+def check_ascent(estimator: Any) -> None:
+    """Check the parameters that all Laplace posteriors have."""
+    for name in ("prior_precision", "tol"):
+        value = getattr(estimator, name)
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a positive number, got {value!r}")
+    if not estimator.max_iter >= 1:
+        raise ValueError(f"max_iter must be at least 1, got {estimator.max_iter!r}")
+
+
+def warn_unless_converged(estimator: Any, mode: Mode) -> None:
+    """Say how far from the mode an ascent has ended."""
+    if not mode.converged:
+        warnings.warn(
+            f"{type(estimator).__name__} did not converge in {mode.n_iter} passes: the Newton step "
+            f"is {mode.gradient_norm:.2g} standard deviations; raise max_iter or prior_precision",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

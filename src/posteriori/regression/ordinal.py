@@ -1,38 +1,47 @@
 r"""Regression for ordered categories: thresholds on a latent scale.
 
-.. math:: P(y \le k) = F(c_k - x\cdot w),\qquad c_1 < c_2 < \dots
+.. math:: P(y \le k) = \sigma(c_k - x\cdot w),\qquad c_1 < c_2 < \dots
 
-with F the logistic function. The log likelihood is concave in thresholds and weights together.
+with σ the logistic function. The log likelihood is concave in thresholds and weights together.
 
 Reference: P. McCullagh, "Regression models for ordinal data", 1980.
 """
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
 
 from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.mvnormal import MvNormal
-from posteriori.distributions.normal import Normal
+from posteriori.inference.generalized_linear import weighted_gram
 from posteriori.inference.mode_finding import find_mode, laplace_evidence
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.numerics.lazy import special
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
-from posteriori.numerics.warnings import ConvergenceWarning
-from posteriori.regression.generalized import hermite_rule
+from posteriori.regression.arguments import check_inputs
+from posteriori.regression.generalized import check_ascent, warn_unless_converged
+from posteriori.regression.predictor_nodes import predictor_nodes
 from posteriori.regression.standardized import standardize
 
 __all__ = ["OrdinalRegression"]
 
+#: Numbers of X that are worked on at a time.
+_BLOCK = 1 << 17
 
-class OrdinalRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Ordered categories by thresholds on a linear predictor.
+
+class OrdinalRegression(ClassifierMixin, BaseEstimator):
+    """Ordered categories by thresholds on a linear predictor, with the posterior by Laplace's method.
 
     Weights of standardised columns have the prior N(0, 1/α), thresholds N(logit of the share of
     targets below them, 1/α). The order of the categories is that of their sorted values.
@@ -55,9 +64,13 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     thresholds_ : array (K - 1,)
         Posterior means of the thresholds.
     posterior_ : MvNormal
-        Of the weights of standardised columns, then the thresholds at the column means.
+        Of the weights of the columns, then the thresholds.
     log_evidence_ : LogEvidence
+        Of kind "laplace".
+    effective_parameters_ : float
+        How many weights and thresholds the data determine.
     n_iter_ : int
+    n_features_in_, feature_names_in_
 
     Examples
     --------
@@ -75,6 +88,11 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.tol = tol
         self.max_iter = max_iter
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # on classes without an order
+        return tags
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the posterior of weights and thresholds.
 
@@ -86,69 +104,51 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : array_like (N,), optional
             Frequencies: 2 equals a repeated row, 0 leaves it out.
         """
-        if not self.prior_precision > 0:
-            raise ValueError(f"prior_precision must be positive, got {self.prior_precision!r}")
-        x, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        frequency = None
-        if sample_weight is not None:
-            frequency = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
-            kept = frequency > 0
-            x, y, frequency = x[kept], y[kept], frequency[kept]
+        check_ascent(self)
+        x, y, frequency = self._check(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"OrdinalRegression needs at least two classes, got one class: {self.classes_}"
             )
-        self._standardized = standardize(x, frequency, intercept=True)
-        density = _Thresholds(
-            self._standardized.design[:, 1:], codes, frequency, float(self.prior_precision)
-        )
+        self._standardization, design = standardize(x, frequency, intercept=True)
+        alpha = float(self.prior_precision)
+        density = _Thresholds(design[:, 1:], codes, frequency, alpha)
         mode = find_mode(density, density.mean, tol=self.tol, max_iter=self.max_iter)
-        if not mode.converged:
-            warnings.warn(
-                f"OrdinalRegression did not converge in {self.max_iter} passes; raise max_iter or "
-                "prior_precision",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        self._standardized = self._standardized._replace(design=np.zeros((0, 0)))
+        warn_unless_converged(self, mode)
         root = np.linalg.inv(mode.factor)
-        self.posterior_ = MvNormal(mode.point, cov=root.T @ root)
-        d = x.shape[1]
-        self.coef_ = mode.point[:d] / self._standardized.scale
-        self.thresholds_ = mode.point[d:] + self._standardized.mean @ self.coef_
-        log_prior = 0.5 * len(mode.point) * float(np.log(self.prior_precision) - LOG_2PI)
-        rows = codes if frequency is None else np.repeat(codes, np.rint(frequency).astype(int))
+        self._weights = MvNormal(mode.point, cov=root.T @ root)
+        turn = self._turn()
+        self.posterior_ = MvNormal(turn @ mode.point, cov=turn @ self._weights.cov @ turn.T)
+        self.coef_, self.thresholds_ = np.split(self.posterior_.mean, [x.shape[1]])
+        size = len(mode.point)
+        numbers = y.astype(np.float64) if y.dtype.kind in "biuf" else codes.astype(np.float64)
         self.log_evidence_ = LogEvidence(
-            laplace_evidence(mode) + log_prior,
+            laplace_evidence(mode) + 0.5 * size * float(np.log(alpha) - LOG_2PI),
             kind="laplace",
             of="y|X",
-            fingerprint=Fingerprint().update(rows.astype(np.float64)),
+            fingerprint=Fingerprint().update(numbers, frequency),
         )
+        self.effective_parameters_ = float(size - alpha * np.trace(self._weights.cov))
         self.n_iter_ = mode.n_iter
         return self
 
     def predict_dist(self, X: Any) -> Categorical:
-        """Return the probabilities of the categories, with the weights integrated out.
+        """Return the probabilities of the categories, with weights and thresholds integrated out.
 
-        The thresholds are taken at their mode given the predictor, whose posterior is integrated by
-        a Gauss–Hermite rule.
+        The probability of a category or a lower one is the mean of σ(c − x·w) over the normal
+        posterior of c − x·w.
         """
         check_is_fitted(self)
-        x = validate_data(self, X, dtype=np.float64, reset=False)
-        z = self._standardized.of(x)[:, 1:]
-        d = z.shape[1]
-        mean, cov = self.posterior_.mean, self.posterior_.cov
-        variance = np.einsum("ni,ij,nj->n", z, cov[:d, :d], z)
-        eta = Normal(z @ mean[:d], variance=np.maximum(variance, 1e-300))
-        at, weights = hermite_rule(eta)
-        gain = (z @ cov[:d, d:]) / np.maximum(variance, 1e-300)[:, None]
-        shift = (at - np.asarray(eta.mean)[:, None])[..., None] * gain[:, None, :]
-        below = _logistic(mean[d:] + shift - at[..., None])
-        below = np.maximum.accumulate(below, axis=-1)
-        edges = np.concatenate([np.zeros((*at.shape, 1)), below, np.ones((*at.shape, 1))], axis=-1)
-        p = np.einsum("q,nqk->nk", weights, np.diff(edges, axis=-1))
+        z = self._standardization.of(check_inputs(self, X))[:, 1:]
+        d, mean, cov = z.shape[1], self._weights.mean, self._weights.cov
+        centre = mean[d:] - (z @ mean[:d])[:, None]
+        variance = np.diagonal(cov)[d:] - 2.0 * z @ cov[:d, d:]
+        variance = variance + ((z @ cov[:d, :d]) * z).sum(axis=1)[:, None]
+        at, weights, blur = predictor_nodes(centre, np.sqrt(np.maximum(variance, 0.0)), np.ones(1))
+        below = special.expit(at / np.sqrt(1.0 + np.pi / 8.0 * blur[..., None])) @ weights
+        edges = np.pad(below, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0)))
+        p = np.maximum(np.diff(edges, axis=1), 0.0)
         return Categorical(p / p.sum(axis=1, keepdims=True))
 
     def predict_proba(self, X: Any) -> Array:
@@ -157,7 +157,50 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:
         """Return the most probable category of each row."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def _check(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Any, Array | None]:
+        if y is None:
+            raise ValueError("OrdinalRegression requires y to be passed, but the target y is None")
+        x = check_inputs(self, X, reset=True)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(x, y)
+        check_classification_targets(y)
+        if sample_weight is None:
+            return x, y, None
+        frequency = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
+        kept = frequency > 0
+        if not kept.any():
+            raise ValueError("sample_weight is 0 everywhere: there is nothing to learn from")
+        return x[kept], y[kept], frequency[kept]
+
+    def _turn(self) -> Array:
+        """Return T with raw weights and thresholds (w, c) = T (v, c̄): w = v/s, c = c̄ + m·w."""
+        mean, scale = self._standardization.mean, self._standardization.scale
+        d, size = len(mean), len(mean) + len(self.classes_) - 1
+        turn = np.diag(np.concatenate([1.0 / scale, np.ones(size - d)]))
+        turn[d:, :d] = mean / scale
+        return turn
+
+
+class _Rows(NamedTuple):
+    """Log probabilities of rows and their derivatives in the two thresholds around each.
+
+    Attributes
+    ----------
+    value, above, below : (n,)
+        ln p, and its slopes in the thresholds above and below.
+    bend_above, bend_below, tie : (n,)
+        Minus the second derivatives are bend_above + tie and bend_below + tie, and −tie across.
+    """
+
+    value: Array
+    above: Array
+    below: Array
+    bend_above: Array
+    bend_below: Array
+    tie: Array
 
 
 class _Thresholds:
@@ -176,74 +219,67 @@ class _Thresholds:
     def __init__(self, x: Array, codes: Any, frequency: Array | None, alpha: float) -> None:
         self.x = x
         self.codes = codes
-        self.weights = np.ones(len(x)) if frequency is None else frequency
+        self.frequency = np.ones(len(x)) if frequency is None else frequency
         self.alpha = alpha
-        self.size = int(codes.max()) + 1
-        counts = np.bincount(codes, weights=self.weights, minlength=self.size)
+        self.n_classes = int(codes.max()) + 1
+        counts = np.bincount(codes, weights=self.frequency, minlength=self.n_classes)
         share = np.cumsum(counts)[:-1] / counts.sum()
-        self.mean = np.concatenate([np.zeros(x.shape[1]), np.log(share / (1.0 - share))])
+        self.mean = np.concatenate([np.zeros(x.shape[1]), special.logit(share)])
 
     def value_and_gradient(self, w: Array) -> tuple[float, Array]:
         """Return the log posterior and its gradient."""
         d = self.x.shape[1]
-        offset = w - self.mean
         if np.any(np.diff(w[d:]) <= 0):
             return -np.inf, np.zeros_like(w)
-        value, above, below, *_ = self._rows(w)
-        f = self.weights
-        total = float(f @ value) - 0.5 * self.alpha * float(offset @ offset)
-        gradient = -self.alpha * offset
-        gradient[:d] -= (f * (above + below)) @ self.x
-        gradient[d:] += np.bincount(self.codes, f * above, self.size)[:-1]
-        gradient[d:] += np.bincount(self.codes, f * below, self.size)[1:]
+        offset = w - self.mean
+        total, gradient = -0.5 * self.alpha * float(offset @ offset), -self.alpha * offset
+        for x, codes, f, row in self._blocks(w):
+            total += float(f @ row.value)
+            gradient[:d] -= (f * (row.above + row.below)) @ x
+            gradient[d:] += np.bincount(codes, f * row.above, self.n_classes)[:-1]
+            gradient[d:] += np.bincount(codes, f * row.below, self.n_classes)[1:]
         return total, gradient
 
     def curvature(self, w: Array) -> Array:
         """Return minus the Hessian of the log posterior."""
-        d = self.x.shape[1]
-        *_, upper, lower, mixed = self._rows(w)
-        f = self.weights
+        d, k = self.x.shape[1], self.n_classes
         total = self.alpha * np.eye(len(w))
-        bend = f * (upper + lower + 2.0 * mixed)
-        total[:d, :d] += (self.x * bend[:, None]).T @ self.x
-        for k in range(self.size - 1):  # threshold k is above class k and below class k + 1
-            over, under = self.codes == k, self.codes == k + 1
-            cross = (f * (upper + mixed) * over + f * (lower + mixed) * under) @ self.x
-            total[:d, d + k] -= cross
-            total[d + k, :d] -= cross
-            total[d + k, d + k] += f[over] @ upper[over] + f[under] @ lower[under]
-            if k:
-                both = f[over] @ mixed[over]
-                total[d + k, d + k - 1] += both
-                total[d + k - 1, d + k] += both
+        for x, codes, f, row in self._blocks(w):
+            total[:d, :d] += weighted_gram(x, f * (row.bend_above + row.bend_below))
+            touched = np.zeros((len(x), k + 1))  # thresholds −∞, c₁, …, ∞ by rows
+            at = np.arange(len(x))
+            touched[at, codes + 1] = f * row.bend_above
+            touched[at, codes] = f * row.bend_below
+            cross = x.T @ touched[:, 1:-1]
+            total[:d, d:] -= cross
+            total[d:, :d] -= cross.T
+            tie = np.bincount(codes, f * row.tie, k)
+            total[d:, d:] += np.diag(touched.sum(axis=0)[1:-1] + tie[:-1] + tie[1:])
+            total[d:, d:] -= np.diag(tie[1:-1], 1) + np.diag(tie[1:-1], -1)
         return total
 
-    def _rows(self, w: Array) -> tuple[Array, ...]:
-        """Return ln p, its slopes in the thresholds above and below, and minus second derivatives.
-
-        With u and l the distances to the two thresholds, p = F(u) − F(l).
-        """
+    def _blocks(self, w: Array) -> Any:
         d = self.x.shape[1]
-        eta = self.x @ w[:d]
+        step = max(1, _BLOCK // max(d, 1))
         ends = np.concatenate([[-np.inf], w[d:], [np.inf]])
-        u, low = ends[self.codes + 1] - eta, ends[self.codes] - eta
-        p = np.maximum(_logistic(u) - _logistic(low), 1e-300)
-        top, bottom = _slope(u), _slope(low)
-        above, below = top / p, -bottom / p
-        upper = above**2 - _bend(u) / p
-        lower = below**2 + _bend(low) / p
-        return np.log(p), above, below, upper, lower, above * below
+        for first in range(0, len(self.x), step):
+            here = slice(first, first + step)
+            x, codes = self.x[here], self.codes[here]
+            eta = x @ w[:d]
+            yield x, codes, self.frequency[here], _rows(ends[codes] - eta, ends[codes + 1] - eta)
 
 
-def _logistic(x: Array) -> Array:
-    return 0.5 * (1.0 + np.tanh(0.5 * x))
-
-
-def _slope(x: Array) -> Array:
-    f = _logistic(x)
-    return f * (1.0 - f)
-
-
-def _bend(x: Array) -> Array:
-    f = _logistic(x)
-    return f * (1.0 - f) * (1.0 - 2.0 * f)
+def _rows(low: Array, high: Array) -> _Rows:
+    """Return ln p and derivatives for p = σ(h) − σ(l) = σ(h) σ(−l) (1 − e^(l−h))."""
+    gap = high - low
+    inner = 1.0 / np.expm1(gap)
+    value = special.log_expit(high) + special.log_expit(-low) + np.log(-np.expm1(-gap))
+    up, down = special.expit(-high), special.expit(low)
+    return _Rows(
+        value,
+        up + inner,
+        -down - inner,
+        up * special.expit(high),
+        down * special.expit(-low),
+        inner * (1.0 + inner),
+    )

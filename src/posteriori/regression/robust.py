@@ -6,26 +6,35 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.normal import Normal
+from posteriori.distributions.rows import weighted_median
 from posteriori.distributions.student_t import StudentT
-from posteriori.numerics.lazy import special
+from posteriori.inference.generalized_linear import Curve, ShapeCurve
+from posteriori.numerics.special import log_gamma_ratio
 from posteriori.numerics.types import Array
-from posteriori.regression.shaped import ShapedCurve, ShapedRegression
+from posteriori.regression.arguments import Rows
+from posteriori.regression.generalized import GeneralizedRegression
 
 __all__ = ["RobustRegression"]
 
+#: Targets are taken as rounded to this share of their spread, so that exact data have a scale.
+_RESOLUTION = 1e-8
 
-class RobustRegression(ShapedRegression):
+
+class RobustRegression(GeneralizedRegression):
     """Linear regression with Student-t noise, whose scale is learned with the weights.
 
-    With s the median absolute deviation of the targets, weights of standardised columns have the
-    prior N(0, s²/α), the intercept N(median, s²/α), and the logarithm of the scale N(ln s, 1/α).
+    With m the median of the targets and s their median distance from it, weights of standardised
+    columns have the prior N(0, s²/α), the intercept N(m, s²/α), and the logarithm of the scale
+    N(ln s, 1/α). The posterior is that of Laplace's method around a mode.
 
     Parameters
     ----------
     prior_precision : float
-        Precision of every weight on standardised columns, of the intercept and of ln scale.
+        Precision α of every weight on standardised columns, of the intercept and of ln scale.
     dof : float
-        Degrees of freedom of the noise: the smaller, the less an outlier counts.
+        Degrees of freedom of the noise: the smaller, the less an outlier counts; infinity is
+        normal noise. Choose among several by ``log_evidence_``.
     fit_intercept : bool
     tol : float
         The ascent ends when a Newton step is shorter than this many standard deviations.
@@ -36,11 +45,17 @@ class RobustRegression(ShapedRegression):
     ----------
     posterior_ : MvNormal
         Of the weights, then the intercept.
-    coef_, intercept_
-        Posterior means.
-    shape_ : float
-        The scale of the noise at the mode.
+    coef_ : array (D,)
+        Posterior means of the weights.
+    intercept_ : float
+    scale_ : float
+        The scale of the noise at the mode; predictions integrate over its posterior.
     log_evidence_ : LogEvidence
+        Of kind "laplace".
+    effective_parameters_ : float
+        How many weights the data determine.
+    n_iter_ : int
+    n_features_in_, feature_names_in_
 
     Examples
     --------
@@ -51,6 +66,8 @@ class RobustRegression(ShapedRegression):
     >>> RobustRegression().fit(x, y).coef_.round(1)
     array([2.])
     """
+
+    _shaped = True
 
     def __init__(
         self,
@@ -64,49 +81,82 @@ class RobustRegression(ShapedRegression):
         super().__init__(prior_precision, fit_intercept=fit_intercept, tol=tol, max_iter=max_iter)
         self.dof = dof
 
-    def _check_targets(self, y: Array) -> None:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if not self.dof > 0:
             raise ValueError(f"dof must be positive, got {self.dof!r}")
 
-    def _link(self, mean: float) -> float:
-        return mean
+    @property
+    def scale_(self) -> float:
+        """The scale of the noise at the mode."""
+        return float(self._scale(self._weights.mean[-1]))
 
-    def _prior(self, size: int, y: Array, frequency: Array | None) -> tuple[Array, Array]:
-        precision, mean = super()._prior(size, y, frequency)
-        if self.fit_intercept:
-            mean[0] = np.median(y)
-        return precision / _spread(y) ** 2, mean
+    def _centre(self, rows: Rows) -> tuple[float, float, float]:
+        level, spread = _level_and_spread(rows)
+        self._finest = _RESOLUTION * spread
+        return level, spread, float(np.log(spread))
 
-    def _start_of_shape(self, y: Array) -> float:
-        return float(np.log(_spread(y)))
+    def _scale(self, log_scale: Any) -> Any:
+        return np.hypot(np.exp(log_scale), self._finest)
 
-    def _shaped_likelihood(self, y: Array) -> Any:
-        nu = self.dof
-        constant = special.gammaln(0.5 * (nu + 1.0)) - special.gammaln(0.5 * nu)
-        constant -= 0.5 * np.log(nu * np.pi)
+    def _likelihood(self, y: Array) -> Any:
+        nu = float(self.dof)
+        height = _log_height(nu)
 
-        def curve(eta: Array, log_scale: float, rows: Any) -> ShapedCurve:
-            # c − ln s − ½(ν+1) ln(1 + z²/ν), z = (y − η)/s
-            s = np.exp(log_scale)
+        def curve(eta: Array, log_scale: float, rows: Any) -> Curve:
+            # c − ln s − ½(ν+1) ln(1 + z²/ν), z = (y − η)/s, s² = e²ᶿ + resolution²
+            s = float(self._scale(log_scale))
+            share = (np.exp(log_scale) / s) ** 2  # d ln s/dθ
             z = (y[rows] - eta) / s
-            weight = (nu + 1.0) / (nu + z * z)  # of an observation: 1 near, 0 far away
-            value = constant - log_scale - 0.5 * (nu + 1.0) * np.log1p(z * z / nu)
-            slope = weight * z / s
-            bend = weight * (nu - z * z) / (nu + z * z)
+            weight, inner = _weights_of(z, nu)
+            value = height - np.log(s) - _log_tail(z, nu)
             in_scale = weight * z * z - 1.0
-            twice = 2.0 * nu * weight * z * z / (nu + z * z)
-            return ShapedCurve(
-                value, slope, bend / s**2, in_scale, twice, 2.0 * nu * weight * z / (nu + z * z) / s
+            twice = 2.0 * share * weight * inner * z * z - 2.0 * (1.0 - share) * in_scale
+            shape = ShapeCurve(
+                share * in_scale, share * twice, share * 2.0 * weight * inner * z / s
             )
+            return Curve(value, weight * z / s, weight * (2.0 * inner - 1.0) / s**2, shape)
 
         return curve
 
-    def _shaped_member(self, eta: Array, log_shape: float) -> Any:
-        return StudentT(self.dof, eta, scale=np.exp(log_shape))
+    def _width(self, eta: Array, log_shape: Array) -> Array:
+        return np.broadcast_to(self._scale(log_shape), eta.shape)
+
+    def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
+        scale = np.sqrt(self._scale(log_shape) ** 2 + blur)
+        if np.isinf(self.dof):
+            return Normal(eta, variance=scale**2)
+        return StudentT(self.dof, eta, scale=scale)
+
+    def _mean_of(self, eta: Normal) -> Array:
+        return np.asarray(eta.mean)
 
 
-def _spread(y: Array) -> float:
-    """Return the median absolute deviation, or another positive number where that is 0."""
-    distances = np.abs(y - np.median(y))
-    found = [float(np.median(distances)), float(distances.mean()), float(np.abs(y).max()), 1.0]
-    return next(value for value in found if value > 0)
+def _weights_of(z: Array, nu: float) -> tuple[Array, Array]:
+    """Return (ν+1)/(ν+z²), the weight of an observation, and ν/(ν+z²): near 1, far away 0."""
+    if np.isinf(nu):
+        return np.ones_like(z), np.ones_like(z)
+    inner = 1.0 / (1.0 + z * z / nu)
+    return (nu + 1.0) / nu * inner, inner
+
+
+def _log_tail(z: Array, nu: float) -> Array:
+    return 0.5 * z * z if np.isinf(nu) else 0.5 * (nu + 1.0) * np.log1p(z * z / nu)
+
+
+def _log_height(nu: float) -> float:
+    """Return the log density of a standard t distribution at 0."""
+    if np.isinf(nu):
+        return -0.5 * float(np.log(2.0 * np.pi))
+    ratio = log_gamma_ratio(np.asarray(0.5 * nu), 0.5)
+    return float(ratio - 0.5 * np.log(nu * np.pi))
+
+
+def _level_and_spread(rows: Rows) -> tuple[float, float]:
+    """Return the median and the median distance from it, or a larger number where that is 0."""
+    f = np.ones(len(rows.y)) if rows.frequency is None else rows.frequency
+    share = f / f.sum()
+    level = float(weighted_median(rows.y, share))
+    distances = np.abs(rows.y - level)
+    found = (weighted_median(distances, share), share @ distances, np.abs(rows.y).max(), 1.0)
+    return level, next(float(value) for value in found if value > 0)

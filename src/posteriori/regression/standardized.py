@@ -9,21 +9,25 @@ import numpy as np
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.numerics.types import Array
 
-__all__ = ["Standardized", "standardize"]
+__all__ = ["Standardization", "standardize"]
+
+#: Columns that vary by less than this share of their mean are constant.
+_CONSTANT = 1e-12
+
+#: Numbers that are worked on at a time.
+_BLOCK = 1 << 17
 
 
-class Standardized(NamedTuple):
-    """A design matrix: a column of ones where there is an intercept, then standardised inputs.
+class Standardization(NamedTuple):
+    """How columns are standardised: a column of ones where there is an intercept, then (x − m)/s.
 
     Attributes
     ----------
-    design : (N, D + 1) or (N, D)
     mean, scale : (D,)
         Of the inputs; a constant column has scale 1.
     intercept : bool
     """
 
-    design: Array
     mean: Array
     scale: Array
     intercept: bool
@@ -34,9 +38,12 @@ class Standardized(NamedTuple):
         return MvNormal(turn @ weights.mean, cov=turn @ weights.cov @ turn.T)
 
     def of(self, x: Array) -> Array:
-        """Return the design matrix of other inputs."""
-        z = (x - self.mean) / self.scale
-        return np.column_stack([np.ones(len(x)), z]) if self.intercept else z
+        """Return the design matrix of inputs (N, D)."""
+        design = _with_ones(x, self.intercept)
+        z = design[:, design.shape[1] - x.shape[1] :]
+        np.subtract(x, self.mean, out=z)
+        z /= self.scale
+        return design
 
     def _turn(self) -> Array:
         """Return T with raw weights (w, b) = T (b̄, v): w = v/s, b = b̄ − m·w."""
@@ -51,8 +58,10 @@ class Standardized(NamedTuple):
         return turn
 
 
-def standardize(x: Array, frequency: Array | None, *, intercept: bool) -> Standardized:
-    """Return the standardised design of a table.
+def standardize(
+    x: Array, frequency: Array | None, *, intercept: bool
+) -> tuple[Standardization, Array]:
+    """Return how a table is standardised, and its design matrix.
 
     Parameters
     ----------
@@ -62,10 +71,32 @@ def standardize(x: Array, frequency: Array | None, *, intercept: bool) -> Standa
     intercept : bool
         Without one, columns keep their zero and are measured in root mean squares.
     """
-    mean = np.average(x, axis=0, weights=frequency) if intercept else np.zeros(x.shape[1])
-    spread = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=frequency))
-    size = np.abs(x).max(axis=0, initial=0.0)
-    constant = spread <= 1e-12 * np.where(size > 0, size, 1.0)
+    f = np.ones(len(x)) if frequency is None else frequency
+    share = f / f.sum()
+    mean = share @ x if intercept else np.zeros(x.shape[1])
+    design = _with_ones(x, intercept)
+    z = design[:, design.shape[1] - x.shape[1] :]
+    squares = np.zeros(x.shape[1])
+    rows = max(1, _BLOCK // max(x.shape[1], 1))
+    with np.errstate(over="ignore"):
+        for first in range(0, len(x), rows):  # each block is read once, then is in the cache
+            here = slice(first, first + rows)
+            np.subtract(x[here], mean, out=z[here])
+            squares += np.einsum("n,nd,nd->d", share[here], z[here], z[here])
+    spread = np.sqrt(squares)
+    for j in np.flatnonzero(~((squares > 1e-280) & (squares < 1e280))):  # squares leave the range
+        largest = np.abs(z[:, j]).max()
+        if largest > 0:
+            spread[j] = largest * np.sqrt(share @ (z[:, j] / largest) ** 2)
+    constant = spread <= _CONSTANT * np.abs(mean)
     scale = np.where(constant, 1.0, spread)
-    made = Standardized(np.zeros((0, 0)), mean, scale, intercept)
-    return made._replace(design=made.of(x))
+    z *= 1.0 / scale
+    z[:, constant] = 0.0
+    return Standardization(mean, scale, intercept), design
+
+
+def _with_ones(x: Array, intercept: bool) -> Array:
+    design = np.empty((len(x), x.shape[1] + intercept))
+    if intercept:
+        design[:, 0] = 1.0
+    return design
