@@ -19,7 +19,7 @@ from posteriori.modeling.gaussian_rows import child_term
 from posteriori.modeling.simulation import member
 from posteriori.modeling.tables import spread
 
-__all__ = ["Estimate", "log_joint_of_draws", "neighbours", "sampled_bound"]
+__all__ = ["Estimate", "is_loopy", "log_joint_of_draws", "neighbours", "sampled_bound"]
 
 DRAWS = "draws of the test"
 
@@ -67,7 +67,9 @@ def enumerated(
     """Sum over all states of a node that is optimal: ln Σ_z exp E[ln p(x, z, ·)] − E[ln q]."""
     size, bound = len(log_q), result.block.bound
     shapes = {name: bound.layouts[name].shape for name in node.names}
-    choices = [range(node.sizes[n]) for n, shape in shapes.items() for _ in range(np.prod(shape))]
+    choices = [
+        range(node.sizes[n]) for n, shape in shapes.items() for _ in range(int(np.prod(shape)))
+    ]
     states = np.array(list(itertools.product(*choices)), dtype=float)
     cuts = np.cumsum([np.prod(shape) for shape in shapes.values()])[:-1]
     parts = zip(shapes.items(), np.split(states, cuts, axis=1), strict=True)
@@ -95,7 +97,8 @@ def log_joint_of_draws(
     binder.data = {**inputs}
     for name, variable in m._variables.items():
         values = with_draws(name, data, draws, size)
-        binder.data[name] = np.moveaxis(values, 0, 1) if variable.step is not None else values
+        timed = isinstance(variable.length, str)  # such plates come before all others
+        binder.data[name] = np.moveaxis(values, 0, 1) if timed else values
         repeated = copy.copy(variable)
         repeated.plates = (DRAWS, *variable.plates)
         binder.bind_variable(name, repeated)
@@ -205,7 +208,11 @@ def joint_rows(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarr
     codes = belief.sample(size, rng=rng)
     parts = np.unravel_index(codes, sizes)
     log_prob = np.asarray(belief.log_prob(codes)).reshape(size, -1).sum(axis=1)
-    return {s.name: part for s, part in zip(scope.switches, parts, strict=True)}, log_prob
+    draws = {}
+    for switch, part in zip(scope.switches, parts, strict=True):
+        order = [1 + scope.rows.index(place) for place in switch.places]
+        draws[switch.name] = np.transpose(part, (0, *order))
+    return draws, log_prob
 
 
 def state_chain(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarray]:
