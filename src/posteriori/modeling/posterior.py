@@ -131,7 +131,9 @@ class Posterior:
         ``post.predict("z", x=X_new)`` are the classes of new rows, while beliefs about what they
         share with the others stay as they are. Predictions then are averages under the beliefs:
         normal variables have their exact mean and variance, and the shape of a normal or, where
-        their precision is unknown, of a Student t distribution.
+        their precision is unknown, of a Student t distribution. What follows the end of a chain
+        is a mixture over 4000 draws. Of several plates of the new data, those of unchanged size
+        keep their members.
 
         Parameters
         ----------

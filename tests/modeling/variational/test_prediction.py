@@ -7,6 +7,7 @@ from posteriori import (
     Bernoulli,
     Beta,
     Categorical,
+    Chain,
     Dirichlet,
     Gamma,
     Input,
@@ -341,17 +342,78 @@ def test_points_are_put_in():
     assert np.allclose(x.variance, post.mu.variance + 1 / post.tau.mean)
 
 
-@pytest.mark.parametrize(
-    ("case", "keywords", "match"),
-    [
-        ("hidden Markov", {"t": 3}, "after the end of z"),
-        ("linear dynamics", {"t": 3}, "after the end of s"),
-    ],
-)
-def test_what_cannot_be_predicted_is_said(case, keywords, match):
-    post, _ = solved(case)
-    with pytest.raises(TypeError, match=match):
-        post.predict("y", **keywords)
+def test_forecast_of_linear_dynamics():
+    """E[s_{T+h}] = E[a^h] E[s_T], E[s²_{T+h}] by the same recursion, under independent beliefs."""
+    post, _ = solved("linear dynamics")
+    rng = np.random.default_rng(12)
+    d = post.sample(DRAWS, rng=0)
+    s, y = d["s"][:, -1], []
+    states = []
+    for _ in range(3):
+        s = d["a"] * s + noise(rng, d["q"])
+        states.append(s)
+        y.append(s + noise(rng, d["r"]))
+    for name, draws in (("s", states), ("y", y)):
+        found = post.predict(name, t=3)
+        assert found.batch_shape == (3,)
+        draws = np.stack(draws, axis=1)
+        size = np.sqrt(1 / DRAWS + 1 / 4000)  # the forecast is made of 4000 draws
+        assert np.all(np.abs(found.mean - draws.mean(axis=0)) < 5 * draws.std(axis=0) * size)
+        squares = (draws - draws.mean(axis=0)) ** 2
+        error = 5 * squares.std(axis=0) * size
+        assert np.all(np.abs(found.variance - squares.mean(axis=0)) < error)
+
+
+def test_forecast_of_a_hidden_markov_model():
+    post, _ = solved("hidden Markov")
+    rng = np.random.default_rng(13)
+    d = post.sample(DRAWS, rng=0)
+    rows, z = np.arange(DRAWS), d["z"][:, -1]
+    for _ in range(2):
+        z = (rng.random(DRAWS) < d["A"][rows, z, 1]).astype(int)
+    share = z.mean()
+    found = post.predict("z", t=2)
+    error = np.sqrt(share * (1 - share) * (1 / DRAWS + 1 / 4000))
+    assert abs(found.probabilities[1, 1] - share) < 5 * error
+    y = d["mu"][rows, z] + noise(rng, d["tau"][rows, z])
+    assert abs(post.predict("y", t=2).mean[1] - y.mean()) < 5 * y.std() * np.sqrt(
+        1 / DRAWS + 1 / 4000
+    )
+
+
+def test_forecast_with_inputs():
+    """A random walk with drift b·u: the inputs of the new steps are used, in their order."""
+    rng = np.random.default_rng(14)
+    u = rng.normal(size=30)
+    x = np.cumsum(2.0 * u) + 0.1 * rng.normal(size=30)
+    m = Model()
+    m.u = Input("t")
+    m.b = Normal(0, variance=10)
+    m.q = Gamma(3, rate=0.1)
+    m.s = Chain(Normal(0, variance=9), lambda s: Normal(s + m.b * m.u, precision=m.q), length="t")
+    m.y = Normal(m.s, variance=0.01)
+    post = m.infer(u=u, y=x)
+    new = np.array([1.0, -1.0, 10.0])
+    found = post.predict("y", u=new)
+    assert found.batch_shape == (3,)
+    assert np.allclose(found.mean - post.s.mean[-1], 2.0 * np.cumsum(new), atol=1.0)
+
+
+def test_forecast_of_a_panel():
+    """Each series goes on from its own end; new series at the same time are refused."""
+    rng = np.random.default_rng(15)
+    m = Model()
+    m.q = Gamma(3, rate=0.1)
+    m.r = Gamma(3, rate=0.1)
+    m.s = Chain(Normal(0, variance=100).iid("k"), lambda s: Normal(s, precision=m.q), length="t")
+    m.y = Normal(m.s, precision=m.r)
+    y = np.cumsum(0.1 * rng.normal(size=(20, 3)), axis=0) + [0.0, 10.0, -20.0]
+    post = m.infer(y=y)
+    found = post.predict("y", t=2)
+    assert found.batch_shape == (2, 3)
+    assert np.allclose(found.mean, post.s.mean[-1], atol=0.1)
+    with pytest.raises(TypeError, match="several new plates"):
+        post.predict("y", t=2, k=2)
 
 
 def test_fixed_axes_ask_for_an_update():

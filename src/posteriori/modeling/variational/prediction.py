@@ -30,6 +30,7 @@ from posteriori.modeling.tables import Axis, Switch, Table, spread
 from posteriori.modeling.variational.addressing import seen
 from posteriori.modeling.variational.contraction import contract_tables
 from posteriori.modeling.variational.densities import GAUSSIAN
+from posteriori.modeling.variational.forecast import forecast
 from posteriori.modeling.variational.gates import open_gates
 from posteriori.modeling.variational.local import infer_local
 from posteriori.modeling.variational.new_normals import expanded_mean
@@ -52,12 +53,15 @@ def predict_variational(posterior: Posterior, request: Request) -> Any:
         return local.belief(name) if name in local.owners else predictive(local, name)
     if name in posterior._results and name not in request.new:
         return posterior[name]
-    chains = [n for n in request.needed if variables[n].length in request.sizes]
-    if chains:
+    lengths = {variables[n].length for n in request.needed}
+    chains = [plate for plate in request.sizes if plate in lengths]
+    if chains and len(request.sizes) > 1:
         raise TypeError(
-            f"{name} cannot be predicted after the end of {', '.join(chains)} while parameters are "
-            "believed in by groups: draw them by sample() and simulate on"
+            f"{name} cannot be predicted on several new plates, {', '.join(request.sizes)}, at once: "
+            "ask for new steps of the series that there are"
         )
+    if chains:
+        return forecast(posterior, request, chains[0])
     return predictive(make_scene(posterior, request), name)
 
 
