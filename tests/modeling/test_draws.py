@@ -138,7 +138,7 @@ def test_leaves_of_leaves() -> None:
     assert shapes == {
         "a": (),
         "b": (2,),
-        "c": (3, 4, 2),
+        "c": (4, 2, 3),
         "d": (2,),
         "kind": (2,),
         "e": (2,),
@@ -147,12 +147,12 @@ def test_leaves_of_leaves() -> None:
     }
     a, b, c = draws["a"], draws["b"], draws["c"]
     assert_same_mean((b - a[:, None]) ** 2, 0.3)
-    first = c[:, 0] - a[:, None, None]
+    first = c[..., 0] - a[:, None, None]
     assert_same_mean(first**2, 0.2)
-    steps = c[:, 1:] - 0.5 * c[:, :-1] - b[:, None, None, :]
+    steps = c[..., 1:] - 0.5 * c[..., :-1] - b[:, None, :, None]
     assert_same_mean(steps, 0.0)
     assert_same_mean(steps**2, 0.1)
-    assert_same_mean(steps[:, 0, 0] * steps[:, 0, 1], 0.0)
+    assert_same_mean(steps[:, 0, :, 0] * steps[:, 1, :, 0], 0.0)
     assert_same_mean((draws["d"] - a[:, None]) ** 2, 1.0)
     assert_same_mean((draws["kind"] == "high").astype(float), 0.5)
     level = {"low": 0.0, "middle": 2.0, "high": 5.0}

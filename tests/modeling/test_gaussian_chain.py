@@ -212,3 +212,13 @@ def test_observations_without_noise_have_no_energy() -> None:
     assert np.isfinite(float(post.log_evidence))
     with pytest.raises(TypeError, match="y sees the chain without noise"):
         post.explain()
+
+
+def test_paths_with_singular_noise_have_no_joint_density() -> None:
+    m = Model()
+    q = np.diag([1.0, 0.0])
+    m.s = Chain(MvNormal(np.zeros(2), cov=np.eye(2)), lambda s: MvNormal(A @ s, cov=q), length="t")
+    m.y = Normal(np.array([1.0, 0.0]) @ m.s, variance=1.0)
+    post = m.infer(y=np.ones(3))
+    with pytest.raises(ValueError, match="has no density: cov of s must be positive definite"):
+        post.joint("s")

@@ -20,7 +20,7 @@ from posteriori.modeling.dependencies import (
     names_with_children,
 )
 from posteriori.modeling.expressions import Constant, Expression, Input, Operation, Variable
-from posteriori.modeling.gaps import gap_name, gap_term, minus_gaps, needs_gaps
+from posteriori.modeling.gaps import gap_name, gap_term, needs_gaps, negated
 from posteriori.modeling.indexing import index_places, index_table
 from posteriori.modeling.observations import read_input, read_observation
 from posteriori.modeling.tables import (
@@ -220,13 +220,16 @@ class Binder:
         """Bind a chain as two factors: of its first member, and of each next one."""
         assert variable.step is not None
         time = self._time_axis(variable)
-        layout = Layout((time, *first.plates), first.ints, first.events)
+        counted = isinstance(variable.length, int)  # its time is an array axis, after the plates
+        plates = (*first.plates, time) if counted else (time, *first.plates)
+        layout = Layout(plates, first.ints, first.events)
         self.layouts[name] = layout
         self._observe(name, layout)
         start = Lookup(Table(np.zeros((), dtype=np.intp), ()))
-        rest = layout.axes[1:]
         parameters = self._with_gaps(name, parameters, start.positions)
-        self.factors.append(_factor(name, variable.family, parameters, first, (start, *rest)))
+        self.factors.append(
+            _factor(name, variable.family, parameters, first, _places_at(layout, time, start))
+        )
         if time.size == 1:
             return
         arrival = Axis(time.name, time.size - 1)
@@ -238,7 +241,6 @@ class Binder:
             if key in variable.step.family._parameters
         }
         made = self._layout(name, variable.step.family, (), steps)
-        plates = (arrival, *(p for p in made.plates if p is not arrival))
         if tuple(a.size for a in made.ints) != tuple(a.size for a in first.ints) or tuple(
             a.size for a in made.events
         ) != tuple(a.size for a in first.events):
@@ -246,9 +248,15 @@ class Binder:
                 f"the step of {name} makes shape {made.describe()}, "
                 f"but its first member has {first.describe()}"
             )
-        rows = Layout(plates, first.ints, first.events)
+        others = tuple(p for p in made.plates if p is not arrival)
+        rows = Layout((arrival, *others), first.ints, first.events)
         steps = self._with_gaps(name, steps, here)
-        self.factors.append(_factor(name, variable.step.family, steps, rows, (Lookup(here), *rest)))
+        places = _places_at(layout, time, Lookup(here))
+        self.factors.append(_factor(name, variable.step.family, steps, rows, places))
+
+    def _time_of(self, name: str) -> Axis:
+        """Return the time of a chain: the last of its plates where its length is a number."""
+        return self.layouts[name].plates[-isinstance(self.variables[name].length, int)]
 
     def _time_axis(self, variable: Variable) -> Axis:
         if isinstance(variable.length, int):
@@ -322,7 +330,11 @@ class Binder:
             self.gaps[name], own = gap_term(name, values, layout.axes)
             self.layouts[gap_name(name)] = Layout((), (own,), ())
             self.observed[name] = np.nan_to_num(values, nan=0.0)
-        unknown = minus_gaps(self.gaps[name], layout.plates, layout.ints + layout.events, times)
+        unknown = Polynomial(
+            (negated(self.gaps[name]),), layout.plates, layout.ints + layout.events
+        )
+        if times is not None:
+            unknown = _at_times(unknown, self._time_of(name), times)
         return {**parameters, "mean": add(parameters["mean"], unknown)}
 
     # -- expressions -----------------------------------------------------------------------
@@ -383,17 +395,18 @@ class Binder:
                     "leave it out of the data, or fill the gaps"
                 )
             term = Term(Table(self.observed[name], layout.axes))
-        counted = int(isinstance(self.variables[name].length, int))  # its time is an array axis
-        time, plates = layout.plates[:counted], layout.plates[counted:]
+        cut = len(layout.plates) - isinstance(self.variables[name].length, int)
+        plates, time = layout.plates[:cut], layout.plates[cut:]
         terms = (term, self.gaps[name]) if name in self.gaps else (term,)
         return Polynomial(terms, plates, time + layout.ints + layout.events)
 
     def _previous(self, name: str) -> Polynomial:
         layout = self.layouts[name]
         (arrival,) = self.previous[name].positions.axes
-        whole = self._variable(name).terms
-        terms = look_up(whole, layout.plates[0], self.previous[name].positions)
-        return Polynomial(terms, (arrival, *layout.plates[1:]), layout.ints + layout.events)
+        whole, time = self._variable(name).terms, self._time_of(name)
+        terms = look_up(whole, time, self.previous[name].positions)
+        plates = (arrival, *(p for p in layout.plates if p is not time))
+        return Polynomial(terms, plates, layout.ints + layout.events)
 
 
 def _factor(
@@ -411,11 +424,19 @@ def _factor(
 
 def _at_arrival(poly: Polynomial, time: Axis, here: Table) -> Polynomial:
     """Read what lies on the chain's plate at the time of arrival."""
-    if time not in poly.plates:
-        return poly
-    (arrival,) = here.axes
-    plates = tuple(dict.fromkeys(arrival if p is time else p for p in poly.plates))
-    return Polynomial(look_up(poly.terms, time, here), plates, poly.axes)
+    return _at_times(poly, time, here) if time in poly.plates else poly
+
+
+def _at_times(poly: Polynomial, time: Axis, times: Table) -> Polynomial:
+    """Read what lies on the chain's time at some of it."""
+    plates = [times.axes if p is time else (p,) for p in poly.plates]
+    kept = tuple(dict.fromkeys(axis for axes in plates for axis in axes))
+    return Polynomial(look_up(poly.terms, time, times), kept, poly.axes)
+
+
+def _places_at(layout: Layout, time: Axis, place: Lookup) -> tuple[Any, ...]:
+    """Return how rows see a chain at some of its times."""
+    return tuple(place if axis is time else axis for axis in layout.axes)
 
 
 def _dot(a: Polynomial, b: Polynomial) -> Polynomial:

@@ -47,7 +47,6 @@ from posteriori.modeling.scaled_factors import (
     MATRICES,
     PRECISIONS,
     at_unit,
-    at_unit_precision,
     entries_apart,
     is_there,
     places_of_spread,
@@ -61,7 +60,6 @@ __all__ = [
     "CommonPrecisionBlock",
     "CommonPrecisionResult",
     "Tally",
-    "at_unit_precision",
     "student",
     "student_predictive",
 ]

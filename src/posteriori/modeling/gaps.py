@@ -18,11 +18,10 @@ from posteriori.modeling.tables import (
     Switch,
     Table,
     Term,
-    look_up,
 )
 from posteriori.numerics.types import Array
 
-__all__ = ["gap_name", "gap_term", "minus_gaps", "needs_gaps"]
+__all__ = ["gap_name", "gap_term", "needs_gaps", "negated"]
 
 
 def gap_name(name: str) -> str:
@@ -50,14 +49,9 @@ def gap_term(name: str, values: Array, axes: tuple[Axis, ...]) -> tuple[Term, Ax
     return Term(Table(missing.astype(np.float64), axes), (access,)), own
 
 
-def minus_gaps(
-    gap: Term, plates: tuple[Axis, ...], axes: tuple[Axis, ...], times: Table | None
-) -> Polynomial:
-    """Return minus the missing numbers, of all members or of a chain at some times."""
-    minus = (gap._replace(table=gap.table._replace(values=-gap.table.values)),)
-    if times is None:
-        return Polynomial(minus, plates, axes)
-    return Polynomial(look_up(minus, plates[0], times), (*times.axes, *plates[1:]), axes)
+def negated(term: Term) -> Term:
+    """Return minus a term."""
+    return term._replace(table=term.table._replace(values=-term.table.values))
 
 
 def _is_partly_missing(values: Array) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from posteriori.inference.forest_messages import ForestMessages, pass_messages
 from posteriori.modeling.message_factors import Edge, Reader, make_graph
+from posteriori.modeling.tables import Lookup
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior import Posterior
@@ -189,7 +190,7 @@ def _factor_name(edge: Edge, variables: Any) -> str:
     name: str = edge.factor.name
     if variables[name].step is None:
         return name
-    place = edge.factor.places[0]
+    place = next(p for p in edge.factor.places if isinstance(p, Lookup))
     return f"{name} step" if place.positions.axes else f"{name} first"
 
 

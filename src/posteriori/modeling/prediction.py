@@ -22,6 +22,7 @@ from posteriori.modeling.conjugate import ConjugateResult, conjugate_predictive
 from posteriori.modeling.discrete_forecast import discrete_forecast
 from posteriori.modeling.discrete_new_members import discrete_new_members
 from posteriori.modeling.gaussian import GaussianBlock
+from posteriori.modeling.gaussian_chain import ChainResult
 from posteriori.modeling.gaussian_result import GaussianResult, in_layout_order
 from posteriori.modeling.new_members import Anew, Request, accessed, bind_anew, read_request
 from posteriori.modeling.normal_prediction import predict_normal
@@ -261,7 +262,7 @@ def joint(posterior: Posterior, names: tuple[str, ...]) -> Any:
 
 def dense_moments(result: Any, names: Sequence[str]) -> tuple[Array, Array]:
     """Return mean and covariance of whole normal variables, put one after another."""
-    latents, equations, splits = result.system()
+    latents, equations, splits = _dense_system(result, names)
     if not splits.keys() >= set(names):
         raise TypeError(f"the joint distribution of {' and '.join(names)} has no closed form")
     mean, cov, slices = joint_moments(latents, equations)
@@ -269,3 +270,16 @@ def dense_moments(result: Any, names: Sequence[str]) -> tuple[Array, Array]:
         [in_layout_order(result.layouts[n], splits[n]) + slices[n].start for n in names]
     )
     return mean[order], cov[np.ix_(order, order)]
+
+
+def _dense_system(result: Any, names: Sequence[str]) -> Any:
+    """Return the equations of a block; the smoother alone can do with singular noise."""
+    try:
+        return result.system()
+    except ValueError as error:
+        if not isinstance(result, ChainResult):
+            raise
+        raise ValueError(
+            f"the joint distribution of {' and '.join(names)} has no density: {error}. Marginals "
+            f"have one, as post[{names[0]!r}], and post.sample(...) draws whole paths"
+        ) from None

@@ -13,10 +13,11 @@ from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.labels import decode_labels, encode_labels
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.modeling.binding import Binder, Bound, BoundFactor, Layout, bind
+from posteriori.modeling.construction import construct
 from posteriori.modeling.elimination import locate
 from posteriori.modeling.expressions import Input, Variable
 from posteriori.modeling.gaussian_rows import child_term
-from posteriori.modeling.tables import Polynomial, Table, look_up, spread, substitute
+from posteriori.modeling.tables import Axis, Lookup, Polynomial, Table, look_up, spread, substitute
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
@@ -31,15 +32,8 @@ _DRAWS = "draws of the posterior"
 
 def member(factor: BoundFactor) -> Any:
     """Return the distribution of a factor whose parameters are all known."""
-    return _made(factor, {key: poly.value() for key, poly in factor.parameters.items()})
-
-
-def _made(factor: BoundFactor, parameters: Mapping[str, Array]) -> Any:
-    """Construct a member of the family; an error says whose parameters are at fault."""
-    try:
-        return factor.family(**parameters)
-    except ValueError as error:
-        raise ValueError(f"parameters of {factor.name}: {error}") from None
+    parameters = {key: poly.value() for key, poly in factor.parameters.items()}
+    return construct(factor.family, parameters, factor.name)
 
 
 def simulate(
@@ -85,7 +79,7 @@ def simulate_leaves(
     binder = Binder(plan.variables, plan.inputs, inputs, {**sizes, _DRAWS: size})
     leaves = {}
     for name, variable in plan.variables.items():
-        at = 0 if variable.step is None else 1  # a chain's first axis is its time
+        at = int(isinstance(variable.length, str))  # the first axis of such a chain is its time
         if name not in plan.barren:
             _put_known(binder, layouts[name], name, plan.bound.observed.get(name), draws, at)
             continue
@@ -136,17 +130,19 @@ def _draw(binder: Binder, name: str, factors: list[BoundFactor], rng: np.random.
     first = np.asarray(member(factors[0]).sample(rng=rng), dtype=np.float64)
     if len(first.shape) == len(layout.axes):
         return first
-    path = np.zeros(layout.shape)
+    at = next(i for i, place in enumerate(factors[0].places) if isinstance(place, Lookup))
+    whole = np.zeros(layout.shape)
+    path = np.moveaxis(whole, at, 0)
     path[0] = first
+    rows = tuple(axis for axis in layout.plates + layout.ints if axis is not layout.axes[at])
     for t in range(1, len(path)):
-        step = _at_time(factors[1], {name: Table(path, layout.axes)}, t)
-        path[t] = _in_order(member(step).sample(rng=rng), step, layout)
-    return path
+        step = _at_time(factors[1], {name: Table(whole, layout.axes)}, t)
+        path[t] = _in_order(member(step).sample(rng=rng), step, rows)
+    return whole
 
 
-def _in_order(values: Array, step: BoundFactor, layout: Layout) -> Array:
-    """Give the rows of a step the order that the chain's plates have."""
-    rows = layout.plates[1:] + layout.ints
+def _in_order(values: Array, step: BoundFactor, rows: tuple[Axis, ...]) -> Array:
+    """Give the rows of a step the order that the chain's axes have."""
     order = [step.rows.index(axis) for axis in rows if axis in step.rows]
     missing = tuple(i for i, axis in enumerate(rows) if axis not in step.rows)
     moved = np.transpose(values, (*order, *range(len(order), np.ndim(values))))
@@ -206,7 +202,8 @@ def log_prob_of_known(factor: BoundFactor, bound: Bound) -> float:
     for pattern in np.unique(there, axis=0):  # rows that miss the same entries
         rows = np.flatnonzero((there == pattern).all(axis=1))
         if pattern.any():
-            here = _made(factor, {key: value[rows] for key, value in flat.items()})
+            parts = {key: value[rows] for key, value in flat.items()}
+            here = construct(factor.family, parts, factor.name)
             values_there = x[rows]
             if not pattern.all():
                 entries = np.flatnonzero(pattern)

@@ -17,6 +17,7 @@ from posteriori.distributions.bernoulli import Bernoulli
 from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.construction import construct
 from posteriori.modeling.elimination import MOST_CELLS, locate
 from posteriori.modeling.gaussian_rows import child_term
 from posteriori.modeling.tables import (
@@ -141,10 +142,7 @@ def views_of(factor: BoundFactor, sizes: Mapping[str, int]) -> tuple[View, ...]:
 
 def conditional_member(factor: BoundFactor, views: tuple[View, ...]) -> Any:
     """Return the child's distribution as a batch over states and rows (length 1 where constant)."""
-    try:
-        return factor.family(**conditional_parameters(factor, views))
-    except ValueError as error:
-        raise ValueError(f"parameters of {factor.name}: {error}") from None
+    return construct(factor.family, conditional_parameters(factor, views), factor.name)
 
 
 def conditional_parameters(factor: BoundFactor, views: tuple[View, ...]) -> dict[str, Array]:

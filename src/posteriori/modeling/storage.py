@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori.modeling.construction import spelling
 from posteriori.modeling.description import describe
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.types import Array
@@ -56,6 +57,7 @@ _FAMILIES = (
     "NegativeBinomial",
     "Normal",
     "Pareto",
+    "PointMass",
     "Poisson",
     "StudentT",
     "TruncatedNormal",
@@ -64,9 +66,6 @@ _FAMILIES = (
     "Wishart",
 )
 _MIXTURES = ("Mixture", "UnivariateMixture")
-
-#: Parameters that a constructor takes under another name.
-_SPELLINGS = {("MvStudentT", "location"): "mean"}
 
 
 class SavedPosterior:
@@ -177,6 +176,8 @@ def _write_marginal(marginal: Any) -> tuple[dict[str, Any], list[Array]]:
     labels = getattr(marginal, "labels", None) if family == "Categorical" else None
     if labels is not None:
         entry["labels"] = [x.item() if isinstance(x, np.generic) else x for x in labels]
+    if family == "PointMass":
+        entry["event_ndim"] = len(marginal.event_shape)
     values = [np.ascontiguousarray(v, dtype="<f8") for v in parameters.values()]
     return entry, values
 
@@ -263,8 +264,10 @@ def _read_marginal(entry: Any, values: Iterator[Array]) -> Any:
         if key not in family._parameters:
             raise ValueError(f"{name} has no parameter {key!r:.40}")
         parameters[key] = next(values)
+    if name == "PointMass":
+        return family(**parameters, event_ndim=int(entry["event_ndim"]))
     extra = {"labels": entry["labels"]} if "labels" in entry else {}
-    spelled = {_SPELLINGS.get((name, k), k): v for k, v in parameters.items()}
+    spelled = {spelling(name, k): v for k, v in parameters.items()}
     checked = family(**spelled, **extra)
     exact = family._from(**parameters)  # constructors may round where they normalise
     if checked.batch_shape != exact.batch_shape:
@@ -278,7 +281,7 @@ def constructor_parameters(marginal: Any) -> dict[str, Array]:
     given = marginal._given_parameters()
     family = type(marginal).__name__
     accepted = inspect.signature(type(marginal).__new__).parameters
-    if not {_SPELLINGS.get((family, k), k) for k in given} <= accepted.keys():
+    if not {spelling(family, k) for k in given} <= accepted.keys():
         given = {name: getattr(marginal, name) for n in marginal._shown if (name := n.rstrip("="))}
     return {name: np.asarray(value) for name, value in given.items()}
 
