@@ -300,7 +300,8 @@ class GaussianNode:
         own, twins = self._own_axes[a.name], self._twins[b.name]
         labels = (*self._lead[a.name], *own, *twins)
         values = block.reshape(block.shape[:-2] + tuple([x.size for x in (*own, *twins)]))
-        gone = tuple([i for i, n in enumerate(values.shape) if n == 1 and labels[i].size != 1])
+        shape: tuple[int, ...] = values.shape
+        gone = tuple([i for i, n in enumerate(shape) if n == 1 and labels[i].size != 1])
         if gone:
             values = np.squeeze(values, axis=gone)
             labels = tuple(x for i, x in enumerate(labels) if i not in gone)
