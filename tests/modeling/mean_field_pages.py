@@ -25,7 +25,7 @@ def close(actual: Any, expected: Any, tol: float = 1e-7) -> None:
 
 def settle(page: Names, bound: float, **data: Any) -> Any:
     """Ascend to the end, and compare the bound; that of the page lies at most 1e-4 nats lower."""
-    post = page["m"].infer(data, tol=1e-12)
+    post = page["m"].infer(data, tol=1e-15)
     assert post.log_evidence.kind == "bound"
     close(float(post.log_evidence), bound, 1e-9)
     assert -1e-9 < float(post.log_evidence) - float(page["post"].log_evidence) < 1e-4
