@@ -23,8 +23,9 @@ class Chain:
         From the previous member to the distribution of the next. Inputs and variables on the
         chain's plate are read at the time of arrival.
     length : int or str
-        Number of members, which are then an array axis (``m.z[4]``, ``m.z[2:]``), or the name of
-        a plate that takes its size from the data.
+        Number of members, which are then the first array axis after the named plates
+        (``m.z[4]``, ``m.z[2:]``), or the name of a plate, which is then the first of all and
+        takes its size from the data.
 
     Examples
     --------
