@@ -9,6 +9,14 @@ from posteriori.numerics.lazy import load_on_use as _load_on_use
 
 #: Which file defines which public names.
 _FILES = {
+    "basis": (
+        "FourierBasis",
+        "GaussianBasis",
+        "PolynomialBasis",
+        "SigmoidBasis",
+        "SplineBasis",
+        "design_matrix",
+    ),
     "bayesian": ("BayesianLinearRegression",),
     "counts": ("NegativeBinomialRegression", "PoissonRegression"),
     "linear": ("LinearRegression",),
@@ -19,6 +27,12 @@ _FILES = {
 __all__, __getattr__, __dir__ = _load_on_use(__name__, _FILES)
 
 if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table
+    from posteriori.regression.basis import FourierBasis as FourierBasis
+    from posteriori.regression.basis import GaussianBasis as GaussianBasis
+    from posteriori.regression.basis import PolynomialBasis as PolynomialBasis
+    from posteriori.regression.basis import SigmoidBasis as SigmoidBasis
+    from posteriori.regression.basis import SplineBasis as SplineBasis
+    from posteriori.regression.basis import design_matrix as design_matrix
     from posteriori.regression.bayesian import BayesianLinearRegression as BayesianLinearRegression
     from posteriori.regression.counts import (
         NegativeBinomialRegression as NegativeBinomialRegression,
