@@ -87,7 +87,8 @@ def ascend(
             if rise < tol:
                 converged, message = True, f"converged after {i} sweeps"
                 break
-            jump.consider(bound)
+            if i < max_iter:
+                jump.consider(bound)
     except KeyboardInterrupt:
         if not trace:
             raise
