@@ -33,6 +33,7 @@ from posteriori.distributions import (
     NegativeBinomial,
     Normal,
     Pareto,
+    PointMass,
     Poisson,
     StudentT,
     TruncatedNormal,
@@ -97,6 +98,7 @@ MEMBERS: list[tuple[Any, Any]] = [
     (NegativeBinomial(3.0, 0.3), NegativeBinomial([1.0, 2.5], [0.2, 0.9])),
     (Normal(1.0, variance=2.0), Normal([1.0, 3.0], precision=[0.5, 2.0])),
     (Pareto(2.0, 3.0), Pareto([2.0, 1.0], [3.0, 0.1])),
+    (PointMass(2.0), PointMass([2.0, 0.1])),
     (Poisson(2.0), Poisson([2.0, 0.1])),
     (StudentT(3.0, 1.0, scale=2.0), StudentT([3.0, 9.0], [1.0, 3.0], scale=[0.5, 2.0])),
     (

@@ -407,7 +407,7 @@ def test_forecast_of_a_panel():
     m.r = Gamma(3, rate=0.1)
     m.s = Chain(Normal(0, variance=100).iid("k"), lambda s: Normal(s, precision=m.q), length="t")
     m.y = Normal(m.s, precision=m.r)
-    y = np.cumsum(0.1 * rng.normal(size=(20, 3)), axis=0) + [0.0, 10.0, -20.0]
+    y = np.array([0.0, 10.0, -20.0]) + np.cumsum(0.1 * rng.normal(size=(20, 3)), axis=0)
     post = m.infer(y=y)
     found = post.predict("y", t=2)
     assert found.batch_shape == (2, 3)

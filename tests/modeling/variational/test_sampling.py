@@ -160,6 +160,19 @@ def test_saved_posteriors_are_read_back(case, tmp_path):
             assert np.allclose(a, b, rtol=1e-13, atol=0)
 
 
+def test_points_are_drawn_saved_and_read_back(tmp_path):
+    model, data = CASES["mixture"]()
+    post = model.infer(data, form={"mu": "point"})
+    draws = post.sample(3, rng=0)
+    post.save(tmp_path / "post")
+    read = load_posterior(tmp_path / "post")
+    assert np.array_equal(read.mu.mean, post.mu.mean)
+    assert read.mu.event_shape == post.mu.event_shape == (2,)
+    assert read.mu.batch_shape == (3,)
+    assert np.array_equal(draws["mu"][1], post.mu.mean)
+    assert np.array_equal(post.most_likely()["mu"], post.mu.mean)
+
+
 def test_messages_are_refused_in_words():
     model, data = CASES["mixture"]()
     with pytest.raises(TypeError, match="no sum-product messages"):

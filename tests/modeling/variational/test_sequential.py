@@ -272,6 +272,13 @@ def test_chains_are_refused_in_words():
         m.infer(y=[1.0, 2.0]).update(y=[3.0])
 
 
+def test_points_are_refused_in_words():
+    model, data = CASES["location and precision"]()
+    post = model.infer(data, form={"tau": "point"})
+    with pytest.raises(TypeError, match="tau, a point, cannot be carried over"):
+        post.update(x=[1.0])
+
+
 def test_wrong_names_are_named():
     m, data = coins()
     post = m.infer(data)

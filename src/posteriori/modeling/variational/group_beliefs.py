@@ -32,6 +32,7 @@ from posteriori.modeling.variational.earlier import (
     normal_rows,
 )
 from posteriori.modeling.variational.gaussian_node import GaussianNode
+from posteriori.modeling.variational.point_node import PointNode
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array
 
@@ -167,8 +168,9 @@ def _of_groups(result: VariationalResult, names: Sequence[str]) -> list[Belief]:
         elif isinstance(node, GaussianNode):
             found.append(_of_node(result, node, mine))
         else:
+            kind = "a point" if isinstance(node, PointNode) else f"a {node.kind} group"
             raise TypeError(
-                f"what is known of {', '.join(mine)} ({node.kind}) cannot be carried over to new data: "
+                f"what is known of {', '.join(mine)}, {kind}, cannot be carried over to new data: "
                 "infer again with all data"
             )
     return found
