@@ -68,6 +68,8 @@ def check_probabilistic_pca(page: Names) -> None:
         close(post.W.mean, W[0][:, :k], 1e-2)
         close(post.z.cov[0], cov, 1e-4)
     assert max(page["posts"], key=lambda k: float(page["posts"][k].log_evidence)) == 2
+    # the third component is weak but there: 18 nats are lost where a poor start lets it vanish
+    assert np.linalg.svd(page["posts"][3].W.mean, compute_uv=False).min() > 0.2
     # the plane is that of maximum likelihood, whose noise is the mean of the smallest eigenvalues
     assert subspace_angles(page["post"].W.mean, page["plane"]).max() < np.radians(1)
     noise = np.linalg.eigvalsh(np.cov(X.T, bias=True))[:2].mean()
