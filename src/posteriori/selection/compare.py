@@ -69,6 +69,7 @@ def compare(
     rows: dict[str, Row] = {}
     evidences: dict[str, LogEvidence] = {}
     held: dict[str, HeldOut] = {}
+    evidence: LogEvidence | None
     for name, model in given.items():
         if hasattr(model, "log_evidence") and not hasattr(model, "fit"):
             rows[name], evidence = _of_posterior(name, model)

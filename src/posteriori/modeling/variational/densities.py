@@ -9,6 +9,7 @@ made of. Each family needs a few such lines; those whose parameters are known ne
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,8 @@ from posteriori.modeling.variational.monomials import (
     with_labels,
     without_idle_switches,
 )
-from posteriori.numerics.special import LOG_2PI, special
+from posteriori.numerics.lazy import special
+from posteriori.numerics.special import LOG_2PI
 
 __all__ = ["GAUSSIAN", "LOG_ZERO", "STATISTICS", "log_density", "why_not_variational"]
 
@@ -327,10 +329,14 @@ def _of_known_parameters(view: FactorView) -> list[Product]:
     for k, part in enumerate(known.natural):
         width = family._natural_ndims[k]
         eta = Table(np.asarray(part), (*rows, *(events if width else ())))
-        stats = view.statistic(k, lambda x, k=k: family.sufficient(x)[k])
+        stats = view.statistic(k, partial(_statistic, family, k))
         products += multiply(stats, [Product((eta,))], view.labels)
     normalizer = Table(-np.asarray(known.log_normalizer()), rows)
     return [*products, Product((normalizer,))]
+
+
+def _statistic(family: Any, k: int, x: Any) -> Any:
+    return family.sufficient(x)[k]
 
 
 def _data(view: FactorView) -> Table:

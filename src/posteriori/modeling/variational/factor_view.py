@@ -81,7 +81,7 @@ class FactorView:
                 "write its entries as separate Normal variables, or leave out whole vectors"
             )
         rows = tuple(a for a in table.axes if a not in self.factor.events)
-        self.mask = Table((~absent).astype(np.float64), rows)
+        self.mask = Table(np.asarray(~absent, dtype=np.float64), rows)
         return Table(np.where(gaps, self._harmless(table), table.values), table.axes)
 
     def _require_support(self, table: Table, gaps: Array) -> None:
