@@ -17,6 +17,10 @@ from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["Ascent", "ascend", "sweep"]
 
+#: Jumps are for the slow end of an ascent, when a sweep gains less than this, in nats: before that
+#: they could land near another, lower top.
+_SLOW = 1.0
+
 #: A fall of the bound beyond this part of its size is an error, not rounding.
 _ROUNDING = 1e-10
 
@@ -87,7 +91,7 @@ def ascend(
             if rise < tol:
                 converged, message = True, f"converged after {i} sweeps"
                 break
-            if i < max_iter:
+            if i < max_iter and rise < _SLOW:
                 jump.consider(bound)
     except KeyboardInterrupt:
         if not trace:
