@@ -19,7 +19,7 @@ __all__ = ["Ascent", "ascend", "sweep"]
 
 #: Jumps are for the slow end of an ascent, when a sweep gains less than this, in nats: before that
 #: they could land near another, lower top.
-_SLOW = 1.0
+_SLOW = 10.0
 
 #: A fall of the bound beyond this part of its size is an error, not rounding.
 _ROUNDING = 1e-10
