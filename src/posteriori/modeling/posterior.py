@@ -184,7 +184,10 @@ class Posterior:
     def update(self, **data: Any) -> Posterior:
         """Return the posterior after more data: what was learnt is the prior of what follows.
 
-        Variables on a plate of the new data are new members; all others are those of before.
+        Variables on a plate of the new data are new members; all others are those of before. Of
+        several plates, those of unchanged size keep their members; if all sizes are unchanged, the
+        first one has the new members.
+
         Exact posteriors stay exact: the answer is that of all data at once. Where inference was
         variational, the belief of each group of variables takes the place of its prior.
 

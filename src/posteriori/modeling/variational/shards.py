@@ -91,6 +91,8 @@ def merge(*posteriors: Posterior) -> Posterior:
     first, *others = posteriors
     for post in posteriors:
         _require_mergeable(first, post)
+    if not others:
+        return first
     plan = first._plan
     plates = set[str]().union(*(fresh_plates(plan, p._plan.given) for p in others))
     shared = shared_variables(first, plates)
