@@ -16,17 +16,29 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
 
 from posteriori.inference.regression_statistics import regression_statistics
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.random import as_generator
+from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
-from posteriori.regression.arguments import check_inputs, check_noise_variance, check_rows
+from posteriori.regression.arguments import Rows, check_inputs, check_noise_variance, check_rows
 from posteriori.regression.hyper_grid import HyperGrid
-from posteriori.regression.learning import Learned
+from posteriori.regression.learning import Learned, scaled_prior
+from posteriori.regression.left_out import expected_log_likelihood, leave_one_out_log_density
 from posteriori.regression.priors import check_prior
 
 __all__ = ["BayesianLinearRegression"]
+
+
+def _prior_is_kept(estimator: Any) -> bool:
+    """Tell whether the prior does not depend on each row through chosen hyper-parameters."""
+    return estimator.hyperparameters in ("fixed", "grid")
+
+
+def _or_one(variance: Array | None) -> Array | float:
+    return 1.0 if variance is None else variance
 
 
 class BayesianLinearRegression(RegressorMixin, BaseEstimator):
@@ -209,7 +221,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
             variance=rows.variance,
             centre=prior.fit_intercept,
         )
-        return Learned(prior, statistics, Fingerprint().update(rows.y))
+        return Learned(prior, statistics, Fingerprint().update(rows.y, rows.frequency))
 
     # -- predictions -----------------------------------------------------------------------
 
@@ -302,15 +314,66 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
     def sample_weights(self, size: int = 1, *, random_state: Seed = None) -> Array:
         """Draw weights from the posterior: (S, D), or (S, D + 1) with the intercept last."""
         belief = self._fitted().solution.belief
-        weights, intercepts = belief.sample(size, as_generator(random_state))
+        weights, intercepts, _ = belief.sample(size, as_generator(random_state))
         return weights if belief.level_precision is None else np.column_stack([weights, intercepts])
 
     def sample_functions(self, X: Any, size: int = 1, *, random_state: Seed = None) -> Array:
         """Draw functions from the posterior and return their values at X: (S, N)."""
         belief = self._fitted().solution.belief
         x = check_inputs(self, X)
-        weights, intercepts = belief.sample(size, as_generator(random_state))
+        weights, intercepts, _ = belief.sample(size, as_generator(random_state))
         return weights @ x.T + intercepts[:, None]
+
+    # -- how the rows fare -----------------------------------------------------------------
+
+    @available_if(_prior_is_kept)
+    def leave_one_out_log_density(self, X: Any, y: Any, noise_variance: Any = None) -> Array:
+        """Return ln p(y_n | all other rows) of the rows that the model was fitted to, (N,).
+
+        In closed form, with the prior as it is: exact for hyperparameters="fixed" and "grid",
+        and not offered where all rows have chosen the hyper-parameters.
+        """
+        rows = self._seen_rows(X, y, noise_variance)
+        belief = self._fitted().solution.belief
+        return leave_one_out_log_density(belief, rows.x, rows.y, _or_one(rows.variance))
+
+    def expected_log_likelihood(self, X: Any, y: Any, noise_variance: Any = None) -> Array:
+        """Return E[ln p(y_n | w, σ²)] under the posterior, (N,): how well each row is fitted."""
+        rows = self._seen_rows(X, y, noise_variance)
+        belief = self._fitted().solution.belief
+        return expected_log_likelihood(belief, rows.x, rows.y, _or_one(rows.variance))
+
+    def log_likelihood_draws(
+        self, X: Any, y: Any, size: int, rng: Seed = None, noise_variance: Any = None
+    ) -> Array:
+        """Return ln p(y_n | θ_s) of rows under draws of the posterior, (S, N)."""
+        rows = self._seen_rows(X, y, noise_variance)
+        belief = self._fitted().solution.belief
+        weights, intercepts, noise = belief.sample(size, as_generator(rng))
+        variance = noise[:, None] * _or_one(rows.variance)
+        residual = rows.y - (weights @ rows.x.T + intercepts[:, None])
+        return -0.5 * (LOG_2PI + np.log(variance) + residual**2 / variance)
+
+    def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
+        """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""
+        belief, generator = self._fitted().solution.belief, as_generator(rng)
+        x = check_inputs(self, X)
+        weights, intercepts, noise = belief.sample(size, generator)
+        errors = np.sqrt(noise)[:, None] * generator.standard_normal((size, len(x)))
+        return weights @ x.T + intercepts[:, None] + errors
+
+    def with_prior_scaled(self, factor: float) -> BayesianLinearRegression:
+        """Return an unfitted copy whose prior has standard deviations ``factor`` times as large.
+
+        Those of the weights and of the intercept; what the data of this fit have set in the prior
+        is kept. Hyper-parameters that are chosen by evidence leave only the intercept's.
+        """
+        return clone(self).set_params(**scaled_prior(self._fitted(), float(factor)))
+
+    def _seen_rows(self, X: Any, y: Any, noise_variance: Any) -> Rows:
+        return check_rows(
+            self, X, y, noise_variance=noise_variance, missing=self.missing, reset=False
+        )
 
     # -- what was learned ------------------------------------------------------------------
 

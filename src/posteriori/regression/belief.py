@@ -143,8 +143,8 @@ class LinearBelief:
 
     # -- draws -----------------------------------------------------------------------------
 
-    def sample(self, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Draw weights (S, D) and intercepts (S,)."""
+    def sample(self, size: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+        """Draw weights (S, D), intercepts (S,) and noise variances (S,)."""
         member = rng.choice(len(self.probabilities), size=size, p=self.probabilities)
         variance = self.scale[member]
         if self.shape is not None:
@@ -154,7 +154,7 @@ class LinearBelief:
         steps = noise[:, :-1] / np.sqrt(self.precisions[member])
         weights = self.mean[member] + std * (steps @ self.directions.T)
         level = self.level + std[:, 0] * noise[:, -1] * np.sqrt(self._level_spread)
-        return weights, level - weights @ self.centre
+        return weights, level - weights @ self.centre, variance
 
     # -- forms of the answer ---------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.mixture import Mixture
@@ -26,8 +26,9 @@ from posteriori.distributions.normal import Normal
 from posteriori.inference.generalized_linear import LinearPredictor, posterior_mode
 from posteriori.inference.mode_finding import Mode, laplace_evidence
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.numerics.random import as_generator
 from posteriori.numerics.special import LOG_2PI
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.warnings import ConvergenceWarning
 from posteriori.regression.arguments import Rows, check_inputs, check_rows
 from posteriori.regression.predictor_nodes import predictor_nodes
@@ -192,6 +193,35 @@ class GeneralizedRegression(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """Return the mean of the predictive distribution (its median where there is no mean)."""
         return self._mean_of(self.predictor(X))
+
+    # -- how the rows fare -------------------------------------------------------------------
+
+    def log_likelihood_draws(self, X: Any, y: Any, size: int, rng: Seed = None) -> Array:
+        """Return ln p(y_n | θ_s) of rows under draws of the posterior, (S, N)."""
+        check_is_fitted(self)
+        rows = check_rows(self, X, y, reset=False)
+        self._check_targets(rows.y)
+        etas, shapes = self._draw(self._standardization.of(rows.x), size, as_generator(rng))
+        curve, everywhere = self._likelihood(rows.y), slice(None)
+        pairs = zip(etas, shapes, strict=True)
+        return np.array([curve(eta, float(shape), everywhere).value for eta, shape in pairs])
+
+    def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
+        """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""
+        generator = as_generator(rng)
+        etas, shapes = self._draw(self._design(X), size, generator)
+        members = self._member(etas, shapes[:, None], np.zeros_like(etas))
+        return np.asarray(members.sample(rng=generator), dtype=np.float64)
+
+    def with_prior_scaled(self, factor: float) -> Self:
+        """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
+        return clone(self).set_params(prior_precision=self.prior_precision / float(factor) ** 2)
+
+    def _draw(self, design: Array, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draw predictors (S, N) and log shapes (S,), 0 where there are none."""
+        points = np.asarray(self._weights.sample(size, rng=rng))
+        etas = points[:, : design.shape[1]] @ design.T
+        return etas, points[:, -1] if self._shaped else np.zeros(size)
 
     def _design(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -35,7 +35,7 @@ from posteriori.regression.relevance import RelevanceProblem, find_relevance
 from posteriori.regression.spectrum import Spectrum, decompose
 from posteriori.regression.type_two import climb_by_fixed_point, maximise_evidence
 
-__all__ = ["Learned", "Solution"]
+__all__ = ["Learned", "Solution", "scaled_prior"]
 
 #: Share of the targets' squares that is noise at least, where it is chosen by evidence.
 _NOISE_FLOOR = 1e-14
@@ -111,6 +111,34 @@ class Learned:
             statistics=self.statistics.merge(other.statistics),
             fingerprint=self.fingerprint.merge(other.fingerprint),
         )
+
+
+def scaled_prior(learned: Learned, factor: float) -> dict[str, Any]:
+    """Return the parameters of an estimator whose prior's standard deviations are ``factor`` times.
+
+    Precisions that the data have set are written out, so that other data do not change them.
+    """
+    prior, statistics = learned.prior, learned.statistics
+    beta = prior.noise_precision
+    unit, shrink = 1.0 if beta is None else beta, float(factor) ** -2
+    found: dict[str, Any] = {}
+    if prior.fit_intercept:
+        given = prior.intercept_precision
+        found["intercept_precision"] = (unit if given is None else given) * shrink
+    if prior.hyperparameters == "grid":  # α, a precision, is divided: its rate multiplied
+        rate = prior.precision_rate
+        found["precision_rate"] = (
+            _noise_scale(statistics, prior) if rate is None else rate
+        ) / shrink
+    elif prior.hyperparameters == "fixed" and prior.root is None:
+        found["prior_precision"] = unit * shrink * _scales(statistics, prior) ** 2
+    elif prior.hyperparameters == "fixed" and not prior.free.all():
+        precision = np.full(len(prior.free), np.inf)
+        precision[prior.free] = shrink * np.diagonal(prior.root) ** 2
+        found["prior_precision"] = precision
+    elif prior.hyperparameters == "fixed":
+        found["prior_precision"] = shrink * prior.root.T @ prior.root
+    return found
 
 
 # -- ways of treating the hyper-parameters ---------------------------------------------------

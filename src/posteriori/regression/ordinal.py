@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -159,6 +159,10 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
         """Return the most probable category of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
+
+    def with_prior_scaled(self, factor: float) -> Self:
+        """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
+        return clone(self).set_params(prior_precision=self.prior_precision / float(factor) ** 2)
 
     def _check(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Any, Array | None]:
         if y is None:
