@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 __version__ = "0.1.0"
 
 _ROOMS = (
+    "classification",
     "cli",
     "datasets",
     "distributions",
@@ -63,6 +64,7 @@ _ROOM_OF = {
 __all__ = [*_ROOM_OF]
 
 if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table
+    from posteriori import classification as classification
     from posteriori import cli as cli
     from posteriori import datasets as datasets
     from posteriori import distributions as distributions
