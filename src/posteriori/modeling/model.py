@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from posteriori.distributions.base import Distribution
@@ -121,10 +121,31 @@ class Model:
         data : mapping, optional
             Observations and inputs by name, for names that are no identifiers.
         **more
-            The same, as keywords. NaN in an observation means missing. The keywords ``restarts``,
-            ``tol``, ``max_iter``, ``rng``, ``callback``, ``init``, ``factorize``, ``form``,
-            ``batch_size`` and ``progress`` are choices for models that are approximated; see
-            :class:`~posteriori.modeling.variational.options.Options`.
+            The same, as keywords. NaN in an observation means missing. The following keywords are
+            choices for models that are approximated.
+        restarts : int, optional
+            Number of starts, of which the best is carried to the end. By default 5 where the start
+            matters (mixtures, products of unknowns) and 1 otherwise.
+        tol : float
+            The ascent ends when a sweep raises the bound by less than this, in nats; 1e-6.
+        max_iter : int
+            Most sweeps; 2000.
+        rng : Generator, int or None
+            For the starts. The default, 0, gives the same answer every time.
+        callback : callable, optional
+            Called with the number of the sweep and the bound; True ends the ascent.
+        init : mapping, optional
+            First means of normal variables, probabilities or codes of discrete ones, or beliefs about
+            others, by name.
+        factorize : sequence of sequences of names, or "full"
+            Within each, variables are believed in independently although they could be solved
+            together; "full" keeps all variables apart.
+        form : mapping, optional
+            ``{"x": "point"}`` for variables of which only the best value is wanted.
+        batch_size : int, optional
+            Rows of the data that are looked at in each step of stochastic ascent.
+        progress : bool, optional
+            Whether to show the bound while it rises; by default when it takes long.
 
         Raises
         ------
@@ -132,16 +153,36 @@ class Model:
             When a name is unknown or a shape does not fit; the message names both sides.
         TypeError
             When there is no method for some variables; the message says why.
+
+        Examples
+        --------
+        >>> from posteriori import Beta, Binomial
+        >>> m = Model()
+        >>> m.p = Beta(1, 1)
+        >>> m.heads = Binomial(10, m.p)
+        >>> m.infer(heads=7).p
+        Beta(8, 4)
         """
         return self.plan(data, **more).run()
 
     def plan(self, data: Mapping[str, Any] | None = None, /, **more: Any) -> Plan:
-        """Return what :meth:`infer` would do with these data, without doing it."""
+        """Return what :meth:`infer` would do with these data, without doing it.
+
+        Examples
+        --------
+        >>> from posteriori import Beta, Binomial
+        >>> m = Model()
+        >>> m.p = Beta(1, 1)
+        >>> m.heads = Binomial(10, m.p)
+        >>> m.plan(heads=7)
+        block 1: p: conjugate update
+          Beta prior in 1 place; 1 row of heads (Binomial)
+        """
         chosen = {name: more.pop(name) for name in OPTION_NAMES & more.keys()}
         given = {**(data or {}), **more}
         for name in given:
             if name not in self:
-                raise ValueError(_unknown(name, list(self)))
+                raise ValueError(_unknown(name, list(self), OPTION_NAMES))
         options = Options(**chosen) if chosen else None
         bound = bind(self._variables, self._inputs, given)
         require_finite_observations(bound.observed)
@@ -163,11 +204,30 @@ class Model:
         rng : Generator, int or None
         **inputs
             Inputs, and values of variables that are to be held fixed.
+
+        Examples
+        --------
+        >>> from posteriori import Normal
+        >>> m = Model()
+        >>> m.mu = Normal(0, variance=9)
+        >>> m.y = Normal(m.mu, variance=1).iid("n")
+        >>> m.simulate(plates={"n": 3}, rng=0)["y"].shape
+        (3,)
         """
         return simulate(self._variables, self._inputs, inputs, plates or {}, rng)
 
     def log_joint(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> float:
-        """Return ln p of all variables at given values."""
+        """Return ln p of all variables at given values.
+
+        Examples
+        --------
+        >>> from posteriori import Normal
+        >>> m = Model()
+        >>> m.x = Normal(0, variance=1)
+        >>> m.y = Normal(m.x, variance=1)
+        >>> round(m.log_joint(x=0.0, y=0.0), 6)  # −ln 2π
+        -1.837877
+        """
         return log_joint(self._variables, self._inputs, {**(values or {}), **more})
 
     def draw(
@@ -192,14 +252,26 @@ class Model:
         -------
         Drawing
             With ``svg()``, ``dot()`` and ``mermaid()``.
+
+        Examples
+        --------
+        >>> from posteriori import Normal
+        >>> m = Model()
+        >>> m.x = Normal(0, variance=1)
+        >>> m.y = Normal(m.x, variance=1)
+        >>> print(m.draw().mermaid())
+        flowchart TD
+          n0(("x"))
+          n1(("y"))
+          n0 --> n1
         """
         from posteriori.modeling.drawing import draw_model
 
         return draw_model(self, kind, data or {}, constants=constants)
 
 
-def _unknown(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
+def _unknown(name: str, known: list[str], others: Iterable[str] = ()) -> str:
+    near = difflib.get_close_matches(name, [*known, *others], n=1)
     if near:
         return f"the model has no variable or input {name!r}; did you mean {near[0]!r}?"
     listed = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")

@@ -102,6 +102,8 @@ def make_plan(
 
     Variables that are kept have a block although no observation depends on them.
     """
+    if options is not None:
+        options.require_unknown([name for name in variables if name not in bound.observed])
     barren = barren_variables(bound, kept)
     active = [f for f in bound.factors if f.name not in barren]
     known = tuple(f for f in active if not unknowns_of(f, bound))

@@ -111,7 +111,17 @@ def test_refusals() -> None:
         ({"init": {"tau": 1.0}}, TypeError, "init of tau must be a Gamma"),
         ({"factorize": "half"}, ValueError, "factorize takes groups"),
         ({"tol": 0.0}, ValueError, "tol must be positive"),
+        ({"tol": "small"}, ValueError, "tol must be positive"),
         ({"restarts": 0}, ValueError, "restarts must be a whole number"),
+        ({"restarts": True}, ValueError, "restarts must be a whole number"),
+        ({"restrats": 2}, ValueError, "did you mean 'restarts'"),
+        ({"callback": 3}, TypeError, "callback must be a function"),
+        ({"init": 3}, TypeError, "init must map names"),
+        ({"init": {"mu": np.nan}}, ValueError, "init of mu must be finite"),
+        ({"init": {"mu": "k-means"}}, TypeError, "init of mu must hold numbers"),
+        ({"form": "point"}, TypeError, "form must map names"),
+        ({"factorize": ["mu", "tau"]}, ValueError, "factorize takes groups"),
+        ({"factorize": [("mu", "nu")]}, ValueError, "factorize names 'nu'"),
         ({"max_iter": 1.5}, ValueError, "max_iter must be a whole number"),
     ]
     for options, error, words in cases:

@@ -86,9 +86,6 @@ class VariationalBlock:
             [self.names] if isinstance(apart, str) else apart,
         )
         self.plate = data_plate(bound, self.groups)
-        for name in self.options.form:
-            if name not in bound.layouts or name in bound.observed:
-                raise ValueError(f"form names {name!r}, which is no unknown variable of the model")
 
     @property
     def why(self) -> str:
@@ -260,8 +257,8 @@ class VariationalBlock:
             else:
                 node.set_means(name, factor_start(name, bound, self.factors, starts, rng))
         for name, value in self.options.init.items():
-            if name not in problem.owner:
-                raise ValueError(f"init names {name!r}, which is no unknown variable of the model")
+            if name not in problem.owner:  # another block's
+                continue
             if name in self.references:
                 value = value - restored(0.0, self.references[name], bound.layouts[name].axes)
             set_start(problem.owner[name], name, value, bound.layouts[name].shape, starts)

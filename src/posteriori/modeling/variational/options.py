@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
 from typing import Any
 
 from posteriori.numerics.types import Seed
@@ -13,33 +14,7 @@ __all__ = ["OPTION_NAMES", "Options"]
 
 @dataclass(frozen=True)
 class Options:
-    """Choices for variational inference; exact blocks need none.
-
-    Attributes
-    ----------
-    restarts : int, optional
-        Number of starts, of which the best is carried to the end. By default 5 where the start
-        matters (mixtures, products of unknowns) and 1 otherwise.
-    tol : float
-        The ascent ends when a sweep raises the bound by less than this, in nats.
-    max_iter : int
-        Most sweeps.
-    rng : Generator, int or None
-        For the starts. The default gives the same answer every time.
-    callback : callable, optional
-        Called with the number of the sweep and the bound; True ends the ascent.
-    init : mapping, optional
-        First means of normal variables, or probabilities or codes of discrete ones, by name.
-    factorize : sequence of sequences of names, or "full"
-        Within each, variables are believed in independently although they could be solved together;
-        "full" keeps all variables apart.
-    form : mapping, optional
-        ``{"x": "point"}`` for variables of which only the best value is wanted.
-    batch_size : int, optional
-        Rows of the data that are looked at in each step of stochastic ascent.
-    progress : bool, optional
-        Whether to show the bound while it rises; by default when it takes long.
-    """
+    """Choices for variational inference, as :meth:`Model.infer` takes them; exact blocks need none."""
 
     restarts: int | None = None
     tol: float = 1e-6
@@ -55,15 +30,41 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("restarts", "max_iter", "batch_size"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if value is not None and not (whole and value >= 1):
                 raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
-        if not self.tol > 0:
+        if not (isinstance(self.tol, Real) and self.tol > 0):
             raise ValueError(f"tol must be positive, got {self.tol!r}")
-        if isinstance(self.factorize, str) and self.factorize != "full":
-            raise ValueError(f'factorize takes groups of names or "full", got {self.factorize!r}')
+        if not (self.callback is None or callable(self.callback)):
+            raise TypeError(
+                f"callback must be a function of sweep and bound, got {self.callback!r}"
+            )
+        for key in ("init", "form"):
+            if not isinstance(getattr(self, key), Mapping):
+                raise TypeError(
+                    f'{key} must map names to values, as in {key}={{"x": ...}}, '
+                    f"got {getattr(self, key)!r}"
+                )
+        _require_groups(self.factorize)
         for name, form in self.form.items():
             if form != "point":
                 raise ValueError(f'form of {name} must be "point", got {form!r}')
+
+    def require_unknown(self, names: Collection[str]) -> None:
+        """Refuse choices about what is no unknown variable."""
+        apart = () if isinstance(self.factorize, str) else self.factorize
+        asked = {
+            "init": self.init,
+            "form": self.form,
+            "factorize": dict.fromkeys(name for group in apart for name in group),
+        }
+        for key, chosen in asked.items():
+            for name in chosen:
+                if name not in names:
+                    raise ValueError(
+                        f"{key} names {name!r}, which is no unknown variable of the model; "
+                        f"these are {', '.join(names) or 'none'}"
+                    )
 
     @property
     def asks_for_approximation(self) -> bool:
@@ -73,3 +74,15 @@ class Options:
 
 #: Names that no variable can have, because infer() takes them as its own arguments.
 OPTION_NAMES = frozenset(f.name for f in fields(Options))
+
+
+def _require_groups(factorize: Any) -> None:
+    """Refuse what is neither groups of names nor "full"."""
+    if isinstance(factorize, str):
+        fits = factorize == "full"
+    else:
+        fits = isinstance(factorize, Iterable) and not any(isinstance(g, str) for g in factorize)
+    if not fits:
+        raise ValueError(
+            f'factorize takes groups of names, as in [("a", "b")], or "full", got {factorize!r}'
+        )

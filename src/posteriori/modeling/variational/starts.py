@@ -104,21 +104,38 @@ def set_start(node: Any, name: str, value: Any, shape: tuple[int, ...], starts: 
         natural = (np.broadcast_to(p, (starts, *np.shape(p))) for p in value.natural)
         node.set(node.family._from_natural(*natural))
         return
-    array = np.asarray(value, dtype=np.float64)
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"init of {name} must hold numbers, got {value!r}") from None
+    if not np.isfinite(array).all():
+        raise ValueError(f"init of {name} must be finite; leave it out to start anywhere")
     if node.kind == "discrete":
-        size = node.sizes[name]
-        if array.shape == shape and np.all((array >= 0) & (array < size) & (array % 1 == 0)):
-            array = (1.0 - _SOFT) * (array[..., None] == np.arange(size)) + _SOFT / size
-        if array.shape != (*shape, size):
-            raise ValueError(
-                f"init of {name} must hold codes of shape {shape} or probabilities of shape "
-                f"{(*shape, size)}, got shape {array.shape}"
-            )
+        array = _probabilities(name, array, shape, node.sizes[name])
         node.set(name, np.broadcast_to(array, (starts, *array.shape)).copy())
         return
     if array.shape != shape:
         raise ValueError(f"init of {name} must have shape {shape}, got {array.shape}")
     node.set_means(name, np.broadcast_to(array, (starts, *shape)).copy())
+
+
+def _probabilities(name: str, array: Array, shape: tuple[int, ...], size: int) -> Array:
+    """Return probabilities of classes, given these or codes."""
+    if array.shape == shape:
+        if not np.all((array >= 0) & (array < size) & (array % 1 == 0)):
+            raise ValueError(
+                f"init of {name} must hold codes 0 to {size - 1}, "
+                f"got values from {array.min():g} to {array.max():g}"
+            )
+        return (1.0 - _SOFT) * (array[..., None] == np.arange(size)) + _SOFT / size
+    if array.shape != (*shape, size):
+        raise ValueError(
+            f"init of {name} must hold codes of shape {shape} or probabilities of shape "
+            f"{(*shape, size)}, got shape {array.shape}"
+        )
+    if np.any(array < 0) or not np.allclose(array.sum(axis=-1), 1.0):
+        raise ValueError(f"init of {name} must hold probabilities: >= 0, with sum 1 in every row")
+    return array
 
 
 def _sampled_columns(features: Array, rng: np.random.Generator) -> Array:
