@@ -121,6 +121,8 @@ def check_noise_variance(noise_variance: Any, rows: int) -> Array:
 
 
 def _check_targets(y: Any, several: bool) -> Array:
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype == np.float64:
+        return y  # small chunks feel what the checks below cost
     if several:
         return check_array(
             y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y"
