@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from posteriori.distributions.mixture import Mixture
 from posteriori.modeling.binding import Bound, BoundFactor, Layout, bind
 from posteriori.modeling.discrete import DiscreteBlock, DiscreteResult, is_discrete
+from posteriori.modeling.new_members import accessed
 from posteriori.modeling.state_tables import (
     DISCRETE,
     StateTable,
@@ -41,7 +42,7 @@ def discrete_predictive(posterior: Posterior, name: str, inputs: Mapping[str, An
     if name not in plan.variables:
         return None
     own = [f for f in plan.bound.factors if f.name == name]
-    parents = _parents(own)
+    parents = accessed(own)
     if plan.bound.families[name] not in DISCRETE and (not parents or name in parents):
         return None
     ancestors = _ancestors(plan.bound, {*parents, name} - set(plan.bound.observed))
@@ -98,19 +99,9 @@ def _predictive(
     return mixture_over_states(factor, views, weights)
 
 
-def _parents(factors: Iterable[BoundFactor]) -> set[str]:
-    return {
-        access.name
-        for factor in factors
-        for poly in factor.parameters.values()
-        for term in poly.terms
-        for access in term.accesses
-    }
-
-
 def _ancestors(bound: Bound, names: set[str]) -> set[str]:
     """Return unknown variables and all unknown variables above them."""
-    above = {name: _parents(f for f in bound.factors if f.name == name) for name in bound.latent}
+    above = {name: accessed(f for f in bound.factors if f.name == name) for name in bound.latent}
     found, stack = set(), list(names)
     while stack:
         name = stack.pop()

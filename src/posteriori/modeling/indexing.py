@@ -102,7 +102,10 @@ def _whole_numbers(axis: Axis, positions: Array, labels: tuple[Axis, ...]) -> Ta
     if kind not in "iuf" or (kind == "f" and np.any(positions != np.floor(positions))):
         raise TypeError("an index must hold whole numbers")
     if positions.size and (positions.min() < -axis.size or positions.max() >= axis.size):
-        raise IndexError(f"an index must lie between 0 and {axis.size - 1}")
+        low, high = positions.min(), positions.max()
+        raise IndexError(
+            f"an index must lie between 0 and {axis.size - 1}, got {low if low < -axis.size else high:g}"
+        )
     if positions.size and positions.min() < 0:
         positions = np.where(positions < 0, positions + axis.size, positions)
     return Table(positions.astype(np.intp), labels)
