@@ -101,7 +101,7 @@ def _variational_terms(
     result: VariationalResult,
 ) -> tuple[list[tuple[str, float]], dict[str, float]]:
     """Return E[ln f] of each factor, and the entropy of each group."""
-    problem, factors = result.problem, result.block.factors
+    problem, factors = result.informed.problem, result.informed.block.factors
     energies = [(factors[i].name, float(e[0])) for i, e in problem.energies().items()]
     entropies = {", ".join(node.names): float(node.entropy()[0]) for node in problem.nodes}
     return energies, entropies

@@ -59,9 +59,9 @@ def variational(post: Any) -> Any:
 
 
 def solve(name: str, *, sweeps: int = 25) -> Any:
-    """Return the result of a few sweeps, made anew so that a test may change it."""
+    """Return what a few sweeps find of members with data, made anew: a test may change it."""
     m, data = by_name(name)
-    return variational(m.infer(data, callback=lambda i, _: i >= sweeps, restarts=1))
+    return variational(m.infer(data, callback=lambda i, _: i >= sweeps, restarts=1)).informed
 
 
 def noise(*shape: int, seed: int = 0) -> np.ndarray:

@@ -31,9 +31,17 @@ def test_energies_and_entropies_are_the_bound(name: str) -> None:
 def test_sampling_gives_the_bound(name: str) -> None:
     m, data = by_name(name)
     result = solved(name)
-    found = sampled_bound(m, data, result, size=DRAWS)
+    there = {k: _without_missing_rows(v, k, result.block.bound) for k, v in data.items()}
+    found = sampled_bound(m, there, result, size=DRAWS)
     assert found.error < 0.06  # a factor counted once too often would show
     assert abs(found.value - result.log_evidence) < 5.0 * found.error
+
+
+def _without_missing_rows(values: Any, name: str, bound: Any) -> Any:
+    """Return data without the members that the bound leaves out."""
+    if name not in bound.layouts or np.shape(values) == bound.layouts[name].shape:
+        return values
+    return values[~np.isnan(values).reshape(len(values), -1).all(axis=1)]
 
 
 @pytest.mark.parametrize("name", NAMES)

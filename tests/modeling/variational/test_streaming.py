@@ -89,7 +89,7 @@ def test_parts_climb_to_the_bound_of_all_rows(name, monkeypatch, request):
     assert not isinstance(result_of(whole).problem, streaming.StreamedProblem)
     request.getfixturevalue("small_parts")
     parts = model.infer(**data, tol=1e-9)
-    assert isinstance(result_of(parts).problem, streaming.StreamedProblem)
+    assert isinstance(result_of(parts).informed.problem, streaming.StreamedProblem)
     assert_allclose(float(parts.log_evidence), float(whole.log_evidence), rtol=0, atol=1e-5)
 
 

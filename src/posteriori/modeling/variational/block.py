@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from posteriori.modeling.variational.discrete_node import DiscreteNode
 from posteriori.modeling.variational.earlier import is_earlier
 from posteriori.modeling.variational.gaussian_node import GaussianNode
 from posteriori.modeling.variational.grouping import data_plate, group_variables
+from posteriori.modeling.variational.informed import Cut, find_informed
 from posteriori.modeling.variational.lookups import add_up_rows
 from posteriori.modeling.variational.monomials import Monomial
 from posteriori.modeling.variational.options import Options
@@ -52,6 +54,8 @@ class VariationalBlock:
     options : Options
     references : mapping to Table, optional
         What normal variables are measured from; by default chosen from the data.
+    groups : sequence of tuples of str, optional
+        Which variables are believed in jointly; by default all that can be.
     """
 
     method = "variational message passing"
@@ -63,9 +67,11 @@ class VariationalBlock:
         factors: Sequence[BoundFactor],
         options: Options | None = None,
         references: Mapping[str, Table] | None = None,
+        groups: Sequence[tuple[str, ...]] | None = None,
     ) -> None:
         self.bound = bound
         self.names = tuple(names)
+        self.written = tuple(factors)
         self.references = find_references(factors, bound) if references is None else references
         self.factors = tuple(measured_from(self.references, factors, bound.layouts))
         self.options = options or Options()
@@ -78,7 +84,7 @@ class VariationalBlock:
         ]
         self.monomials = add_up_rows(written, bound.layouts)
         apart = self.options.factorize
-        self.groups = group_variables(
+        self.groups = groups or group_variables(
             bound,
             self.names,
             self.factors,
@@ -127,9 +133,17 @@ class VariationalBlock:
             self.plate in self.bound.layouts[name].plates for name in group
         )
 
-    def _problem(self, starts: int) -> Problem:
-        restart = Axis("restart", starts)
-        nodes = [self._formed(self._node(group, restart)) for group in self.groups]
+    def _problem(
+        self, starts: int, solved: Problem | None = None, cut: Cut | None = None
+    ) -> Problem:
+        """Return the problem of all members, with nodes of a cut problem that has been solved."""
+        restart = Axis("restart", starts) if solved is None else solved.restart
+        nodes = [
+            self._formed(self._node(group, restart))
+            if cut is None or any(cut.touches(self.bound.layouts[name]) for name in group)
+            else solved.owner[group[0]]
+            for group in self.groups
+        ]
         started = {*self._seeded(), *self.options.init}  # are of use before they are updated
         # precisions after means: measured from prior means they would hide what the start has found
         nodes.sort(key=lambda n: (not started.isdisjoint(n.names), n.kind == "conjugate"))
@@ -167,6 +181,51 @@ class VariationalBlock:
     # -- solving -----------------------------------------------------------------------------
 
     def solve(self) -> VariationalResult:
+        """Ascend with the members that data depend on; then find the belief about the others."""
+        cut = find_informed(self.bound, self.written)
+        if cut is None or not self._can_extend(cut):
+            return self._solve()
+        factors = cut.factors(self.written, self.bound)
+        informed = VariationalBlock(
+            cut.bound(self.bound, factors),
+            self.names,
+            factors,
+            replace(self.options, init=cut.arrays(self.options.init, self.bound.layouts)),
+            {name: cut.table(table) for name, table in self.references.items()},
+            self.groups,
+        )._solve()
+        return VariationalResult(self, self._extended(informed, cut), informed.ascent, informed)
+
+    def _can_extend(self, cut: Cut) -> bool:
+        """Tell whether beliefs about members without data leave what they share as it is.
+
+        In one group the others are integrated over. Between groups they are not, so that shared
+        variables of one of them would be drawn to members of the other.
+        """
+        touched = [[cut.touches(self.bound.layouts[name]) for name in g] for g in self.groups]
+        whole = [members for members in touched if any(members)]
+        return len(whole) == 1 or all(all(members) for members in whole)
+
+    def _extended(self, informed: VariationalResult, cut: Cut) -> Problem:
+        """Return the beliefs about all members, given those about what they share."""
+        problem = self._problem(1, informed.problem, cut)
+        whole = [
+            n for n in problem.nodes if any(cut.touches(self.bound.layouts[x]) for x in n.names)
+        ]
+        self._start_from_priors(problem, whole)
+        if len(whole) > 1:
+            for node in whole:
+                _take_over(node, informed.problem, cut, self.bound)
+        before, after = -np.inf, 0.0
+        for _ in range(self.options.max_iter):
+            for node in whole:
+                node.update(problem.messages(node))
+            before, after = after, float(problem.bound(whole[-1])[0])
+            if len(whole) == 1 or after - before < self.options.tol:
+                break
+        return problem
+
+    def _solve(self) -> VariationalResult:
         """Ascend from several starts, and from the best of them to the end."""
         options = self.options
         seeds = self._seeded()
@@ -238,15 +297,7 @@ class VariationalBlock:
         rows: IntArray | None = None,
     ) -> None:
         bound = self.bound
-        for name in bound.layouts:  # parents of a node come before its last variable
-            node = problem.owner.get(name)
-            if node is not None and node.names[-1] == name:
-                sources = self._prior_of(node)
-                if sources:
-                    node.update(problem.messages(node, sources))
-        for node in problem.nodes:  # missing data have no prior of their own
-            if not self._prior_of(node):
-                node.update(problem.messages(node))
+        self._start_from_priors(problem, problem.nodes)
         for name, kind in seeds.items():
             if name in self.options.init:
                 continue
@@ -265,6 +316,17 @@ class VariationalBlock:
         for name in seeds:  # what meets a given start follows it rather than a start of its own
             if name not in self.options.init and self._meets(name, self.options.init):
                 problem.owner[name].update(problem.messages(problem.owner[name]))
+
+    def _start_from_priors(self, problem: Problem, nodes: Sequence[Any]) -> None:
+        for name in self.bound.layouts:  # parents of a node come before its last variable
+            node = problem.owner.get(name)
+            if node is not None and node in nodes and node.names[-1] == name:
+                sources = self._prior_of(node)
+                if sources:
+                    node.update(problem.messages(node, sources))
+        for node in nodes:  # missing data have no prior of their own
+            if not self._prior_of(node):
+                node.update(problem.messages(node))
 
     def _prior_of(self, node: Any) -> set[int]:
         """Return the factors of a node's variables, or what earlier data say of them alone."""
@@ -287,6 +349,18 @@ def _accesses(factor: BoundFactor) -> Iterable[Any]:
     return (a for poly in factor.parameters.values() for t in poly.terms for a in t.accesses)
 
 
+def _take_over(node: Any, informed: Problem, cut: Cut, bound: Bound) -> None:
+    """Let a node of all members begin with what is believed of the informed ones."""
+    for name in node.names:
+        own, axes = informed.owner[name], bound.layouts[name].axes
+        if node.kind == "discrete":
+            p = cut.put(node.probabilities(name)[0], own.probabilities(name)[0], axes)
+            node.set(name, p[None])
+        elif hasattr(node, "set_means"):
+            means = cut.put(node.marginal(name).mean, own.marginal(name).mean, axes)
+            node.set_means(name, means[None])
+
+
 def _select(problem: Problem, start: int) -> None:
     """Keep one start."""
     for node in problem.nodes:
@@ -303,9 +377,18 @@ class VariationalResult:
     log_evidence : float
         The bound.
     ascent : Ascent
+    informed : VariationalResult
+        Of the members that data depend on: what the bound is made of.
     """
 
-    def __init__(self, block: VariationalBlock, problem: Problem, ascent: Ascent) -> None:
+    def __init__(
+        self,
+        block: VariationalBlock,
+        problem: Problem,
+        ascent: Ascent,
+        informed: VariationalResult | None = None,
+    ) -> None:
+        self.informed = informed or self
         self.block = block
         self.problem = problem
         self.ascent = ascent
@@ -372,7 +455,7 @@ class VariationalResult:
         found = {}
         for name, kind in self.block._seeded().items():
             if kind == "classes":
-                p = self.problem.owner[name].probabilities(name)[0]
+                p = self.informed.problem.owner[name].probabilities(name)[0]
                 expected = p.reshape(-1, p.shape[-1]).sum(axis=0)
                 found[name] = (int(np.sum(expected >= 0.5)), len(expected))
         return found

@@ -28,7 +28,7 @@ from posteriori.modeling.tables import (
 from posteriori.modeling.variational.addressing import seen
 from posteriori.modeling.variational.densities import GAUSSIAN
 
-__all__ = ["find_references", "measured_from", "restored"]
+__all__ = ["find_references", "measured_from", "restored", "with_holes"]
 
 #: Data whose mean is this many standard deviations away from 0 get a reference.
 _FAR = 30.0
@@ -42,7 +42,7 @@ def find_references(factors: Sequence[BoundFactor], bound: Bound) -> dict[str, T
             continue
         gaps = gap_name(factor.name)
         if gaps in bound.layouts and gaps not in found:
-            data = _with_holes(factor, bound)
+            data = with_holes(factor, bound)
             if _is_far(data):
                 found[gaps] = Table(np.asarray(np.nanmean(data.values)), ())
         target = _target(factor, bound, found)
@@ -69,7 +69,7 @@ def measured_from(
 def _target(factor: BoundFactor, bound: Bound, found: Mapping[str, Table]) -> Table | None:
     """Return what the unknown part of a mean must be near to, if that is far from 0."""
     if factor.name in bound.observed:
-        table = _without_known(factor, _with_holes(factor, bound))
+        table = _without_known(factor, with_holes(factor, bound))
         return table if _is_far(table) else None
     reference = found.get(factor.name)
     if reference is None:
@@ -94,7 +94,7 @@ def _without_known(factor: BoundFactor, table: Table) -> Table:
     return Table(values, labels)
 
 
-def _with_holes(factor: BoundFactor, bound: Bound) -> Table:
+def with_holes(factor: BoundFactor, bound: Bound) -> Table:
     """Return the data of a factor, NaN where the numbers are unknowns of their own."""
     table = child_term(factor, bound).table
     own = [

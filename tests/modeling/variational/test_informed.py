@@ -1,0 +1,142 @@
+"""Members of plates without data change neither shared beliefs nor the bound."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from posteriori import (
+    Categorical,
+    Chain,
+    Dirichlet,
+    Gamma,
+    Input,
+    Model,
+    Normal,
+    Poisson,
+)
+
+NAN = np.nan
+COUNTS = np.array([1.0, 0.0, 2.0, 8.0, 9.0, 7.0, 1.0])
+
+
+def poisson_mixture() -> Model:
+    m = Model()
+    m.pi = Dirichlet([1, 1])
+    m.r = Gamma(1, rate=1).iid(2)
+    m.z = Categorical(m.pi).iid("n")
+    m.x = Poisson(m.r[m.z])
+    return m
+
+
+def schools() -> Model:
+    m = Model()
+    m.w = Input("school")
+    m.mu = Normal(0, variance=100)
+    m.tau = Gamma(1, rate=10)
+    m.theta = Normal(m.mu, precision=m.tau).iid("school")
+    m.y = Normal(m.theta, precision=m.w)
+    return m
+
+
+def hidden_markov() -> Model:
+    m = Model()
+    m.A = Dirichlet([2, 1]).iid(2)
+    m.r = Gamma([2, 8], rate=1)
+    m.z = Chain(Categorical([0.5, 0.5]), lambda z: Categorical(m.A[z]), length="t")
+    m.x = Poisson(m.r[m.z])
+    return m
+
+
+def heavy_tails() -> Model:
+    m = Model()
+    m.pi = Dirichlet([1, 1])
+    m.mu = Normal([-3, 3], variance=10)
+    m.z = Categorical(m.pi).iid("n")
+    m.u = Gamma(2, rate=2).iid("n")
+    m.x = Normal(m.mu[m.z], precision=m.u)
+    return m
+
+
+CASES = {
+    "classes": (poisson_mixture, {"x": COUNTS}, ["pi", "r"]),
+    "hierarchy": (
+        schools,
+        {
+            "y": np.array([28, 8, -3, 7, -1, 1, 18, 12.0]),
+            "w": np.array([15, 10, 16, 11, 9, 11, 10, 18.0]) ** -2,
+        },
+        ["mu", "tau"],
+    ),
+    "end of a chain": (hidden_markov, {"x": COUNTS}, ["A", "r"]),
+    "two unknowns of each member": (heavy_tails, {"x": COUNTS - 4.0}, ["pi", "mu"]),
+}
+
+
+def with_gaps(values: np.ndarray, name: str, count: int) -> np.ndarray:
+    """Add members whose data are missing; inputs go on with 1."""
+    more = np.full((count, *values.shape[1:]), 1.0 if name == "w" else NAN)
+    return np.concatenate([values, more])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_members_without_data_tell_nothing(case: str) -> None:
+    make, data, shared = CASES[case]
+    alone = make().infer(**data)
+    more = make().infer(**{name: with_gaps(v, name, 300) for name, v in data.items()})
+    assert_allclose(float(more.log_evidence), float(alone.log_evidence), rtol=1e-9)
+    assert_allclose(
+        sum(more.explain().energies.values()) + sum(more.explain().entropies.values()),
+        float(more.log_evidence),
+        rtol=1e-9,
+    )
+    for name in shared:
+        assert_allclose(more[name].mean, alone[name].mean, rtol=1e-5)
+        assert_allclose(more[name].variance, alone[name].variance, rtol=1e-5)
+
+
+def test_members_before_the_gaps_keep_their_belief() -> None:
+    alone = poisson_mixture().infer(x=COUNTS)
+    more = poisson_mixture().infer(x=with_gaps(COUNTS, "x", 5))
+    assert_allclose(more["z"].probabilities[:7], alone["z"].probabilities, rtol=1e-6)
+
+
+def test_a_class_without_data_is_as_likely_as_shared_beliefs_say() -> None:
+    post = poisson_mixture().infer(x=with_gaps(COUNTS, "x", 5))
+    log_pi = post["pi"].mean_params[0]
+    expected = np.exp(log_pi) / np.exp(log_pi).sum()
+    assert_allclose(post["z"].probabilities[7:], np.broadcast_to(expected, (5, 2)), rtol=1e-9)
+
+
+def test_gaps_in_the_middle_are_left_out_too() -> None:
+    x = np.insert(COUNTS, 3, [NAN, NAN])
+    alone, more = poisson_mixture().infer(x=COUNTS), poisson_mixture().infer(x=x)
+    assert_allclose(more["pi"].mean, alone["pi"].mean, rtol=1e-6)
+    assert_allclose(
+        np.delete(more["z"].probabilities, [3, 4], axis=0), alone["z"].probabilities, rtol=1e-5
+    )
+
+
+def test_groups_that_no_row_names_are_left_out() -> None:
+    def model(groups: int) -> Model:
+        m = Model()
+        m.mu = Normal(0, variance=100)
+        m.tau = Gamma(1, rate=1)
+        m.theta = Normal(m.mu, precision=m.tau).iid(groups)
+        m.y = Normal(m.theta[np.array([0, 0, 1, 2])], variance=1.0)
+        return m
+
+    y = np.array([1.0, 2.0, 5.0, -1.0])
+    alone, more = model(3).infer(y=y), model(50).infer(y=y)
+    assert_allclose(float(more.log_evidence), float(alone.log_evidence), rtol=1e-9)
+    assert_allclose(more["tau"].mean, alone["tau"].mean, rtol=1e-6)
+    assert_allclose(more["theta"].mean[3:], np.full(47, alone["mu"].mean), rtol=1e-5)
+
+
+def test_starts_of_all_members_are_cut() -> None:
+    x = with_gaps(COUNTS, "x", 2)
+    codes = np.array([0, 0, 0, 1, 1, 1, 0, 1, 1])
+    post = poisson_mixture().infer(x=x, init={"z": codes})
+    alone = poisson_mixture().infer(x=COUNTS, init={"z": codes[:7]})
+    assert_allclose(post["r"].mean, alone["r"].mean, rtol=1e-6)
