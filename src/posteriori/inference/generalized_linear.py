@@ -9,7 +9,7 @@ cache; no array of N × D numbers is made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,12 @@ __all__ = ["Curve", "LinearPredictor", "ShapeCurve", "posterior_mode", "weighted
 #: Numbers of X that are worked on at a time.
 _BLOCK = 1 << 17
 
-#: A start is found on this many rows for each column.
-_ROWS_PER_COLUMN = 100
+#: A start is found on one in so many rows, while there are enough rows for each column.
+_THIN = 8
+_ROWS_PER_COLUMN = 50
+
+#: How many standard deviations of its own such a start may be off.
+_NEAR = 0.1
 
 
 class ShapeCurve(NamedTuple):
@@ -56,8 +60,8 @@ class Curve(NamedTuple):
     shape: ShapeCurve | None = None
 
 
-#: From predictors of some rows, the log shape (0 if there is none), and an index of these rows.
-Likelihood = Callable[[Array, float, Any], Curve]
+#: From predictors of some rows, the log shape (0 if there is none), and which rows these are.
+Likelihood = Callable[[Array, float, slice], Curve]
 
 
 class LinearPredictor:
@@ -67,7 +71,7 @@ class LinearPredictor:
     ----------
     x : (N, D)
     likelihood : callable
-        Takes predictors (n,), the log shape, and an index (slice or positions) of the rows.
+        Takes predictors (n,), the log shape, and a slice of the rows they belong to.
     prior_precision : (D, D) or (D + 1, D + 1)
         Λ; the larger where the family has a shape. May be singular where a weight is to be free.
     prior_mean : (D,) or (D + 1,)
@@ -117,16 +121,16 @@ class LinearPredictor:
 
     def thinned(self, every: int) -> LinearPredictor:
         """Return the posterior with every so many rows, each counted so often."""
-        chosen = np.arange(0, len(self.x), every)
-        share = len(self.x) / len(chosen)
-        weights = _times(np.full(len(chosen), share), _at(self.frequency, chosen))
+        x = self.x[::every]
+        share = np.full(len(x), len(self.x) / len(x))
+        frequency = share if self.frequency is None else share * self.frequency[::every]
 
-        def likelihood(eta: Array, shape: float, rows: Any) -> Curve:
-            return self.likelihood(eta, shape, chosen[rows])
+        def likelihood(eta: Array, shape: float, rows: slice) -> Curve:
+            return self.likelihood(
+                eta, shape, slice(rows.start * every, rows.stop * every, (rows.step or 1) * every)
+            )
 
-        return LinearPredictor(
-            self.x[chosen], likelihood, self.prior_precision, self.prior_mean, weights
-        )
+        return LinearPredictor(x, likelihood, self.prior_precision, self.prior_mean, frequency)
 
     def _curves(self, w: Array) -> Iterator[tuple[Array, Curve, Array | None]]:
         d = self.x.shape[1]
@@ -135,18 +139,21 @@ class LinearPredictor:
         for first in range(0, len(self.x), step):
             rows = slice(first, first + step)
             block = self.x[rows]
-            yield block, self.likelihood(block @ w[:d], shape, rows), _at(self.frequency, rows)
+            f = None if self.frequency is None else self.frequency[rows]
+            yield block, self.likelihood(block @ w[:d], shape, rows), f
 
 
 def posterior_mode(
     density: LinearPredictor, start: Array, *, tol: float = 1e-8, max_iter: int = 200
 ) -> Mode:
-    """Return the mode; of long tables the start, and its curvature, are those of a part of the rows."""
+    """Return the mode; of long tables the start, and its curvature, come from a part of the rows.
+
+    The mode of every eighth row, found in the same way, is about three standard deviations away.
+    """
     rows, columns = density.x.shape
-    every = rows // max(_ROWS_PER_COLUMN * columns, 2000)
     near = None
-    if every >= 4:
-        near = find_mode(density.thinned(every), start, tol=1e-3, max_iter=max_iter)
+    if rows >= _THIN * max(_ROWS_PER_COLUMN * columns, 500):
+        near = posterior_mode(density.thinned(_THIN), start, tol=_NEAR, max_iter=max_iter)
         start = near.point
     return find_mode(density, start, tol=tol, max_iter=max_iter, near=near)
 
@@ -157,10 +164,6 @@ def weighted_gram(block: Array, weight: Array) -> Array:
         scaled = block * np.sqrt(weight)[:, None]
         return scaled.T @ scaled
     return (block * weight[:, None]).T @ block
-
-
-def _at(values: Array | None, rows: Any) -> Array | None:
-    return None if values is None else values[rows]
 
 
 def _times(values: Array, frequency: Array | None) -> Array:

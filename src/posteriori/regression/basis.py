@@ -11,7 +11,6 @@ Reference: C. Bishop, "Pattern recognition and machine learning", 2006, §3.1.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
 from math import comb
 from typing import Any, Self
 
@@ -20,9 +19,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
-from posteriori.regression.arguments import check_inputs
 
 __all__ = [
     "FourierBasis",
@@ -37,9 +36,7 @@ __all__ = [
 _MOST_FUNCTIONS = 10**6
 
 
-def design_matrix(
-    X: Any, basis: Any | Sequence[Callable[[Array], Array]] | None = None, *, bias: bool = True
-) -> Array:
+def design_matrix(X: Any, basis: Any = None, *, bias: bool = True) -> Array:
     """Return the matrix whose rows are φ(xₙ)ᵀ, (N, M).
 
     Parameters

@@ -23,16 +23,16 @@ from sklearn.utils.validation import (
 
 from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.mvnormal import MvNormal
+from posteriori.inference.ascent_arguments import check_ascent, warn_unless_converged
 from posteriori.inference.generalized_linear import weighted_gram
 from posteriori.inference.mode_finding import find_mode, laplace_evidence
+from posteriori.inference.standardized import standardize
+from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.lazy import special
+from posteriori.numerics.predictor_nodes import predictor_nodes
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
-from posteriori.regression.arguments import check_inputs
-from posteriori.regression.generalized import check_ascent, warn_unless_converged
-from posteriori.regression.predictor_nodes import predictor_nodes
-from posteriori.regression.standardized import standardize
 
 __all__ = ["OrdinalRegression"]
 
@@ -170,6 +170,10 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
         x = check_inputs(self, X, reset=True)
         y = column_or_1d(y, warn=True)
         check_consistent_length(x, y)
+        if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+            row = int(np.argmin(np.isfinite(y)))
+            what = "NaN" if np.isnan(y[row]) else "infinity (inf)"
+            raise ValueError(f"Input y contains {what} in row {row}; leave the row out")
         check_classification_targets(y)
         if sample_weight is None:
             return x, y, None
