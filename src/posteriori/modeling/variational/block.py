@@ -21,7 +21,7 @@ from posteriori.modeling.variational.discrete_node import DiscreteNode
 from posteriori.modeling.variational.earlier import is_earlier
 from posteriori.modeling.variational.gaussian_node import GaussianNode
 from posteriori.modeling.variational.grouping import data_plate, group_variables
-from posteriori.modeling.variational.informed import Cut, find_informed
+from posteriori.modeling.variational.informed import Cut, can_extend, find_informed, take_over
 from posteriori.modeling.variational.lookups import add_up_rows
 from posteriori.modeling.variational.monomials import Monomial
 from posteriori.modeling.variational.options import Options
@@ -140,7 +140,9 @@ class VariationalBlock:
         restart = Axis("restart", starts) if solved is None else solved.restart
         nodes = [
             self._formed(self._node(group, restart))
-            if cut is None or any(cut.touches(self.bound.layouts[name]) for name in group)
+            if cut is None
+            or solved is None
+            or any(cut.touches(self.bound.layouts[name]) for name in group)
             else solved.owner[group[0]]
             for group in self.groups
         ]
@@ -183,7 +185,7 @@ class VariationalBlock:
     def solve(self) -> VariationalResult:
         """Ascend with the members that data depend on; then find the belief about the others."""
         cut = find_informed(self.bound, self.written)
-        if cut is None or not self._can_extend(cut):
+        if cut is None or not can_extend(cut, self.groups, self.bound):
             return self._solve()
         factors = cut.factors(self.written, self.bound)
         informed = VariationalBlock(
@@ -196,16 +198,6 @@ class VariationalBlock:
         )._solve()
         return VariationalResult(self, self._extended(informed, cut), informed.ascent, informed)
 
-    def _can_extend(self, cut: Cut) -> bool:
-        """Tell whether beliefs about members without data leave what they share as it is.
-
-        In one group the others are integrated over. Between groups they are not, so that shared
-        variables of one of them would be drawn to members of the other.
-        """
-        touched = [[cut.touches(self.bound.layouts[name]) for name in g] for g in self.groups]
-        whole = [members for members in touched if any(members)]
-        return len(whole) == 1 or all(all(members) for members in whole)
-
     def _extended(self, informed: VariationalResult, cut: Cut) -> Problem:
         """Return the beliefs about all members, given those about what they share."""
         problem = self._problem(1, informed.problem, cut)
@@ -215,7 +207,7 @@ class VariationalBlock:
         self._start_from_priors(problem, whole)
         if len(whole) > 1:
             for node in whole:
-                _take_over(node, informed.problem, cut, self.bound)
+                take_over(node, informed.problem, cut, self.bound)
         before, after = -np.inf, 0.0
         for _ in range(self.options.max_iter):
             for node in whole:
@@ -347,18 +339,6 @@ class VariationalBlock:
 
 def _accesses(factor: BoundFactor) -> Iterable[Any]:
     return (a for poly in factor.parameters.values() for t in poly.terms for a in t.accesses)
-
-
-def _take_over(node: Any, informed: Problem, cut: Cut, bound: Bound) -> None:
-    """Let a node of all members begin with what is believed of the informed ones."""
-    for name in node.names:
-        own, axes = informed.owner[name], bound.layouts[name].axes
-        if node.kind == "discrete":
-            p = cut.put(node.probabilities(name)[0], own.probabilities(name)[0], axes)
-            node.set(name, p[None])
-        elif hasattr(node, "set_means"):
-            means = cut.put(node.marginal(name).mean, own.marginal(name).mean, axes)
-            node.set_means(name, means[None])
 
 
 def _select(problem: Problem, start: int) -> None:

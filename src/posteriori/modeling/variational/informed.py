@@ -22,7 +22,7 @@ from posteriori.modeling.variational.addressing import seen
 from posteriori.modeling.variational.references import with_holes
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["Cut", "find_informed"]
+__all__ = ["Cut", "can_extend", "find_informed", "take_over"]
 
 
 class Cut(NamedTuple):
@@ -136,6 +136,29 @@ def find_informed(bound: Bound, factors: Sequence[BoundFactor]) -> Cut | None:
     return Cut(kept, {axis: Axis(axis.name, len(rows)) for axis, rows in kept.items()})
 
 
+def can_extend(cut: Cut, groups: Sequence[Sequence[str]], bound: Bound) -> bool:
+    """Tell whether beliefs about members without data leave what they share as it is.
+
+    In one group the others are integrated over. Between groups they are not, so that shared
+    variables of one of them would be drawn to members of the other.
+    """
+    touched = [[cut.touches(bound.layouts[name]) for name in group] for group in groups]
+    whole = [members for members in touched if any(members)]
+    return len(whole) == 1 or all(all(members) for members in whole)
+
+
+def take_over(node: Any, informed: Any, cut: Cut, bound: Bound) -> None:
+    """Let a node of all members begin with what is believed of the informed ones."""
+    for name in node.names:
+        own, axes = informed.owner[name], bound.layouts[name].axes
+        if node.kind == "discrete":
+            p = cut.put(node.probabilities(name)[0], own.probabilities(name)[0], axes)
+            node.set(name, p[None])
+        elif hasattr(node, "set_means"):
+            means = cut.put(node.marginal(name).mean, own.marginal(name).mean, axes)
+            node.set_means(name, means[None])
+
+
 class _Search:
     """From the data back to what they depend on.
 
@@ -187,7 +210,8 @@ class _Search:
         known = with_holes if gap in self.bound.layouts else _data
         table = known(factor, self.bound)
         events = tuple(i for i, axis in enumerate(table.axes) if axis not in factor.rows)
-        there = ~np.isnan(table.values).all(axis=events) if events else ~np.isnan(table.values)
+        there: Any = ~np.isnan(table.values)
+        there = there.any(axis=events) if events else there
         return Table(there, tuple(axis for axis in table.axes if axis in factor.rows))
 
     # -- labels ------------------------------------------------------------------------------
@@ -266,7 +290,7 @@ class _Search:
         here = places[: len(lead)]
         labels = tuple(dict.fromkeys(a for p in here for a in _labels_of_place(p)))
         gone = tuple(i for i, axis in enumerate(rows.axes) if axis not in labels)
-        there = rows.values.any(axis=gone) if gone else rows.values
+        there: Any = rows.values.any(axis=gone) if gone else rows.values
         table = Table(there, tuple(axis for axis in rows.axes if axis in labels))
         shape = tuple(axis.size for axis in labels)
         active = np.broadcast_to(spread(table, labels), shape)
@@ -311,7 +335,7 @@ class _Search:
     def _need(self, needed: dict[Axis, Array], found: Table) -> None:
         for i, axis in enumerate(found.axes):
             others = tuple(k for k in range(len(found.axes)) if k != i)
-            there = found.values.any(axis=others)
+            there: Any = found.values.any(axis=others)
             root = self._find(axis)
             if root is not None:
                 needed[root] = needed.get(root, False) | there
