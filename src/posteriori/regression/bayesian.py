@@ -112,8 +112,8 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
     array([-0.28034385,  0.45432384])
     >>> model.log_evidence_
     LogEvidence(-1.334027, kind="exact", of="y|X")
-    >>> model.predict_dist([[1.0, 0.2]]).std
-    array([0.23049523])
+    >>> model.predict_dist([[1.0, 0.2]]).std.round(4)
+    array([0.2305])
     """
 
     def __init__(
