@@ -1,4 +1,4 @@
-"""Checks of the rows that regressions are given: each names the argument, the value and the remedy."""
+"""Checks of the rows that estimators are given: each names the argument, the value and the remedy."""
 
 from __future__ import annotations
 

@@ -19,11 +19,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from posteriori.inference.regression_statistics import regression_statistics
+from posteriori.numerics.estimator_rows import Rows, check_inputs, check_noise_variance, check_rows
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
-from posteriori.regression.arguments import Rows, check_inputs, check_noise_variance, check_rows
 from posteriori.regression.hyper_grid import HyperGrid
 from posteriori.regression.learning import Learned, scaled_prior
 from posteriori.regression.left_out import expected_log_likelihood, leave_one_out_log_density

@@ -11,10 +11,10 @@ from posteriori.distributions.negative_binomial import NegativeBinomial
 from posteriori.distributions.normal import Normal
 from posteriori.distributions.poisson import Poisson
 from posteriori.inference.generalized_linear import Curve, ShapeCurve
+from posteriori.numerics.estimator_rows import Rows
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import log1pmx, log_gamma_correction_slope, log_gamma_ratio
 from posteriori.numerics.types import Array
-from posteriori.regression.arguments import Rows
 from posteriori.regression.generalized import GeneralizedRegression
 
 __all__ = ["NegativeBinomialRegression", "PoissonRegression"]

@@ -12,7 +12,6 @@ theory, inference, and learning algorithms", 2003, ch. 27.
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from typing import Any, Self
 
@@ -23,18 +22,18 @@ from sklearn.utils.validation import check_is_fitted
 from posteriori.distributions.mixture import Mixture
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
+from posteriori.inference.ascent_arguments import check_ascent, warn_unless_converged
 from posteriori.inference.generalized_linear import LinearPredictor, posterior_mode
 from posteriori.inference.mode_finding import Mode, laplace_evidence
+from posteriori.inference.standardized import standardize
+from posteriori.numerics.estimator_rows import Rows, check_inputs, check_rows
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.numerics.predictor_nodes import predictor_nodes
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
-from posteriori.numerics.warnings import ConvergenceWarning
-from posteriori.regression.arguments import Rows, check_inputs, check_rows
-from posteriori.regression.predictor_nodes import predictor_nodes
-from posteriori.regression.standardized import standardize
 
-__all__ = ["GeneralizedRegression", "check_ascent", "warn_unless_converged"]
+__all__ = ["GeneralizedRegression"]
 
 #: Points of the Gauss–Hermite rule over a log shape.
 _SHAPE_NODES = 5
@@ -242,24 +241,3 @@ class GeneralizedRegression(RegressorMixin, BaseEstimator):
         nodes, shares = np.polynomial.hermite_e.hermegauss(_SHAPE_NODES)
         shapes = self._weights.mean[-1] + np.sqrt(variance) * nodes
         return shapes, shares / shares.sum(), gain, gain**2 * variance
-
-
-def check_ascent(estimator: Any) -> None:
-    """Check the parameters that all Laplace posteriors have."""
-    for name in ("prior_precision", "tol"):
-        value = getattr(estimator, name)
-        if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be a positive number, got {value!r}")
-    if not estimator.max_iter >= 1:
-        raise ValueError(f"max_iter must be at least 1, got {estimator.max_iter!r}")
-
-
-def warn_unless_converged(estimator: Any, mode: Mode) -> None:
-    """Say how far from the mode an ascent has ended."""
-    if not mode.converged:
-        warnings.warn(
-            f"{type(estimator).__name__} did not converge in {mode.n_iter} passes: the Newton step "
-            f"is {mode.gradient_norm:.2g} standard deviations; raise max_iter or prior_precision",
-            ConvergenceWarning,
-            stacklevel=3,
-        )

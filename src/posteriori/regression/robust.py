@@ -10,9 +10,9 @@ from posteriori.distributions.normal import Normal
 from posteriori.distributions.rows import weighted_median
 from posteriori.distributions.student_t import StudentT
 from posteriori.inference.generalized_linear import Curve, ShapeCurve
+from posteriori.numerics.estimator_rows import Rows
 from posteriori.numerics.special import log_gamma_ratio
 from posteriori.numerics.types import Array
-from posteriori.regression.arguments import Rows
 from posteriori.regression.generalized import GeneralizedRegression
 
 __all__ = ["RobustRegression"]
