@@ -5,12 +5,12 @@ import pytest
 from scipy import stats
 
 from posteriori.inference.generalized_linear import LinearPredictor
+from posteriori.numerics.estimator_rows import Rows
 from posteriori.regression import (
     NegativeBinomialRegression,
     PoissonRegression,
     RobustRegression,
 )
-from posteriori.numerics.estimator_rows import Rows
 from posteriori.regression.ordinal import _rows, _Thresholds
 
 RNG = np.random.default_rng(3)
