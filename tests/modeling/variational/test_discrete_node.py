@@ -114,3 +114,16 @@ def test_learning_a_chain_has_one_bound_by_two_routes():
     )
     agreement = np.mean(post.z.probabilities.argmax(axis=1) == z)
     assert max(agreement, 1.0 - agreement) > 0.9
+
+
+def test_the_plan_names_forward_backward_for_chains_only():
+    m = Model()
+    m.A = Dirichlet([2, 1]).iid(2)
+    m.r = Gamma([2, 8], rate=1)
+    m.z = Chain(Categorical([0.5, 0.5]), lambda z: Categorical(m.A[z]), length="t")
+    m.c = Categorical([0.5, 0.5]).iid("t")
+    m.x = Normal(0.0, precision=m.r[m.z])
+    m.y = Normal(0.0, precision=m.r[m.c])
+    text = str(m.plan(x=np.ones(5), y=np.ones(5)))
+    assert "z: 5 members of 2 states, by forward-backward" in text
+    assert text.count("forward-backward") == 1

@@ -30,6 +30,7 @@ from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.references import find_references, measured_from, restored
 from posteriori.modeling.variational.rotation import find_pairs
 from posteriori.modeling.variational.starts import class_start, factor_start, set_start
+from posteriori.modeling.variational.state_chain import chained_names
 from posteriori.modeling.variational.stochastic import ascend_in_batches
 from posteriori.modeling.variational.streaming import find_stream
 from posteriori.numerics.random import as_generator
@@ -124,7 +125,12 @@ class VariationalBlock:
     def describe(self) -> str:
         """Say which parts are updated in turn."""
         owner = self._problem(1).owner
-        return "; ".join(f"{' & '.join(g)}: {owner[g[0]].describe()}" for g in self.groups)
+        chains = chained_names(self.monomials, self.bound.layouts)
+        parts = []
+        for group in self.groups:
+            how = ", by forward-backward" if len(group) == 1 and group[0] in chains else ""
+            parts.append(f"{' & '.join(group)}: {owner[group[0]].describe()}{how}")
+        return "; ".join(parts)
 
     # -- making ------------------------------------------------------------------------------
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.modeling.tables import Axis, Lookup, Switch, Table
 from posteriori.modeling.variational.contraction import add_tables
-from posteriori.modeling.variational.monomials import same_place
+from posteriori.modeling.variational.monomials import Monomial, same_place
 from posteriori.numerics.types import Array
 
-__all__ = ["ChainBelief", "StateChain", "find_chain", "solve_chain"]
+__all__ = ["ChainBelief", "StateChain", "chained_names", "find_chain", "solve_chain"]
 
 
 class StateChain(NamedTuple):
@@ -78,6 +78,18 @@ def find_chain(switches: Sequence[Switch], axes: Sequence[Axis]) -> StateChain |
     if step in series or len(set(series)) < len(series):
         return None
     return StateChain(time, (*series, step, early.state, late.state))
+
+
+def chained_names(monomials: Iterable[Monomial], layouts: Mapping[str, Any]) -> set[str]:
+    """Return the discrete variables whose members meet as a chain."""
+    found = set()
+    for monomial in monomials:
+        steps = [access for access in monomial.accesses if isinstance(access, Switch)]
+        if len(steps) == 2:
+            axes = layouts[steps[0].name].axes
+            if find_chain(steps, axes) or find_chain(steps[::-1], axes):
+                found.add(steps[0].name)
+    return found
 
 
 def _is_step(before: Table, after: Table, size: int) -> bool:
