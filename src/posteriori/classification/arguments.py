@@ -1,0 +1,87 @@
+"""Checks of the labelled rows that classifiers are given."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
+
+from posteriori.numerics.estimator_rows import check_inputs
+from posteriori.numerics.evidence import Fingerprint
+from posteriori.numerics.types import Array
+
+__all__ = ["LabelledRows", "check_labelled_rows"]
+
+
+class LabelledRows(NamedTuple):
+    """Checked rows with their classes.
+
+    Attributes
+    ----------
+    x : (N, D)
+    codes : (N,)
+        Place of each row's class among the classes.
+    classes : (K,)
+        Sorted labels; K >= 2.
+    frequency : (N,) or None
+        How often each row counts; None is once. No row counts 0 times.
+    """
+
+    x: Array
+    codes: Any
+    classes: Any
+    frequency: Array | None
+
+    @property
+    def counts(self) -> Array:
+        """How many rows each class has, (K,)."""
+        return np.bincount(self.codes, weights=self.frequency, minlength=len(self.classes)).astype(
+            np.float64
+        )
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Of the targets: numbers as they are, other labels by their places."""
+        numeric = self.classes.dtype.kind in "biuf"
+        numbers = self.classes[self.codes] if numeric else self.codes
+        return Fingerprint().update(numbers.astype(np.float64), self.frequency)
+
+
+def check_labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> LabelledRows:
+    """Check what ``fit`` of a classifier is given; rows of weight 0 are left out.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose ``n_features_in_`` and ``feature_names_in_`` are set.
+    X : (N, D)
+    y : (N,)
+        Labels of at least two classes.
+    sample_weight : (N,), optional
+        Frequencies >= 0: equal to repeated rows.
+    """
+    name = type(estimator).__name__
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None")
+    x = check_inputs(estimator, X, reset=True)
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(x, y)
+    check_classification_targets(y)
+    frequency = None
+    if sample_weight is not None:
+        frequency = _check_sample_weight(
+            sample_weight, x, dtype=np.float64, ensure_non_negative=True
+        )
+        kept = frequency > 0
+        if not kept.any():
+            raise ValueError("sample_weight is 0 everywhere: there is nothing to learn from")
+        if not kept.all():
+            x, y, frequency = x[kept], y[kept], frequency[kept]
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{name} needs rows of at least two classes, got one class: {classes.tolist()[0]!r}"
+        )
+    return LabelledRows(x, codes, classes, frequency)
