@@ -358,3 +358,21 @@ def test_simulation_has_the_moments_of_the_model() -> None:
     with pytest.raises(ValueError, match="plate 't'"):
         local_level().simulate(rng=0)
     assert local_level().simulate(plates={"t": 7}, rng=0)["y"].shape == (7,)
+
+
+def test_rows_that_see_one_member_meet_rows_that_see_their_own() -> None:
+    def model() -> Model:
+        m = Model()
+        m.a = Normal([0.3, -0.2], variance=[1.0, 2.0])
+        m.b = Normal(-0.5, variance=[1.5, 0.7])
+        m.c = Normal(-1.2 * m.a[0] + np.array([1.0, 1.1]), variance=[0.5, 0.6])
+        m.y = Normal(-0.5 * m.c - 0.7 * m.b, variance=[0.4, 0.3])
+        return m
+
+    y = np.array([0.4, -1.0])
+    post = model().infer(y=y)
+    truth = dense_answer(model(), {"y": y}, {"a": (2,), "b": (2,), "c": (2,)})
+    assert_allclose(float(post.log_evidence), truth.log_evidence, rtol=1e-12)
+    for name, place in truth.places.items():
+        assert_allclose(post[name].mean, truth.mean[place], rtol=1e-10)
+        assert_allclose(post[name].variance, np.diag(truth.cov)[place], rtol=1e-10)

@@ -73,7 +73,8 @@ def meeting(i: Any, j: Any, block: Array, count: int, others: int, known: Any) -
     """Return which vector of a neighbour each vector meets; None where the neighbour has one."""
     if others == 1:
         return None
-    rows = max(len(block), count)
+    given = j if i is None else i
+    rows = max(len(block), count) if given is None else len(given)
     mine = np.arange(rows) if i is None else np.asarray(i)
     theirs = np.arange(rows) if j is None else np.asarray(j)
     target = np.full(count, -1) if known is None else known
