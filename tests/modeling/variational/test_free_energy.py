@@ -16,6 +16,9 @@ from tests.modeling.variational.models import NAMES, by_name
 
 X5 = np.array([1.2, 0.4, 2.3, 1.9, 0.7])
 
+#: Beliefs about members that the bound leaves out cost free energy.
+WITH_MEMBERS_WITHOUT_DATA = ("univariate_mixture",)
+
 #: Models in which full factorisation leaves members of one variable dependent: for these the
 #: product of the marginals is another belief, with a higher free energy.
 DEPENDENT = {
@@ -241,7 +244,7 @@ def test_beliefs_of_the_engine_have_its_free_energy(name: str) -> None:
     whole = float(free_energy_of(post))
     assert_allclose(whole, -float(post.log_evidence), rtol=1e-10)
     product = float(free_energy(m, data, {n: post[n] for n in post._results}))
-    if name in DEPENDENT:
+    if name in DEPENDENT or name in WITH_MEMBERS_WITHOUT_DATA:
         assert product > whole - 1e-9 * abs(whole)
     else:
         assert_allclose(product, whole, rtol=1e-9)
