@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.distributions.batches import has_atoms
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.selection.comparison import Comparison, Row
-from posteriori.selection.held_out import HeldOut, held_out_density, last_step
+from posteriori.selection.held_out import HeldOut, held_out_density, last_step, predictive_of
 from posteriori.selection.psis import standard_error
 
-__all__ = ["compare"]
+__all__ = ["compare", "fitted", "select"]
 
 #: Factors by which the scale of a prior is changed to see how far the verdict moves.
 _SCALES = (0.25, 0.5, 2.0, 4.0)
+
+
+class _Findings(NamedTuple):
+    row: Row
+    evidence: LogEvidence | None = None
+    held: HeldOut | None = None
 
 
 def compare(
@@ -33,9 +41,15 @@ def compare(
     draws: int = 1000,
     seed: int = 0,
     sensitivity: bool = True,
+    progress: Callable[[int, int], None] | None = None,
     **named: Any,
 ) -> Comparison:
     """Rank models by what the data say about them.
+
+    Models whose evidences are of the same data are ranked by them, and have posterior
+    probabilities (all models equally probable before). Where there are several such groups, or
+    models without evidence, the held-out log predictive density ranks. A model that fails is
+    listed last with the reason; Ctrl-C ends the comparison with the models that are done.
 
     Parameters
     ----------
@@ -50,6 +64,8 @@ def compare(
     seed : int
     sensitivity : bool
         Whether to fit again with the scale of the prior changed by ¼ to 4.
+    progress : callable, optional
+        Called as ``progress(done, n_models)`` after every model.
     **named
         Models by name: ``compare(a=post1, b=post2)``.
 
@@ -62,80 +78,135 @@ def compare(
     ------
     ValueError
         When evidences of the same kind of question are of different data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posteriori.regression import BayesianLinearRegression
+    >>> x = np.linspace(-1, 1, 30)[:, None]
+    >>> y = 2.0 * x[:, 0] + 0.3 * np.sin(40.0 * x[:, 0])
+    >>> models = {
+    ...     "line": BayesianLinearRegression(),
+    ...     "constant": BayesianLinearRegression(prior_precision=np.inf),
+    ... }
+    >>> table = compare(models, x, y)
+    >>> table.best
+    'line'
     """
     given = {**(models or {}), **named}
     if not given:
         raise ValueError("compare needs at least one model: compare({'name': model}, X, y)")
-    rows: dict[str, Row] = {}
-    evidences: dict[str, LogEvidence] = {}
-    held: dict[str, HeldOut] = {}
-    evidence: LogEvidence | None
-    for name, model in given.items():
-        if hasattr(model, "log_evidence") and not hasattr(model, "fit"):
-            rows[name], evidence = _of_posterior(name, model)
-        else:
-            if X is None or y is None:
-                raise ValueError(f"{name} is an estimator: give the data as compare(models, X, y)")
-            rows[name], evidence, held[name] = _of_estimator(
-                name, model, X, y, folds, draws, seed, sensitivity
-            )
-        if evidence is not None:
-            evidences[name] = evidence
-    rows = _with_probabilities(rows, evidences)
-    rows = _with_differences(rows, held)
-    return Comparison(sorted(rows.values(), key=_rank))
+    done: dict[str, _Findings] = {}
+    stopped = ""
+    try:
+        for count, (name, model) in enumerate(given.items(), start=1):
+            done[name] = _examine(name, model, X, y, folds, draws, seed, sensitivity)
+            if progress is not None:
+                progress(count, len(given))
+    except KeyboardInterrupt:
+        if not done:
+            raise
+        stopped = f"stopped after {len(done)} of {len(given)} models"
+    rows = _with_probabilities({name: found.row for name, found in done.items()}, done)
+    rows = _with_differences(rows, done)
+    return Comparison(_ranked(list(rows.values())), [stopped] if stopped else [])
 
 
-def _rank(row: Row) -> tuple[float, float]:
-    first = -row.elpd if not np.isnan(row.elpd) else np.inf
-    return first, -row.log_evidence if not np.isnan(row.log_evidence) else np.inf
+def select(models: Mapping[str, Any], X: Any, y: Any, **options: Any) -> Any:
+    """Return the most probable model, fitted; by held-out density where evidences do not compare.
+
+    Parameters
+    ----------
+    models : mapping of names to estimators
+    X, y : array_like
+    **options
+        Those of :func:`compare`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posteriori.regression import BayesianLinearRegression
+    >>> x = np.linspace(-1, 1, 30)[:, None]
+    >>> models = {"line": BayesianLinearRegression(), "free": BayesianLinearRegression(1e-4)}
+    >>> select(models, x, 2.0 * x[:, 0] + np.cos(50 * x[:, 0]))
+    BayesianLinearRegression()
+    """
+    best = compare(models, X, y, **{"sensitivity": False, **options}).best
+    return fitted(models[best], X, y)
 
 
-def _of_posterior(name: str, posterior: Any) -> tuple[Row, LogEvidence]:
+def fitted(model: Any, X: Any, y: Any) -> Any:
+    """Return a fitted model as it is, an unfitted one as a fitted copy."""
+    try:
+        check_is_fitted(model)
+    except (NotFittedError, TypeError):
+        return clone(model).fit(X, y)
+    return model
+
+
+def _ranked(rows: list[Row]) -> list[Row]:
+    """Sort by evidence within one group, by held-out density across groups; failures last."""
+    sound = [row for row in rows if not row.failure]
+    one_group = len({(row.of, row.measure) for row in sound}) == 1 and all(r.of for r in sound)
+
+    def key(row: Row) -> tuple[bool, float, float]:
+        evidence, held = (
+            -np.nan_to_num(row.log_evidence, nan=-np.inf),
+            -np.nan_to_num(row.elpd, nan=-np.inf),
+        )
+        first, second = (evidence, held) if one_group else (held, evidence)
+        return bool(row.failure), float(first), float(second)
+
+    return sorted(rows, key=key)
+
+
+def _examine(name: str, model: Any, X: Any, y: Any, *options: Any) -> _Findings:
+    if hasattr(model, "log_evidence") and not hasattr(model, "fit"):
+        return _of_posterior(name, model)
+    if X is None or y is None:
+        raise ValueError(f"{name} is an estimator: give the data as compare(models, X, y)")
+    try:
+        return _of_estimator(name, model, X, y, *options)
+    except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError) as error:
+        return _Findings(Row(name, failure=f"{type(error).__name__}: {error}"))
+
+
+def _of_posterior(name: str, posterior: Any) -> _Findings:
     evidence = posterior.log_evidence
     row = Row(name, float(evidence), evidence.kind, evidence.of)
     try:
         account = posterior.explain()
-    except (TypeError, AttributeError):
-        return row, evidence
-    observed = set(posterior.observed) if hasattr(posterior, "observed") else set()
-    seen = [value for key, value in account.energies.items() if key in observed]
-    if not seen:
-        return row, evidence
-    accuracy = float(sum(seen))
-    return replace(row, accuracy=accuracy, complexity=accuracy - float(evidence)), evidence
+    except (TypeError, AttributeError):  # a posterior without an account of its terms
+        return _Findings(row, evidence)
+    return _Findings(
+        replace(row, accuracy=account.accuracy, complexity=account.complexity), evidence
+    )
 
 
 def _of_estimator(
-    name: str,
-    model: Any,
-    x: Any,
-    y: Any,
-    folds: int,
-    draws: int,
-    seed: int,
-    sensitivity: bool,
-) -> tuple[Row, LogEvidence | None, HeldOut]:
-    seconds = float("nan")
-    if not _is_fitted(model):
-        start = time.perf_counter()
-        model = clone(model).fit(x, y)
-        seconds = time.perf_counter() - start
-    final, inputs = last_step(model, x)
-    held = held_out_density(model, x, y, folds=folds, draws=draws, seed=seed)
+    name: str, model: Any, X: Any, y: Any, folds: int, draws: int, seed: int, sensitivity: bool
+) -> _Findings:
+    start = time.perf_counter()
+    learned = fitted(model, X, y)
+    seconds = time.perf_counter() - start if learned is not model else float("nan")
+    final, inputs = last_step(learned, X)
     evidence = getattr(final, "log_evidence_", None)
+    _require_same_rows(name, evidence, y)
+    held = held_out_density(learned, X, y, folds=folds, draws=draws, seed=seed)
     row = Row(
         name,
         elpd=held.total,
         elpd_se=held.standard_error,
         method=held.method,
+        pareto_shape=held.pareto_shape,
         waic=held.waic,
         accuracy=held.accuracy,
         effective_parameters=float(getattr(final, "effective_parameters_", float("nan"))),
         seconds=seconds,
+        measure=_measure(learned, X),
     )
     if evidence is None:
-        return row, None, held
+        return _Findings(row, None, held)
     value = float(evidence)
     row = replace(
         row,
@@ -145,7 +216,24 @@ def _of_estimator(
         complexity=held.accuracy - value,
         prior_sensitivity=_sensitivity(final, inputs, y, value) if sensitivity else float("nan"),
     )
-    return row, evidence, held
+    return _Findings(row, evidence, held)
+
+
+def _require_same_rows(name: str, evidence: LogEvidence | None, y: Any) -> None:
+    """Refuse a model that was fitted to another number of rows than it is compared on."""
+    seen = None if evidence is None else evidence.fingerprint
+    if seen is not None and seen.count != len(y):
+        raise ValueError(
+            f"{name} was fitted to {seen.count} rows, but the data of the comparison have {len(y)}; "
+            "fit it to the same rows, or give it unfitted"
+        )
+
+
+def _measure(model: Any, X: Any) -> str:
+    """Tell whether a target has a probability or a density."""
+    if is_classifier(model):
+        return "probability"
+    return "probability" if has_atoms(predictive_of(model, _safe_indexing(X, [0]))) else "density"
 
 
 def _sensitivity(final: Any, inputs: Any, y: Any, value: float) -> float:
@@ -159,49 +247,37 @@ def _sensitivity(final: Any, inputs: Any, y: Any, value: float) -> float:
     return float(np.max(np.abs(moved)))
 
 
-def _is_fitted(model: Any) -> bool:
-    try:
-        check_is_fitted(model)
-    except (NotFittedError, TypeError):
-        return False
-    return True
-
-
-def _with_probabilities(
-    rows: Mapping[str, Row], evidences: Mapping[str, LogEvidence]
-) -> dict[str, Row]:
+def _with_probabilities(rows: dict[str, Row], done: Mapping[str, _Findings]) -> dict[str, Row]:
     """Add posterior probabilities within each group of evidences of the same data."""
-    found = dict(rows)
-    for of in {evidence.of for evidence in evidences.values()}:
-        names = [n for n, e in evidences.items() if e.of == of]
-        first = names[0]
+    evidences = {name: f.evidence for name, f in done.items() if f.evidence is not None}
+    for group in {(rows[name].of, rows[name].measure) for name in evidences}:
+        names = [name for name in evidences if (rows[name].of, rows[name].measure) == group]
         for other in names[1:]:
-            if not evidences[first].comparable(evidences[other]):
+            if not evidences[names[0]].comparable(evidences[other]):
                 raise ValueError(
-                    f"the evidences of {first} and {other} are of different data; fit both to the "
-                    "same rows and targets"
+                    f"the evidences of {names[0]} and {other} are of different data; fit both to "
+                    "the same rows and targets"
                 )
-        logs = np.array([float(evidences[n]) for n in names])
+        logs = np.array([float(evidences[name]) for name in names])
         total = log_sum_exp(logs, axis=0)
         for name, value in zip(names, logs, strict=True):
-            found[name] = replace(
-                found[name],
+            rows[name] = replace(
+                rows[name],
                 probability=float(np.exp(value - total)),
                 log_bayes_factor=float(value - logs.max()),
             )
-    return found
+    return rows
 
 
-def _with_differences(rows: Mapping[str, Row], held: Mapping[str, HeldOut]) -> dict[str, Row]:
+def _with_differences(rows: dict[str, Row], done: Mapping[str, _Findings]) -> dict[str, Row]:
     """Add how far each model is behind the best, with the error of the paired difference."""
-    found = dict(rows)
+    held = {name: f.held for name, f in done.items() if f.held is not None}
+    held = {name: part for name, part in held.items() if np.isfinite(part.total)}
     if not held:
-        return found
+        return rows
     best = max(held, key=lambda name: held[name].total)
     for name, part in held.items():
         gap = part.pointwise - held[best].pointwise
         error = float("nan") if name == best else standard_error(gap)
-        found[name] = replace(
-            found[name], elpd_difference=float(gap.sum()), elpd_difference_se=error
-        )
-    return found
+        rows[name] = replace(rows[name], elpd_difference=float(gap.sum()), elpd_difference_se=error)
+    return rows

@@ -40,7 +40,13 @@ class Row:
     prior_sensitivity : float
         Largest change of the log evidence when the scale of the prior is changed by ¼ to 4.
     seconds : float
-        Time of the fit.
+        Time of the fit; NaN for a model that came fitted.
+    pareto_shape : float
+        Largest k̂ of importance sampling: above 0.7 it was not trusted.
+    measure : str
+        "density" or "probability", which do not compare.
+    failure : str
+        Why a model could not be fitted or examined.
     """
 
     name: str
@@ -60,23 +66,33 @@ class Row:
     effective_parameters: float = float("nan")
     prior_sensitivity: float = float("nan")
     seconds: float = float("nan")
+    pareto_shape: float = float("nan")
+    measure: str = ""
+    failure: str = ""
 
 
 class Comparison:
-    """Models ranked by what the data say: held-out density first, evidence within groups.
+    """Models ranked by what the data say: by evidence in one group, by held-out density across.
 
     Parameters
     ----------
     rows : sequence of Row
         Best first.
+    remarks : sequence of str
+        What happened on the way.
     """
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[Row], remarks: Sequence[str] = ()) -> None:
         self.rows = tuple(rows)
+        self._remarks = tuple(remarks)
 
     @property
     def best(self) -> str:
         """Name of the model at the top."""
+        if self.rows[0].failure:
+            raise ValueError(
+                f"no model could be fitted; {self.rows[0].name}: {self.rows[0].failure}"
+            )
         return self.rows[0].name
 
     @property
@@ -112,15 +128,18 @@ class Comparison:
             "log evidence": [_number(r.log_evidence) for r in self.rows],
             "kind": [r.kind for r in self.rows],
             "of": [r.of for r in self.rows],
+            "log BF": [_number(r.log_bayes_factor, 3) for r in self.rows],
             "probability": [_number(r.probability, 3) for r in self.rows],
             "accuracy": [_number(r.accuracy) for r in self.rows],
             "complexity": [_number(r.complexity) for r in self.rows],
             "held out": [_with_error(r.elpd, r.elpd_se) for r in self.rows],
             "behind": [_with_error(r.elpd_difference, r.elpd_difference_se) for r in self.rows],
             "by": [r.method for r in self.rows],
+            "WAIC": [_number(r.waic) for r in self.rows],
             "parameters": [_number(r.effective_parameters, 3) for r in self.rows],
             "prior ±": [_number(r.prior_sensitivity, 3) for r in self.rows],
             "seconds": [_number(r.seconds, 2) for r in self.rows],
+            "failed": ["see note" if r.failure else "" for r in self.rows],
         }
         shown = {title: cells for title, cells in columns.items() if any(cells)}
         return ["model", *shown], [
@@ -132,7 +151,7 @@ class Comparison:
         """What to keep in mind when reading the table."""
         kinds = {row.kind for row in self.rows if row.kind}
         groups = {row.of for row in self.rows if row.of}
-        found = []
+        found = list(self._remarks)
         if len(kinds) > 1:
             found.append(f"evidences are of different kinds ({', '.join(sorted(kinds))})")
         if len(groups) > 1:
@@ -140,6 +159,20 @@ class Comparison:
                 f"evidences are of different data ({', '.join(sorted(groups))}): across these "
                 "groups only the held-out density compares"
             )
+        if len({row.measure for row in self.rows if row.measure}) > 1:
+            names = ", ".join(row.name for row in self.rows if row.measure == "probability")
+            found.append(
+                f"{names}: probabilities of targets, which do not compare with the densities of the "
+                "other models"
+            )
+        for row in self.rows:
+            if row.method.endswith("-fold") and row.pareto_shape >= 0.7:
+                found.append(
+                    f"{row.name}: cross-validated, since importance sampling is not to be trusted "
+                    f"(k̂ = {row.pareto_shape:.2f})"
+                )
+            if row.failure:
+                found.append(f"{row.name} failed: {row.failure}")
         return found
 
     def __repr__(self) -> str:

@@ -15,10 +15,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.logspace import log_sum_exp
+from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.types import Array
 
 __all__ = ["LeaveOneOut", "fit_generalized_pareto", "leave_one_out", "waic"]
+
+
+#: Draws without which a tail cannot be fitted.
+_FEWEST = 20
+
+#: Rows that are smoothed at a time.
+_ROWS = 256
 
 
 class LeaveOneOut(NamedTuple):
@@ -57,16 +64,30 @@ def leave_one_out(log_likelihood: Array) -> LeaveOneOut:
     Parameters
     ----------
     log_likelihood : (S, N)
-        ln p(y_n | θ_s).
+        ln p(y_n | θ_s), at least 20 draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y, means = np.array([0.0, 1.0, 2.0]), rng.normal(1.0, 3**-0.5, size=(1000, 1))
+    >>> loo = leave_one_out(-0.5 * np.log(2 * np.pi) - 0.5 * (y - means) ** 2)
+    >>> round(loo.total, 1)  # exactly -4.865
+    -4.9
     """
-    draws, rows = log_likelihood.shape
-    if draws < 20:
-        raise ValueError(f"at least 20 draws are needed, got {draws}")
-    pointwise, shapes = np.empty(rows), np.empty(rows)
-    for n in range(rows):
-        weights, shapes[n] = _smoothed(-log_likelihood[:, n])
-        pointwise[n] = log_sum_exp(weights + log_likelihood[:, n], axis=0)
-    return LeaveOneOut(pointwise, shapes)
+    log_likelihood = np.asarray(log_likelihood, dtype=np.float64)
+    if log_likelihood.ndim != 2 or len(log_likelihood) < _FEWEST:
+        raise ValueError(
+            f"log_likelihood must have shape (S, N) with at least {_FEWEST} draws S, got "
+            f"{log_likelihood.shape}"
+        )
+    pointwise, shapes = [np.empty(0)], [np.empty(0)]
+    for first in range(0, log_likelihood.shape[1], _ROWS):
+        block = log_likelihood[:, first : first + _ROWS]
+        weights, shape = _smoothed(-block)
+        pointwise.append(np.asarray(log_sum_exp(weights + block, axis=0)))
+        shapes.append(shape)
+    return LeaveOneOut(np.concatenate(pointwise), np.concatenate(shapes))
 
 
 def waic(log_likelihood: Array) -> tuple[Array, Array]:
@@ -90,48 +111,52 @@ def waic(log_likelihood: Array) -> tuple[Array, Array]:
     return density - penalty, penalty
 
 
-def _smoothed(log_ratios: Array) -> tuple[Array, float]:
-    """Return normalised log weights with a smoothed tail, and the shape of the tail."""
-    weights = log_ratios - log_ratios.max()
+def _smoothed(log_ratios: Array) -> tuple[Array, Array]:
+    """Return normalised log weights (S, N) with smoothed tails, and the shapes of the tails (N,)."""
+    weights = log_ratios - log_ratios.max(axis=0)
     draws = len(weights)
-    tail = int(min(0.2 * draws, 3.0 * np.sqrt(draws)))
-    order = np.argsort(weights)
-    top = order[-tail:]
-    cutoff = weights[order[-tail - 1]]
-    shape = np.inf
-    if tail >= 5 and weights[top[-1]] > cutoff:
-        exceed = np.exp(weights[top]) - np.exp(cutoff)
-        if exceed[0] > 0 or exceed[-1] > 0:
-            shape, scale = fit_generalized_pareto(np.maximum(exceed, 1e-300))
-            if np.isfinite(shape):
-                at = (np.arange(tail) + 0.5) / tail
-                smooth = _pareto_quantile(at, shape, scale) + np.exp(cutoff)
-                weights = weights.copy()
-                weights[top] = np.minimum(np.log(smooth), 0.0)
-    else:
-        shape = -np.inf  # all weights are equal: nothing to smooth
-    return weights - log_sum_exp(weights, axis=0), shape
+    tail = int(np.ceil(min(0.2 * draws, 3.0 * np.sqrt(draws))))
+    order = np.argsort(weights, axis=0)[-tail - 1 :]
+    top = np.take_along_axis(weights, order, axis=0)
+    cutoff = np.exp(top[0])
+    exceed = np.exp(top[1:]) - cutoff
+    varied = exceed[int(tail / 4 + 0.5) - 1] > 0  # otherwise too many are equal to be smoothed
+    shapes = np.full(weights.shape[1], -np.inf)
+    shapes[varied], scales = fit_generalized_pareto(exceed[:, varied])
+    at = (np.arange(tail) + 0.5) / tail
+    smooth = _pareto_quantile(at[:, None], shapes[varied], scales) + cutoff[varied]
+    smoothed = np.where(varied, 0.0, top[1:])
+    smoothed[:, varied] = np.minimum(np.log(smooth), 0.0)  # none above the largest ratio
+    np.put_along_axis(weights, order[1:], smoothed, axis=0)
+    return weights - np.asarray(log_sum_exp(weights, axis=0)), shapes
 
 
-def fit_generalized_pareto(x: Array) -> tuple[float, float]:
-    """Return shape k and scale σ of exceedances, sorted upwards, by Zhang and Stephens' method.
+def fit_generalized_pareto(exceedances: Array) -> tuple[Array, Array]:
+    """Fit generalised Pareto distributions by Zhang and Stephens' method.
 
-    The shape is drawn towards 0.5 by a weak prior of ten observations.
+    Parameters
+    ----------
+    exceedances : (M, N)
+        N samples of positive numbers, each sorted upwards.
+
+    Returns
+    -------
+    shape, scale : (N,)
+        k and σ; the shape is drawn towards 0.5 by a weak prior of ten observations.
     """
-    n = len(x)
-    points = 30 + int(np.sqrt(n))
-    at = 1.0 - np.sqrt(points / (np.arange(1, points + 1) - 0.5))
+    x = np.asarray(exceedances, dtype=np.float64)
+    n, points = len(x), 30 + int(np.sqrt(len(x)))
+    at = 1.0 - np.sqrt(points / (np.arange(1, points + 1)[:, None] - 0.5))
     at = at / (3.0 * x[int(n / 4 + 0.5) - 1]) + 1.0 / x[-1]
     shapes = np.log1p(-at[:, None] * x).mean(axis=1)
     heights = n * (np.log(-at / shapes) - shapes - 1.0)
-    weights = 1.0 / np.exp(heights - heights[:, None]).sum(axis=1)
-    theta = float((at * weights).sum() / weights.sum())
-    shape = float(np.log1p(-theta * x).mean())
-    scale = -shape / theta
-    return (n * shape + 5.0) / (n + 10.0), scale
+    theta = (at * softmax(heights, axis=0)).sum(axis=0)
+    shape = np.log1p(-theta * x).mean(axis=0)
+    return (n * shape + 5.0) / (n + 10.0), -shape / theta
 
 
-def _pareto_quantile(p: Array, shape: float, scale: float) -> Array:
-    if abs(shape) < 1e-12:
-        return -scale * np.log1p(-p)
-    return scale * np.expm1(-shape * np.log1p(-p)) / shape
+def _pareto_quantile(p: Array, shape: Array, scale: Array) -> Array:
+    tail = -np.log1p(-p)
+    small = np.abs(shape) < 1e-12
+    k = np.where(small, 1.0, shape)
+    return scale * np.where(small, tail, np.expm1(k * tail) / k)

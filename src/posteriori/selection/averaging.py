@@ -1,0 +1,181 @@
+r"""Predictions of several models together: Bayesian model averaging, and stacking.
+
+.. math:: p(y_*\mid x_*, D) = \sum_k w_k\,p(y_*\mid x_*, D, m_k)
+
+with :math:`w_k = p(m_k\mid D)`, or with the weights of highest held-out score,
+:math:`\max_w \sum_n \ln\sum_k w_k\,p(y_n\mid D_{-n}, m_k)`.
+
+Reference: Y. Yao, A. Vehtari, D. Simpson & A. Gelman, "Using stacking to average Bayesian
+predictive distributions", 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from scipy import optimize
+from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from posteriori.numerics.types import Array
+from posteriori.selection.held_out import held_out_density, predictive_of
+from posteriori.selection.model_set import ModelSet
+from posteriori.selection.predictive_mixture import PredictiveMixture
+
+__all__ = ["ModelAverage", "average", "stacking_weights"]
+
+
+class ModelAverage(RegressorMixin, BaseEstimator):
+    """Regression that predicts with several models, each weighted by what the data say.
+
+    Parameters
+    ----------
+    models : list of (name, estimator)
+    weights : {"evidence", "stacking"}
+        Posterior probabilities of the models, or weights of highest held-out log score.
+    prior : mapping of names to numbers, optional
+        Prior probabilities of the models, for "evidence"; equal by default.
+
+    Attributes
+    ----------
+    models_ : dict of names to fitted estimators
+    weights_ : dict of names to numbers
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posteriori.regression import BayesianLinearRegression
+    >>> x = np.linspace(-1, 1, 20)[:, None]
+    >>> both = ModelAverage(
+    ...     [
+    ...         ("line", BayesianLinearRegression()),
+    ...         ("level", BayesianLinearRegression(np.inf)),
+    ...     ]
+    ... ).fit(x, 0.3 * x[:, 0] + np.cos(9.0 * x[:, 0]))
+    >>> sorted(both.weights_)
+    ['level', 'line']
+    """
+
+    def __init__(
+        self,
+        models: list[tuple[str, Any]],
+        *,
+        weights: str = "evidence",
+        prior: Mapping[str, float] | None = None,
+    ) -> None:
+        self.models = models
+        self.weights = weights
+        self.prior = prior
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit every model and weigh them.
+
+        Parameters
+        ----------
+        X : (N, D)
+        y : (N,)
+        """
+        if self.weights not in ("evidence", "stacking"):
+            raise ValueError(f"weights must be 'evidence' or 'stacking', got {self.weights!r}")
+        for name, model in self.models:
+            if is_classifier(model):
+                raise TypeError(f"{name} is a classifier; ModelAverage averages regressions")
+        models = {name: clone(model).fit(X, y) for name, model in self.models}
+        if not models:
+            raise ValueError("models is empty: name at least one")
+        if self.weights == "evidence":
+            self.weights_ = ModelSet(models, self.prior).probabilities
+        else:
+            held = [held_out_density(m, X, y).pointwise for m in models.values()]
+            found = stacking_weights(np.stack(held, axis=1))
+            self.weights_ = dict(zip(models, found.tolist(), strict=True))
+        self.models_ = models
+        first = next(iter(models.values()))
+        for attribute in ("n_features_in_", "feature_names_in_"):
+            if hasattr(first, attribute):
+                setattr(self, attribute, getattr(first, attribute))
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return the expected targets (N,)."""
+        check_is_fitted(self)
+        pairs = zip(self.weights_.values(), self.models_.values(), strict=True)
+        return sum(w * np.asarray(model.predict(X)) for w, model in pairs)  # type: ignore[return-value]
+
+    def predict_dist(self, X: Any) -> PredictiveMixture:
+        """Return the distribution of each row's target, a mixture of the models' own."""
+        check_is_fitted(self)
+        members = [predictive_of(model, X) for model in self.models_.values()]
+        return PredictiveMixture(list(self.weights_.values()), members)
+
+
+def average(
+    models: Mapping[str, Any], X: Any, y: Any, *, weights: str = "evidence", prior: Any = None
+) -> ModelAverage:
+    """Fit models and average their predictions.
+
+    Parameters
+    ----------
+    models : mapping of names to estimators
+    X, y : array_like
+    weights, prior
+        As in :class:`ModelAverage`.
+
+    Returns
+    -------
+    ModelAverage
+        Fitted.
+    """
+    return ModelAverage(list(models.items()), weights=weights, prior=prior).fit(X, y)
+
+
+def stacking_weights(log_densities: Any) -> Array:
+    """Return the weights on the simplex with the highest held-out log score.
+
+    Parameters
+    ----------
+    log_densities : (N, K)
+        Held-out log predictive density of every row under every model.
+
+    Returns
+    -------
+    (K,)
+
+    Notes
+    -----
+    The score is concave; at its maximum the mean of p_k/Σ w p is 1 where w_k > 0, at most 1
+    elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stacking_weights(np.log([[0.9, 0.1], [0.1, 0.9]])).round(6)
+    array([0.5, 0.5])
+    """
+    logs = np.asarray(log_densities, dtype=np.float64)
+    if logs.ndim != 2 or not logs.size or np.isnan(logs).any():
+        raise ValueError(f"log_densities must be numbers of shape (N, K), got shape {logs.shape}")
+    best = logs.max(axis=1, keepdims=True)
+    if not np.isfinite(best).all():
+        raise ValueError("some row has density 0 (or infinite) under every model")
+    p = np.exp(logs - best)
+    k = p.shape[1]
+
+    def loss(w: Array) -> tuple[float, Array]:
+        mixed = np.maximum(p @ w, 1e-300)
+        return -float(np.log(mixed).mean()), -(p / mixed[:, None]).mean(axis=0)
+
+    found = optimize.minimize(
+        loss,
+        np.full(k, 1.0 / k),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0.0, 1.0)] * k,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": np.ones_like},
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    w = np.maximum(found.x, 0.0)
+    return w / w.sum()
