@@ -19,6 +19,7 @@ _ROOMS = (
     "classification",
     "cli",
     "datasets",
+    "decision",
     "distributions",
     "factors",
     "inference",
@@ -56,6 +57,7 @@ _ROOM_OF = {
     "StudentT": "distributions",
     "Wishart": "distributions",
     "bayes": "distributions",
+    "compare": "selection",
     "dot": "modeling",
     "plot": "plotting",
     "take": "modeling",
@@ -67,6 +69,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori import classification as classification
     from posteriori import cli as cli
     from posteriori import datasets as datasets
+    from posteriori import decision as decision
     from posteriori import distributions as distributions
     from posteriori import factors as factors
     from posteriori import inference as inference
@@ -104,6 +107,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.modeling import take as take
     from posteriori.numerics import LogEvidence as LogEvidence
     from posteriori.plotting import plot as plot
+    from posteriori.selection import compare as compare
 
 
 def __getattr__(name: str) -> object:

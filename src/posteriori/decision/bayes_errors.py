@@ -1,0 +1,178 @@
+r"""How often even the best decision is wrong, by cumulative probabilities, sums and simulation.
+
+.. math:: P(\mathrm{error}) = \int \bigl(1 - \max_k p(C_k\mid x)\bigr)\,p(x)\,dx.
+
+No classifier, linear or not, errs less often; that holds as far as the class densities are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.decision.intervals import decision_regions
+from posteriori.decision.posteriors import check_classes, log_posterior
+from posteriori.decision.rules import check_priors
+from posteriori.distributions.base import Univariate
+from posteriori.distributions.integrals import has_atoms, integrate_against
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
+
+__all__ = ["ErrorEstimate", "bayes_error", "error_of", "estimate_bayes_error"]
+
+
+class ErrorEstimate(NamedTuple):
+    """A probability of error from simulated points.
+
+    Attributes
+    ----------
+    value, error : float
+        The estimate and its standard error.
+    """
+
+    value: float
+    error: float
+
+
+def bayes_error(classes: Sequence[Any], priors: Any = None) -> float:
+    """Return the least probability of a wrong decision about one number.
+
+    Parameters
+    ----------
+    classes : sequence of K distributions of one number
+        p(x | class), all continuous or all discrete.
+    priors : array (K,), optional
+        Probabilities of the classes; equal if None.
+
+    Notes
+    -----
+    Continuous classes: the cumulative probabilities of the regions where another class is
+    chosen, see :func:`decision_regions`. Discrete classes: a sum. For vectors see
+    :func:`estimate_bayes_error`.
+
+    Examples
+    --------
+    >>> from posteriori import Normal
+    >>> round(bayes_error([Normal(-1, variance=1), Normal(1, variance=1)]), 6)
+    0.158655
+    """
+    members = check_line(check_classes(classes))
+    weights = check_priors(priors, len(members))
+    if has_atoms(members[0]):
+        return expect_posterior(members, weights, lambda q: 1.0 - q.max(axis=-1))
+    regions = decision_regions(members, weights)
+    edges = np.array([regions[0].lower, *(r.upper for r in regions)])
+    chosen = np.array([r.action for r in regions])
+    held = np.array([np.diff(m.cdf(edges)) for m in members])  # (K, regions)
+    wrong = chosen != np.arange(len(members))[:, None]
+    return float(weights @ np.where(wrong, held, 0.0).sum(axis=1))
+
+
+def estimate_bayes_error(
+    classes: Sequence[Any], priors: Any = None, *, size: int = 100_000, rng: Seed = None
+) -> ErrorEstimate:
+    """Estimate the least probability of a wrong decision about points of any shape.
+
+    Parameters
+    ----------
+    classes : sequence of K distributions
+        p(x | class).
+    priors : array (K,), optional
+        Probabilities of the classes; equal if None.
+    size : int
+        Number of points drawn from each class.
+    rng : Generator, int or None
+
+    Notes
+    -----
+    The average of 1 − max p(class | x) over points of the model, which varies less than the
+    count of errors. Cost O(size K).
+    """
+    return _simulate(classes, priors, lambda x, q: 1.0 - q.max(axis=-1), size, rng)
+
+
+def error_of(
+    rule: Callable[[Array], Any],
+    classes: Sequence[Any],
+    priors: Any = None,
+    *,
+    size: int = 100_000,
+    rng: Seed = None,
+) -> ErrorEstimate:
+    """Estimate how often a rule is wrong where the classes have these densities.
+
+    Parameters
+    ----------
+    rule : callable
+        Takes points (n, ...) and returns a class number for each.
+    classes, priors, size, rng
+        As in :func:`estimate_bayes_error`.
+
+    Examples
+    --------
+    >>> from posteriori import Normal
+    >>> fish = [Normal(11.5, variance=1), Normal(13.5, variance=1)]
+    >>> error_of(lambda x: x > 13, fish, rng=0).value > bayes_error(fish)
+    True
+    """
+
+    def conditional(x: Array, q: Array) -> Array:
+        chosen = np.asarray(rule(x)).astype(np.intp)
+        if chosen.shape != q.shape[:-1] or np.any((chosen < 0) | (chosen >= q.shape[-1])):
+            raise ValueError(
+                f"rule must return one class number from 0 to {q.shape[-1] - 1} for each point"
+            )
+        return 1.0 - np.take_along_axis(q, chosen[..., None], axis=-1)[..., 0]
+
+    return _simulate(classes, priors, conditional, size, rng)
+
+
+def check_line(members: Sequence[Any]) -> list[Univariate]:
+    """Return classes that are distributions of one number, all with atoms or all without."""
+    for k, member in enumerate(members):
+        if not isinstance(member, Univariate):
+            raise TypeError(
+                f"classes[{k}] must be a distribution of one number, got {member!r}; for vectors "
+                "see estimate_bayes_error"
+            )
+        if has_atoms(member) != has_atoms(members[0]):
+            raise TypeError(f"classes[0] and classes[{k}] mix discrete and continuous points")
+    return list(members)
+
+
+def expect_posterior(
+    members: Sequence[Univariate], weights: Array, f: Callable[[Array], Array]
+) -> float:
+    """Return E[f(p(class | x))] over the x of all classes, by quadrature or sums."""
+
+    def at(x: Array) -> Array:
+        return f(np.exp(log_posterior(members, weights, x)))
+
+    parts = zip(weights, members, strict=True)
+    return sum(float(w) * integrate_against(m, at).value for w, m in parts if w > 0)
+
+
+def _simulate(
+    classes: Sequence[Any],
+    priors: Any,
+    f: Callable[[Array, Array], Array],
+    size: int,
+    rng: Seed,
+) -> ErrorEstimate:
+    """Estimate E[f(x, p(class | x))], each class with points of its own."""
+    members = check_classes(classes)
+    weights = check_priors(priors, len(members))
+    if size < 2:
+        raise ValueError(f"size must be at least 2, got {size!r}")
+    generator = as_generator(rng)
+    value, variance = 0.0, 0.0
+    for weight, member in zip(weights, members, strict=True):
+        if weight == 0:
+            continue
+        x = np.asarray(member.sample(size, rng=generator))
+        errors = f(x, np.exp(log_posterior(members, weights, x)))
+        value += float(weight * errors.mean())
+        variance += float(weight**2 * errors.var(ddof=1)) / size
+    return ErrorEstimate(value, float(np.sqrt(variance)))
