@@ -72,9 +72,10 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
     standardize : bool
         Whether the default prior, α and the hyper-priors speak of standardised columns.
     noise_shape, noise_scale : float, float or None
-        Inverse-gamma prior of σ² where it is integrated; None is ½ var(y).
+        Inverse-gamma prior of σ² where it is integrated; None is var(y)/200, a noise of one
+        hundredth of the variance that counts as one row.
     precision_shape, precision_rate : float, float or None
-        Gamma hyper-prior of α for "grid"; None is ½ var(y), so that α/β has median 1.
+        Gamma hyper-prior of α for "grid"; None is var(y)/200, so that α/β has median 1.
     missing : {"error", "drop"}
         What NaN in y means: an error, or a missing target, whose row says nothing.
     solver : {"newton", "fixed-point"}

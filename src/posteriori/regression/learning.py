@@ -289,11 +289,11 @@ def _scales(statistics: RegressionStatistics, prior: LinearPrior) -> Array:
 
 
 def _noise_scale(statistics: RegressionStatistics, prior: LinearPrior) -> float:
-    """Return b₀, ½ var(y) unless it is given; a target without spread counts by its size, or 1."""
+    """Return b₀, var(y)/200 unless it is given; a target without spread counts by its size, or 1."""
     if prior.noise_scale is not None:
         return prior.noise_scale
     spread, size = statistics.scales[-1], abs(statistics.mean[-1])
-    return 0.5 * float(spread if spread > 0 else size if size > 0 else 1.0) ** 2
+    return 0.005 * float(spread if spread > 0 else size if size > 0 else 1.0) ** 2
 
 
 def _intercept_prior(
