@@ -77,14 +77,14 @@ def held_out_density(
     seed : int
     """
     targets = np.asarray(y)
+    X = X if hasattr(X, "shape") else np.asarray(X)
     final, inputs = last_step(estimator, X)
     sampled = _from_draws(final, inputs, targets, draws, seed)
     if hasattr(final, "expected_log_likelihood"):
         sampled = sampled._replace(
             accuracy=float(np.sum(final.expected_log_likelihood(inputs, targets)))
         )
-    # earlier steps of a pipeline may have learned from the row that is to be left out
-    alone = final is estimator or _is_fixed(estimator[:-1])
+    alone = not _chosen_by_evidence(final) and (final is estimator or _is_fixed(estimator[:-1]))
     if alone and hasattr(final, "leave_one_out_log_density"):
         exact = np.asarray(final.leave_one_out_log_density(inputs, targets))
         return sampled._replace(pointwise=exact, method="leave-one-out", pareto_shape=float("nan"))
@@ -121,6 +121,11 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
     return estimator.steps[-1][1], estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
 
 
+def _chosen_by_evidence(final: Any) -> bool:
+    """Tell whether hyper-parameters have learned from the row that is to be left out."""
+    return getattr(getattr(final, "log_evidence_", None), "kind", "") == "type-II"
+
+
 def _is_fixed(steps: Any) -> bool:
     """Tell whether transformers learn nothing from data."""
     return all(
@@ -152,7 +157,7 @@ def _k_fold(estimator: Any, X: Any, y: Array, folds: int, seed: int) -> Array:
     if folds < 2:
         raise ValueError(f"folds must be at least 2, got {folds}")
     if len(y) < 2:
-        raise ValueError(f"cross-validation needs at least 2 rows, got {len(y)}")
+        raise ValueError(f"cross-validation needs at least 2 rows, got n_samples={len(y)}")
     kind = StratifiedKFold if is_classifier(estimator) else KFold
     splitter = kind(min(folds, len(y)), shuffle=True, random_state=seed)
     found = np.empty(len(y))

@@ -1,0 +1,207 @@
+"""The table of a comparison: groups, refusals, failures, notes and results of the model language."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Lasso
+from sklearn.pipeline import make_pipeline
+
+import posteriori
+from posteriori import Gamma, Model, Normal
+from posteriori.regression import (
+    BayesianLinearRegression,
+    LinearRegression,
+    PoissonRegression,
+    PolynomialBasis,
+    RobustRegression,
+)
+from posteriori.selection import compare, select
+
+
+def rows(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, size=(n, 1))
+    return x, np.sin(3 * x[:, 0]) + 0.2 * rng.normal(size=n)
+
+
+def polynomial(order):
+    return make_pipeline(PolynomialBasis(order), BayesianLinearRegression())
+
+
+def test_probabilities_are_normalised_evidences():
+    x, y = rows()
+    models = {f"order {k}": polynomial(k) for k in (1, 3, 5)}
+    table = compare(models, x, y)
+    logs = {name: float(m.fit(x, y)[-1].log_evidence_) for name, m in models.items()}
+    weights = np.exp(np.array(list(logs.values())) - max(logs.values()))
+    for name, p in zip(logs, weights / weights.sum(), strict=True):
+        assert table[name].log_evidence == pytest.approx(logs[name], rel=1e-12)
+        assert table.probabilities[name] == pytest.approx(p, rel=1e-9)
+        assert table[name].log_bayes_factor == pytest.approx(logs[name] - max(logs.values()))
+    assert table.best == max(logs, key=logs.get)
+    assert [r.log_evidence for r in table] == sorted(logs.values(), reverse=True)
+
+
+def test_accuracy_less_complexity_is_the_evidence_and_complexity_a_divergence():
+    x, y = rows()
+    model = BayesianLinearRegression(2.0, noise_precision=25.0, fit_intercept=False)
+    row = compare({"line": model}, x, y)["line"]
+    posterior, prior = model.fit(x, y).posterior_, Normal(0.0, variance=0.5)
+    belief = Normal(posterior.mean[0], variance=posterior.cov[0, 0])
+    assert row.complexity == pytest.approx(float(belief.kl(prior)), rel=1e-9)
+    assert row.accuracy - row.complexity == pytest.approx(row.log_evidence)
+
+
+def test_prior_sensitivity_is_the_largest_move_of_the_evidence():
+    x, y = rows()
+    row = compare(
+        {"m": BayesianLinearRegression(1.0, noise_precision=9.0, fit_intercept=False)}, x, y
+    )["m"]
+    moved = [
+        float(
+            BayesianLinearRegression(1.0 / s**2, noise_precision=9.0, fit_intercept=False)
+            .fit(x, y)
+            .log_evidence_
+        )
+        - row.log_evidence
+        for s in (0.25, 0.5, 2.0, 4.0)
+    ]
+    assert row.prior_sensitivity == pytest.approx(np.abs(moved).max(), rel=1e-9)
+    assert np.isnan(compare({"m": polynomial(2)}, x, y, sensitivity=False)["m"].prior_sensitivity)
+
+
+def test_fitted_and_unfitted_models_agree():
+    x, y = rows()
+    table = compare({"new": polynomial(2), "old": polynomial(2).fit(x, y)}, x, y)
+    assert table["new"].log_evidence == table["old"].log_evidence
+    assert np.isnan(table["old"].seconds)
+    assert table["new"].seconds > 0
+
+
+def test_results_of_the_model_language():
+    y = np.array([1.1, 0.7, 1.9, 2.4])
+
+    def model(variance):
+        m = Model()
+        m.mu = Normal(0, variance=variance)
+        m.y = Normal(m.mu, variance=0.25).iid("n")
+        return m.infer(y=y)
+
+    narrow, wide = model(1.0), model(100.0)
+    table = posteriori.compare(narrow=narrow, wide=wide)
+    assert table.best == "narrow"
+    assert table["narrow"].complexity == pytest.approx(float(narrow.mu.kl(Normal(0, variance=1.0))))
+    assert table["wide"].log_evidence == float(wide.log_evidence)
+
+
+def test_a_bound_beside_an_exact_evidence_is_flagged():
+    m = Model()
+    m.tau = Gamma(shape=2, rate=1)
+    m.mu = Normal(0, precision=0.1 * m.tau)
+    m.y = Normal(m.mu, precision=m.tau).iid("n")
+    y = [1.1, 0.7, 1.9]
+    table = compare(exact=m.infer(y=y), cut=m.infer(y=y, factorize=[("mu", "tau")]))
+    assert "evidences are of different kinds (bound, exact)" in repr(table)
+
+
+def test_evidences_of_different_data_are_refused():
+    x, y = rows()
+    a, b = polynomial(1).fit(x, y), polynomial(1).fit(x, y + 1.0)
+    with pytest.raises(ValueError, match="a and b are of different data"):
+        compare({"a": a, "b": b}, x, y)
+
+
+def test_a_model_of_other_rows_is_reported():
+    x, y = rows()
+    table = compare({"few": polynomial(1).fit(x[:9], y[:9]), "all": polynomial(1)}, x, y)
+    assert "fitted to 9 rows" in table["few"].failure
+
+
+def test_counts_as_probabilities_and_as_densities_are_apart():
+    x, _ = rows()
+    y = np.random.default_rng(1).poisson(4.0, size=len(x)).astype(float)
+    table = compare({"poisson": PoissonRegression(), "normal": BayesianLinearRegression()}, x, y)
+    assert table["poisson"].probability == table["normal"].probability == 1.0
+    assert "poisson: probabilities of targets" in repr(table)
+
+
+def test_models_without_evidence_are_ranked_by_held_out_density():
+    x, y = rows()
+    table = compare({"least squares": LinearRegression(), "cubic": polynomial(3)}, x, y)
+    assert table.best == "cubic"
+    assert np.isnan(table["least squares"].log_evidence)
+    gap = table["least squares"].elpd - table["cubic"].elpd
+    assert table["least squares"].elpd_difference == pytest.approx(gap)
+
+
+def test_a_flat_intercept_is_a_group_of_its_own():
+    x, y = rows()
+    flat = BayesianLinearRegression(intercept_precision=0.0)
+    table = compare({"flat": flat, "proper": BayesianLinearRegression()}, x, y)
+    assert table["flat"].probability == table["proper"].probability == 1.0
+    assert "only the held-out density compares" in repr(table)
+
+
+def test_a_model_that_fails_does_not_stop_the_others():
+    x, y = rows()
+    table = compare({"counts": PoissonRegression(), "point": Lasso(), "line": polynomial(1)}, x, y)
+    assert table.best == "line"
+    assert "counts >= 0" in table["counts"].failure
+    assert "cannot say how probable" in table["point"].failure
+    assert "counts failed: ValueError" in repr(table)
+
+
+def test_nothing_but_failures_has_no_best():
+    x, y = rows()
+    with pytest.raises(ValueError, match="no model could be fitted; counts"):
+        _ = compare({"counts": PoissonRegression()}, x, y).best
+
+
+def test_ctrl_c_returns_what_is_done():
+    x, y = rows()
+    seen = []
+
+    def stop(done, total):
+        seen.append((done, total))
+        raise KeyboardInterrupt
+
+    table = compare({"a": polynomial(1), "b": polynomial(2)}, x, y, progress=stop)
+    assert seen == [(1, 2)]
+    assert [row.name for row in table] == ["a"]
+    assert "stopped after 1 of 2 models" in table.notes
+
+
+def test_frames_in_and_out():
+    x, y = rows()
+    frame = pd.DataFrame(x, columns=["x"])
+    models = {"line": polynomial(1), "robust": RobustRegression()}
+    table = compare(models, frame, pd.Series(y)).to_frame()
+    assert table.index.name == "model"
+    assert set(table.index) == {"line", "robust"}
+    assert table.loc["line", "log_evidence"] == pytest.approx(
+        compare(models, x, y)["line"].log_evidence
+    )
+
+
+def test_names_are_escaped_in_notebooks():
+    x, y = rows()
+    assert "<td>&lt;b&gt;</td>" in compare({"<b>": polynomial(1)}, x, y)._repr_html_()
+
+
+def test_bad_calls_are_refused():
+    with pytest.raises(ValueError, match="at least one model"):
+        compare()
+    with pytest.raises(ValueError, match=r"give the data as compare\(models, X, y\)"):
+        compare({"a": polynomial(1)})
+    with pytest.raises(KeyError, match="no model 'b'; there are a"):
+        compare({"a": polynomial(1)}, *rows())["b"]
+
+
+@pytest.mark.topic("000/F5", "004/2.9")
+def test_the_most_probable_model_is_selected():
+    x, y = rows()
+    models = {k: polynomial(k) for k in (1, 3, 7)}
+    chosen = select(models, x, y)
+    evidences = {k: float(m.fit(x, y)[-1].log_evidence_) for k, m in models.items()}
+    best = max(evidences, key=evidences.get)
+    assert float(chosen[-1].log_evidence_) == evidences[best]
