@@ -42,15 +42,28 @@ class Account:
     entropies : mapping of str to float
         Entropy of each block, named by its variables; of a variational block, of each group of
         variables that are believed in jointly.
+    observed : tuple of str
+        Names of the variables that were observed.
     """
 
     energies: Mapping[str, float]
     entropies: Mapping[str, float]
+    observed: tuple[str, ...] = ()
 
     @property
     def log_evidence(self) -> float:
         """The sum of all terms."""
         return sum(self.energies.values()) + sum(self.entropies.values())
+
+    @property
+    def accuracy(self) -> float:
+        """Expected log density of what was observed."""
+        return sum(self.energies.get(name, 0.0) for name in self.observed)
+
+    @property
+    def complexity(self) -> float:
+        """Accuracy less log evidence: the divergence of the posterior from the prior."""
+        return self.accuracy - self.log_evidence
 
     def __repr__(self) -> str:
         rows = [(f"energy of {name}", value) for name, value in self.energies.items()]
@@ -81,7 +94,8 @@ def make_account(posterior: Posterior) -> Account:
     totals: dict[str, float] = {}
     for name, value in found:
         totals[name] = totals.get(name, 0.0) + value
-    return Account({n: totals[n] for n in plan.bound.layouts if n in totals}, entropies)
+    energies = {n: totals[n] for n in plan.bound.layouts if n in totals}
+    return Account(energies, entropies, tuple(plan.bound.observed))
 
 
 def _terms(result: Any) -> tuple[list[tuple[str, float]], float]:
