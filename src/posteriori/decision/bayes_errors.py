@@ -16,7 +16,8 @@ from posteriori.decision.intervals import decision_regions
 from posteriori.decision.posteriors import check_classes, log_posterior
 from posteriori.decision.rules import check_priors
 from posteriori.distributions.base import Univariate
-from posteriori.distributions.integrals import has_atoms, integrate_against
+from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.integrals import integrate_against
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
