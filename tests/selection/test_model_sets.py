@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from posteriori import Bernoulli, Beta, Normal, bayes
@@ -190,26 +192,36 @@ def test_peak_width_evidence_against_quadrature():
         occam_factor(best, 2.0, 1.0)
 
 
+def sine_curve(seed, alpha):
+    rng = np.random.default_rng(seed)
+    x = np.linspace(-1, 1, 20)  # symmetric about 0, where a sine has no even terms
+    t = np.sin(np.pi * x) + rng.normal(0.0, 0.2, size=20)
+    model = BayesianLinearRegression(alpha, noise_precision=25.0, fit_intercept=False)
+    orders = {m: make_pipeline(powers(m), model) for m in range(5)}
+    return evidence_curve(orders, x[:, None], t)
+
+
+def powers(order):
+    return FunctionTransformer(lambda x: np.vander(x[:, 0], order + 1, increasing=True))
+
+
 @pytest.mark.topic("000/F9")
 @pytest.mark.parametrize("alpha", [1.0, 5e-3])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_odd_orders_bring_the_gain_for_a_sine(seed, alpha):
-    rng = np.random.default_rng(seed)
-    x = np.linspace(-1, 1, 20)
-    t = np.sin(np.pi * x) + 0.2 * rng.normal(size=20)
-    logs = [
-        float(
-            BayesianLinearRegression(alpha, noise_precision=25.0, fit_intercept=False)
-            .fit(np.vander(x, m + 1, increasing=True), t)
-            .log_evidence_
-        )
-        for m in range(5)
-    ]
+    curve = sine_curve(seed, alpha)
+    logs = curve.log_evidence
     assert logs[1] > logs[0] + 5
     assert logs[2] < logs[1]
     assert logs[3] > logs[2] + 5
     assert logs[4] < logs[3]
-    assert int(np.argmax(logs)) == 3
+    assert curve.best == 3
+
+
+@pytest.mark.topic("000/F9")
+def test_evidence_of_polynomials_on_a_sine():
+    expected = [-84.85, -34.46, -35.42, -4.17, -5.03]
+    np.testing.assert_allclose(sine_curve(0, 1.0).log_evidence, expected, atol=0.005)
 
 
 def test_a_curve_of_evidence_is_made_of_fit_and_price():
