@@ -173,6 +173,11 @@ CASES: dict[str, Callable[[], tuple[Model, dict[str, Any]]]] = {
         3.0 * noise(5),
         mu=Normal(0.0, variance=4.0),
     ),
+    "a table of scales": gated(
+        lambda m: Normal(m.mu, scale=take([1.0, 9.0], m.z)),
+        3.0 * noise(5),
+        mu=Normal(0.0, variance=4.0),
+    ),
     "a table of factors of a variance": gated(
         lambda m: Normal(m.mu, variance=take([1.0, 9.0], m.z) * m.v),
         3.0 * noise(5),

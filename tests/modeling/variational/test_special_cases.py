@@ -21,7 +21,7 @@ from posteriori.modeling import Chain, Model, take
 from tests.modeling.variational.models import by_name, clusters, noise, variational
 from tests.modeling.variational.monte_carlo import sampled_bound
 
-TIGHT = {"tol": 1e-12}
+TIGHT = {"tol": 1e-15}
 
 
 # -- one class is no mixture -------------------------------------------------------------------

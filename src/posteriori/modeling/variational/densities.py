@@ -156,8 +156,21 @@ def _scalar_precision(view: FactorView) -> tuple[list[Product], list[Product]]:
         weight = Table(table.values**power, table.axes)
         return [Product((weight,))], [Product((Table(np.log(weight.values), table.axes),))]
     if key == "scale":
-        raise view.refuse(key, "is unknown: give the precision a Gamma prior instead")
+        return _of_scales(view)
     return view.value(key, "inverse"), scaled(view.log(key), -1.0)
+
+
+def _of_scales(view: FactorView) -> tuple[list[Product], list[Product]]:
+    """Return σ⁻² and −2 ln σ of known scales that discrete variables choose from."""
+    terms = view.factor.parameters["scale"].terms
+    if len(terms) != 1 or not all(isinstance(a, Switch) for a in terms[0].accesses):
+        raise view.refuse("scale", "is unknown: give the precision a Gamma prior instead")
+    ((table, switches),) = terms
+    if np.any(table.values <= 0):
+        raise ValueError(f"scale of {view.factor.name} must be positive")
+    weight = Product((Table(table.values**-2.0, table.axes),), switches)
+    logs = Product((Table(-2.0 * np.log(table.values), table.axes),), switches)
+    return [merged(weight)], [merged(logs)]
 
 
 def _matrix_precision(
