@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from posteriori.numerics.lazy import load_on_use as _load_on_use
 
 #: Which file defines which public names.
-_FILES: dict[str, tuple[str, ...]] = {}
+_FILES = {
+    "gaussian": ("GaussianDiscriminant",),
+}
 
 __all__, __getattr__, __dir__ = _load_on_use(__name__, _FILES)
 
 if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table
-    pass
+    from posteriori.classification.gaussian import GaussianDiscriminant as GaussianDiscriminant

@@ -1,0 +1,65 @@
+"""Compiled loops over rows and their classes; NaN is a missing entry."""
+
+import numpy as np
+
+from posteriori.numerics.compilation import compiled
+
+__all__ = ["add_rows", "add_squares", "normal_terms", "student_terms"]
+
+#: Products of factors are turned into logarithms before they could overflow.
+_LARGE = 1e100
+
+
+@compiled
+def add_rows(x, codes, weight, counts, sums):
+    """Add up the weights and values of seen entries by class: counts, sums (K, D)."""
+    for n in range(x.shape[0]):
+        k, w = codes[n], weight[n]
+        for d in range(x.shape[1]):
+            seen = x[n, d] == x[n, d]
+            counts[k, d] += w if seen else 0.0
+            sums[k, d] += w * x[n, d] if seen else 0.0
+
+
+@compiled
+def add_squares(x, codes, weight, means, squares):
+    """Add up the weighted squares of seen entries about the means of their classes (K, D)."""
+    for n in range(x.shape[0]):
+        k, w = codes[n], weight[n]
+        for d in range(x.shape[1]):
+            shift = x[n, d] - means[k, d]
+            squares[k, d] += w * shift * shift if shift == shift else 0.0
+
+
+@compiled
+def normal_terms(x, means, half_precision, log_norm, out):
+    """Add Σ_d log N(x | m, 1/(2h)) of seen entries, norms included, to out (N, K)."""
+    for n in range(x.shape[0]):
+        for k in range(means.shape[0]):
+            total = 0.0
+            for d in range(x.shape[1]):
+                shift = x[n, d] - means[k, d]
+                term = log_norm[k, d] - half_precision[k, d] * shift * shift
+                total += term if term == term else 0.0
+            out[n, k] += total
+
+
+@compiled
+def student_terms(x, means, precision, half_power, log_norm, out):
+    """Add Σ_d c − h ln(1 + τ (x − m)²) of seen entries to out (N, K).
+
+    Neighbouring columns of one power share a logarithm.
+    """
+    for n in range(x.shape[0]):
+        for k in range(means.shape[0]):
+            total, product, power = 0.0, 1.0, half_power[k, 0]
+            for d in range(x.shape[1]):
+                shift = x[n, d] - means[k, d]
+                if shift != shift:
+                    continue
+                if product > _LARGE or half_power[k, d] != power:
+                    total -= power * np.log(product)
+                    product, power = 1.0, half_power[k, d]
+                product *= 1.0 + precision[k, d] * shift * shift
+                total += log_norm[k, d]
+            out[n, k] += total - power * np.log(product)
