@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
@@ -67,6 +68,7 @@ def check_labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any = Non
         raise ValueError(f"{name} requires y to be passed, but the target y is None")
     x = check_inputs(estimator, X, reset=True)
     y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
     check_consistent_length(x, y)
     check_classification_targets(y)
     frequency = None

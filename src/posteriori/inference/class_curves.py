@@ -30,6 +30,9 @@ __all__ = [
 #: Below this, φ/Φ and its slope are taken from their expansion.
 _FAR = -200.0
 
+#: From this standard deviation on, the normal distribution is smoother than the logistic function.
+_WIDE = 3.0
+
 
 def logistic_curve(sign: Array) -> Likelihood:
     """Return ln σ(sη) of rows, with slopes s σ(−sη) and curvatures σ(η) σ(−η)."""
@@ -79,8 +82,16 @@ def logistic_mean(mean: Array, variance: Array) -> Array:
     >>> float(logistic_mean(np.array(1.0), np.array(1.0)).round(5))
     0.69673
     """
-    at, weights, blur = predictor_nodes(mean, np.sqrt(variance), np.ones(1))
-    return probit_corrected(at, blur[..., None]) @ weights
+    mean, std = np.broadcast_arrays(mean, np.sqrt(variance))
+    wide = std > _WIDE
+    at, weights, _ = predictor_nodes(mean, np.where(wide, 0.0, std), np.array(1.0))
+    answer = special.expit(at) @ weights
+    if np.any(wide):  # σ(η) = P(noise < η) with logistic noise: now the noise has the nodes
+        noise = np.arange(-36.0, 37.0)
+        shares = special.expit(noise) * special.expit(-noise)
+        probit = special.ndtr((mean[..., None] - noise) / np.where(wide, std, 1.0)[..., None])
+        answer = np.where(wide, probit @ (shares / shares.sum()), answer)
+    return answer
 
 
 def probit_mean(mean: Array, variance: Array) -> Array:

@@ -34,7 +34,7 @@ class Standardization(NamedTuple):
 
     def raw(self, weights: MvNormal) -> MvNormal:
         """Return the weights of raw columns, then the intercept, from standardised ones."""
-        turn = self._turn()
+        turn = self.turn()
         return MvNormal(turn @ weights.mean, cov=turn @ weights.cov @ turn.T)
 
     def of(self, x: Array) -> Array:
@@ -45,7 +45,7 @@ class Standardization(NamedTuple):
         z /= self.scale
         return design
 
-    def _turn(self) -> Array:
+    def turn(self) -> Array:
         """Return T with raw weights (w, b) = T (b̄, v): w = v/s, b = b̄ − m·w."""
         inverse = np.diag(1.0 / self.scale)
         if not self.intercept:

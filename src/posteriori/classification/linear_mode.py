@@ -1,0 +1,66 @@
+"""Modes of class weights on a design matrix: one linear predictor for two classes, contrasts for more."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from posteriori.classification.arguments import LabelledRows
+from posteriori.inference.class_curves import logistic_curve
+from posteriori.inference.generalized_linear import LinearPredictor, posterior_mode
+from posteriori.inference.mode_finding import Mode, find_mode
+from posteriori.inference.softmax_predictor import SoftmaxPredictor, contrasts
+from posteriori.numerics.types import Array
+
+__all__ = ["class_basis", "class_signs", "class_weights", "logistic_mode", "n_predictors"]
+
+
+def n_predictors(classes: int) -> int:
+    """Return how many weight vectors are learned: 1 for two classes, the K − 1 contrasts for K."""
+    return max(1, classes - 1)
+
+
+def class_basis(classes: int) -> Array:
+    """Return how the predictors of K classes are made of those that are learned, (K, K − 1)."""
+    return np.array([[0.0], [1.0]]) if classes == 2 else contrasts(classes)
+
+
+def class_signs(rows: LabelledRows) -> Array:
+    """Return −1 for the first class and +1 for the second, (N,)."""
+    return np.where(rows.codes == 1, 1.0, -1.0)
+
+
+def class_weights(point: Array, classes: int) -> Array:
+    """Return the weights of the only predictor (1, P), or of those of K classes, which sum to 0."""
+    rows = point.reshape(n_predictors(classes), -1)
+    return rows if classes == 2 else contrasts(classes) @ rows
+
+
+def logistic_mode(
+    design: Array,
+    rows: LabelledRows,
+    prior_precision: Array,
+    prior_mean: Array,
+    *,
+    tol: float,
+    max_iter: int,
+) -> Mode:
+    """Return the mode of logistic or softmax weights under independent normal priors.
+
+    Parameters
+    ----------
+    design : (N, P)
+    rows : LabelledRows
+        Their classes and frequencies.
+    prior_precision, prior_mean : (P,), or ((K − 1) P,) for K > 2 classes
+    """
+    k = len(rows.classes)
+    if k > 2:
+        several = SoftmaxPredictor(
+            design, rows.codes, k, prior_precision, prior_mean, rows.frequency
+        )
+        return find_mode(several, prior_mean, tol=tol, max_iter=max_iter)
+    likelihood = logistic_curve(class_signs(rows))
+    single = LinearPredictor(
+        design, likelihood, np.diag(prior_precision), prior_mean, rows.frequency
+    )
+    return posterior_mode(single, prior_mean, tol=tol, max_iter=max_iter)
