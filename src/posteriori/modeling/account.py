@@ -94,8 +94,8 @@ def make_account(posterior: Posterior) -> Account:
     totals: dict[str, float] = {}
     for name, value in found:
         totals[name] = totals.get(name, 0.0) + value
-    energies = {n: totals[n] for n in plan.bound.layouts if n in totals}
-    return Account(energies, entropies, tuple(plan.bound.observed))
+    ordered = {n: totals[n] for n in plan.bound.layouts if n in totals}
+    return Account(ordered, entropies, tuple(plan.bound.observed))
 
 
 def _terms(result: Any) -> tuple[list[tuple[str, float]], float]:

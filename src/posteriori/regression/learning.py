@@ -132,11 +132,11 @@ def scaled_prior(learned: Learned, factor: float) -> dict[str, Any]:
         ) / shrink
     elif prior.hyperparameters == "fixed" and prior.root is None:
         found["prior_precision"] = unit * shrink * _scales(statistics, prior) ** 2
-    elif prior.hyperparameters == "fixed" and not prior.free.all():
+    elif prior.hyperparameters == "fixed" and prior.root is not None and not prior.free.all():
         precision = np.full(len(prior.free), np.inf)
         precision[prior.free] = shrink * np.diagonal(prior.root) ** 2
         found["prior_precision"] = precision
-    elif prior.hyperparameters == "fixed":
+    elif prior.hyperparameters == "fixed" and prior.root is not None:
         found["prior_precision"] = shrink * prior.root.T @ prior.root
     return found
 

@@ -168,7 +168,7 @@ def stacking_weights(log_densities: Any) -> Array:
         mixed = np.maximum(p @ w, 1e-300)
         return -float(np.log(mixed).mean()), -(p / mixed[:, None]).mean(axis=0)
 
-    found = optimize.minimize(
+    found = optimize.minimize(  # type: ignore[call-overload]  # its stubs know no dict of options
         loss,
         np.full(k, 1.0 / k),
         jac=True,

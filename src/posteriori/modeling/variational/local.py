@@ -76,15 +76,15 @@ class LocalBlock(VariationalBlock):
         super().__init__(bound, names, factors, options, references)
         self.fixed = tuple(fixed)
 
-    def _problem(self, starts: int) -> Problem:
-        restart = Axis("restart", starts)
+    def _problem_of_new_members(self) -> Problem:
+        restart = Axis("restart", 1)
         nodes = [self._formed(self._node(group, restart)) for group in self.groups]
         nodes.sort(key=lambda n: n.kind == "discrete")
         return Problem(self.monomials, [*self.fixed, *nodes], (), restart)
 
     def solve(self) -> VariationalResult:
         """Start from what the shared variables say, and ascend."""
-        problem = self._problem(1)
+        problem = self._problem_of_new_members()
         self._start(problem, {}, 1, np.random.default_rng(0))
         trace = [float(sweep(problem)[0])]
         converged = len(self.groups) == 1
