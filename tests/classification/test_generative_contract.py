@@ -3,13 +3,16 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from posteriori.classification import GaussianDiscriminant
+from posteriori.classification import GaussianDiscriminant, GenerativeClassifier, NaiveBayes
+from posteriori.distributions import Normal, NormalInverseGamma
 
 ESTIMATORS = [
     GaussianDiscriminant(),
     GaussianDiscriminant("per-class"),
     GaussianDiscriminant("diagonal"),
     GaussianDiscriminant(estimate="ml", shrinkage=0.1),
+    GenerativeClassifier(Normal, NormalInverseGamma(0.0, 0.1, 1.5, 1.0)),
+    NaiveBayes(),
 ]
 
 #: The table of these checks has a column without spread inside the classes.

@@ -7,13 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
 
 from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 
-__all__ = ["LabelledRows", "check_labelled_rows"]
+__all__ = ["LabelledRows", "check_gappy_inputs", "check_labelled_rows"]
 
 
 class LabelledRows(NamedTuple):
@@ -50,7 +55,14 @@ class LabelledRows(NamedTuple):
         return Fingerprint().update(numbers.astype(np.float64), self.frequency)
 
 
-def check_labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> LabelledRows:
+def check_gappy_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
+    """Return X as float64 (N, D) without infinities; NaN is a missing entry."""
+    return validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+
+
+def check_labelled_rows(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, gaps: bool = False
+) -> LabelledRows:
     """Check what ``fit`` of a classifier is given; rows of weight 0 are left out.
 
     Parameters
@@ -62,11 +74,13 @@ def check_labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any = Non
         Labels of at least two classes.
     sample_weight : (N,), optional
         Frequencies >= 0: equal to repeated rows.
+    gaps : bool
+        Whether NaN in X is a missing entry; an error if not.
     """
     name = type(estimator).__name__
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None")
-    x = check_inputs(estimator, X, reset=True)
+    x = (check_gappy_inputs if gaps else check_inputs)(estimator, X, reset=True)
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
     check_consistent_length(x, y)

@@ -119,6 +119,11 @@ class ColumnwiseClasses(NamedTuple):
 
     log_ratios = log_prob
 
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters of one class."""
+        return 2 * self.means.shape[1]
+
     def sample(self, codes: Any, rng: np.random.Generator) -> Array:
         """Draw a row for each class code, (N, D)."""
         noise = rng.normal(size=(len(codes), self.means.shape[1]))

@@ -169,7 +169,7 @@ class GaussianDiscriminant(JointClassifier):
     def _learn_columns(self, rows: LabelledRows) -> LearnedClasses:
         moments = column_moments(rows)
         if self.estimate == "ml":
-            return most_likely_columns(moments, rows.classes)
+            return most_likely_columns(moments, rows.classes.tolist())
         return bayesian_columns(self.prior or default_columns_prior(*overall(moments)), moments)
 
     def _learn_full(self, rows: LabelledRows) -> LearnedClasses:
@@ -178,7 +178,9 @@ class GaussianDiscriminant(JointClassifier):
         scatter = within_scatter(rows, means)[None] if shared else class_scatters(rows, means)
         if self.estimate == "ml":
             total = counts.sum(keepdims=True) if shared else counts
-            names = ["all classes"] if shared else [f"class {name!r}" for name in rows.classes]
+            names = (
+                ["all classes"] if shared else [f"class {name!r}" for name in rows.classes.tolist()]
+            )
             return most_likely_full(means, total, scatter, self.shrinkage, names)
         squares = np.diagonal(scatter, axis1=1, axis2=2)
         prior = self.prior or default_full_prior(*overall(moments._replace(squares=squares)))

@@ -1,0 +1,272 @@
+r"""Columns that are independent given the class: one conjugate model for each kind.
+
+=============  ==============================  =======================
+kind           p(x | class)                    belief
+=============  ==============================  =======================
+normal         N(μ, σ²)                        normal-inverse-gamma
+bernoulli      θ for 1, 1 − θ for 0            Beta
+poisson        counts of rate λ                Gamma
+categorical    θ_c for c = 0, …, C − 1         Dirichlet
+table          θ of each combination           Dirichlet
+=============  ==============================  =======================
+
+Each kind learns all of its columns at once; those of the kind "table" make one joint table. Missing entries (NaN) are left out of every sum: that is
+what integrating over them gives.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import betaln, gammaln, xlogy
+
+from posteriori.classification.arguments import LabelledRows
+from posteriori.classification.class_moments import column_moments, overall
+from posteriori.classification.gaussian import default_columns_prior
+from posteriori.classification.gaussian_learning import (
+    LearnedClasses,
+    bayesian_columns,
+    most_likely_columns,
+)
+from posteriori.classification.joint_tables import learn_table, log_beta
+from posteriori.distributions.beta import Beta
+from posteriori.distributions.dirichlet import Dirichlet
+from posteriori.distributions.gamma import Gamma
+from posteriori.distributions.normal_inverse_gamma import NormalInverseGamma
+from posteriori.numerics.types import Array
+
+__all__ = ["KINDS", "Kind", "learn_columns"]
+
+
+class BinaryClasses(NamedTuple):
+    """Independent columns of 0 and 1; ``probabilities`` (K, D) of 1."""
+
+    probabilities: Array
+
+    def log_prob(self, x: Array) -> Array:
+        """Return ln p(x | C_k) = x·ln q + (1 − x)·ln(1 − q) of the seen entries, (N, K)."""
+        ones = np.nan_to_num(x)
+        zeros = np.where(np.isnan(x), 0.0, 1.0 - ones)
+        q = self.probabilities
+        possible = ones @ _log_or_zero(q).T + zeros @ _log_or_zero(1.0 - q).T
+        never = ones @ (q == 0.0).T + zeros @ (q == 1.0).T  # entries that the class cannot produce
+        return np.where(never > 0, -np.inf, possible)
+
+    def sample(self, codes: Any, rng: np.random.Generator) -> Array:
+        """Draw a row for each class code."""
+        p = self.probabilities[codes]
+        return (rng.random(p.shape) < p).astype(np.float64)
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters of one class."""
+        return self.probabilities.shape[1]
+
+
+class CountClasses(NamedTuple):
+    """Independent columns of counts: Gamma(shape, rate) mixtures of Poisson, (K, D).
+
+    An infinite shape is a Poisson distribution of mean ``rate``.
+    """
+
+    shape: Array
+    rate: Array
+
+    def log_prob(self, x: Array) -> Array:
+        """Return ln p(x | C_k) of the seen entries, (N, K)."""
+        columns = [np.nan_to_num(x), ~np.isnan(x)]
+        total = [self._one_class(*columns, k) for k in range(len(self.rate))]
+        return np.stack(total, axis=1)
+
+    def sample(self, codes: Any, rng: np.random.Generator) -> Array:
+        """Draw a row for each class code."""
+        rate = self.rate[codes]
+        if np.isfinite(self.shape).all():
+            rate = rng.gamma(self.shape[codes]) / rate
+        return rng.poisson(rate).astype(np.float64)
+
+    def _one_class(self, x: Array, seen: Array, k: int) -> Array:
+        a, b = self.shape[k], self.rate[k]
+        if np.isinf(a).all():
+            terms = xlogy(x, b) - b - gammaln(x + 1.0)
+        else:  # negative binomial
+            odds = np.log1p(b)
+            terms = (
+                gammaln(x + a) - gammaln(a) - gammaln(x + 1.0) + a * (np.log(b) - odds) - x * odds
+            )
+        return np.where(seen, terms, 0.0).sum(axis=1)
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters of one class."""
+        return self.rate.shape[1]
+
+
+class CategoryClasses(NamedTuple):
+    """Independent columns of categories; ``tables`` of probabilities (K, C), one for each column."""
+
+    tables: tuple[Array, ...]
+
+    def log_prob(self, x: Array) -> Array:
+        """Return ln p(x | C_k) of the seen entries, (N, K)."""
+        total = np.zeros((len(x), len(self.tables[0])))
+        for column, table in zip(x.T, self.tables, strict=True):
+            seen = ~np.isnan(column)
+            codes = column[seen].astype(np.intp)
+            if codes.size and codes.max() >= table.shape[1]:
+                raise ValueError(
+                    f"category {codes.max()} was not there to be learned (0 to "
+                    f"{table.shape[1] - 1} were); set it to NaN, or give a Dirichlet prior of more categories"
+                )
+            with np.errstate(divide="ignore"):
+                total[seen] += np.log(table.T)[codes]
+        return total
+
+    def sample(self, codes: Any, rng: np.random.Generator) -> Array:
+        """Draw a row for each class code."""
+        levels = [np.cumsum(table, axis=1)[codes] for table in self.tables]
+        drawn = [(rng.random((len(codes), 1)) >= level[:, :-1]).sum(axis=1) for level in levels]
+        return np.stack(drawn, axis=1).astype(np.float64)
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters of one class."""
+        return sum(table.shape[1] - 1 for table in self.tables)
+
+
+class Kind(NamedTuple):
+    """How columns of one kind are learned.
+
+    Attributes
+    ----------
+    prior_family : type
+    whole : bool
+        Whether entries must be whole numbers >= 0.
+    largest : float
+        Largest entry that is allowed.
+    learn : callable
+        From rows, a prior (None: the default) and whether to integrate, ``LearnedClasses``.
+    """
+
+    prior_family: type
+    whole: bool
+    largest: float
+    learn: Any
+
+
+def learn_columns(kind: str, rows: LabelledRows, prior: Any, integrate: bool) -> LearnedClasses:
+    """Learn columns of one kind.
+
+    Parameters
+    ----------
+    kind : {"normal", "bernoulli", "poisson", "categorical", "table"}
+    rows : LabelledRows
+        With these columns only.
+    prior : distribution or None
+        Of each column's parameters in each class.
+    integrate : bool
+        Whether parameters are integrated out, or estimated by maximum likelihood.
+    """
+    learned: LearnedClasses = KINDS[kind].learn(rows, prior, integrate)
+    return learned
+
+
+def _learn_normal(rows: LabelledRows, prior: Any, integrate: bool) -> LearnedClasses:
+    moments = column_moments(rows)
+    if not integrate:
+        return most_likely_columns(moments, rows.classes.tolist())
+    return bayesian_columns(prior or default_columns_prior(*overall(moments)), moments)
+
+
+def _learn_binary(rows: LabelledRows, prior: Any, integrate: bool) -> LearnedClasses:
+    moments = column_moments(rows, squares=False)
+    n, ones = moments.counts, moments.counts * moments.means
+    if not integrate:
+        q = _share(ones, n, rows)
+        return LearnedClasses(
+            BinaryClasses(q), None, float((xlogy(ones, q) + xlogy(n - ones, 1 - q)).sum())
+        )
+    prior = prior or Beta(1.0, 1.0)
+    belief = Beta(prior.a + ones, prior.b + (n - ones))
+    log_evidence = (betaln(belief.a, belief.b) - betaln(prior.a, prior.b)).sum()
+    return LearnedClasses(BinaryClasses(np.asarray(belief.mean)), belief, float(log_evidence))
+
+
+def _learn_counts(rows: LabelledRows, prior: Any, integrate: bool) -> LearnedClasses:
+    moments = column_moments(rows, squares=False)
+    n, total = moments.counts, moments.counts * moments.means
+    weight = 1.0 if rows.frequency is None else rows.frequency[:, None]
+    carrier = -float(
+        (weight * np.where(np.isnan(rows.x), 0.0, gammaln(np.nan_to_num(rows.x) + 1))).sum()
+    )
+    if not integrate:
+        rate = _share(total, n, rows)
+        value = (xlogy(total, rate) - n * rate).sum() + carrier
+        return LearnedClasses(CountClasses(np.full(n.shape, np.inf), rate), None, float(value))
+    if prior is None:
+        mean, _ = overall(moments)
+        prior = Gamma(1.0, rate=1.0 / np.where(mean > 0, mean, 1.0))
+    a, b = prior.shape, prior.rate
+    belief = Gamma(a + total, rate=b + n)
+    value = (
+        a * np.log(b) - gammaln(a) + gammaln(belief.shape) - belief.shape * np.log(belief.rate)
+    ).sum()
+    classes = CountClasses(np.asarray(belief.shape), np.asarray(belief.rate))
+    return LearnedClasses(classes, belief, float(value) + carrier)
+
+
+def _learn_categories(rows: LabelledRows, prior: Any, integrate: bool) -> LearnedClasses:
+    tables, beliefs, value = [], [], 0.0
+    for column in rows.x.T:
+        counts = _category_counts(rows, column, None if prior is None else prior.concentration.size)
+        if not integrate:
+            total = np.repeat(counts.sum(axis=1, keepdims=True), counts.shape[1], axis=1)
+            table = _share(counts, total, rows)
+            value += float(xlogy(counts, table).sum())
+        else:
+            before = np.ones(counts.shape[1]) if prior is None else np.asarray(prior.concentration)
+            after = before + counts
+            beliefs.append(Dirichlet(after))
+            table = after / after.sum(axis=1, keepdims=True)
+            value += float((log_beta(after) - log_beta(before)).sum())
+        tables.append(table)
+    return LearnedClasses(CategoryClasses(tuple(tables)), beliefs if integrate else None, value)
+
+
+def _category_counts(rows: LabelledRows, column: Array, size: int | None) -> Array:
+    """Return how often each class (row) has each category (column)."""
+    seen = ~np.isnan(column)
+    values = column[seen].astype(np.intp)
+    largest = int(values.max(initial=1)) + 1
+    size = largest if size is None else size
+    if largest > size and values.size and values.max() >= size:
+        raise ValueError(f"category {values.max()} is beyond the {size} categories of the prior")
+    weight = None if rows.frequency is None else rows.frequency[seen]
+    k = len(rows.classes)
+    flat = np.bincount(rows.codes[seen] * size + values, weights=weight, minlength=k * size)
+    return flat.reshape(k, size).astype(np.float64)
+
+
+def _share(part: Array, total: Array, rows: LabelledRows) -> Array:
+    if not total.all():
+        k, d = np.argwhere(total == 0)[0]
+        raise ValueError(
+            f"column {d} of its kind is missing in all rows of class {rows.classes.tolist()[k]!r}: "
+            'leave it out or choose estimate="bayes"'
+        )
+    return part / total
+
+
+def _log_or_zero(p: Array) -> Array:
+    return np.log(np.where(p > 0, p, 1.0))
+
+
+#: Kinds of columns by name.
+KINDS = {
+    "normal": Kind(NormalInverseGamma, False, np.inf, _learn_normal),
+    "bernoulli": Kind(Beta, True, 1.0, _learn_binary),
+    "poisson": Kind(Gamma, True, np.inf, _learn_counts),
+    "categorical": Kind(Dirichlet, True, 1e6, _learn_categories),
+    "table": Kind(Dirichlet, True, 1e6, learn_table),
+}
