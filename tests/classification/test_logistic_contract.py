@@ -8,13 +8,22 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from posteriori.classification import LogisticRegression
+from posteriori.classification import (
+    BayesianLogisticRegression,
+    LogisticRegression,
+    ProbitRegression,
+)
 from posteriori.numerics import ConvergenceWarning
 from tests.classification.oracles import overlapping
 
 ESTIMATORS = [
     LogisticRegression(),
     LogisticRegression(ridge=1.0, fit_intercept=False),
+    BayesianLogisticRegression(),
+    BayesianLogisticRegression(0.5, "variational", standardize=False),
+    BayesianLogisticRegression(2.0, "ep", fit_intercept=False),
+    ProbitRegression(),
+    ProbitRegression(approximation="ep"),
 ]
 
 
@@ -62,6 +71,11 @@ def test_pickles_and_searches():
         (LogisticRegression(ridge=-1.0), "ridge must be a finite number >= 0, got -1.0"),
         (LogisticRegression(tol=0.0), "tol must be a positive number, got 0.0"),
         (LogisticRegression(max_iter=0), "max_iter must be at least 1, got 0"),
+        (ProbitRegression(0.0), "prior_precision must be a positive number, got 0.0"),
+        (
+            ProbitRegression(approximation="variational"),
+            "approximation must be one of 'laplace', 'ep', got 'variational'",
+        ),
     ],
 )
 def test_parameters_off_their_range(model, message):
@@ -73,3 +87,18 @@ def test_parameters_off_their_range(model, message):
 def test_one_class_is_refused_by_name(estimator):
     with pytest.raises(ValueError, match="at least two classes, got one class: 'a'"):
         clone(estimator).fit([[0.0], [1.0]], ["a", "a"])
+
+
+@pytest.mark.parametrize(
+    "model", [ProbitRegression(), BayesianLogisticRegression(approximation="ep")]
+)
+def test_approximations_of_two_classes_name_the_one_that_takes_more(model):
+    with pytest.raises(ValueError, match=r"got 3 classes; BayesianLogisticRegression.* takes more"):
+        model.fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS[2:])
+def test_a_few_steps_are_reported_as_such(estimator):
+    X, y = overlapping(60, 2)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps.*raise max_iter"):
+        clone(estimator).set_params(max_iter=1).fit(X, y)

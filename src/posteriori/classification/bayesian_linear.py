@@ -1,0 +1,224 @@
+r"""Classification by linear predictors with a posterior over their weights.
+
+On standardised columns every weight has the prior N(0, 1/α), and the intercept N(g(share), 1/α) around
+the value that ignores all inputs. The posterior is approximated by a normal distribution, and class
+probabilities are means over that of the predictors.
+
+References: D. MacKay, "The evidence framework applied to classification networks", 1992; C. Bishop,
+"Pattern recognition and machine learning", 2006, secs. 4.5, 10.6; M. Kuss & C. Rasmussen, "Assessing
+approximate inference for binary Gaussian process classification", 2005.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from posteriori.classification.arguments import LabelledRows, check_labelled_rows
+from posteriori.classification.base import ProbabilisticClassifier
+from posteriori.classification.linear_mode import class_weights, n_predictors
+from posteriori.distributions.mvnormal import MvNormal
+from posteriori.distributions.normal import Normal
+from posteriori.inference.ascent_arguments import check_ascent
+from posteriori.inference.softmax_predictor import contrasts
+from posteriori.inference.standardized import Standardization, standardize
+from posteriori.inference.weight_belief import WeightBelief, row_moments
+from posteriori.numerics.estimator_rows import check_inputs
+from posteriori.numerics.evidence import Kind, LogEvidence
+from posteriori.numerics.types import Array
+from posteriori.numerics.warnings import ConvergenceWarning
+
+__all__ = ["BayesianLinearClassifier"]
+
+#: What kind of evidence each approximation gives.
+_KINDS: dict[str, Kind] = {"laplace": "laplace", "variational": "bound", "ep": "ep"}
+
+
+class BayesianLinearClassifier(ProbabilisticClassifier):
+    """What classifiers with normal beliefs about weights have in common.
+
+    Parameters
+    ----------
+    prior_precision : float
+        Precision α of every weight, and of the intercept.
+    approximation : str
+        How the posterior is approximated.
+    fit_intercept : bool
+    standardize : bool
+        Whether the prior is stated on standardised columns, or on the columns as they are.
+    tol : float
+        Learning ends when a step is shorter than this many standard deviations.
+    max_iter : int
+        Most steps.
+    """
+
+    #: The approximations that the likelihood has; only "laplace" knows more than two classes.
+    _approximations: ClassVar[tuple[str, ...]] = ("laplace",)
+
+    #: Whether more than two classes can be learned.
+    _several_classes: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        prior_precision: float = 1.0,
+        approximation: str = "laplace",
+        *,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        tol: float = 1e-8,
+        max_iter: int = 200,
+    ) -> None:
+        self.prior_precision = prior_precision
+        self.approximation = approximation
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self._several_classes and self.approximation == "laplace"
+        return tags
+
+    # -- what a likelihood states ------------------------------------------------------------
+
+    @abstractmethod
+    def _level(self, share: Array) -> Array:
+        """Return the predictors (1,) or (K − 1,) with which classes have these shares (K,)."""
+
+    @abstractmethod
+    def _belief(
+        self, design: Array, rows: LabelledRows, precision: Array, mean: Array
+    ) -> WeightBelief:
+        """Return the approximate posterior under independent normal priors."""
+
+    @abstractmethod
+    def _mean_of(self, mean: Array, variance: Array) -> Array:
+        """Return the probability of the second class with predictors N(mean, variance)."""
+
+    # -- learning ----------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the posterior of the weights.
+
+        Parameters
+        ----------
+        X : array_like (N, D)
+        y : array_like (N,)
+            Labels.
+        sample_weight : array_like (N,), optional
+            Frequencies: 2 equals a repeated row, 0 leaves it out.
+        """
+        self._check_parameters()
+        rows = check_labelled_rows(self, X, y, sample_weight)
+        self._check_classes(rows)
+        how, design = self._columns(rows)
+        size = n_predictors(len(rows.classes))
+        mean = np.zeros((size, design.shape[1]))
+        if self.fit_intercept:
+            mean[:, 0] = self._level(rows.counts / rows.counts.sum())
+        precision = np.full(mean.size, float(self.prior_precision))
+        belief = self._belief(design, rows, precision, mean.ravel())
+        self._keep(belief, how, rows)
+        self._warn(belief)
+        return self
+
+    def _columns(self, rows: LabelledRows) -> tuple[Standardization, Array]:
+        if self.standardize:
+            return standardize(rows.x, rows.frequency, intercept=self.fit_intercept)
+        d = rows.x.shape[1]
+        how = Standardization(np.zeros(d), np.ones(d), self.fit_intercept)
+        return how, how.of(rows.x)
+
+    def _check_parameters(self) -> None:
+        check_ascent(self)
+        if self.approximation not in self._approximations:
+            raise ValueError(
+                f"approximation must be one of {', '.join(map(repr, self._approximations))}, got "
+                f"{self.approximation!r}"
+            )
+
+    def _check_classes(self, rows: LabelledRows) -> None:
+        if len(rows.classes) > 2 and not self.__sklearn_tags__().classifier_tags.multi_class:
+            remedy = " with approximation='laplace'" if self._several_classes else ""
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass: "
+                f"{type(self).__name__} got {len(rows.classes)} classes; "
+                f"BayesianLogisticRegression{remedy} takes more than two"
+            )
+
+    def _keep(self, belief: WeightBelief, how: Standardization, rows: LabelledRows) -> None:
+        self.classes_ = rows.classes
+        self._standardization = how
+        self._weights = belief
+        alpha, k, d = float(self.prior_precision), len(rows.classes), len(how.scale)
+        turn, mean, cov = how.turn(), class_weights(belief.mean, k), belief.cov
+        if k > 2:  # what all predictors share is not seen: it keeps its prior
+            spread = np.kron(contrasts(k), np.eye(len(turn)))
+            cov = spread @ cov @ spread.T + np.kron(
+                np.full((k, k), 1 / k), np.eye(len(turn)) / alpha
+            )
+        turns = np.kron(np.eye(len(mean)), turn)
+        self.posterior_ = MvNormal(turns @ mean.ravel(), cov=turns @ cov @ turns.T)
+        raw = self.posterior_.mean.reshape(len(mean), -1)
+        self.coef_ = np.ascontiguousarray(raw[:, :d])
+        self.intercept_ = raw[:, d].copy() if self.fit_intercept else np.zeros(len(mean))
+        self.log_evidence_ = LogEvidence(
+            belief.log_evidence,
+            kind=_KINDS[self.approximation],
+            of="y|X",
+            fingerprint=rows.fingerprint,
+        )
+        self.effective_parameters_ = float(len(belief.mean) - alpha * np.trace(belief.cov))
+        self.n_iter_ = belief.n_iter
+
+    def _warn(self, belief: WeightBelief) -> None:
+        if not belief.converged:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in {belief.n_iter} steps: the last one was "
+                f"of {belief.step:.2g} standard deviations; raise max_iter or prior_precision",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # -- predicting --------------------------------------------------------------------------
+
+    def predictor(self, X: Any) -> Normal:
+        """Return the posterior of the predictor of two classes for each row, a batch."""
+        design = self._design(X)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"{len(self.classes_)} classes have several predictors each row: see posterior_"
+            )
+        mean, variance = row_moments(design, self._weights.mean, self._weights.cov)
+        return Normal(mean, variance=variance)
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the log odds of the second class (N,), or log probabilities of all (N, K)."""
+        log_p = self.predict_log_proba(X)
+        return log_p[:, 1] - log_p[:, 0] if len(self.classes_) == 2 else log_p
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes with the weights integrated out, (N, K)."""
+        design = self._design(X)
+        if len(self.classes_) > 2:
+            return self._several(design)
+        mean, variance = row_moments(design, self._weights.mean, self._weights.cov)
+        return np.column_stack([self._mean_of(-mean, variance), self._mean_of(mean, variance)])
+
+    def _several(self, design: Array) -> Array:
+        """Return the probabilities of more than two classes, where the likelihood has them."""
+        raise NotImplementedError
+
+    def with_prior_scaled(self, factor: float) -> Self:
+        """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
+        return clone(self).set_params(prior_precision=self.prior_precision / float(factor) ** 2)
+
+    def _design(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._standardization.of(check_inputs(self, X))
