@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import LabelledRows, check_labelled_rows
 from posteriori.classification.class_moments import (
@@ -27,6 +28,7 @@ from posteriori.classification.gaussian_learning import (
     most_likely_columns,
     most_likely_full,
 )
+from posteriori.classification.geometry import Hyperplane, Quadric
 from posteriori.classification.joint import (
     JointClassifier,
     check_estimate,
@@ -206,6 +208,37 @@ class GaussianDiscriminant(JointClassifier):
             self.covariances_ = belief.scale / room[:, None, None]
 
     # -- predicting --------------------------------------------------------------------------
+
+    def boundary(self, first: Any, second: Any) -> Hyperplane | Quadric:
+        """Return where two classes are equally probable; ``second`` is on the positive side.
+
+        A hyperplane where classes share a covariance, else a quadric. Its value is the log odds.
+        Integrated classes are Student distributions, whose boundaries are neither.
+        """
+        check_is_fitted(self)
+        if self.estimate != "ml":
+            raise ValueError('boundary needs normal classes: fit with estimate="ml"')
+        a, b = (self._place(name) for name in (first, second))
+        odds = float(self._log_prior[b] - self._log_prior[a])
+        if self.covariance == "shared":
+            weights, offsets = self._densities.linear()
+            return Hyperplane(weights[b] - weights[a], offsets[b] - offsets[a] + odds)
+        (pa, wa, ca), (pb, wb, cb) = (self._quadratic(k) for k in (a, b))
+        return Quadric(pb - pa, wb - wa, cb - ca + odds)
+
+    def _quadratic(self, k: int) -> tuple[Array, Array, float]:
+        """Return −½Σ⁻¹, Σ⁻¹μ and −½(μᵀΣ⁻¹μ + ln|Σ|) of a class."""
+        cov, mean = self.covariances_[k], self.means_[k]
+        cov = np.diag(cov) if cov.ndim == 1 else cov
+        precision = np.linalg.inv(cov)
+        constant = mean @ precision @ mean + np.linalg.slogdet(cov)[1]
+        return -0.5 * precision, precision @ mean, -0.5 * float(constant)
+
+    def _place(self, name: Any) -> int:
+        at = np.flatnonzero(self.classes_ == name)
+        if not len(at):
+            raise ValueError(f"{name!r} is none of the classes {self.classes_.tolist()}")
+        return int(at[0])
 
     def _log_densities(self, x: Array) -> Array:
         return self._densities.log_prob(x)

@@ -1,0 +1,77 @@
+r"""Nearest neighbours with a prior on their counts.
+
+.. math:: p(C_k\mid x) = \frac{n_k + \alpha}{n + K\alpha},
+
+with :math:`n_k` of the n nearest rows in class k: a Dirichlet belief about the classes around x.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.validation import check_is_fitted
+
+from posteriori.classification.arguments import check_labelled_rows
+from posteriori.classification.base import ProbabilisticClassifier
+from posteriori.distributions.dirichlet import Dirichlet
+from posteriori.numerics.estimator_rows import check_inputs
+from posteriori.numerics.types import Array
+
+__all__ = ["KNeighborsClassifier"]
+
+
+class KNeighborsClassifier(ProbabilisticClassifier):
+    """Classes of the nearest rows, counted with a Dirichlet prior.
+
+    Parameters
+    ----------
+    n_neighbors : int
+    concentration : float
+        α > 0, pseudo-count of every class: no class is ever ruled out by a few neighbours.
+
+    Attributes
+    ----------
+    classes_ : (K,)
+
+    Examples
+    --------
+    >>> X, y = [[0.0], [1.0], [2.0], [10.0], [11.0]], ["low", "low", "low", "high", "high"]
+    >>> model = KNeighborsClassifier(3).fit(X, y)
+    >>> model.predict_proba([[0.5]]).round(6)  # (0 + 1)/(3 + 2) and (3 + 1)/(3 + 2)
+    array([[0.2, 0.8]])
+    """
+
+    def __init__(self, n_neighbors: int = 5, *, concentration: float = 1.0) -> None:
+        self.n_neighbors = n_neighbors
+        self.concentration = concentration
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Keep the rows, in a tree where that is faster.
+
+        Parameters
+        ----------
+        X : array_like (N, D)
+        y : array_like (N,)
+        """
+        if not (np.isfinite(self.concentration) and self.concentration > 0):
+            raise ValueError(f"concentration must be a positive number, got {self.concentration!r}")
+        if not self.n_neighbors >= 1:
+            raise ValueError(f"n_neighbors must be at least 1, got {self.n_neighbors!r}")
+        rows = check_labelled_rows(self, X, y)
+        self.classes_, self._codes = rows.classes, rows.codes
+        self._search = NearestNeighbors(n_neighbors=min(self.n_neighbors, len(rows.x))).fit(rows.x)
+        return self
+
+    def posterior(self, X: Any) -> Dirichlet:
+        """Return the belief about the class probabilities around each row, a batch."""
+        check_is_fitted(self)
+        found = self._search.kneighbors(check_inputs(self, X), return_distance=False)
+        n, k = len(found), len(self.classes_)
+        cells = np.arange(n)[:, None] * k + self._codes[found]
+        counts = np.bincount(cells.ravel(), minlength=n * k).reshape(n, k)
+        return Dirichlet(counts + self.concentration)
+
+    def predict_proba(self, X: Any) -> Array:
+        return np.asarray(self.posterior(X).mean)
