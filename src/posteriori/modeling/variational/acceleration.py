@@ -1,6 +1,6 @@
 r"""Faster ascent by extrapolation: three sweeps say where a hundred would lead.
 
-Sweeps map the natural parameters φ of the shared nodes to F(φ). With :math:`r = F(φ) - φ` and
+Sweeps map the parameters φ of the shared nodes to F(φ). With :math:`r = F(φ) - φ` and
 :math:`v = F(F(φ)) - 2F(φ) + φ`, the step :math:`φ - 2αr + α^2 v`, :math:`α = -|r|/|v|`, jumps along the slow
 direction. It is kept only if the next sweep ends above where plain sweeps would be.
 
@@ -32,7 +32,7 @@ class Jump:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.possible = all(hasattr(type(node), "set_natural") for node in problem.shared)
+        self.possible = all(hasattr(type(node), "set_coordinates") for node in problem.shared)
         self._states: list[list[list[Array]]] = []
         self._before: tuple[Any, float] | None = None
 
@@ -40,7 +40,7 @@ class Jump:
         """Remember the state after a sweep, and jump from the third one."""
         if not self.possible:
             return
-        self._states.append([node.natural() for node in self.problem.shared])
+        self._states.append([node.coordinates() for node in self.problem.shared])
         if len(self._states) < 3:
             return
         kept = snapshot(self.problem)
@@ -72,24 +72,25 @@ def _extrapolate(problem: Problem, states: Sequence[list[list[Array]]]) -> bool:
         [c - 2.0 * b + a for a, b, c in zip(p, q, s, strict=True)]
         for p, q, s in zip(first, second, third, strict=True)
     ]
-    bend, length = _size(v, first), _size(r, first)
-    if bend == 0.0 or length <= bend:
+    ratio = _bend(r, v)
+    if not 0.0 < ratio < 1.0:
         return False
-    alpha = -length / bend
+    alpha = -1.0 / ratio
     for node, start, slope, curve in zip(problem.shared, first, r, v, strict=True):
         jumped = [
             p - 2.0 * alpha * a + alpha**2 * b for p, a, b in zip(start, slope, curve, strict=True)
         ]
-        if not node.set_natural(jumped):
+        if not node.set_coordinates(jumped):
             return False
     return True
 
 
-def _size(change: list[list[Array]], at: list[list[Array]]) -> float:
-    """Return the length of a change, each array measured by its own size."""
-    total = 0.0
-    for arrays, places in zip(change, at, strict=True):
-        for a, p in zip(arrays, places, strict=True):
-            scale: Any = np.sum(p * p)
-            total += float(np.sum(a * a) / (scale if scale > 0 else 1.0))
-    return float(np.sqrt(total))
+def _bend(r: list[list[Array]], v: list[list[Array]]) -> float:
+    """Return |v|/|r|, each array measured by its own change, so that units do not matter."""
+    squares = []
+    for steps, bends in zip(r, v, strict=True):
+        for a, b in zip(steps, bends, strict=True):
+            moved = float(np.sum(a * a))
+            if moved > 0.0:
+                squares.append(float(np.sum(b * b)) / moved)
+    return float(np.sqrt(np.mean(squares))) if squares else 0.0

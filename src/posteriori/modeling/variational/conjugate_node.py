@@ -86,6 +86,8 @@ class ConjugateNode:
         self.set(belief)
         return True
 
+    coordinates, set_coordinates = natural, set_natural
+
     def log_total(self) -> Array:
         """Log normaliser for each start."""
         logs = np.asarray(self.belief.log_normalizer())

@@ -207,6 +207,15 @@ class GaussianNode:
             return False
         return True
 
+    def coordinates(self) -> list[Array]:
+        """Return means and precisions: both move with the origin and units of the data."""
+        return [self.mean, np.linalg.inv(self.cov)]
+
+    def set_coordinates(self, coordinates: Sequence[Array]) -> bool:
+        """Take means and precisions; False where these are improper."""
+        mean, precision = coordinates
+        return self.set_natural([np.matmul(precision, mean[..., None])[..., 0], precision])
+
     # -- turning -----------------------------------------------------------------------------
 
     def members(self, name: str, axis: int) -> int:
