@@ -75,8 +75,8 @@ class CountClasses(NamedTuple):
 
     def log_prob(self, x: Array) -> Array:
         """Return ln p(x | C_k) of the seen entries, (N, K)."""
-        columns = [np.nan_to_num(x), ~np.isnan(x)]
-        total = [self._one_class(*columns, k) for k in range(len(self.rate))]
+        counts, seen = np.nan_to_num(x), ~np.isnan(x)
+        total = [self._one_class(counts, seen, k) for k in range(len(self.rate))]
         return np.stack(total, axis=1)
 
     def sample(self, codes: Any, rng: np.random.Generator) -> Array:
