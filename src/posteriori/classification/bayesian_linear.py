@@ -71,7 +71,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         fit_intercept: bool = True,
         standardize: bool = True,
         tol: float = 1e-8,
-        max_iter: int = 200,
+        max_iter: int = 1000,
     ) -> None:
         self.prior_precision = prior_precision
         self.approximation = approximation

@@ -39,6 +39,9 @@ _LEAST_DAMPING = 0.1
 #: of the logistic function; no more than so many to each side.
 _REACH, _STEP, _MOST_NODES = 8.0, 0.9, 150
 
+#: Numbers of nodes that are worked on at a time.
+_BLOCK = 1 << 15
+
 
 class Sites(NamedTuple):
     """Precisions and shifts of the sites, (N,) each."""
@@ -84,12 +87,20 @@ def logistic_tilt(sign: Array) -> Tilt:
         z = _REACH * np.arange(-half, half + 1) / half
         share = np.exp(-0.5 * z * z)
         share /= share.sum()
-        p = special.expit((sign * mean)[:, None] + std[:, None] * z)  # s² = 1, and z is symmetric
-        bend = p * (1.0 - p)
-        mass = p @ share
-        first = bend @ share / mass
-        second = (bend * (1.0 - 2.0 * p)) @ share / mass
-        return Tilted(np.log(mass), sign * first, first**2 - second)
+        sums = np.empty((3, len(mean)))
+        step = max(1, _BLOCK // len(z))
+        for first in range(0, len(mean), step):
+            here = slice(first, first + step)
+            p = (sign[here] * mean[here])[:, None] + std[here, None] * z  # z is symmetric
+            special.expit(p, out=p)
+            sums[0, here] = p @ share
+            bend = p * (1.0 - p)  # σ′
+            sums[1, here] = bend @ share
+            np.multiply(bend, p, out=p)
+            sums[2, here] = p @ share
+        mass, first_slope = sums[0], sums[1] / sums[0]
+        second = (sums[1] - 2.0 * sums[2]) / mass  # E σ″ = E σ′(1 − 2σ)
+        return Tilted(np.log(mass), sign * first_slope, first_slope**2 - second)
 
     return tilt
 
