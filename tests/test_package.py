@@ -9,7 +9,15 @@ from types import ModuleType
 import pytest
 
 import posteriori
-from posteriori import distributions, inference, modeling, regression, selection
+from posteriori import (
+    classification,
+    decision,
+    distributions,
+    inference,
+    modeling,
+    regression,
+    selection,
+)
 
 ROOMS = set(posteriori._ROOMS)
 HEAVY = ("numba", "pandas", "matplotlib", "sklearn", "networkx", "scipy.stats", "rich", "typer")
@@ -101,7 +109,10 @@ def test_type_checkers_see_the_same_names_as_the_table():
     assert seen == posteriori._ROOM_OF | dict.fromkeys(ROOMS, "")
 
 
-@pytest.mark.parametrize("room", [distributions, inference, modeling, regression, selection])
+@pytest.mark.parametrize(
+    "room",
+    [classification, decision, distributions, inference, modeling, regression, selection],
+)
 def test_rooms_that_load_on_use(room):
     table = {name: file for file, names in room._FILES.items() for name in names}
     assert table.keys().isdisjoint(room._FILES), "a file would hide the name that it defines"

@@ -85,6 +85,7 @@ class GenerativeClassifier(JointClassifier):
         labels = learn_priors(
             self.class_prior, rows.counts, "ml" if self.prior is None else "bayes"
         )
+        self._forget()
         if self.prior is None:
             self.densities_ = [self._most_likely(rows, k) for k in range(len(rows.classes))]
         else:

@@ -132,6 +132,7 @@ class GaussianDiscriminant(JointClassifier):
             self._learn_columns(rows) if self.covariance == "diagonal" else self._learn_full(rows)
         )
         labels = learn_priors(self.class_prior, rows.counts, self.estimate)
+        self._forget()
         self.classes_ = rows.classes
         self.class_prior_ = labels.probabilities
         self._densities = learned.densities

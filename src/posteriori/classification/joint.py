@@ -92,6 +92,11 @@ class JointClassifier(ProbabilisticClassifier):
         codes = generator.choice(len(self.classes_), size=size, p=self.class_prior_)
         return self._draw(codes, generator), self.classes_[codes]
 
+    def _forget(self) -> None:
+        """Drop what an earlier fit of another kind has left."""
+        for name in ("posterior_", "log_evidence_", "log_likelihood_"):
+            vars(self).pop(name, None)
+
     @property
     def _log_prior(self) -> Array:
         with np.errstate(divide="ignore"):

@@ -123,6 +123,7 @@ class NaiveBayes(JointClassifier):
             for kind, at in self._places.items()
         }
         labels = learn_priors(self.class_prior, rows.counts, self.estimate)
+        self._forget()
         self.classes_ = rows.classes
         self.class_prior_ = labels.probabilities
         self._parts = {kind: part.densities for kind, part in learned.items()}

@@ -132,9 +132,10 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         rows, order = as_kernel_input(x), np.arange(len(x))
         weights, best, fewest = np.zeros(x.shape[1] + 1), None, len(x) + 1
         self.n_updates_, self.converged_ = 0, False
-        for self.n_iter_ in range(1, self.max_iter + 1):  # noqa: B020
+        for epoch in range(1, self.max_iter + 1):
             order = rng.permutation(len(x)) if self.shuffle else order
             mistakes = run_epoch(rows, sign, order, float(self.learning_rate), weights)
+            self.n_iter_ = epoch
             self.n_updates_ += mistakes
             self.converged_ = mistakes == 0
             wrong = int((sign * (x @ weights[:-1] + weights[-1]) <= 0).sum())
