@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from posteriori.classification.arguments import LabelledRows
@@ -43,6 +45,7 @@ def logistic_mode(
     *,
     tol: float,
     max_iter: int,
+    curvature_at_mode: bool = True,
 ) -> Mode:
     """Return the mode of logistic or softmax weights under independent normal priors.
 
@@ -52,15 +55,22 @@ def logistic_mode(
     rows : LabelledRows
         Their classes and frequencies.
     prior_precision, prior_mean : (P,), or ((K − 1) P,) for K > 2 classes
+    tol, max_iter, curvature_at_mode
+        As in ``find_mode``.
     """
+    options: dict[str, Any] = {
+        "tol": tol,
+        "max_iter": max_iter,
+        "curvature_at_mode": curvature_at_mode,
+    }
     k = len(rows.classes)
     if k > 2:
         several = SoftmaxPredictor(
             design, rows.codes, k, prior_precision, prior_mean, rows.frequency
         )
-        return find_mode(several, prior_mean, tol=tol, max_iter=max_iter)
+        return find_mode(several, prior_mean, **options)
     likelihood = logistic_curve(class_signs(rows))
     single = LinearPredictor(
         design, likelihood, np.diag(prior_precision), prior_mean, rows.frequency
     )
-    return posterior_mode(single, prior_mean, tol=tol, max_iter=max_iter)
+    return posterior_mode(single, prior_mean, **options)

@@ -38,6 +38,10 @@ _GAUGE = 1e-12
 _SEPARABLE = 1e-6
 
 
+#: Curvature per row of standardised weights below which the likelihood may have no maximum.
+_FLAT = 1e-4
+
+
 class LogisticRegression(ProbabilisticClassifier):
     """Logistic (softmax) regression of highest likelihood, or with a ridge.
 
@@ -112,11 +116,11 @@ class LogisticRegression(ProbabilisticClassifier):
         rows = check_labelled_rows(self, X, y, sample_weight)
         how, design = standardize(rows.x, rows.frequency, intercept=self.fit_intercept)
         precision = self._precision(how, rows)
-        mode = self._mode(design, rows, precision)
-        separable = self.ridge == 0 and separating_direction(design, rows, mode.point) is not None
+        mode = self._mode(design, rows, precision, curvature=self.ridge > 0)
+        separable = self.ridge == 0 and _separable(design, rows, mode)
         if separable:
             precision += self._slopes(how, rows) * _SEPARABLE
-            mode = self._mode(design, rows, precision)
+            mode = self._mode(design, rows, precision, curvature=True)
         self._keep(mode, precision, how, rows)
         self.separable_ = separable
         self._warn(mode)
@@ -162,9 +166,19 @@ class LogisticRegression(ProbabilisticClassifier):
         ridge = slopes * float(self.ridge) / np.tile(scale, len(slopes) // len(scale)) ** 2
         return ridge + _GAUGE * rows.counts.sum()
 
-    def _mode(self, design: Array, rows: LabelledRows, precision: Array) -> Mode:
-        start = np.zeros(len(precision))
-        return logistic_mode(design, rows, precision, start, tol=self.tol, max_iter=self.max_iter)
+    def _mode(
+        self, design: Array, rows: LabelledRows, precision: Array, *, curvature: bool
+    ) -> Mode:
+        """Return the mode; without a ridge nobody asks for the curvature there."""
+        return logistic_mode(
+            design,
+            rows,
+            precision,
+            np.zeros(len(precision)),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            curvature_at_mode=curvature,
+        )
 
     def _keep(self, mode: Mode, precision: Array, how: Standardization, rows: LabelledRows) -> None:
         self.classes_ = rows.classes
@@ -194,3 +208,11 @@ class LogisticRegression(ProbabilisticClassifier):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+def _separable(design: Array, rows: LabelledRows, mode: Mode) -> bool:
+    """Tell whether the likelihood rises for ever; it is then flat along some direction."""
+    flattest = float(np.linalg.eigvalsh(mode.precision)[0])
+    if flattest > _FLAT * rows.counts.sum():
+        return False
+    return separating_direction(design, rows, mode.point) is not None

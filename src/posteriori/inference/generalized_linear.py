@@ -144,7 +144,12 @@ class LinearPredictor:
 
 
 def posterior_mode(
-    density: LinearPredictor, start: Array, *, tol: float = 1e-8, max_iter: int = 200
+    density: LinearPredictor,
+    start: Array,
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 200,
+    curvature_at_mode: bool = True,
 ) -> Mode:
     """Return the mode; of long tables the start, and its curvature, come from a part of the rows.
 
@@ -155,7 +160,14 @@ def posterior_mode(
     if rows >= _THIN * max(_ROWS_PER_COLUMN * columns, 500):
         near = posterior_mode(density.thinned(_THIN), start, tol=_NEAR, max_iter=max_iter)
         start = near.point
-    return find_mode(density, start, tol=tol, max_iter=max_iter, near=near)
+    return find_mode(
+        density,
+        start,
+        tol=tol,
+        max_iter=max_iter,
+        near=near,
+        curvature_at_mode=curvature_at_mode,
+    )
 
 
 def weighted_gram(block: Array, weight: Array) -> Array:

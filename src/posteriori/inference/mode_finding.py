@@ -94,6 +94,7 @@ def find_mode(
     tol: float = 1e-8,
     max_iter: int = 200,
     near: Mode | None = None,
+    curvature_at_mode: bool = True,
 ) -> Mode:
     """Climb to a mode.
 
@@ -108,6 +109,8 @@ def find_mode(
         Most gradients.
     near : Mode, optional
         Of a similar density: its curvature serves until it fails.
+    curvature_at_mode : bool
+        False where the mode alone is wanted: the curvature is then that of some point before it.
 
     Examples
     --------
@@ -131,7 +134,7 @@ def find_mode(
             bend, fresh, n_curvatures = _Bend(density.curvature(here.w)), True, n_curvatures + 1
         size = bend.size(here.gradient)
         done = size <= tol or rounding or n_iter >= max_iter
-        if not fresh and (done or size <= _AT_MODE):
+        if curvature_at_mode and not fresh and (done or size <= _AT_MODE):
             bend = None  # the curvature is wanted at the mode, and makes the last step exact
             continue
         if done and (bend.definite or n_iter >= max_iter):
