@@ -91,6 +91,7 @@ def test_stochastic_gradients_come_near_the_same_weights():
 
 
 @pytest.mark.topic("000/G17")
+@pytest.mark.topic("004/8.1")
 @pytest.mark.topic("004/8.1b")
 def test_the_boundary_is_where_the_predictor_is_zero():
     X, y = overlapping(100, 2)
@@ -99,6 +100,25 @@ def test_the_boundary_is_where_the_predictor_is_zero():
     on = np.array([[x1, -(w[0] * x1 + b) / w[1]] for x1 in (-5.0, 0.0, 7.0)])
     np.testing.assert_allclose(model.predict_proba(on), 0.5, atol=1e-12)
     np.testing.assert_array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
+
+
+@pytest.mark.topic("004/8.11")
+def test_gaussian_classes_have_the_weights_that_their_parameters_give():
+    """w = Σ⁻¹(μ₁ − μ₀), b = −½μ₁ᵀΣ⁻¹μ₁ + ½μ₀ᵀΣ⁻¹μ₀ + ln(π₁/π₀): in one shot, or by iterations."""
+    rng = np.random.default_rng(7)
+    means, cov = np.array([[0.0, 1.0], [1.5, 0.5]]), np.array([[1.0, 0.4], [0.4, 0.8]])
+    y = (rng.random(20_000) < 0.3).astype(int)
+    X = means[y] + rng.normal(size=(20_000, 2)) @ np.linalg.cholesky(cov).T
+    pulls = np.linalg.solve(cov, means.T).T
+    level = -0.5 * (means * pulls).sum(axis=1)
+    given = np.append(pulls[1] - pulls[0], level[1] - level[0] + np.log(0.3 / 0.7))
+    model = LogisticRegression().fit(X, y)
+    learned = np.append(model.coef_, model.intercept_)
+    rows = np.column_stack([X, np.ones(len(X))])
+    p = model.predict_proba(X)[:, 1]
+    error = np.sqrt(np.diagonal(np.linalg.inv((rows * (p * (1 - p))[:, None]).T @ rows)))
+    np.testing.assert_allclose((learned - given) / error, 0.0, atol=5.0)
+    assert np.all(error < 0.06)
 
 
 def hard_data(seed):

@@ -82,6 +82,12 @@ def test_logistic_mean_is_the_integral(mean, variance):
     )
 
 
+def test_probit_correction_is_as_near_as_it_says():
+    mean, variance = np.meshgrid(np.linspace(-100, 100, 801), np.logspace(-2, 4, 61))
+    difference = np.abs(probit_corrected(mean, variance) - logistic_mean(mean, variance))
+    assert 0.017 < difference.max() < 0.018
+
+
 def test_contrasts_are_orthonormal_and_sum_to_zero():
     for k in (2, 3, 7):
         basis = contrasts(k)

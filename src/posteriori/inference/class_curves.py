@@ -3,7 +3,7 @@ r"""Likelihoods of two classes as curves of a linear predictor, and their means 
 With :math:`s = \pm1` for the class, the logistic likelihood is :math:`\sigma(s\eta)` and the probit
 :math:`\Phi(s\eta)`. Under :math:`\eta\sim N(m, v)` the probit has the mean
 :math:`\Phi(m/\sqrt{1+v})`; the logistic has none in closed form, and
-:math:`\sigma(m/\sqrt{1+\pi v/8})` is within 0.004 of it where :math:`v \le 4`.
+:math:`\sigma(m/\sqrt{1+\pi v/8})` is within 0.018 of it.
 
 Reference: C. Bishop, "Pattern recognition and machine learning", 2006, sec. 4.5.2.
 """
