@@ -4,7 +4,14 @@ import numpy as np
 
 from posteriori.numerics.compilation import compiled
 
-__all__ = ["add_rows", "add_squares", "normal_terms", "student_terms"]
+__all__ = [
+    "add_rows",
+    "add_squares",
+    "binary_terms",
+    "first_not_whole",
+    "normal_terms",
+    "student_terms",
+]
 
 #: Products of factors are turned into logarithms before they could overflow.
 _LARGE = 1e100
@@ -63,3 +70,26 @@ def student_terms(x, means, precision, half_power, log_norm, out):
                 product *= 1.0 + precision[k, d] * shift * shift
                 total += log_norm[k, d]
             out[n, k] += total - power * np.log(product)
+
+
+@compiled
+def binary_terms(x, log_one, log_zero, out):
+    """Add Σ_d ln p(x_d) of entries that are 0 or 1 to out (N, K)."""
+    for n in range(x.shape[0]):
+        for k in range(log_one.shape[0]):
+            total = 0.0
+            for d in range(x.shape[1]):
+                zero = log_zero[k, d] if x[n, d] == 0.0 else 0.0
+                total += log_one[k, d] if x[n, d] == 1.0 else zero
+            out[n, k] += total
+
+
+@compiled
+def first_not_whole(x, largest):
+    """Return row and column of the first seen entry that is no whole number in [0, largest], or −1."""
+    for n in range(x.shape[0]):
+        for d in range(x.shape[1]):
+            v = x[n, d]
+            if v == v and not (0.0 <= v <= largest and v == np.floor(v)):
+                return n, d
+    return -1, -1

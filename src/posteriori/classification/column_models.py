@@ -34,6 +34,7 @@ from posteriori.distributions.beta import Beta
 from posteriori.distributions.dirichlet import Dirichlet
 from posteriori.distributions.gamma import Gamma
 from posteriori.distributions.normal_inverse_gamma import NormalInverseGamma
+from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.types import Array
 
 __all__ = ["KINDS", "Kind", "learn_columns"]
@@ -46,12 +47,17 @@ class BinaryClasses(NamedTuple):
 
     def log_prob(self, x: Array) -> Array:
         """Return ln p(x | C_k) = x·ln q + (1 − x)·ln(1 − q) of the seen entries, (N, K)."""
-        ones = np.nan_to_num(x)
-        zeros = np.where(np.isnan(x), 0.0, 1.0 - ones)
-        q = self.probabilities
-        possible = ones @ _log_or_zero(q).T + zeros @ _log_or_zero(1.0 - q).T
-        never = ones @ (q == 0.0).T + zeros @ (q == 1.0).T  # entries that the class cannot produce
-        return np.where(never > 0, -np.inf, possible)
+        from posteriori.classification import class_kernels
+
+        out = np.zeros((len(x), len(self.probabilities)))
+        with np.errstate(divide="ignore"):  # ln 0 = −∞ is the answer
+            one, zero = np.log(self.probabilities), np.log1p(-self.probabilities)
+        if np.isfinite(one).all() and np.isfinite(zero).all():
+            linear = x @ (one - zero).T + zero.sum(axis=1)
+            if not np.isnan(linear).any():  # every entry is seen
+                return linear
+        class_kernels.binary_terms(as_kernel_input(x), one, zero, out)
+        return out
 
     def sample(self, codes: Any, rng: np.random.Generator) -> Array:
         """Draw a row for each class code."""
@@ -256,10 +262,6 @@ def _share(part: Array, total: Array, rows: LabelledRows) -> Array:
             'leave it out or choose estimate="bayes"'
         )
     return part / total
-
-
-def _log_or_zero(p: Array) -> Array:
-    return np.log(np.where(p > 0, p, 1.0))
 
 
 #: Kinds of columns by name.

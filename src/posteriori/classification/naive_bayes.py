@@ -26,6 +26,7 @@ from posteriori.classification.joint import (
     joint_fingerprint,
     learn_priors,
 )
+from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
 
@@ -187,14 +188,14 @@ class NaiveBayes(JointClassifier):
         return priors
 
     def _check_values(self, x: Array) -> None:
+        from posteriori.classification import class_kernels
+
         for kind, at in self._places.items():
             if not KINDS[kind].whole:
                 continue
-            part = x[:, at]
-            largest = KINDS[kind].largest
-            wrong = ~np.isnan(part) & ((part < 0) | (part > largest) | (part != np.floor(part)))
-            if wrong.any():
-                row, column = np.argwhere(wrong)[0]
+            part, largest = _take(x, at), KINDS[kind].largest
+            row, column = class_kernels.first_not_whole(as_kernel_input(part), largest)
+            if row >= 0:
                 allowed = "0 or 1" if largest == 1 else "whole numbers from 0"
                 raise ValueError(
                     f"X holds {part[row, column]:.6g} in row {row}, column {at[column]}: {kind} "
