@@ -192,3 +192,22 @@ def test_draws_of_several_blocks_share_one_stream() -> None:
     draws = post.sample(SIZE, rng=6)
     both = draws["s"][:, 0] * (draws["rate"] - post.rate.mean)
     assert_same_mean(both, 0.0)
+
+
+def test_many_simulations_have_the_moments_of_the_model() -> None:
+    m = Model()
+    m.mu = Normal(1.0, variance=4.0)
+    m.s = Chain(Normal(m.mu, variance=1.0), lambda s: Normal(0.5 * s, variance=1.0), length="t")
+    m.z = Categorical([0.2, 0.8]).iid("n")
+    m.y = Normal(take([0.0, 10.0], m.z) + m.mu, variance=1.0)
+    draws = m.simulate(40_000, plates={"t": 3, "n": 2}, rng=0)
+    assert {k: v.shape[1:] for k, v in draws.items()} == {"mu": (), "s": (3,), "z": (2,), "y": (2,)}
+    # s_t = ½ s_{t−1} + noise, s_1 = mu + noise: variances 5, 9/4, 25/16
+    np.testing.assert_allclose(draws["s"].mean(axis=0), [1.0, 0.5, 0.25], atol=0.06)
+    np.testing.assert_allclose(draws["s"].var(axis=0), [5.0, 2.25, 1.5625], rtol=0.05)
+    np.testing.assert_allclose(draws["y"].mean(axis=0), 9.0, atol=0.12)
+    joint = np.cov(draws["y"], rowvar=False)  # both share mu: 16 + 4 + 1, and 4
+    np.testing.assert_allclose(joint, [[21.0, 4.0], [4.0, 21.0]], rtol=0.15)
+    held = m.simulate(5, plates={"t": 3, "n": 2}, rng=0, mu=2.0)
+    assert held["mu"].shape == ()
+    assert held["y"].shape == (5, 2)

@@ -95,7 +95,7 @@ class JointClassifier(ProbabilisticClassifier):
     def _forget(self) -> None:
         """Drop what an earlier fit of another kind has left."""
         for name in ("posterior_", "log_evidence_", "log_likelihood_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
 
     @property
     def _log_prior(self) -> Array:

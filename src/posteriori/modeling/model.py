@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.unknown import Conditional
 from posteriori.modeling.binding import bind
@@ -190,15 +192,19 @@ class Model:
 
     def simulate(
         self,
+        n: int | None = None,
+        /,
         *,
         plates: Mapping[str, int] | None = None,
         rng: Seed = None,
         **inputs: Any,
     ) -> dict[str, Array]:
-        """Draw every variable once, parents before children.
+        """Draw every variable, parents before children.
 
         Parameters
         ----------
+        n : int, optional
+            How often; the draws are the first axis of every array. None draws once, without it.
         plates : mapping, optional
             Sizes of named plates that no input tells.
         rng : Generator, int or None
@@ -213,8 +219,13 @@ class Model:
         >>> m.y = Normal(m.mu, variance=1).iid("n")
         >>> m.simulate(plates={"n": 3}, rng=0)["y"].shape
         (3,)
+        >>> m.simulate(1000, plates={"n": 3}, rng=0)["y"].shape
+        (1000, 3)
         """
-        return simulate(self._variables, self._inputs, inputs, plates or {}, rng)
+        if n is not None and (not isinstance(n, int | np.integer) or n < 1):
+            raise ValueError(f"n must be a whole number >= 1, got {n!r}")
+        size = None if n is None else int(n)
+        return simulate(self._variables, self._inputs, inputs, plates or {}, rng, size)
 
     def log_joint(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> float:
         """Return ln p of all variables at given values.

@@ -42,16 +42,24 @@ def simulate(
     given: Mapping[str, Any],
     plates: Mapping[str, int],
     rng: Seed,
+    size: int | None = None,
 ) -> dict[str, Array]:
-    """Draw every variable once; those among ``given`` keep their values."""
+    """Draw every variable once, or ``size`` times; those among ``given`` keep their values."""
     generator = as_generator(rng)
-    binder = Binder(variables, inputs, given, plates)
+    sizes = plates if size is None else {**plates, _DRAWS: size}
+    binder = Binder(variables, inputs, given, sizes)
+    found = {}
     for name, variable in variables.items():
         start = len(binder.factors)
-        binder.bind_variable(name, variable)
-        if name not in given:
+        drawn = name not in given
+        repeated = drawn and size is not None
+        binder.bind_variable(name, _repeated(variable) if repeated else variable)
+        if drawn:
             binder.observed[name] = _draw(binder, name, binder.factors[start:], generator)
-    return {name: binder.observed[name] for name in variables}
+        at = int(isinstance(variable.length, str))  # the first axis of such a chain is its time
+        values = binder.observed[name]
+        found[name] = np.moveaxis(values, at, 0) if repeated else values
+    return found
 
 
 def simulate_leaves(
