@@ -76,9 +76,19 @@ def skip_tuple_field(app, what, name, member, skip, options):
     return True if "Alias for field number" in str(getattr(member, "__doc__", "")) else None
 
 
+def skip_inherited_from_scikit_learn(app, what, name, member, skip, options):
+    """Leave out what scikit-learn documents itself, with references into its own manual."""
+    routed = name == "get_metadata_routing" or (
+        name.startswith("set_") and name.endswith("_request")
+    )
+    module = str(getattr(member, "__module__", ""))
+    return True if routed or module.startswith("sklearn.") else None
+
+
 # Without this, the docstring "Shape of the batch: () for one" of a property reads as "type: text".
 NumpyDocstring._consume_inline_attribute = lambda self: ("", self._dedent(self._consume_to_end()))
 
 
 def setup(app):
     app.connect("autodoc-skip-member", skip_tuple_field)
+    app.connect("autodoc-skip-member", skip_inherited_from_scikit_learn)
