@@ -14,6 +14,7 @@ Reference: T. Chan, G. Golub & R. LeVeque, "Algorithms for computing the sample 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -193,7 +194,7 @@ def _without_rounding(factor: Array, mean: Array, weight: float) -> Array:
     return np.where(spread > _CONSTANT * np.abs(mean), factor, 0.0)
 
 
-def _blocks(x: Array, y: Array, weights: Array | None, mean: Array):  # type: ignore[no-untyped-def]
+def _blocks(x: Array, y: Array, weights: Array | None, mean: Array) -> Iterator[Array]:
     """Yield centred rows [x y] √w, a block at a time."""
     step = max(1, _BLOCK // max(len(mean), 1))
     cut = x.shape[1]

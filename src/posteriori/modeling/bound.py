@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from posteriori.modeling.tables import Axis, Polynomial
+from posteriori.modeling.tables import Axis, Polynomial, Term
 from posteriori.numerics.types import Array
 
 __all__ = ["Bound", "BoundFactor", "Layout"]
@@ -55,6 +55,16 @@ class BoundFactor(NamedTuple):
     rows: tuple[Axis, ...]
     events: tuple[Axis, ...]
     places: tuple[Any, ...]
+
+    @property
+    def terms(self) -> list[Term]:
+        """The terms of all parameters."""
+        return [term for poly in self.parameters.values() for term in poly.terms]
+
+    @property
+    def accesses(self) -> list[Any]:
+        """How the parameters see variables."""
+        return [access for term in self.terms for access in term.accesses]
 
 
 class Bound(NamedTuple):

@@ -77,8 +77,7 @@ def _solved(posterior: Posterior, name: str) -> _Solved | None:
         factors = [f for f in posterior._plan.bound.factors if f.name == name]
         if len(factors) != 1 or factors[0].family not in (Normal, MvNormal):
             return None
-        terms = [t for poly in factors[0].parameters.values() for t in poly.terms]
-        found = [results.get(access.name) for t in terms for access in t.accesses]
+        found = [results.get(access.name) for access in factors[0].accesses]
     if not found or any(result is not found[0] for result in found):
         return None
     scaled = found[0] if isinstance(found[0], CommonPrecisionResult) else None

@@ -63,14 +63,13 @@ FEW_CHAINS = 64
 def is_discrete(bound: Bound, names: Iterable[str], factors: Iterable[BoundFactor] = ()) -> bool:
     """Tell whether all of the variables have a few states; refuse an index that has not."""
     for factor in factors:
-        for poly in factor.parameters.values():
-            for access in (a for term in poly.terms for a in term.accesses):
-                family = bound.families[access.name]
-                if isinstance(access, Switch) and family not in DISCRETE:
-                    raise TypeError(
-                        f"{factor.name} uses {access.name} as an index, but that is "
-                        f"{family.__name__}: only Categorical and Bernoulli variables can index"
-                    )
+        for access in factor.accesses:
+            family = bound.families[access.name]
+            if isinstance(access, Switch) and family not in DISCRETE:
+                raise TypeError(
+                    f"{factor.name} uses {access.name} as an index, but that is "
+                    f"{family.__name__}: only Categorical and Bernoulli variables can index"
+                )
     return all(bound.families[name] in DISCRETE for name in names)
 
 

@@ -335,8 +335,7 @@ def _is_step(factor: BoundFactor) -> bool:
 
 def _seen(factor: BoundFactor, chains: tuple[str, ...]) -> list[Access]:
     """Return how a factor sees the chains."""
-    terms = [t for poly in factor.parameters.values() for t in poly.terms]
-    return [access for t in terms for access in t.accesses if access.name in chains]
+    return [access for access in factor.accesses if access.name in chains]
 
 
 def _at_times(values: Array, times: IntArray, n_steps: int, fill: float = 0.0) -> Array:

@@ -87,13 +87,7 @@ class Anew(NamedTuple):
 
 def accessed(factors: Iterable[BoundFactor]) -> set[str]:
     """Return the unknown variables that the parameters of factors depend on."""
-    return {
-        access.name
-        for factor in factors
-        for poly in factor.parameters.values()
-        for term in poly.terms
-        for access in term.accesses
-    }
+    return {access.name for factor in factors for access in factor.accesses}
 
 
 # -- reading keywords ------------------------------------------------------------------------

@@ -115,10 +115,7 @@ def make_plan(
 def unknowns_of(factor: BoundFactor, bound: Bound) -> set[str]:
     """Return the unknown variables that a factor touches."""
     found = set() if factor.name in bound.observed else {factor.name}
-    for poly in factor.parameters.values():
-        for term in poly.terms:
-            found |= {access.name for access in term.accesses}
-    return found
+    return found | {access.name for access in factor.accesses}
 
 
 def barren_variables(bound: Bound, kept: Collection[str] = ()) -> list[str]:

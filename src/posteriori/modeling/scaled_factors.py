@@ -160,13 +160,7 @@ def take_logarithms(
 
 def places_of_spread(factor: BoundFactor, name: str, layout: Layout) -> Any:
     """Return which member of the spread each row of a factor has, (*rows)."""
-    access = next(
-        a
-        for poly in factor.parameters.values()
-        for t in poly.terms
-        for a in t.accesses
-        if a.name == name
-    )
+    access = next(a for a in factor.accesses if a.name == name)
     shape = tuple(axis.size for axis in factor.rows)
     count = int(np.prod(shape))
     lead = lead_axes(layout)

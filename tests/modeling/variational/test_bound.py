@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from posteriori.modeling.variational.ascent import sweep
-from posteriori.modeling.variational.rotation import restore, snapshot
+from posteriori.modeling.variational.snapshots import restore, snapshot
 from tests.modeling.variational.models import NAMES, by_name, solve
 from tests.modeling.variational.monte_carlo import log_joint_of_draws, sampled_bound
 
@@ -71,7 +71,7 @@ def test_beliefs_can_be_taken_back(name: str) -> None:
     kept = snapshot(problem)
     first = sweep(problem)
     for _ in range(2):  # what was kept can be used again
-        restore(problem, kept)
+        restore(kept)
         assert_allclose(problem.slow_bound(), before, rtol=1e-12)
         assert_allclose(sweep(problem), first, rtol=1e-12)
 

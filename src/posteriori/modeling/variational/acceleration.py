@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.variational.problem import Problem
-from posteriori.modeling.variational.rotation import restore, snapshot
+from posteriori.modeling.variational.snapshots import restore, snapshot
 from posteriori.numerics.types import Array
 
 __all__ = ["Jump"]
@@ -49,7 +49,7 @@ class Jump:
                 node.update(self.problem.messages(node))
             self._before = (kept, bound)
         else:
-            restore(self.problem, kept)
+            restore(kept)
         self._states = []
 
     def failed(self, bound: float) -> bool:
@@ -60,7 +60,7 @@ class Jump:
         self._before = None
         if bound >= before:
             return False
-        restore(self.problem, kept)
+        restore(kept)
         return True
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from posteriori.modeling.variational.acceleration import Jump
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.progress import Progress
-from posteriori.modeling.variational.rotation import Pair, restore, rotate, snapshot
+from posteriori.modeling.variational.rotation import Pair, rotate
+from posteriori.modeling.variational.snapshots import restore, snapshot
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -79,7 +80,7 @@ def ascend(
                 continue
             rise = bound - trace[-1] if trace else np.inf
             if rise < -_ROUNDING * max(1.0, abs(bound)):
-                restore(problem, kept)
+                restore(kept)
                 message = f"stopped because the bound fell by {-rise:.3g} nats in sweep {i}"
                 break
             trace.append(bound)
@@ -96,7 +97,7 @@ def ascend(
     except KeyboardInterrupt:
         if not trace:
             raise
-        restore(problem, kept)
+        restore(kept)
         message = f"interrupted after {len(trace)} sweeps"
     finally:
         reporter.close()

@@ -12,7 +12,7 @@ from posteriori.distributions.mvnormal import MvNormal
 from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.costs import Cost
 from posteriori.modeling.state_tables import DISCRETE, number_of_states
-from posteriori.modeling.tables import Axis, Switch, Table
+from posteriori.modeling.tables import Axis, Table
 from posteriori.modeling.variational.ascent import Ascent, ascend, best_start, sweep
 from posteriori.modeling.variational.chain_node import ChainNode, time_of
 from posteriori.modeling.variational.conjugate_node import ConjugateNode
@@ -29,7 +29,12 @@ from posteriori.modeling.variational.point_node import PointNode
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.references import find_references, measured_from, restored
 from posteriori.modeling.variational.rotation import find_pairs
-from posteriori.modeling.variational.starts import class_start, factor_start, set_start
+from posteriori.modeling.variational.starts import (
+    class_start,
+    factor_start,
+    seeded_variables,
+    set_start,
+)
 from posteriori.modeling.variational.state_chain import chained_names
 from posteriori.modeling.variational.stochastic import ascend_in_batches
 from posteriori.modeling.variational.streaming import find_stream
@@ -271,20 +276,7 @@ class VariationalBlock:
 
     def _seeded(self) -> dict[str, str]:
         """Return the variables that need a start other than their prior."""
-        found: dict[str, str] = {}
-        for factor in self.factors:
-            for poly in factor.parameters.values():
-                for term in poly.terms:
-                    normal = [a for a in term.accesses if self.bound.families[a.name] in GAUSSIAN]
-                    others = [a for a in term.accesses if not isinstance(a, Switch)]
-                    for access in term.accesses:
-                        if isinstance(access, Switch) and others:
-                            found[access.name] = "classes"
-                    if len(normal) > 1:
-                        sizes = {a.name: np.prod(self.bound.layouts[a.name].shape) for a in normal}
-                        largest = max(sizes, key=lambda n: sizes[n])
-                        found.setdefault(largest, "factors")
-        return found
+        return seeded_variables(self.bound, self.factors)
 
     def _start(
         self,
@@ -331,20 +323,16 @@ class VariationalBlock:
         names = set(node.names)
         own = {i: {f.name} for i, f in enumerate(self.factors) if f.name in names}
         for i, factor in enumerate(self.factors):
-            told = {a.name for a in _accesses(factor)}
+            told = {a.name for a in factor.accesses}
             if is_earlier(factor.name) and told <= names:
                 own[i] = told
         return set(own) if names <= set[str]().union(*own.values()) else set()
 
     def _meets(self, name: str, others: Iterable[str]) -> bool:
         """Tell whether a variable meets one of others in a product."""
-        terms = (t for f in self.factors for poly in f.parameters.values() for t in poly.terms)
+        terms = (term for factor in self.factors for term in factor.terms)
         met = ({access.name for access in term.accesses} for term in terms)
         return any(name in names and not names.isdisjoint(others) for names in met)
-
-
-def _accesses(factor: BoundFactor) -> Iterable[Any]:
-    return (a for poly in factor.parameters.values() for t in poly.terms for a in t.accesses)
 
 
 def _select(problem: Problem, start: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.state_tables import DISCRETE
@@ -86,18 +85,12 @@ def _kind(bound: Bound, name: str) -> str:
     return "normal" if family in GAUSSIAN else "discrete" if family in DISCRETE else "single"
 
 
-def _accesses(factor: BoundFactor) -> Iterable[tuple[Any, ...]]:
-    for poly in factor.parameters.values():
-        for term in poly.terms:
-            yield term.accesses
-
-
 def _multiplied(bound: Bound, factors: Sequence[BoundFactor]) -> set[frozenset[str]]:
     """Return pairs of normal variables that are factors of one product."""
     found = set()
     for factor in factors:
-        for accesses in _accesses(factor):
-            normal = [a.name for a in accesses if bound.families[a.name] in GAUSSIAN]
+        for term in factor.terms:
+            normal = [a.name for a in term.accesses if bound.families[a.name] in GAUSSIAN]
             if len(normal) != len(set(normal)):
                 raise TypeError(
                     f"{factor.name} depends on a product of {normal[0]} with itself, "
@@ -119,15 +112,14 @@ def _follows_itself(name: str, factors: Sequence[BoundFactor]) -> bool:
         isinstance(a, Access) and a.name == name
         for factor in factors
         if factor.name == name
-        for accesses in _accesses(factor)
-        for a in accesses
+        for a in factor.accesses
     )
 
 
 def _meeting(name: str, factors: Sequence[BoundFactor], bound: Bound) -> set[str]:
     found: set[str] = set()
     for factor in factors:
-        here = {factor.name} | {a.name for accesses in _accesses(factor) for a in accesses}
+        here = {factor.name} | {a.name for a in factor.accesses}
         if name in here:
             found |= here
     return {n for n in found if n not in bound.observed} - {name}

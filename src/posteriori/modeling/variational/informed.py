@@ -170,7 +170,7 @@ class _Search:
         self.factors = factors
         self.root: dict[Axis | None, Axis | None] = {None: None}
         self.of_unknowns: set[Axis] = set()
-        accessed = [a.name for factor in factors for a in _accesses(factor)]
+        accessed = [a.name for factor in factors for a in factor.accesses]
         names = {*accessed, *(factor.name for factor in factors)}
         self.unknown = names - set(bound.observed)
         self.informed = {name: self._known(name) for name in self.unknown}
@@ -204,8 +204,8 @@ class _Search:
 
     def _rows_with_data(self, factor: BoundFactor) -> Table:
         gap = gap_name(factor.name)
-        seers = [f for f in self.factors if any(a.name == gap for a in _accesses(f))]
-        if len(seers) > 1 or sum(a.name == gap for f in seers for a in _accesses(f)) > 1:
+        seers = [f for f in self.factors if any(a.name == gap for a in f.accesses)]
+        if len(seers) > 1 or sum(a.name == gap for f in seers for a in f.accesses) > 1:
             return Table(np.ones((), dtype=bool), ())
         known = with_holes if gap in self.bound.layouts else _data
         table = known(factor, self.bound)
@@ -231,7 +231,7 @@ class _Search:
 
     def _tie(self, factor: BoundFactor) -> None:
         self._tie_places(factor.name, factor.places)
-        for access in _accesses(factor):
+        for access in factor.accesses:
             self._tie_places(access.name, access.places)
             if isinstance(access, Switch):
                 self._join(access.state, None)
@@ -264,7 +264,7 @@ class _Search:
                 continue
             if factor.name in self.unknown:
                 self._mark(factor.name, factor.places, rows)
-            for table, accesses in _terms(factor):
+            for table, accesses in factor.terms:
                 for access in accesses:
                     self._mark(access.name, access.places, _where_seen(rows, table, access))
             self._mark_earlier_members(factor)
@@ -302,7 +302,7 @@ class _Search:
 
     def _mark_earlier_members(self, factor: BoundFactor) -> None:
         """Of a chain, mark all members before the last informed one."""
-        if not any(access.name == factor.name for access in _accesses(factor)):
+        if not any(access.name == factor.name for access in factor.accesses):
             return
         for i, place in enumerate(factor.places):
             if isinstance(place, Lookup):
@@ -343,14 +343,6 @@ class _Search:
 
 def _data(factor: BoundFactor, bound: Bound) -> Table:
     return child_term(factor, bound).table
-
-
-def _terms(factor: BoundFactor) -> list[Term]:
-    return [term for poly in factor.parameters.values() for term in poly.terms]
-
-
-def _accesses(factor: BoundFactor) -> list[Any]:
-    return [access for term in _terms(factor) for access in term.accesses]
 
 
 def _labels_of_place(place: Any) -> tuple[Axis, ...]:

@@ -127,9 +127,4 @@ def _moved(term: Term, axes: tuple[Axis, ...], places: tuple[Any, ...]) -> Produ
 
 
 def _is_gated(factor: BoundFactor) -> bool:
-    return any(
-        isinstance(access, Switch)
-        for poly in factor.parameters.values()
-        for term in poly.terms
-        for access in term.accesses
-    )
+    return any(isinstance(access, Switch) for access in factor.accesses)

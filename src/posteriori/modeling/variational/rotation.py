@@ -11,7 +11,7 @@ learning", 2010.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.tables import Access, Axis
 from posteriori.modeling.variational.densities import GAUSSIAN
 from posteriori.modeling.variational.problem import Problem
+from posteriori.modeling.variational.snapshots import restore, snapshot
 from posteriori.numerics.types import Array
 
-__all__ = ["Pair", "find_pairs", "restore", "rotate", "snapshot"]
+__all__ = ["Pair", "find_pairs", "rotate"]
 
 
 class Pair(NamedTuple):
@@ -79,27 +80,9 @@ def rotate(problem: Problem, pair: Pair, before: Array) -> Array:
     after = problem.slow_bound()
     if np.all(after >= before):
         return after
-    restore(problem, kept)
+    restore(kept)
     problem.reduce()
     return before
-
-
-def snapshot(problem: Problem) -> list[tuple[Any, dict[str, Any]]]:
-    """Return the beliefs of all nodes: updates replace arrays and never write into them."""
-    parts = [part for node in problem.nodes for part in (node, getattr(node, "node", None))]
-    return [(part, _copied(part.__dict__)) for part in parts if part is not None]
-
-
-def restore(problem: Problem, kept: list[tuple[Any, dict[str, Any]]]) -> None:
-    """Go back to earlier beliefs."""
-    for part, state in kept:
-        part.__dict__.clear()
-        part.__dict__.update(_copied(state))
-
-
-def _copied(state: dict[str, Any]) -> dict[str, Any]:
-    """Copy a state with its tables by name, whose entries updates do replace."""
-    return {key: dict(v) if type(v) is dict else v for key, v in state.items()}
 
 
 def _turn(scores: Array, loadings: Array, count: int) -> tuple[Array, Array]:

@@ -11,15 +11,33 @@ import numpy as np
 from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.gaussian_rows import child_term
 from posteriori.modeling.tables import Access, Axis, Switch, spread
+from posteriori.modeling.variational.factor_view import GAUSSIAN
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["class_counts", "class_start", "factor_start", "set_start"]
+__all__ = ["class_counts", "class_start", "factor_start", "seeded_variables", "set_start"]
 
 #: Rows that seeds are chosen from.
 _SAMPLE = 5000
 
 #: Weight that a start leaves to the other classes.
 _SOFT = 0.1
+
+
+def seeded_variables(bound: Bound, factors: Sequence[BoundFactor]) -> dict[str, str]:
+    """Return the variables that need a start other than their prior: "classes" or "factors".
+
+    These are indices of unknown parameters, and the longer one of normal variables that multiply.
+    """
+    found: dict[str, str] = {}
+    for term in (term for factor in factors for term in factor.terms):
+        switches = [a for a in term.accesses if isinstance(a, Switch)]
+        if len(switches) < len(term.accesses):
+            found |= {switch.name: "classes" for switch in switches}
+        normal = [a.name for a in term.accesses if bound.families[a.name] in GAUSSIAN]
+        if len(normal) > 1:
+            longest = max(normal, key=lambda name: math.prod(bound.layouts[name].shape))
+            found.setdefault(longest, "factors")
+    return found
 
 
 def class_start(
@@ -187,12 +205,8 @@ def _features(
 
 
 def _places(name: str, factor: BoundFactor, kind: Any) -> tuple[Any, ...] | None:
-    for poly in factor.parameters.values():
-        for term in poly.terms:
-            for access in term.accesses:
-                if access.name == name and isinstance(access, kind):
-                    return tuple(access.places)
-    return None
+    seen = (a for a in factor.accesses if a.name == name and isinstance(a, kind))
+    return next((tuple(access.places) for access in seen), None)
 
 
 def _k_means(x: Array, k: int, rng: np.random.Generator) -> Array:
