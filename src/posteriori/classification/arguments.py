@@ -18,7 +18,7 @@ from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 
-__all__ = ["LabelledRows", "check_gappy_inputs", "check_labelled_rows"]
+__all__ = ["LabelledRows", "check_gappy_inputs", "check_known_labels", "check_labelled_rows"]
 
 
 class LabelledRows(NamedTuple):
@@ -101,3 +101,17 @@ def check_labelled_rows(
             f"{name} needs rows of at least two classes, got one class: {classes.tolist()[0]!r}"
         )
     return LabelledRows(x, codes, classes, frequency)
+
+
+def check_known_labels(estimator: Any, x: Array, y: Any) -> Any:
+    """Return the places of labels among the classes of a fitted estimator, (N,)."""
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(x, y)
+    classes = estimator.classes_
+    unseen = np.setdiff1d(y, classes)
+    if len(unseen):
+        raise ValueError(
+            f"y holds {unseen.tolist()[0]!r}, which is none of the classes that "
+            f"{type(estimator).__name__} was fitted with: {', '.join(map(repr, classes.tolist()))}"
+        )
+    return np.searchsorted(classes, y)

@@ -13,13 +13,18 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.arguments import LabelledRows, check_labelled_rows
+from posteriori.classification.arguments import (
+    LabelledRows,
+    check_known_labels,
+    check_labelled_rows,
+)
 from posteriori.classification.base import ProbabilisticClassifier
 from posteriori.classification.linear_mode import class_weights, n_predictors
 from posteriori.distributions.mvnormal import MvNormal
@@ -30,6 +35,7 @@ from posteriori.inference.standardized import Standardization, standardize
 from posteriori.inference.weight_belief import WeightBelief, row_moments
 from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.evidence import Kind, LogEvidence
+from posteriori.numerics.random import Seed, as_generator
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -37,6 +43,9 @@ __all__ = ["BayesianLinearClassifier"]
 
 #: What kind of evidence each approximation gives.
 _KINDS: dict[str, Kind] = {"laplace": "laplace", "variational": "bound", "ep": "ep"}
+
+#: Numbers of draws × rows × classes that are worked on at a time.
+_BLOCK = 1 << 20
 
 
 class BayesianLinearClassifier(ProbabilisticClassifier):
@@ -100,6 +109,10 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
     @abstractmethod
     def _mean_of(self, mean: Array, variance: Array) -> Array:
         """Return the probability of the second class with predictors N(mean, variance)."""
+
+    @abstractmethod
+    def _log_probabilities(self, eta: Array) -> Array:
+        """Return log probabilities of the classes (..., K) at predictors (..., 1) or (..., K − 1)."""
 
     # -- learning ----------------------------------------------------------------------------
 
@@ -215,6 +228,39 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         """Return the probabilities of more than two classes, where the likelihood has them."""
         raise NotImplementedError
 
+    # -- how the rows fare -------------------------------------------------------------------
+
+    def log_likelihood_draws(self, X: Any, y: Any, size: int, rng: Seed = None) -> Array:
+        """Return ln p(y_n | w_s) of rows under draws of the posterior, (S, N)."""
+        design = self._design(X)
+        codes = check_known_labels(self, design, y)
+        draws = self._draw(size, as_generator(rng))
+        found = np.empty((size, len(design)))
+        for rows in _row_blocks(len(design), size * len(self.classes_)):
+            log_p = self._log_probabilities(_predictors(draws, design[rows]))
+            found[:, rows] = np.take_along_axis(log_p, codes[None, rows, None], axis=2)[..., 0]
+        return found
+
+    def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Any:
+        """Draw whole new sets of labels at X from the posterior predictive, (S, N)."""
+        design, generator = self._design(X), as_generator(rng)
+        draws = self._draw(size, generator)
+        codes, u = (
+            np.zeros((size, len(design)), dtype=np.intp),
+            generator.random((size, len(design))),
+        )
+        for rows in _row_blocks(len(design), size * len(self.classes_)):
+            p = np.exp(self._log_probabilities(_predictors(draws, design[rows])))
+            below = np.cumsum(p[..., :-1], axis=2)  # of the first class, the first two, …
+            codes[:, rows] = (u[:, rows, None] >= below).sum(axis=2)
+        return self.classes_[codes]
+
+    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw weights of standardised columns, (S, 1, P) or (S, K − 1, P)."""
+        root = np.linalg.cholesky(self._weights.cov)
+        draws = self._weights.mean + rng.standard_normal((size, len(root))) @ root.T
+        return draws.reshape(size, n_predictors(len(self.classes_)), -1)
+
     def with_prior_scaled(self, factor: float) -> Self:
         """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
         return clone(self).set_params(prior_precision=self.prior_precision / float(factor) ** 2)
@@ -222,3 +268,16 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
     def _design(self, X: Any) -> Array:
         check_is_fitted(self)
         return self._standardization.of(check_inputs(self, X))
+
+
+def _predictors(draws: Array, design: Array) -> Array:
+    """Return the predictors (S, n, M) of rows under draws of the weights (S, M, P)."""
+    s, m, p = draws.shape
+    return (draws.reshape(s * m, p) @ design.T).reshape(s, m, -1).swapaxes(1, 2)
+
+
+def _row_blocks(n: int, numbers_each: int) -> Iterator[slice]:
+    """Yield slices of rows whose arrays stay small."""
+    step = max(1, _BLOCK // max(numbers_each, 1))
+    for first in range(0, n, step):
+        yield slice(first, min(first + step, n))

@@ -11,12 +11,18 @@ import numpy as np
 
 from posteriori.classification.arguments import LabelledRows
 from posteriori.classification.bayesian_linear import BayesianLinearClassifier
-from posteriori.classification.linear_mode import class_signs, class_weights, logistic_mode
+from posteriori.classification.linear_mode import (
+    class_basis,
+    class_signs,
+    class_weights,
+    logistic_mode,
+)
 from posteriori.inference.class_curves import logistic_curve, logistic_mean
 from posteriori.inference.expectation_propagation import curvature_sites, fit_sites, logistic_tilt
 from posteriori.inference.polya_gamma import fit_polya_gamma
 from posteriori.inference.softmax_predictor import contrasts
 from posteriori.inference.weight_belief import WeightBelief, laplace_belief
+from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 
 __all__ = ["BayesianLogisticRegression"]
@@ -102,6 +108,11 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
 
     def _mean_of(self, mean: Array, variance: Array) -> Array:
         return logistic_mean(mean, variance)
+
+    def _log_probabilities(self, eta: Array) -> Array:
+        basis = class_basis(len(self.classes_))
+        full = eta @ basis.T
+        return full - special.logsumexp(full, axis=-1, keepdims=True)
 
     def _several(self, design: Array) -> Array:
         """Return p_k ∝ 1/Σ_j exp(κ_kj (a_j − a_k)), κ_kj = (1 + πv/8)^(−1/2), v = Var[a_k − a_j].

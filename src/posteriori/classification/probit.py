@@ -88,3 +88,6 @@ class ProbitRegression(BayesianLinearClassifier):
 
     def _mean_of(self, mean: Array, variance: Array) -> Array:
         return probit_mean(mean, variance)
+
+    def _log_probabilities(self, eta: Array) -> Array:
+        return np.concatenate([special.log_ndtr(-eta), special.log_ndtr(eta)], axis=-1)
