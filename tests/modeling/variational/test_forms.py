@@ -12,7 +12,8 @@ from posteriori import Categorical, Dirichlet, Gamma, MvNormal, Normal, Poisson
 from posteriori.distributions import PointMass
 from posteriori.modeling import Chain, Model
 from posteriori.numerics.warnings import ConvergenceWarning
-from tests.modeling.variational.models import NAMES, by_name, clusters, noise, variational
+from tests.modeling.variational.cases import clusters, noise
+from tests.modeling.variational.models import NAMES, by_name, variational
 
 # -- points ------------------------------------------------------------------------------------
 

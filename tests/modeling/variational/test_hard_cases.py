@@ -22,7 +22,8 @@ from posteriori import (
 )
 from posteriori.distributions import Multinomial
 from posteriori.modeling import Chain, Input, Model, dot, take
-from tests.modeling.variational.models import noise, variational
+from tests.modeling.variational.cases import noise
+from tests.modeling.variational.models import variational
 from tests.modeling.variational.monte_carlo import sampled_bound
 
 

@@ -26,7 +26,7 @@ from posteriori import (
 )
 from posteriori.distributions import Multinomial
 from posteriori.modeling import Chain, Input, Model, take
-from tests.modeling.variational.models import clusters, noise
+from tests.modeling.variational.cases import clusters, noise
 from tests.modeling.variational.monte_carlo import sampled_bound
 
 MATRIX = np.array([[2.0, 0.5], [0.5, 1.0]])

@@ -18,7 +18,8 @@ from posteriori import (
     Wishart,
 )
 from posteriori.modeling import Chain, Model, take
-from tests.modeling.variational.models import by_name, clusters, noise, variational
+from tests.modeling.variational.cases import clusters, noise
+from tests.modeling.variational.models import by_name, variational
 from tests.modeling.variational.monte_carlo import sampled_bound
 
 TIGHT = {"tol": 1e-15}

@@ -18,7 +18,7 @@ from posteriori import (
 )
 from posteriori.modeling import Chain, Input, Model, dot
 from posteriori.numerics.warnings import ConvergenceWarning
-from tests.modeling.variational.models import clusters, noise
+from tests.modeling.variational.cases import clusters, noise
 
 X = clusters(8)
 HALVES = np.array([0, 0, 0, 0, 1, 1, 1, 1])
