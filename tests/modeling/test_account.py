@@ -7,10 +7,11 @@ import pytest
 
 from posteriori import Beta, Normal
 from posteriori.modeling import Model
+from tests.modeling import discrete_models as discrete
 from tests.modeling import test_common_precision as scaled
 from tests.modeling import test_conjugate as conjugate
-from tests.modeling import test_discrete as discrete
 from tests.modeling import test_gaussian as gaussian
+from tests.modeling.discrete_cases import CASES as DISCRETE
 
 
 def assert_sums(post: Any) -> None:
@@ -42,9 +43,9 @@ def test_conjugate_blocks(name: str) -> None:
     assert_sums(conjugate.one_for_each_group(case).infer(g=conjugate.GROUP, y=case.data))
 
 
-@pytest.mark.parametrize("name", discrete.CASES)
+@pytest.mark.parametrize("name", DISCRETE)
 def test_discrete_blocks(name: str) -> None:
-    case = discrete.CASES[name]
+    case = DISCRETE[name]
     assert_sums(case.build().infer(case.data))
 
 

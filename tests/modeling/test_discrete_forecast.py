@@ -5,16 +5,16 @@ import pytest
 
 from posteriori import Bernoulli, Categorical, Normal
 from posteriori.modeling import Chain, Input, Model, take
-from tests.modeling.enumeration import Unknown, enumerate_model
-from tests.modeling.test_discrete import (
+from tests.modeling.discrete_cases import shares
+from tests.modeling.discrete_models import (
     MU,
     PI,
     SWITCHED,
     A,
     Y,
     hidden_markov,
-    shares,
 )
+from tests.modeling.enumeration import Unknown, enumerate_model
 
 
 def test_states_move_on_by_powers_of_the_transitions() -> None:

@@ -8,15 +8,16 @@ import pytest
 from posteriori import Beta, Normal
 from posteriori.modeling import Chain, Model
 from posteriori.modeling.costs import Cost
+from tests.modeling import discrete_models as discrete
 from tests.modeling import test_common_precision as scaled
 from tests.modeling import test_conjugate as conjugate
-from tests.modeling import test_discrete as discrete
 from tests.modeling import test_gaussian as gaussian
+from tests.modeling.discrete_cases import CASES as DISCRETE
 
 GALLERY = {
     **{f"normal: {name}": (c.build, c.data) for name, c in gaussian.CASES.items()},
     **{f"scaled: {name}": (c.build, c.data) for name, c in scaled.CASES.items()},
-    **{f"discrete: {name}": (c.build, c.data) for name, c in discrete.CASES.items()},
+    **{f"discrete: {name}": (c.build, c.data) for name, c in DISCRETE.items()},
     **{
         f"conjugate: {name}": (lambda c=c: conjugate.one_for_all(c), {"y": c.data})
         for name, c in conjugate.CASES.items()

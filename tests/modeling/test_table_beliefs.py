@@ -5,7 +5,7 @@ import pytest
 
 from posteriori.modeling.tables import Lookup, spread
 from posteriori.modeling.variational.table_block import table_beliefs
-from tests.modeling.test_discrete import CASES
+from tests.modeling.discrete_cases import CASES
 
 BY_MEMBERS = {name for name, case in CASES.items() if case.method == "member by member"}
 
