@@ -117,6 +117,7 @@ def test_refusals() -> None:
         ({"restarts": True}, ValueError, "restarts must be a whole number"),
         ({"restrats": 2}, ValueError, "did you mean 'restarts'"),
         ({"callback": 3}, TypeError, "callback must be a function"),
+        ({"progress": "yes"}, TypeError, "progress must be True, False, or None .* got 'yes'"),
         ({"init": 3}, TypeError, "init must map names"),
         ({"init": {"mu": np.nan}}, ValueError, "init of mu must be finite"),
         ({"init": {"mu": "k-means"}}, TypeError, "init of mu must hold numbers"),
@@ -233,6 +234,8 @@ def test_too_few_sweeps_are_told() -> None:
     with pytest.warns(ConvergenceWarning, match="stopped after 2 sweeps"):
         post = m.infer(data, restarts=1, max_iter=2)
     assert not variational(post).ascent.converged
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 sweep;"):
+        m.infer(data, restarts=1, max_iter=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert variational(m.infer(data, tol=1e-2)).ascent.converged

@@ -165,7 +165,7 @@ def test_batches_climb_to_the_bound_of_all_rows(name):
 
 def test_batches_of_all_rows_are_damped_sweeps():
     model, data = mixture()
-    trace = result_of(model.infer(**data, batch_size=10**6)).ascent.trace
+    trace = result_of(model.infer(**data, batch_size=1001)).ascent.trace
     assert np.all(np.diff(trace) > -1e-8)
 
 
@@ -190,3 +190,11 @@ def test_batches_of_rows_with_two_beliefs_each_are_refused():
     m.y = Normal(m.w[m.z], precision=m.v)
     with pytest.raises(ValueError, match="batch_size=10 needs rows"):
         m.infer(y=RNG.normal(size=50), batch_size=10)
+
+
+def test_batches_of_more_rows_than_there_are_are_refused():
+    model, data = mixture_with_gaps()
+    rows = int(np.sum(~np.isnan(data["x"][:, 0])))
+    words = f"batch_size=1001 is more than the {rows} rows with data of plate 'n'"
+    with pytest.raises(ValueError, match=words):
+        model.infer(**data, batch_size=1001)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.modeling.costs import counted
 from posteriori.modeling.variational.acceleration import Jump
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.progress import Progress
@@ -66,7 +67,7 @@ def ascend(
     the last before an interrupt.
     """
     trace: list[float] = []
-    message, converged = f"stopped after {max_iter} sweeps", False
+    message, converged = f"stopped after {counted(max_iter, 'sweep')}", False
     reporter = Progress(progress)
     kept = snapshot(problem)
     try:
@@ -90,7 +91,7 @@ def ascend(
                 message = "stopped by the callback"
                 break
             if rise < tol:
-                converged, message = True, f"converged after {i} sweeps"
+                converged, message = True, f"converged after {counted(i, 'sweep')}"
                 break
             if i < max_iter and rise < _SLOW:
                 jump.consider(bound)
@@ -98,7 +99,7 @@ def ascend(
         if not trace:
             raise
         restore(kept)
-        message = f"interrupted after {len(trace)} sweeps"
+        message = f"interrupted after {counted(len(trace), 'sweep')}"
     finally:
         reporter.close()
     if message.startswith(("stopped after", "stopped because")):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any
 
+from posteriori.modeling.costs import counted
 from posteriori.numerics.types import Seed
 
 __all__ = ["OPTION_NAMES", "Options"]
@@ -45,6 +46,11 @@ class Options:
                     f'{key} must map names to values, as in {key}={{"x": ...}}, '
                     f"got {getattr(self, key)!r}"
                 )
+        if not (self.progress is None or isinstance(self.progress, bool)):
+            raise TypeError(
+                "progress must be True, False, or None to show the bound when it takes long, "
+                f"got {self.progress!r}"
+            )
         _require_groups(self.factorize)
         for name, form in self.form.items():
             if form != "point":
@@ -65,6 +71,14 @@ class Options:
                         f"{key} names {name!r}, which is no unknown variable of the model; "
                         f"these are {', '.join(names) or 'none'}"
                     )
+
+    def require_rows(self, plate: str, count: int) -> None:
+        """Refuse batches of more rows than there are."""
+        if self.batch_size is not None and self.batch_size > count:
+            raise ValueError(
+                f"batch_size={self.batch_size} is more than the {counted(count, 'row')} with data "
+                f"of plate {plate!r}; give fewer, or leave batch_size out to look at all of them"
+            )
 
     @property
     def asks_for_approximation(self) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.modeling.costs import counted
 from posteriori.modeling.tables import Axis
 from posteriori.modeling.variational.ascent import Ascent, sweep
 from posteriori.modeling.variational.streaming import Stream, StreamedProblem, update_part
@@ -55,13 +56,12 @@ def ascend_in_batches(
                 f"batch_size cannot be used here: the belief about {', '.join(node.names)} cannot "
                 "be moved in small steps; leave batch_size out"
             )
-    count = stream.plate.size
-    size = min(batch_size, count)
+    count, size = stream.plate.size, batch_size
     window = max(_WINDOW, math.ceil(count / size))
     label = Axis(stream.plate.name, size)
     part = stream.at(problem, slice(0, size), stream.node(label, problem.restart), label)
     trace: list[float] = []
-    message, converged = f"stopped after {max_iter} steps", False
+    message, converged = f"stopped after {counted(max_iter, 'step')}", False
     for t, rows in zip(range(1, max_iter + 1), _batches(count, size, rng), strict=False):
         stream.refill(part, label, rows)
         problem.estimates = stream.estimates(label, rows)
@@ -70,7 +70,7 @@ def ascend_in_batches(
             message = "stopped by the callback"
             break
         if t % window == 0 and _stands_still(trace, window, tol):
-            converged, message = True, f"converged after {t} steps"
+            converged, message = True, f"converged after {counted(t, 'step')}"
             break
     if message.startswith("stopped after"):
         warnings.warn(

@@ -44,6 +44,8 @@ def find_stream(block: Any) -> Stream | None:
     variable lies on a plate, the rows are summed up once before the ascent, in any case.
     """
     plate, batch = block.plate, block.options.batch_size
+    if plate is not None:
+        block.options.require_rows(plate.name, plate.size)
     local = [group for group in block.groups if block._is_local(group)]
     if not local:
         return None
