@@ -14,6 +14,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, confusion_matrix, log_loss
 from sklearn.utils.validation import check_consistent_length
 
+from posteriori.distributions.beta import Beta
 from posteriori.distributions.categorical import Categorical
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import probability_vector
@@ -45,13 +46,22 @@ class Reliability(NamedTuple):
     ----------
     predicted, observed : arrays (B,)
         Average probability in each occupied bin, and the share of rows that have the class.
+    counts : array (B,)
+        Rows in each occupied bin.
     expected_error : float
         Average of |observed − predicted| over rows.
     """
 
     predicted: Array
     observed: Array
+    counts: Any
     expected_error: float
+
+    @property
+    def belief(self) -> Beta:
+        """What the rows of a bin tell of the true share, Beta(1 + hits, 1 + misses), a batch."""
+        hits = self.counts * self.observed
+        return Beta(1.0 + hits, 1.0 + self.counts - hits)
 
 
 def confusion(y: Any, chosen: Any, labels: Sequence[Any] | None = None) -> Confusion:
@@ -136,6 +146,8 @@ def reliability(
     >>> curve = reliability([0, 1, 1, 1], [[0.25, 0.75]] * 4, label=1)
     >>> curve.predicted, curve.observed, curve.expected_error
     (array([0.75]), array([0.75]), 0.0)
+    >>> curve.belief  # four rows say little
+    Beta([4.], [2.])
     """
     p, names, truth = _check(y, probabilities, labels)
     if label not in names:
@@ -143,8 +155,10 @@ def reliability(
     k = names.index(label)
     observed, predicted = calibration_curve(truth == k, p[:, k], n_bins=n_bins, pos_label=True)
     bins = np.searchsorted(np.linspace(0.0, 1.0, n_bins + 1)[1:-1], p[:, k])
-    share = np.bincount(bins, minlength=n_bins) / len(bins)
-    return Reliability(predicted, observed, float(share[share > 0] @ np.abs(observed - predicted)))
+    counts = np.bincount(bins, minlength=n_bins)
+    counts = counts[counts > 0]
+    error = float(counts @ np.abs(observed - predicted)) / len(bins)
+    return Reliability(predicted, observed, counts, error)
 
 
 def _check(y: Any, probabilities: Any, labels: Any) -> tuple[Array, list[Any], Any]:

@@ -1,5 +1,7 @@
 """Pictures of distributions, of learning and of decisions, drawn with matplotlib."""
 
+from posteriori.plotting.calibrations import plot_confusion, plot_reliability
+from posteriori.plotting.classifiers import plot_boundary
 from posteriori.plotting.decisions import plot_decision
 from posteriori.plotting.dispatch import plot
 from posteriori.plotting.evidences import plot_evidence
@@ -11,11 +13,14 @@ from posteriori.plotting.updates import plot_predictive, plot_sequence, plot_upd
 __all__ = [
     "STYLE",
     "plot",
+    "plot_boundary",
+    "plot_confusion",
     "plot_decision",
     "plot_evidence",
     "plot_gallery",
     "plot_likelihood",
     "plot_predictive",
+    "plot_reliability",
     "plot_sequence",
     "plot_update",
 ]

@@ -19,7 +19,7 @@ from posteriori.plotting.style import INK, color_of, dashes_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_contours", "draw_simplex", "mass_levels"]
+__all__ = ["check_box", "draw_contours", "draw_simplex", "mass_levels"]
 
 _MASSES = (0.5, 0.8, 0.95)
 _CELLS = 180
@@ -165,15 +165,20 @@ def _coordinate_names(member: Member) -> Sequence[str]:
     return fields
 
 
+def check_box(between: Any) -> tuple[Array, Array]:
+    """Return the lower and the upper corner of ((low, high), (low, high))."""
+    box = np.asarray(between, dtype=np.float64)
+    if box.shape != (2, 2) or not np.all(np.isfinite(box)) or np.any(box[:, 0] >= box[:, 1]):
+        raise ValueError(
+            f"between must be ((low, high), (low, high)), one pair per axis, got {between!r}"
+        )
+    return box[:, 0], box[:, 1]
+
+
 def _box(members: list[Member], between: Any) -> tuple[Array, Array]:
     """Return the corners of a box that shows the bodies of all members."""
     if between is not None:
-        box = np.asarray(between, dtype=np.float64)
-        if box.shape != (2, 2) or not np.all(np.isfinite(box)) or np.any(box[:, 0] >= box[:, 1]):
-            raise ValueError(
-                f"between must be ((low, high), (low, high)), one pair per axis, got {between!r}"
-            )
-        return box[:, 0], box[:, 1]
+        return check_box(between)
     reaches = np.array([_reach(m) for m in members])
     return reaches[:, 0].min(axis=0), reaches[:, 1].max(axis=0)
 

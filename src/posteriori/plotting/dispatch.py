@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from posteriori.distributions import BayesResult, Distribution
 from posteriori.numerics import LogEvidence
+from posteriori.plotting.calibrations import plot_confusion, plot_reliability
+from posteriori.plotting.classifiers import plot_boundary
 from posteriori.plotting.drawing import PLOTTABLE, picture_of
 from posteriori.plotting.evidences import plot_evidence
 from posteriori.plotting.labels import short_name
@@ -17,6 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot"]
+
+#: Pictures of records of rooms beside this one, which are not imported.
+_BY_PATH: dict[str, Any] = {
+    "posteriori.decision.calibration.Confusion": plot_confusion,
+    "posteriori.decision.calibration.Reliability": plot_reliability,
+}
 
 
 def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Axes:
@@ -34,12 +42,16 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     batch, list or mapping of them  all of them, with labels
     ``BayesResult``                 prior, likelihood and posterior (:func:`plot_update`)
     list or mapping of evidences    models in the order of evidence (:func:`plot_evidence`)
+    ``Reliability``                 observed against given probability (:func:`plot_reliability`)
+    ``Confusion``                   true against chosen classes (:func:`plot_confusion`)
+    fitted classifier               regions, boundaries and rows, with ``X=`` and ``y=``
+                                    (:func:`plot_boundary`)
     ==============================  ==============================================================
 
     Parameters
     ----------
     thing : distribution, BayesResult, LogEvidence, or list or mapping of those
-        What to draw; the keys of a mapping are the labels.
+        What to draw; the keys of a mapping are the labels. Or one of the others of the table.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if None.
     label : str or sequence of str, optional
@@ -67,6 +79,11 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     """
     if isinstance(thing, BayesResult):
         return plot_update(thing, ax=ax, **options)
+    by_path = _BY_PATH.get(f"{type(thing).__module__}.{type(thing).__name__}")
+    if by_path is not None:
+        return by_path(thing, ax=ax, **options)
+    if hasattr(thing, "predict") and hasattr(thing, "classes_"):
+        return plot_boundary(thing, ax=ax, **options)
     if isinstance(thing, LogEvidence):
         return plot_evidence(thing, ax=ax, label=label, **options)
     if isinstance(thing, Distribution):
