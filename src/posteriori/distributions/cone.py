@@ -12,9 +12,10 @@ import numpy as np
 from posteriori.numerics.lazy import blas, lapack
 from posteriori.numerics.types import Array
 
-__all__ = ["factor", "is_positive_definite", "off_cone", "solve_factor"]
+__all__ = ["factor", "factor_inside", "is_positive_definite", "off_cone", "solve_factor"]
 
 _SYMMETRY_TOLERANCE = 1e-8
+_MARGIN = 1e-4  # least ratio of the entries on the diagonal of a factor
 _ROUNDING = 4.0 * np.finfo(np.float64).eps
 
 
@@ -49,7 +50,7 @@ def off_cone(x: Array) -> Any:
     ValueError
         When ``x`` holds NaN.
     """
-    if _all_inside(x):
+    if _factor_symmetric(x) is not None:
         return False
     if np.isnan(x).any():
         raise ValueError("x must not hold NaN; drop or impute missing values first")
@@ -58,7 +59,7 @@ def off_cone(x: Array) -> Any:
 
 def is_positive_definite(a: Array) -> Any:
     """Tell which matrices are finite, symmetric up to rounding, and positive definite."""
-    if _all_inside(a, margin=1e-4):
+    if factor_inside(a) is not None:
         return np.ones(a.shape[:-2], dtype=bool)[()]
     symmetric = _is_symmetric(a)
     safe = np.where(symmetric[..., None, None], a, 0.0)
@@ -66,18 +67,27 @@ def is_positive_definite(a: Array) -> Any:
     return symmetric & (values[..., 0] > _ROUNDING * a.shape[-1] * values[..., -1])
 
 
-def _all_inside(a: Array, margin: float = 0.0) -> bool:
-    """Tell whether all matrices are symmetric up to rounding and have Cholesky factors.
+def factor_inside(a: Array) -> Array | None:
+    """Return lower factors of matrices that are well inside the cone; None where one is not.
 
-    ``margin`` is the least ratio of the entries on a factor's diagonal: well inside the cone.
+    They are symmetric up to rounding, and the entries on a factor's diagonal are of one size.
     """
+    lower = _factor_symmetric(a)
+    if lower is None:
+        return None
+    entries = np.diagonal(lower, axis1=-2, axis2=-1)
+    inside = np.all(entries.min(axis=-1) > _MARGIN * entries.max(axis=-1))
+    return lower if inside else None
+
+
+def _factor_symmetric(a: Array) -> Array | None:
+    """Return lower factors; None where a matrix is not symmetric up to rounding or has none."""
     if not ((a == np.swapaxes(a, -1, -2)).all() or np.all(_is_symmetric(a))):
-        return False
+        return None
     try:
-        entries = np.diagonal(factor(a), axis1=-2, axis2=-1)
+        return factor(a)
     except np.linalg.LinAlgError:
-        return False
-    return margin == 0.0 or bool(np.all(entries.min(axis=-1) > margin * entries.max(axis=-1)))
+        return None
 
 
 def _is_symmetric(a: Array) -> Any:

@@ -13,11 +13,11 @@ import numpy as np
 
 from posteriori.distributions.base import any_of
 from posteriori.distributions.exponential import ExponentialFamily
-from posteriori.distributions.gamma import gamma_entropy
 from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import outer
 from posteriori.numerics.special import (
     gamma_density_kernel,
+    gamma_entropy,
     gamma_kernel,
     log_gamma_bregman_remainder,
     relative_entropy_terms,
@@ -206,8 +206,8 @@ def dirichlet_entropy(concentration: Array) -> Array:
     r"""Return :math:`\sum_k E(\alpha_k) - E(s) - (K-1)\psi(s)`, E the unit-rate gamma entropy."""
     s = concentration.sum(axis=-1)
     spare = concentration.shape[-1] - 1
-    parts = gamma_entropy(concentration).sum(axis=-1)
-    return parts - gamma_entropy(s) - spare * special.digamma(s)
+    parts = gamma_entropy(np.concatenate([concentration, s[..., None]], axis=-1))
+    return parts[..., :-1].sum(axis=-1) - parts[..., -1] - spare * special.digamma(s)
 
 
 def dirichlet_divergence(concentration: Array, other: Array) -> Array:

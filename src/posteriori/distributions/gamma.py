@@ -15,17 +15,16 @@ from posteriori.distributions.base import Univariate
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import (
-    LOG_2PI,
     gamma_density_kernel,
+    gamma_entropy,
     log1pmx,
     log_gamma_bregman_remainder,
-    log_gamma_correction,
     log_gamma_correction_slope,
 )
 from posteriori.numerics.types import Array, Natural
 from posteriori.numerics.validation import as_observation, positive
 
-__all__ = ["Gamma", "gamma_divergence", "gamma_entropy", "solve_gamma_shape"]
+__all__ = ["Gamma", "gamma_divergence", "solve_gamma_shape"]
 
 _LARGE_SHAPE = 30.0  # from here on ln Γ(a) is large enough to cost digits
 
@@ -164,16 +163,6 @@ class Gamma(ExponentialFamily, Univariate):
 
     def _interior(self) -> Array:
         return self.mean if self._all_proper else np.ones(self.batch_shape)
-
-
-def gamma_entropy(shape: Array) -> Array:
-    r"""Return :math:`a + \ln\Gamma(a) + (1-a)\psi(a)`, the entropy at unit rate.
-
-    With Stirling's terms cancelled: :math:`\tfrac12\ln(2\pi a) + \tfrac12 - \tfrac1{2a}
-    + R(a) + (1-a)R'(a)`.
-    """
-    correction = log_gamma_correction(shape) + (1.0 - shape) * log_gamma_correction_slope(shape)
-    return 0.5 * (LOG_2PI + np.log(shape) + 1.0 - 1.0 / shape) + correction
 
 
 def gamma_divergence(a: Array, b: Array, other_a: Array, other_b: Array) -> Array:

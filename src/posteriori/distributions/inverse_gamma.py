@@ -14,9 +14,9 @@ import numpy as np
 
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.exponential import ExponentialFamily
-from posteriori.distributions.gamma import gamma_divergence, gamma_entropy, solve_gamma_shape
+from posteriori.distributions.gamma import gamma_divergence, solve_gamma_shape
 from posteriori.numerics.lazy import special
-from posteriori.numerics.special import gamma_kernel
+from posteriori.numerics.special import gamma_entropy, gamma_kernel
 from posteriori.numerics.types import Array, Natural
 from posteriori.numerics.validation import as_observation, positive
 

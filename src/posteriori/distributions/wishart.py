@@ -14,9 +14,8 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from posteriori.distributions.cone import factor, is_positive_definite, off_cone
+from posteriori.distributions.cone import factor, factor_inside, is_positive_definite, off_cone
 from posteriori.distributions.exponential import ExponentialFamily
-from posteriori.distributions.gamma import gamma_entropy
 from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import (
     inverse_from_factor,
@@ -26,6 +25,7 @@ from posteriori.numerics.linalg import (
     triangular_inverse,
 )
 from posteriori.numerics.special import (
+    gamma_entropy,
     gamma_kernel,
     log1pmx,
     log_gamma_bregman_remainder,
@@ -91,7 +91,7 @@ class Wishart(ExponentialFamily):
     def scale(self) -> Array:
         """Scale V."""
         self._require_proper("scale")
-        return inverse_from_factor(factor(self.inverse_scale))
+        return inverse_from_factor(self._inverse_factor)
 
     @cached_property
     def inverse_scale(self) -> Array:
@@ -130,18 +130,29 @@ class Wishart(ExponentialFamily):
         return np.sqrt(self.variance)
 
     @cached_property
+    def _sure_factor(self) -> Array | None:
+        """Lower L with L Lᵀ = V⁻¹; None where a member may not be positive definite."""
+        return factor_inside(self.inverse_scale)
+
+    @property
+    def _inverse_factor(self) -> Array:
+        """Lower L with L Lᵀ = V⁻¹."""
+        sure = self._sure_factor
+        return factor(self.inverse_scale) if sure is None else sure
+
+    @cached_property
     def _whitening(self) -> Array:
         """B with BᵀB = V⁻¹: B X Bᵀ has unit scale."""
         if "scale" in self.__dict__:
             return triangular_inverse(factor(self.scale))
-        return np.swapaxes(factor(self.inverse_scale), -1, -2)
+        return np.swapaxes(self._inverse_factor, -1, -2)
 
     @cached_property
     def _coloring(self) -> Array:
         """F with F Fᵀ = V."""
         if "scale" in self.__dict__:
             return factor(self.scale)
-        return np.swapaxes(triangular_inverse(factor(self.inverse_scale)), -1, -2)
+        return np.swapaxes(triangular_inverse(self._inverse_factor), -1, -2)
 
     @cached_property
     def _log_det_scale(self) -> Array:
@@ -173,7 +184,11 @@ class Wishart(ExponentialFamily):
         enough = self.dof > self.event_shape[0] - 1.0
         if "inverse_scale" not in self.__dict__:
             return enough
-        return enough & is_positive_definite(self.inverse_scale)
+        return (
+            enough
+            if self._sure_factor is not None
+            else enough & is_positive_definite(self.inverse_scale)
+        )
 
     @classmethod
     def sufficient(cls, x: Any) -> Natural:

@@ -13,7 +13,6 @@ leaves the small correction :math:`R(a) = 1/(12a) - \dots`; the large parts then
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +22,7 @@ from posteriori.numerics.types import Array
 
 __all__ = [
     "gamma_density_kernel",
+    "gamma_entropy",
     "gamma_kernel",
     "log1pmx",
     "log_gamma_bregman",
@@ -88,6 +88,35 @@ def log_gamma_correction_slope(a: ArrayLike) -> Array:
 
 
 _STIRLING_SLOPE = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+
+
+def gamma_entropy(a: ArrayLike) -> Array:
+    r"""Return :math:`a + \ln\Gamma(a) + (1-a)\psi(a)`, the entropy of a gamma with shape a and rate 1.
+
+    For large a with Stirling's terms cancelled: :math:`\tfrac12\ln(2\pi a) + \tfrac12 - \tfrac1{2a}
+    + R(a) + (1-a)R'(a)`, where the series of R and R' have been added term by term.
+
+    Examples
+    --------
+    >>> print(f"{gamma_entropy(1.0):.12g}")  # of an exponential
+    1
+    """
+    a = _as_float(a)
+    return _choose(
+        a >= _LARGE,
+        lambda: _large_gamma_entropy(a),
+        lambda: a + special.gammaln(a) + (1.0 - a) * special.digamma(a),
+    )
+
+
+def _large_gamma_entropy(a: Array) -> Array:
+    inverse = 1.0 / a
+    odd = _horner(inverse * inverse, _STIRLING_ENTROPY)
+    even = _horner(inverse * inverse, _STIRLING_SLOPE)
+    return 0.5 * (np.log(a) + (LOG_2PI + 1.0)) + inverse * (odd - 0.5 - inverse * even)
+
+
+_STIRLING_ENTROPY = tuple(r + s for r, s in zip(_STIRLING, _STIRLING_SLOPE, strict=True))
 
 
 def gamma_kernel(a: ArrayLike, u: ArrayLike) -> Array:
@@ -262,7 +291,8 @@ _ODD_RECIPROCALS = tuple(1.0 / k for k in range(3, 19, 2))
 
 
 def _horner(s: Array, coefficients: tuple[float, ...]) -> Array:
-    total: Any = coefficients[-1]
-    for coefficient in coefficients[-2::-1]:
-        total = total * s + coefficient
+    total = coefficients[-1] * s + coefficients[-2]
+    for coefficient in coefficients[-3::-1]:
+        total *= s
+        total += coefficient
     return total
