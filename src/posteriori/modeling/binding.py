@@ -21,7 +21,7 @@ from posteriori.modeling.dependencies import (
     names_with_children,
 )
 from posteriori.modeling.expressions import Constant, Expression, Input, Operation, Variable
-from posteriori.modeling.gaps import gap_name, gap_term, needs_gaps, negated
+from posteriori.modeling.gaps import gap_name, gap_term, needs_gaps, negated, parts_missing
 from posteriori.modeling.indexing import index_places, index_table
 from posteriori.modeling.observations import read_input, read_observation
 from posteriori.modeling.tables import (
@@ -253,12 +253,17 @@ class Binder:
             return parameters
         layout = self.layouts[name]
         if name not in self.gaps:
-            partly = family is MvNormal and needs_gaps(values, parameters)
-            if not (partly or (np.isnan(values).any() and name in self.with_children)):
+            if name in self.with_children:
+                missing = np.isnan(values)
+            elif family is MvNormal and needs_gaps(values, parameters):
+                missing = parts_missing(values)
+            else:
                 return parameters
-            self.gaps[name], own = gap_term(name, values, layout.axes)
+            if not missing.any():
+                return parameters
+            self.gaps[name], own = gap_term(name, missing, layout.axes)
             self.layouts[gap_name(name)] = Layout((), (own,), ())
-            self.observed[name] = np.nan_to_num(values, nan=0.0)
+            self.observed[name] = np.where(missing, 0.0, values)
         unknown = Polynomial(
             (negated(self.gaps[name]),), layout.plates, layout.ints + layout.events
         )

@@ -118,7 +118,10 @@ def with_draws(name: str, data: Mapping[str, Any], draws: Any, size: int) -> np.
     values = np.broadcast_to(known, (size, *known.shape)).copy()
     gaps = f"{name}[missing]"
     if gaps in draws:
-        values[:, np.isnan(known)] = draws[gaps]
+        missing = np.isnan(known)
+        partly = missing & ~missing.all(axis=-1, keepdims=True)
+        unknown = missing if draws[gaps].shape[1] == missing.sum() else partly
+        values[:, unknown] = draws[gaps]
     return values
 
 

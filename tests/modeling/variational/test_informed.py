@@ -13,8 +13,10 @@ from posteriori import (
     Gamma,
     Input,
     Model,
+    MvNormal,
     Normal,
     Poisson,
+    Wishart,
 )
 
 NAN = np.nan
@@ -59,7 +61,30 @@ def heavy_tails() -> Model:
     return m
 
 
+def vectors_of_one_class() -> Model:
+    m = Model()
+    m.mu = MvNormal(np.zeros(2), cov=9.0 * np.eye(2))
+    m.L = Wishart(4, scale=0.5 * np.eye(2))
+    m.x = MvNormal(m.mu, precision=m.L).iid("n")
+    return m
+
+
+def vectors_of_classes() -> Model:
+    m = Model()
+    m.pi = Dirichlet(np.ones(2))
+    m.mu = MvNormal(np.zeros(2), cov=9.0 * np.eye(2)).iid(2)
+    m.L = Wishart(4, scale=0.5 * np.eye(2)).iid(2)
+    m.z = Categorical(m.pi).iid("n")
+    m.x = MvNormal(m.mu[m.z], precision=m.L[m.z])
+    return m
+
+
+#: Vectors of which parts are missing.
+VECTORS = np.array([[2, 2.4], [-2, NAN], [1.6, 2], [-2.5, -1.5], [NAN, 2], [-1.8, -2], [2.2, 1.7]])
+
 CASES = {
+    "vectors beside parts of vectors": (vectors_of_one_class, {"x": VECTORS}, ["mu", "L"]),
+    "classes beside parts of vectors": (vectors_of_classes, {"x": VECTORS}, ["pi", "mu", "L"]),
     "classes": (poisson_mixture, {"x": COUNTS}, ["pi", "r"]),
     "hierarchy": (
         schools,
@@ -107,6 +132,13 @@ def test_a_class_without_data_is_as_likely_as_shared_beliefs_say() -> None:
     log_pi = post["pi"].mean_params[0]
     expected = np.exp(log_pi) / np.exp(log_pi).sum()
     assert_allclose(post["z"].probabilities[7:], np.broadcast_to(expected, (5, 2)), rtol=1e-9)
+
+
+def test_parts_of_vectors_keep_their_belief_beside_vectors_that_are_missing() -> None:
+    x = np.insert(VECTORS, [0, 3, 3, 7], NAN, axis=0)
+    alone, more = vectors_of_classes().infer(x=VECTORS), vectors_of_classes().infer(x=x)
+    assert_allclose(more["x[missing]"].mean, alone["x[missing]"].mean, rtol=1e-6)
+    assert_allclose(more["x[missing]"].variance, alone["x[missing]"].variance, rtol=1e-6)
 
 
 def test_gaps_in_the_middle_are_left_out_too() -> None:

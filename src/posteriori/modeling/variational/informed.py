@@ -137,14 +137,14 @@ def find_informed(bound: Bound, factors: Sequence[BoundFactor]) -> Cut | None:
 
 
 def can_extend(cut: Cut, groups: Sequence[Sequence[str]], bound: Bound) -> bool:
-    """Tell whether beliefs about members without data leave what they share as it is.
+    """Tell whether there are beliefs about members without data that leave what they share as it is.
 
     In one group the others are integrated over. Between groups they are not, so that shared
     variables of one of them would be drawn to members of the other.
     """
     touched = [[cut.touches(bound.layouts[name]) for name in group] for group in groups]
     whole = [members for members in touched if any(members)]
-    return len(whole) == 1 or all(all(members) for members in whole)
+    return len(whole) == 1 or (bool(whole) and all(all(members) for members in whole))
 
 
 def take_over(node: Any, informed: Any, cut: Cut, bound: Bound) -> None:
