@@ -15,10 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.batches import has_atoms
 from posteriori.numerics.evidence import LogEvidence
-from posteriori.numerics.logspace import log_sum_exp
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.held_out import HeldOut, held_out_density, last_step, predictive_of
-from posteriori.selection.psis import standard_error
+from posteriori.selection.ranking import ranked, with_differences, with_probabilities
 
 __all__ = ["compare", "fitted", "select"]
 
@@ -107,9 +106,14 @@ def compare(
         if not done:
             raise
         stopped = f"stopped after {len(done)} of {len(given)} models"
-    rows = _with_probabilities({name: found.row for name, found in done.items()}, done)
-    rows = _with_differences(rows, done)
-    return Comparison(_ranked(list(rows.values())), [stopped] if stopped else [])
+    rows = with_probabilities(
+        {name: found.row for name, found in done.items()},
+        {name: found.evidence for name, found in done.items() if found.evidence is not None},
+    )
+    rows = with_differences(
+        rows, {name: f.held.pointwise for name, f in done.items() if f.held is not None}
+    )
+    return Comparison(ranked(list(rows.values())), [stopped] if stopped else [])
 
 
 def select(models: Mapping[str, Any], X: Any, y: Any, **options: Any) -> Any:
@@ -142,22 +146,6 @@ def fitted(model: Any, X: Any, y: Any) -> Any:
     except (NotFittedError, TypeError):
         return clone(model).fit(X, y)
     return model
-
-
-def _ranked(rows: list[Row]) -> list[Row]:
-    """Sort by evidence within one group, by held-out density across groups; failures last."""
-    sound = [row for row in rows if not row.failure]
-    one_group = len({(row.of, row.measure) for row in sound}) == 1 and all(r.of for r in sound)
-
-    def key(row: Row) -> tuple[bool, float, float]:
-        evidence, held = (
-            -np.nan_to_num(row.log_evidence, nan=-np.inf),
-            -np.nan_to_num(row.elpd, nan=-np.inf),
-        )
-        first, second = (evidence, held) if one_group else (held, evidence)
-        return bool(row.failure), float(first), float(second)
-
-    return sorted(rows, key=key)
 
 
 def _examine(name: str, model: Any, X: Any, y: Any, *options: Any) -> _Findings:
@@ -245,39 +233,3 @@ def _sensitivity(final: Any, inputs: Any, y: Any, value: float) -> float:
         for scale in _SCALES
     ]
     return float(np.max(np.abs(moved)))
-
-
-def _with_probabilities(rows: dict[str, Row], done: Mapping[str, _Findings]) -> dict[str, Row]:
-    """Add posterior probabilities within each group of evidences of the same data."""
-    evidences = {name: f.evidence for name, f in done.items() if f.evidence is not None}
-    for group in {(rows[name].of, rows[name].measure) for name in evidences}:
-        names = [name for name in evidences if (rows[name].of, rows[name].measure) == group]
-        for other in names[1:]:
-            if not evidences[names[0]].comparable(evidences[other]):
-                raise ValueError(
-                    f"the evidences of {names[0]} and {other} are of different data; fit both to "
-                    "the same rows and targets"
-                )
-        logs = np.array([float(evidences[name]) for name in names])
-        total = log_sum_exp(logs, axis=0)
-        for name, value in zip(names, logs, strict=True):
-            rows[name] = replace(
-                rows[name],
-                probability=float(np.exp(value - total)),
-                log_bayes_factor=float(value - logs.max()),
-            )
-    return rows
-
-
-def _with_differences(rows: dict[str, Row], done: Mapping[str, _Findings]) -> dict[str, Row]:
-    """Add how far each model is behind the best, with the error of the paired difference."""
-    held = {name: f.held for name, f in done.items() if f.held is not None}
-    held = {name: part for name, part in held.items() if np.isfinite(part.total)}
-    if not held:
-        return rows
-    best = max(held, key=lambda name: held[name].total)
-    for name, part in held.items():
-        gap = part.pointwise - held[best].pointwise
-        error = float("nan") if name == best else standard_error(gap)
-        rows[name] = replace(rows[name], elpd_difference=float(gap.sum()), elpd_difference_se=error)
-    return rows
