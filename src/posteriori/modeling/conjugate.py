@@ -39,6 +39,7 @@ __all__ = [
     "ConjugateBlock",
     "ConjugateResult",
     "conjugate_predictive",
+    "plain_parameters",
     "reshaped",
     "why_not_conjugate",
 ]
@@ -211,13 +212,13 @@ def _add_increments(belief: Any, children: Sequence[Child]) -> tuple[Any, float]
             sums = _sums_by_place(part.pair(one), part, count, shapes)
             total = sums if total is None else total.merge(sums)
     assert total is not None
-    rule = type(pair)(belief, Conditional(child.family, _plain(child)))
+    rule = type(pair)(belief, Conditional(child.family, plain_parameters(child)))
     posterior = rule.update(belief, total)
     values = np.where(total.count > 0, rule.log_evidence(posterior, total), 0.0)
     return posterior, float(values.sum())
 
 
-def _plain(child: Child) -> dict[str, Any]:
+def plain_parameters(child: Child) -> dict[str, Any]:
     """Return the unknown itself with known parameters: all that a rule for sums looks at."""
     return {**{k: q.values for k, q in child.known.items()}, child.parameter: Unknown()}
 

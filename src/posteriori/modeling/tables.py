@@ -201,18 +201,26 @@ def substitute(poly: Polynomial, values: Mapping[str, Table]) -> Polynomial:
 
 
 def _substitute(term: Term, values: Mapping[str, Table], labels: tuple[Axis, ...]) -> Term:
+    while any(isinstance(a, Switch) and a.name in values for a in term.accesses):
+        term = _switched(term, values)
     known = [a for a in term.accesses if a.name in values]
     rest = tuple(a for a in term.accesses if a.name not in values)
     table = term.table
-    for switch in known:
-        if isinstance(switch, Switch):
-            table = gather(table, switch.state, _seen(values[switch.name], switch.places))
     for access in known:
-        if isinstance(access, Access):
-            wanted = set(labels).union(*(labels_of(a) for a in (*rest, *known)))
-            table = multiply_tables(table, _seen(values[access.name], access.places), wanted)
+        wanted = set(labels).union(*(labels_of(a) for a in (*rest, *known)))
+        table = multiply_tables(table, _seen(values[access.name], access.places), wanted)
     wanted = set(labels).union(*(labels_of(a) for a in rest))
     return Term(_sum_out(table, wanted), rest)
+
+
+def _switched(term: Term, values: Mapping[str, Table]) -> Term:
+    """Read the constant and the variables of a term at the state that its first switch is in."""
+    at, switch = next(
+        (i, a) for i, a in enumerate(term.accesses) if isinstance(a, Switch) and a.name in values
+    )
+    others = Term(term.table, term.accesses[:at] + term.accesses[at + 1 :])
+    (read,) = look_up((others,), switch.state, _seen(values[switch.name], switch.places))
+    return read
 
 
 def _sum_out(table: Table, wanted: set[Axis]) -> Table:
