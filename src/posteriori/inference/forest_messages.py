@@ -90,6 +90,9 @@ class ForestMessages:
             if len(factor.views) > 1:
                 continue
             batch = self.variables[factor.views[0].variable]
+            if factor.sums is not None:
+                self._received[f, 0] = factor.sums()
+                continue
             if batch.count == 1 and factor.total is not None:
                 self._received[f, 0] = tuple(part[None] for part in factor.total())
                 continue

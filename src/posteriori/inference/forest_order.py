@@ -59,6 +59,9 @@ class RowFactor(NamedTuple):
     total : callable () -> Parts, optional
         Of a factor with one view, the product of the messages of all rows, were they to the same
         member.
+    sums : callable () -> Parts, optional
+        Of a factor with one view, the product of the messages of all rows to each member, where
+        there is a shorter way than by the rows.
     """
 
     name: str
@@ -67,6 +70,7 @@ class RowFactor(NamedTuple):
     send: Callable[[Any, int, list[Parts]], Parts]
     sweep: Callable[[Any, int, Parts], Parts] | None = None
     total: Callable[[], Parts] | None = None
+    sums: Callable[[], Parts] | None = None
 
 
 #: Rows of one factor at the same distance from the root, and the slot that leads there.

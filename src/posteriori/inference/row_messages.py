@@ -1,6 +1,6 @@
-r"""Messages of rows of factors: linear with normal noise, and tables of states.
+r"""Messages of rows of factors: linear with normal noise, any quadratic, and tables of states.
 
-Both are rules for :class:`~posteriori.inference.forest_order.RowFactor`.
+All are rules for :class:`~posteriori.inference.forest_order.RowFactor`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 
-__all__ = ["NormalRows", "TableRows", "as_logs", "from_logs"]
+__all__ = ["NormalRows", "QuadraticRows", "TableRows", "as_logs", "from_logs"]
 
 #: Eigenvalues this small beside the largest are rounding errors of 0.
 _RANK = 1e-13
@@ -80,6 +80,42 @@ class NormalRows(NamedTuple):
         if not proper.all():
             b[~proper], s[~proper] = _by_precisions(c, noise, others, incoming, ~proper)
         return b * says, s * says[..., None]
+
+
+class QuadraticRows(NamedTuple):
+    r"""Rows :math:`\exp(h^T v - \tfrac12 v^T J v)`, where v are equally long vectors, end to end.
+
+    Messages are weighted means ξ (S,) and precisions W (S, S).
+
+    Attributes
+    ----------
+    linear : (R, V S)
+    precision : (R, V S, V S)
+    size : int
+        S.
+    """
+
+    linear: Array
+    precision: Array
+    size: int
+
+    def send(self, rows: Any, slot: int, incoming: list[tuple[Array, ...]]) -> tuple[Array, Array]:
+        """Integrate over all other vectors: ξ = h − J K⁻¹ (g + ξ'), W = J − J K⁻¹ Jᵀ."""
+        h, j = self.linear[rows], self.precision[rows]
+        own = np.arange(slot * self.size, (slot + 1) * self.size)
+        rest = np.delete(np.arange(h.shape[1]), own)
+        xi, precision = h[:, own], j[:, own[:, None], own]
+        if not len(rest):
+            return xi, precision
+        inner = j[:, rest[:, None], rest].copy()
+        pulled = h[:, rest] + np.concatenate([message[0] for message in incoming], axis=1)
+        for k, (_, told) in enumerate(incoming):
+            part = slice(k * self.size, (k + 1) * self.size)
+            inner[:, part, part] += told
+        cross = j[:, own[:, None], rest]
+        solved = np.linalg.solve(inner, np.swapaxes(cross, -1, -2))  # K⁻¹ Jᵀ
+        xi = xi - np.einsum("rij,ri->rj", solved, pulled)
+        return xi, symmetrize(precision - cross @ solved)
 
 
 def _by_moments(

@@ -34,7 +34,15 @@ from posteriori.modeling.state_tables import StateTable
 from posteriori.modeling.tables import Axis, spread
 from posteriori.numerics.types import Array
 
-__all__ = ["BlockGraph", "Edge", "make_graph"]
+__all__ = [
+    "BlockGraph",
+    "Edge",
+    "make_graph",
+    "natural_reader",
+    "normal_reader",
+    "state_reader",
+    "table_rows",
+]
 
 #: From parts of messages and the shape of a batch to a distribution.
 Reader = Callable[[tuple[Array, ...], tuple[int, ...]], Any]
@@ -113,7 +121,7 @@ def _normal_graph(block: GaussianBlock) -> BlockGraph:
         graph.variables[latent.name] = Batch(latent.count, ((size,), (size, size)))
         layout = bound.layouts[latent.name]
         is_number = size == 1 and not layout.events
-        graph.readers[latent.name] = _read_number if is_number else _read_vector
+        graph.readers[latent.name] = normal_reader(is_number=is_number)
         apart = splits[latent.name].batch
         graph.shapes[latent.name] = tuple(layout.axes[i].size for i in apart)
     for factor, equation in zip(block.factors, equations, strict=True):
@@ -178,6 +186,11 @@ def _roots_without(factor: BoundFactor, missing: Array) -> Array:
     return roots @ np.linalg.cholesky(full)
 
 
+def normal_reader(*, is_number: bool) -> Reader:
+    """Return how weighted means and precisions are read."""
+    return _read_number if is_number else _read_vector
+
+
 def _read_number(parts: tuple[Array, ...], shape: tuple[int, ...]) -> Normal:
     xi, precision = parts
     return Normal._from_natural(xi.reshape(shape)[()], precision.reshape(shape)[()])
@@ -199,18 +212,19 @@ def _discrete_graph(block: DiscreteBlock) -> BlockGraph:
         graph.shapes[name] = bound.layouts[name].shape
         count = int(np.prod(graph.shapes[name]))
         graph.variables[name] = Batch(count, ((size,), (size,)))
-        graph.readers[name] = _state_reader(bound.families[name], bound.labels.get(name))
+        graph.readers[name] = state_reader(bound.families[name], bound.labels.get(name))
     known: list[Any] = [None] * (len(block.tables) - len(block.factors))
     for factor, table in zip([*block.factors, *known], block.tables, strict=True):
         for slot, view in enumerate(table.views):
             is_child = view.name == table.name and slot == len(table.views) - 1
             number = len(graph.factors)
             graph.edges.append(Edge(factor, view.name, is_child, table.rows, number, slot))
-        graph.factors.append(_table_rows(table, bound))
+        graph.factors.append(table_rows(table, bound))
     return graph
 
 
-def _table_rows(table: StateTable, bound: Bound) -> RowFactor:
+def table_rows(table: StateTable, bound: Bound) -> RowFactor:
+    """Return the rows of a log table over states."""
     count = int(np.prod([axis.size for axis in table.rows]))
     states = tuple(view.state for view in table.views)
     sizes = tuple(axis.size for axis in states)
@@ -235,7 +249,9 @@ def _members(
     return flat_index([(p, a.size) for p, a in zip(places, axes, strict=True)], rows, count)
 
 
-def _state_reader(family: Any, labels: Any) -> Reader:
+def state_reader(family: Any, labels: Any) -> Reader:
+    """Return how messages to a discrete variable are read."""
+
     def read(parts: tuple[Array, ...], shape: tuple[int, ...]) -> Any:
         logs = as_logs(parts)
         p = np.exp(logs - logs.max(axis=-1, keepdims=True))
@@ -256,7 +272,7 @@ def _conjugate_graph(block: ConjugateBlock, bound: Bound) -> BlockGraph:
     name = block.name
     batch = Batch(block.count, shapes)
     members = tuple(axis.size for axis in block.prior_factor.rows)
-    readers = {name: _natural_reader(type(prior))}
+    readers = {name: natural_reader(type(prior))}
     graph = BlockGraph({name: batch}, [], [], readers, {name: members})
 
     def send_prior(rows: Any, slot: int, incoming: Any) -> tuple[Array, ...]:
@@ -303,7 +319,9 @@ def _conjugate_rows(
     return RowFactor(child.name, len(there), (View(block.name, index),), send)
 
 
-def _natural_reader(family: Any) -> Reader:
+def natural_reader(family: Any) -> Reader:
+    """Return how natural parameters are read."""
+
     def read(parts: tuple[Array, ...], shape: tuple[int, ...]) -> Any:
         return family._from_natural(*(p.reshape(shape + p.shape[1:])[()] for p in parts))
 

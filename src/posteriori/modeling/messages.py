@@ -1,19 +1,24 @@
-r"""The sum–product messages of a solved model, between each factor and the unknowns it sees.
+r"""The messages of a solved model, between each factor and the unknowns it sees.
 
-.. math:: p(x \mid \text{data}) \propto \prod_f \mu_{f\to x}(x), \qquad
+.. math:: q(x) \propto \prod_f \mu_{f\to x}(x), \qquad
           \mu_{x\to f}(x) = \prod_{g \ne f} \mu_{g\to x}(x).
+
+Where the posterior is exact, :math:`\mu_{f\to x}` sums the factor and what it is told over all other
+unknowns. Where beliefs are independent between groups, it is :math:`\exp E[\ln f]` under the beliefs
+of all other groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from posteriori.inference.forest_messages import ForestMessages, pass_messages
-from posteriori.modeling.message_factors import Edge, Reader, make_graph
+from posteriori.inference.forest_order import Batch
+from posteriori.modeling.message_factors import BlockGraph, Edge, Reader, make_graph
 from posteriori.modeling.tables import Lookup
 
 if TYPE_CHECKING:
@@ -24,6 +29,22 @@ __all__ = ["EdgeMessages", "Messages", "make_messages"]
 #: Messages with more numbers than this are refused before the memory is asked for.
 _MOST_NUMBERS = 1 << 27
 
+#: Letters of a message in a table.
+_LONGEST = 72
+
+
+class _Refusal:
+    """Stands for messages that do not exist."""
+
+    def __init__(self, variables: Mapping[str, Batch], reason: str) -> None:
+        self.variables = variables
+        self.reason = reason
+
+    def _refuse(self, *key: Any) -> Any:
+        raise ValueError(self.reason)
+
+    to_variable = to_factor = product = _refuse
+
 
 class EdgeMessages:
     """The messages between a factor and a variable, a batch over the rows of the factor.
@@ -33,9 +54,10 @@ class EdgeMessages:
     factor : str
         The variable whose distribution it is; of a chain, "s first" and "s step".
     variable : str
-        Of the step of a chain, "s" is the member it leads to and "previous s" the one before.
+        Of the step of a chain, "s" is the member it leads to and "previous s" the one before. Normal
+        variables that are believed in jointly under variational inference are one vector, "a & b".
     shape : tuple of int
-        Of the batch.
+        Of the batch: the rows of the factor and, where a row may speak of any class, the classes.
     """
 
     def __init__(
@@ -43,7 +65,7 @@ class EdgeMessages:
         factor: str,
         variable: str,
         edge: Edge,
-        passed: ForestMessages,
+        passed: ForestMessages | _Refusal,
         read: Reader,
         members: tuple[int, ...],
     ) -> None:
@@ -81,7 +103,9 @@ class EdgeMessages:
         return f"EdgeMessages({self.factor!r}, {self.variable!r}, shape={self.shape})"
 
     def _cells(self) -> tuple[str, str, str, str]:
-        if not self.shape:
+        if isinstance(self._passed, _Refusal):
+            shown = ("none: a loop", "none: a loop")
+        elif not self.shape:
             shown = (_line(self.to_variable), _line(self.to_factor))
         else:
             family = self._family
@@ -141,7 +165,9 @@ class Messages:
         for edge in self:
             if edge._edge.variable == variable:
                 return edge._read(edge._passed.product(variable), edge._members)
-        raise KeyError(f"no factor sends messages to {variable!r}")
+        together = [e._edge.variable for e in self if variable in e._edge.variable.split(" & ")]
+        hint = f": it is part of {together[0]!r}" if together else ""
+        raise KeyError(f"no factor sends messages to {variable!r}{hint}")
 
     def __repr__(self) -> str:
         rows = [("factor", "variable", "to the variable", "to the factor")]
@@ -157,38 +183,57 @@ def make_messages(posterior: Posterior) -> Messages:
     Raises
     ------
     ValueError
-        When factors close a loop: then no messages multiply to the marginals.
+        When factors of an exact block close a loop: then no messages multiply to the marginals. In a
+        group of variational inference, when messages of the loop are asked for.
     TypeError
-        When messages are in no exponential family, or beliefs are approximate.
+        When messages are in no exponential family.
     """
     plan = posterior._plan
-    for result in posterior._blocks:
-        if hasattr(result, "ascent"):
-            raise TypeError(
-                f"{', '.join(result.names)} are believed in by groups, which have no sum-product "
-                "messages; post.explain() has the energy of each factor and the entropy of each group"
-            )
     found = []
-    for block in plan.blocks:
-        graph = make_graph(block, plan.bound)
-        passed = pass_messages(graph.variables, graph.factors)
-        taken: dict[tuple[str, str], int] = {}
-        for edge in sorted(graph.edges, key=lambda edge: not edge.is_child):
-            factor = _factor_name(edge, plan.variables)
-            variable = _variable_name(edge)
-            again = taken[factor, variable] = taken.get((factor, variable), 0) + 1
-            shown = variable if again == 1 else f"{variable} ({again})"
-            name = edge.variable
-            read, members = graph.readers[name], graph.shapes[name]
-            found.append(EdgeMessages(factor, shown, edge, passed, read, members))
+    for block, result in zip(plan.blocks, posterior._blocks, strict=True):
+        for graph, passed in _passed(block, result, plan.bound):
+            taken: dict[tuple[str, str], int] = {}
+            for edge in sorted(graph.edges, key=lambda edge: not edge.is_child):
+                factor = _factor_name(edge, plan.variables)
+                variable = _variable_name(edge)
+                again = taken[factor, variable] = taken.get((factor, variable), 0) + 1
+                shown = variable if again == 1 else f"{variable} ({again})"
+                name = edge.variable
+                read, members = graph.readers[name], graph.shapes[name]
+                found.append(EdgeMessages(factor, shown, edge, passed, read, members))
     return Messages(found)
+
+
+def _passed(
+    block: Any, result: Any, bound: Any
+) -> Iterator[tuple[BlockGraph, ForestMessages | _Refusal]]:
+    """Pass messages inside a block, or inside each group that is believed in independently."""
+    if not hasattr(result, "ascent"):
+        graph = make_graph(block, bound)
+        yield graph, pass_messages(graph.variables, graph.factors)
+        return
+    from posteriori.modeling.variational.expected_factors import node_graphs
+
+    for graph in node_graphs(result.informed):
+        try:
+            yield graph, pass_messages(graph.variables, graph.factors)
+        except ValueError:
+            names = ", ".join(graph.variables)
+            yield (
+                graph,
+                _Refusal(
+                    graph.variables,
+                    f"no messages between {names}: factors that join their members close a loop. Their "
+                    "belief is that of all of them together, and post[...] has its marginals",
+                ),
+            )
 
 
 def _factor_name(edge: Edge, variables: Any) -> str:
     if edge.factor is None:
         return f"{edge.variable} known"
     name: str = edge.factor.name
-    if variables[name].step is None:
+    if name not in variables or variables[name].step is None:
         return name
     place = next(p for p in edge.factor.places if isinstance(p, Lookup))
     return f"{name} step" if place.positions.axes else f"{name} first"
@@ -200,5 +245,8 @@ def _variable_name(edge: Edge) -> str:
 
 
 def _line(message: Any) -> str:
-    """Write a message on one line."""
-    return " ".join(repr(message).split())
+    """Write a message on one line; of a long one only what it is."""
+    text = " ".join(repr(message).split())
+    if len(text) <= _LONGEST:
+        return text
+    return f"{type(message).__name__}, shape {message.event_shape}"

@@ -290,9 +290,12 @@ class Posterior:
         return make_account(self)
 
     def messages(self) -> Messages:
-        """Return the sum-product messages between each factor and the unknowns that it sees.
+        """Return the messages between each factor and the unknowns that it sees.
 
-        Their product at a variable is its marginal. They exist where no factors close a loop.
+        Their product at a variable is the belief about it. Where the posterior is exact they are
+        those of the sum-product algorithm, which exist where no factors close a loop. Where
+        inference was variational, a factor f tells each group exp E[ln f], under the beliefs of
+        all other groups; members that no observation depends on have none.
         """
         from posteriori.modeling.messages import make_messages
 

@@ -171,9 +171,3 @@ def test_points_are_drawn_saved_and_read_back(tmp_path):
     assert read.mu.batch_shape == (3,)
     assert np.array_equal(draws["mu"][1], post.mu.mean)
     assert np.array_equal(post.most_likely()["mu"], post.mu.mean)
-
-
-def test_messages_are_refused_in_words():
-    model, data = CASES["mixture"]()
-    with pytest.raises(TypeError, match="no sum-product messages"):
-        model.infer(data).messages()

@@ -49,7 +49,14 @@ from posteriori.modeling.variational.monomials import (
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import LOG_2PI
 
-__all__ = ["GAUSSIAN", "LOG_ZERO", "STATISTICS", "log_density", "why_not_variational"]
+__all__ = [
+    "GAUSSIAN",
+    "LOG_ZERO",
+    "STATISTICS",
+    "log_density",
+    "row_density",
+    "why_not_variational",
+]
 
 #: Stands for ln 0.
 LOG_ZERO = -1e100
@@ -63,13 +70,18 @@ def log_density(factor: BoundFactor, bound: Bound, source: int) -> list[Monomial
     TypeError
         When the density is no such sum; the message names the parameter.
     """
+    return total(row_density(factor, bound), factor.rows, source)
+
+
+def row_density(factor: BoundFactor, bound: Bound) -> list[Product]:
+    """Return ln p(child | parents) of every row, as products that are added."""
     view = FactorView(factor, bound)
     products = _LAWS.get(factor.family, _of_known_parameters)(view)
     if view.mask is not None:
         products = [Product((view.mask, *p.tables), p.accesses) for p in products]
     for product in products:
         _require_conjugate(product, factor, bound)
-    return total(products, factor.rows, source)
+    return [without_idle_switches(product) for product in products]
 
 
 def _require_conjugate(product: Product, factor: BoundFactor, bound: Bound) -> None:

@@ -106,7 +106,6 @@ def total(products: Iterable[Product], rows: Sequence[Axis], source: int) -> lis
     """Sum over the rows: a product without the label of a row counts once for each."""
     found = []
     for product in products:
-        product = without_idle_switches(product)
         present = axes_of(product)
         copies = math.prod(axis.size for axis in rows if axis not in present)
         numbers = [t for t in product.tables if not t.axes]
