@@ -13,7 +13,8 @@ from posteriori.inference.class_curves import (
     probit_curve,
     probit_mean,
 )
-from posteriori.inference.softmax_predictor import SoftmaxPredictor, contrasts, softmax
+from posteriori.inference.softmax_averages import contrasts, softmax
+from posteriori.inference.softmax_predictor import SoftmaxPredictor
 
 CURVES = {"logistic": logistic_curve, "probit": probit_curve}
 LOG_LINKS = {

@@ -30,7 +30,7 @@ from posteriori.classification.linear_mode import class_weights, n_predictors
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.inference.ascent_arguments import check_ascent
-from posteriori.inference.softmax_predictor import contrasts
+from posteriori.inference.softmax_averages import contrasts
 from posteriori.inference.standardized import Standardization, standardize
 from posteriori.inference.weight_belief import WeightBelief, row_moments
 from posteriori.numerics.estimator_rows import check_inputs

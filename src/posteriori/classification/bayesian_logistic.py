@@ -20,7 +20,7 @@ from posteriori.classification.linear_mode import (
 from posteriori.inference.class_curves import logistic_curve, logistic_mean
 from posteriori.inference.expectation_propagation import curvature_sites, fit_sites, logistic_tilt
 from posteriori.inference.polya_gamma import fit_polya_gamma
-from posteriori.inference.softmax_predictor import contrasts
+from posteriori.inference.softmax_averages import contrasts
 from posteriori.inference.weight_belief import WeightBelief, laplace_belief
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array

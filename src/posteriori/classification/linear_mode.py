@@ -10,7 +10,8 @@ from posteriori.classification.arguments import LabelledRows
 from posteriori.inference.class_curves import logistic_curve
 from posteriori.inference.generalized_linear import LinearPredictor, posterior_mode
 from posteriori.inference.mode_finding import Mode, find_mode
-from posteriori.inference.softmax_predictor import SoftmaxPredictor, contrasts
+from posteriori.inference.softmax_averages import contrasts
+from posteriori.inference.softmax_predictor import SoftmaxPredictor
 from posteriori.numerics.types import Array
 
 __all__ = ["class_basis", "class_signs", "class_weights", "logistic_mode", "n_predictors"]

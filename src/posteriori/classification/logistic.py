@@ -22,7 +22,7 @@ from posteriori.classification.base import ProbabilisticClassifier
 from posteriori.classification.linear_mode import class_weights, logistic_mode, n_predictors
 from posteriori.classification.separation import separating_direction
 from posteriori.inference.mode_finding import Mode
-from posteriori.inference.softmax_predictor import softmax
+from posteriori.inference.softmax_averages import softmax
 from posteriori.inference.standardized import Standardization, standardize
 from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.lazy import special

@@ -18,37 +18,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from posteriori.inference.generalized_linear import weighted_gram
+from posteriori.inference.softmax_averages import (
+    average_softmax,
+    contrasts,
+    softmax,
+    softmax_curvature,
+)
 from posteriori.numerics.types import Array
 
-__all__ = ["SoftmaxPredictor", "contrasts", "softmax"]
+__all__ = ["SoftmaxPredictor", "block_gram"]
 
 #: Numbers of X that are worked on at a time.
 _BLOCK = 1 << 17
-
-
-def contrasts(classes: int) -> Array:
-    """Return an orthonormal basis (K, K − 1) of the vectors that sum to 0.
-
-    Examples
-    --------
-    >>> contrasts(2).round(4)
-    array([[-0.7071],
-           [ 0.7071]])
-    """
-    basis = np.zeros((classes, classes - 1))
-    for j in range(1, classes):  # Helmert: class j against the mean of those before it
-        basis[:j, j - 1] = -1.0 / np.sqrt(j * (j + 1))
-        basis[j, j - 1] = np.sqrt(j / (j + 1))
-    return basis
-
-
-def softmax(eta: Array) -> tuple[Array, Array]:
-    """Return probabilities (N, K) and log normalisers (N,) of predictors."""
-    highest = eta.max(axis=1)
-    p = np.exp(eta - highest[:, None])
-    total = p.sum(axis=1)
-    p /= total[:, None]
-    return p, highest + np.log(total)
 
 
 class SoftmaxPredictor:
@@ -66,6 +47,8 @@ class SoftmaxPredictor:
     prior_mean : ((K − 1) D,)
     frequency : (N,), optional
         How often each row counts.
+    spread : (N, K − 1, K − 1), optional
+        Covariances of the contrasts of rows: each log likelihood is then its mean over them.
     """
 
     def __init__(
@@ -76,6 +59,7 @@ class SoftmaxPredictor:
         prior_precision: Array,
         prior_mean: Array,
         frequency: Array | None = None,
+        spread: Array | None = None,
     ) -> None:
         self.x = x
         self.codes = codes
@@ -83,6 +67,7 @@ class SoftmaxPredictor:
         self.prior_precision = prior_precision
         self.prior_mean = prior_mean
         self.frequency = frequency
+        self.spread = spread
 
     def value_and_gradient(self, w: Array) -> tuple[float, Array]:
         """Return the log posterior and its gradient."""
@@ -90,41 +75,50 @@ class SoftmaxPredictor:
         pull = self.prior_precision * offset
         total, gradient = -0.5 * float(offset @ pull), -pull
         slopes = np.zeros((self.basis.shape[1], self.x.shape[1]))
-        for x, codes, f, eta in self._blocks(w):
-            p, log_sum = softmax(eta)
-            rows = np.arange(len(x))
-            value = eta[rows, codes] - log_sum
-            p[rows, codes] -= 1.0  # p − t
-            if f is not None:
-                value = value * f
-                p *= f[:, None]
+        for rows, centre in self._blocks(w):
+            x, codes = self.x[rows], self.codes[rows]
+            p, log_sum = self._probabilities(centre, rows)
+            places = np.arange(len(x))
+            value = (centre * self.basis[codes]).sum(axis=1) - log_sum
+            p[places, codes] -= 1.0  # p − t
+            if self.frequency is not None:
+                value = value * self.frequency[rows]
+                p *= self.frequency[rows][:, None]
             total += float(value.sum())
             slopes -= (p @ self.basis).T @ x
         return total, gradient + slopes.ravel()
 
     def curvature(self, w: Array) -> Array:
         """Return minus the Hessian: blocks Σ f r_ij x xᵀ with r = Bᵀ(diag(p) − ppᵀ)B."""
-        k, d = self.basis.shape[1], self.x.shape[1]
-        total = np.zeros((k, d, k, d))
-        for x, _, f, eta in self._blocks(w):
-            p, _ = softmax(eta)
-            mean = p @ self.basis
-            for i in range(k):
-                for j in range(i + 1):
-                    r = p @ (self.basis[:, i] * self.basis[:, j]) - mean[:, i] * mean[:, j]
-                    if i == j:
-                        r = np.maximum(r, 0.0)
-                    total[i, :, j] += weighted_gram(x, r if f is None else r * f)
-        for i in range(k):
-            for j in range(i):
-                total[j, :, i] = total[i, :, j].T
-        return total.reshape(k * d, k * d) + np.diag(self.prior_precision)
+        total = np.diag(self.prior_precision)
+        for rows, centre in self._blocks(w):
+            r = softmax_curvature(centre, None if self.spread is None else self.spread[rows])
+            if self.frequency is not None:
+                r *= self.frequency[rows][:, None, None]
+            total = total + block_gram(self.x[rows], r)
+        return total
 
-    def _blocks(self, w: Array) -> Iterator[tuple[Array, Array, Array | None, Array]]:
-        turned = self.basis @ w.reshape(self.basis.shape[1], -1)  # W = BV
-        step = max(1, _BLOCK // max(self.x.shape[1], len(turned)))
+    def _probabilities(self, centre: Array, rows: slice) -> tuple[Array, Array]:
+        if self.spread is None:
+            return softmax(centre @ self.basis.T)
+        return average_softmax(centre, self.spread[rows])
+
+    def _blocks(self, w: Array) -> Iterator[tuple[slice, Array]]:
+        """Yield rows and their contrasts (n, K − 1)."""
+        weights = w.reshape(self.basis.shape[1], -1)
+        step = max(1, _BLOCK // max(self.x.shape[1], len(self.basis)))
         for first in range(0, len(self.x), step):
             rows = slice(first, first + step)
-            x = self.x[rows]
-            f = None if self.frequency is None else self.frequency[rows]
-            yield x, self.codes[rows], f, x @ turned.T
+            yield rows, self.x[rows] @ weights.T
+
+
+def block_gram(x: Array, r: Array) -> Array:
+    """Return Σ_n r_n ⊗ x_n x_nᵀ of symmetric matrices r (N, M, M), (M P, M P)."""
+    m, p = r.shape[1], x.shape[1]
+    total = np.empty((m, p, m, p))
+    for i in range(m):
+        for j in range(i + 1):
+            weight = np.maximum(r[:, i, i], 0.0) if i == j else r[:, i, j]
+            total[i, :, j] = weighted_gram(x, weight)
+            total[j, :, i] = total[i, :, j].T
+    return total.reshape(m * p, m * p)
