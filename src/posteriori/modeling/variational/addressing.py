@@ -11,8 +11,9 @@ import numpy as np
 from posteriori.modeling.tables import Axis, Lookup, Table, gather, spread
 from posteriori.modeling.variational.contraction import contract_tables
 from posteriori.modeling.variational.monomials import same_place
+from posteriori.numerics.types import Array
 
-__all__ = ["collect", "same_members", "seen"]
+__all__ = ["arrange", "collect", "same_members", "seen"]
 
 
 def seen(table: Table, axes: Sequence[Axis], places: Sequence[Any]) -> Table:
@@ -83,6 +84,52 @@ def collect(table: Table, places: Sequence[tuple[Any, Axis]], more: Iterable[Axi
     operands = [Table(t.values, tuple(renamed.get(a, a) for a in t.axes)) for t in operands]
     operands += diagonals
     return contract_tables(operands, keep)
+
+
+def arrange(
+    table: Table, sources: tuple[Any, ...], targets: tuple[Axis, ...], lead: tuple[Axis, ...]
+) -> Array:
+    """Collect, and return an array (lead, targets), of length 1 where nothing depends on an axis.
+
+    Parameters
+    ----------
+    table : Table
+        Over labels of the factor.
+    sources : tuple
+        How the factor sees each axis.
+    targets : tuple of Axis
+        The axes.
+    lead : tuple of Axis
+        Further labels of the table to keep.
+    """
+    plan = None if _has_lookup(sources) else _arrangement(table.axes, sources, targets, lead)
+    if plan is None:
+        found = collect(table, list(zip(sources, targets, strict=True)), lead)
+        return spread(found, lead + targets)
+    gone, order, index = plan
+    values = table.values
+    if gone:
+        values = values.sum(axis=gone)
+    return values.transpose(order)[index] if index else values
+
+
+@lru_cache(maxsize=4096)
+def _arrangement(
+    labels: tuple[Axis, ...],
+    sources: tuple[Axis, ...],
+    targets: tuple[Axis, ...],
+    lead: tuple[Axis, ...],
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[slice | None, ...]] | None:
+    """Return axes to sum over, the order of the others, and new axes; no index: as it is."""
+    renamed = _renamed(labels, sources, targets) if len(set(sources)) == len(sources) else None
+    if renamed is None:
+        return None
+    wanted = lead + targets
+    gone = tuple(i for i, a in enumerate(renamed) if a not in wanted)
+    kept = tuple(a for a in renamed if a in wanted)
+    order = tuple(kept.index(a) for a in wanted if a in kept)
+    index = tuple(slice(None) if a in kept else None for a in wanted)
+    return gone, order, () if kept == wanted else index
 
 
 def _added(table: Table, positions: Table, axis: Axis) -> Table:

@@ -11,8 +11,8 @@ import numpy as np
 from posteriori.modeling.binding import Layout
 from posteriori.modeling.costs import counted
 from posteriori.modeling.tables import Axis, Table
-from posteriori.modeling.variational.addressing import collect, seen
-from posteriori.modeling.variational.contraction import add_tables
+from posteriori.modeling.variational.addressing import arrange, seen
+from posteriori.modeling.variational.contraction import add_arrays
 from posteriori.numerics.types import Array
 
 __all__ = ["ConjugateNode"]
@@ -38,21 +38,22 @@ class ConjugateNode:
         self.lead = (*layout.plates, *layout.ints)
         self.events = layout.events
         self.restart = restart
+        self._lead = (restart,)
+        self._axes = [self.lead + (self.events if n else ()) for n in family._natural_ndims]
         self.belief: Any = None
         self._tables: list[Table] = []
 
     def axes(self, component: int) -> tuple[Axis, ...]:
         """The variable's own axes that a statistic has."""
-        return self.lead + (self.events if self.family._natural_ndims[component] else ())
+        return self._axes[component]
 
     def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
         """Set the natural parameters to the sum of the messages."""
-        parts: list[list[Table]] = [[] for _ in self.family._natural_ndims]
+        parts: list[list[Array]] = [[] for _ in self._axes]
         for (stat,), table in messages:
-            axes = self.axes(stat.component)
-            places = list(zip(stat.places, axes, strict=True))
-            parts[stat.component].append(collect(table, places, (self.restart,)))
-        natural = [self._whole(tables, k) for k, tables in enumerate(parts)]
+            k = stat.component
+            parts[k].append(arrange(table, stat.places, self._axes[k], self._lead))
+        natural = [self._whole(found, k) for k, found in enumerate(parts)]
         belief = self.family._from_natural(*natural)
         if not belief._all_proper:
             raise ValueError(
@@ -63,16 +64,15 @@ class ConjugateNode:
     def set(self, belief: Any) -> None:
         """Take a belief, a batch over starts and the variable's plates and integer axes."""
         self.belief = belief
-        lead = (self.restart,)
         self._tables = [
-            Table(np.asarray(part), lead + self.axes(k))
-            for k, part in enumerate(belief.mean_params)
+            Table(np.asarray(part), self._lead + axes)
+            for part, axes in zip(belief.mean_params, self._axes, strict=True)
         ]
 
     def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
         """Return the expectation of a product of statistics, as a sum of products of tables."""
         (stat,) = accesses
-        return [(seen(self._tables[stat.component], self.axes(stat.component), stat.places),)]
+        return [(seen(self._tables[stat.component], self._axes[stat.component], stat.places),)]
 
     def natural(self) -> list[Array]:
         """Return the natural parameters."""
@@ -112,10 +112,9 @@ class ConjugateNode:
         """Return the belief of the first start."""
         return self.pick(0)
 
-    def _whole(self, tables: list[Table], component: int) -> Array:
-        labels = (self.restart, *self.axes(component))
-        total = add_tables(tables, labels)
-        shape = tuple([axis.size for axis in labels])
+    def _whole(self, parts: list[Array], component: int) -> Array:
+        shape = tuple([axis.size for axis in self._lead + self._axes[component]])
+        total = add_arrays(parts, len(shape))
         whole = total if total.shape == shape else np.broadcast_to(total, shape)
         if self.family._natural_ndims[component] == 2:  # of a symmetric matrix: ½(η + ηᵀ)
             return 0.5 * (whole + np.swapaxes(whole, -1, -2))

@@ -11,6 +11,7 @@ import string
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import combinations
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from posteriori.modeling.tables import Axis, Table, spread
 from posteriori.numerics.types import Array
 
-__all__ = ["add_tables", "contract_tables"]
+__all__ = ["add_arrays", "add_tables", "contract_tables"]
 
 #: Below this many terms in a sum, many small matrix products cost more than one loop over all.
 _SMALL = 256
@@ -56,12 +57,17 @@ def contract_tables(
 
 def add_tables(tables: Sequence[Table], labels: Labels) -> Array:
     """Return the sum with axes in the order of ``labels``, of length 1 where no table has one."""
-    if len(tables) < 2:
-        return spread(tables[0], labels) if tables else np.zeros((1,) * len(labels))
-    parts = sorted([spread(table, labels) for table in tables], key=lambda part: part.size)
-    total = parts[0]
-    for part in parts[1:]:  # small ones first; then in place
-        if total.shape == part.shape and total is not parts[0]:
+    return add_arrays([spread(table, labels) for table in tables], len(labels))
+
+
+def add_arrays(arrays: Sequence[Array], ndim: int) -> Array:
+    """Return the sum of arrays whose axes have their full length or length 1."""
+    if len(arrays) < 2:
+        return arrays[0] if arrays else np.zeros((1,) * ndim)
+    first, second, *rest = sorted(arrays, key=attrgetter("size"))
+    total = first + second
+    for part in rest:  # small ones first; then in place
+        if total.shape == part.shape:
             total += part
         else:
             total = total + part

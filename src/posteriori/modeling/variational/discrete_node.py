@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,17 +16,13 @@ from posteriori.modeling.discrete import DiscreteResult
 from posteriori.modeling.discrete_account import discrete_terms
 from posteriori.modeling.state_tables import StateTable, View, evidence_table
 from posteriori.modeling.tables import Axis, Lookup, Switch, Table
-from posteriori.modeling.variational.addressing import collect, seen
-from posteriori.modeling.variational.contraction import add_tables
+from posteriori.modeling.variational.addressing import arrange, seen
+from posteriori.modeling.variational.contraction import add_arrays, add_tables
 from posteriori.modeling.variational.state_chain import StateChain, find_chain, solve_chain
 from posteriori.modeling.variational.table_block import TableBlock, table_beliefs
 from posteriori.numerics.types import Array
 
 __all__ = ["DiscreteNode"]
-
-
-#: Up to so many states, maxima over rows are found state by state.
-_FEW = 8
 
 
 class _Scope(NamedTuple):
@@ -56,6 +51,9 @@ class DiscreteNode:
         self.names = tuple(sizes)
         self.restart = restart
         self.states = {name: Axis(name, size) for name, size in sizes.items()}
+        self._labels = {
+            name: (restart, *bound.layouts[name].axes, state) for name, state in self.states.items()
+        }
         self._probabilities: dict[str, Table] = {
             name: self._uniform(name)
             for name in self.names  # priors may meet in a circle
@@ -68,7 +66,7 @@ class DiscreteNode:
         self._log_total = np.zeros(restart.size)
 
     def _uniform(self, name: str) -> Table:
-        labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
+        labels = self._labels[name]
         shape = tuple(axis.size for axis in labels)
         return Table(np.broadcast_to(1.0 / self.sizes[name], shape), labels)
 
@@ -76,27 +74,26 @@ class DiscreteNode:
 
     def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
         """Solve the block whose log tables are the sums of the messages."""
-        single: dict[str, list[Table]] = {name: [] for name in self.names}
+        single: dict[str, list[Array]] = {name: [] for name in self.names}
         joint: list[tuple[_Scope, list[Table]]] = []
         for switches, table in messages:
             if len(switches) == 1:
                 (s,) = switches
-                axes = (*self.bound.layouts[s.name].axes, self.states[s.name])
-                places = list(zip((*s.places, s.state), axes, strict=True))
-                single[s.name].append(collect(table, places, (self.restart,)))
+                lead, axes = self._labels[s.name][:1], self._labels[s.name][1:]
+                single[s.name].append(arrange(table, (*s.places, s.state), axes, lead))
             else:
                 scope, moved = _in_scope(joint, switches, table)
                 scope.append(moved)
-        logs = {name: self._logits(name, tables) for name, tables in single.items()}
+        logs = {name: self._logits(name, parts) for name, parts in single.items()}
         if not joint:
             self._solve_rows(logs)
         elif not self._solve_chain(logs, joint):
             self._solve_block(logs, joint)
 
-    def _logits(self, name: str, tables: list[Table]) -> Table:
-        labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
+    def _logits(self, name: str, parts: list[Array]) -> Table:
+        labels = self._labels[name]
         known = self.bound.evidence.get(name)
-        values = add_tables(tables, labels)
+        values = add_arrays(parts, len(labels))
         if known is not None:
             at = evidence_table(name, self.bound, self.sizes[name]).table.values
             values = values + np.maximum(at, -1e100)
@@ -104,17 +101,18 @@ class DiscreteNode:
         return Table(np.broadcast_to(values, shape), labels)
 
     def _solve_rows(self, logs: Mapping[str, Table]) -> None:
-        """Members do not meet: normalise each."""
+        """Members do not meet: normalise each, states first, so that inner loops are long."""
         total = np.zeros(self.restart.size)
         for name, (values, axes) in logs.items():
-            top = _largest(values)[..., None]
-            weights = values - top
+            weights = np.array(np.moveaxis(values, -1, 1), order="C")
+            top = weights.max(axis=1, keepdims=True)
+            weights -= top
             np.exp(weights, out=weights)
-            norm = (weights @ np.ones(values.shape[-1]))[..., None]
+            norm = weights.sum(axis=1, keepdims=True)
             weights /= norm
-            self._probabilities = {**self._probabilities, name: Table(weights, axes)}
-            log_norm = (top + np.log(norm)).reshape(self.restart.size, -1)
-            total += log_norm.sum(axis=1)
+            probabilities = Table(np.moveaxis(weights, 1, -1), axes)
+            self._probabilities = {**self._probabilities, name: probabilities}
+            total += (top + np.log(norm)).reshape(self.restart.size, -1).sum(axis=1)
         self._log_total, self._find_entropy = total, self._entropy_of_rows
         self._pairs, self.chain, self.solved = [], None, []
 
@@ -158,7 +156,7 @@ class DiscreteNode:
         total_entropy = np.array(entropies)
         self._log_total, self._find_entropy = np.array(totals), lambda: total_entropy
         for name in self.names:
-            labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
+            labels = self._labels[name]
             self._probabilities = {
                 **self._probabilities,
                 name: Table(np.stack([f[name] for f in found]), labels),
@@ -192,7 +190,7 @@ class DiscreteNode:
 
     def set(self, name: str, probabilities: Array) -> None:
         """Take probabilities (starts, *axes, K)."""
-        labels = (self.restart, *self.bound.layouts[name].axes, self.states[name])
+        labels = self._labels[name]
         self._probabilities = {**self._probabilities, name: Table(probabilities, labels)}
         self._pairs, self.chain, self.solved = [], None, []
         self._find_entropy = self._entropy_of_rows
@@ -290,13 +288,6 @@ class DiscreteNode:
         if len(parts) == 1:
             return next(iter(parts.values()))
         return ", ".join(f"{name} ({text})" for name, text in parts.items())
-
-
-def _largest(values: Array) -> Array:
-    """Return the maximum along the last axis; of few, by pairs, which is faster."""
-    if values.shape[-1] > _FEW:
-        return np.asarray(values.max(axis=-1))
-    return reduce(np.maximum, np.moveaxis(values, -1, 0))
 
 
 def _in_scope(

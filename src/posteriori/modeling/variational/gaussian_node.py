@@ -18,8 +18,8 @@ from posteriori.distributions.normal import Normal
 from posteriori.modeling.binding import Layout
 from posteriori.modeling.costs import vectors_and_numbers
 from posteriori.modeling.tables import Access, Axis, Lookup, Table, spread
-from posteriori.modeling.variational.addressing import collect, same_members, seen
-from posteriori.modeling.variational.contraction import contract_tables
+from posteriori.modeling.variational.addressing import arrange, same_members, seen
+from posteriori.modeling.variational.contraction import add_arrays, contract_tables
 from posteriori.modeling.variational.monomials import Monomial, same_place
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
@@ -102,7 +102,9 @@ class GaussianNode:
         self._shared = {
             name: tuple(group[k] for group in groups) for k, name in enumerate(self.names)
         }
+        self._restart = (restart,)
         self._own: dict[str, tuple[int, ...]] = {}
+        self._order: dict[str, tuple[int, ...]] = {}
         self._axes = {name: layouts[name].axes for name in self.names}
         self._own_axes: dict[str, tuple[Axis, ...]] = {}
         self._lead: dict[str, tuple[Axis, ...]] = {}
@@ -115,6 +117,7 @@ class GaussianNode:
             own = tuple(i for i in range(len(axes)) if i not in self._shared[name])
             width = math.prod(axes[i].size for i in own)
             self._own[name] = own
+            self._order[name] = self._shared[name] + own
             self._own_axes[name] = tuple(axes[i] for i in own)
             self._lead[name] = (restart, *(axes[i] for i in self._shared[name]))
             self._slices[name] = slice(self.size, self.size + width)
@@ -129,28 +132,48 @@ class GaussianNode:
 
     def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
         """Solve J m = h."""
-        linear: list[tuple[slice, Array]] = []
-        square: list[tuple[slice, slice, Array]] = []
+        found: dict[tuple[str, ...], list[Array]] = {}
         for accesses, table in messages:
             if len(accesses) == 1:
                 (a,) = accesses
-                linear.append((self._slices[a.name], self._vector(a, table)))
+                found.setdefault((a.name,), []).append(self._vector(a, table))
             else:
                 a, b = accesses
-                block = self._matrix(a, b, table)
-                square.append((self._slices[a.name], self._slices[b.name], block))
-        lead = np.broadcast_shapes(*(block.shape[:-2] for _, _, block in square))
+                found.setdefault((a.name, b.name), []).append(self._matrix(a, b, table))
+        linear, square = {}, {}
+        for names, parts in found.items():
+            total = add_arrays(parts, 0)
+            if len(names) == 1:
+                linear[names[0]] = total
+            else:
+                square[names[0], names[1]] = total
+        self._solve(self._joint_matrix(square), self._joint_vector(linear))
+
+    def _joint_matrix(self, blocks: Mapping[tuple[str, str], Array]) -> Array:
+        """Return J, less the sum of the blocks and of their transposes."""
+        if len(self.names) == 1 and blocks:
+            (block,) = blocks.values()
+            return -(block + np.swapaxes(block, -1, -2))
+        lead = np.broadcast_shapes(*(block.shape[:-2] for block in blocks.values()))
         precision = np.zeros((*lead, self.size, self.size))
-        for rows, columns, block in square:
+        for (a, b), block in blocks.items():
+            rows, columns = self._slices[a], self._slices[b]
             precision[..., rows, columns] -= block
             precision[..., columns, rows] -= np.swapaxes(block, -1, -2)
+        return precision
+
+    def _joint_vector(self, parts: Mapping[str, Array]) -> Array:
+        """Return h."""
+        if len(self.names) == 1 and parts:
+            (part,) = parts.values()
+            return part
         lead = np.broadcast_shapes(
-            (1,) * (1 + len(self.batch)), *(part.shape[:-1] for _, part in linear)
+            (1,) * (1 + len(self.batch)), *(part.shape[:-1] for part in parts.values())
         )
         h = np.zeros((*lead, self.size))
-        for rows, part in linear:
-            h[..., rows] += part
-        self._solve(precision, h)
+        for name, part in parts.items():
+            h[..., self._slices[name]] += part
+        return h
 
     def _solve(self, precision: Array, h: Array) -> None:
         try:
@@ -161,12 +184,13 @@ class GaussianNode:
             ) from None
         inverse = np.linalg.inv(root)
         cov = np.swapaxes(inverse, -1, -2) @ inverse
-        full = (self.restart.size, *(axis.size for axis in self.batch))
-        mean = np.broadcast_to(_apply(cov, h), (*full, self.size))
-        self._fit = np.broadcast_to((h * mean).sum(axis=-1), full).reshape(full[0], -1).sum(axis=1)
+        full = (self.restart.size, *[axis.size for axis in self.batch], self.size)
+        mean = _apply(cov, h)
+        if mean.shape != full:
+            mean = np.broadcast_to(mean, full)
+        self._fit = (h * mean).reshape(full[0], -1).sum(axis=1)
         self.set(mean, cov)
-        diagonal = np.diagonal(root, axis1=-2, axis2=-1)
-        self._log_det = 2.0 * np.log(diagonal).sum(axis=-1)
+        self._log_det = 2.0 * np.log(root.diagonal(axis1=-2, axis2=-1)).sum(axis=-1)
 
     def set(self, mean: Array, cov: Array) -> None:
         """Take means (starts, *batch, n) and covariances (starts, *batch or 1, n, n)."""
@@ -240,25 +264,22 @@ class GaussianNode:
         self.set(mean, cov)
 
     def _vector(self, a: Any, table: Table) -> Array:
-        axes, places = self._own_axes[a.name], a.places
-        targets = (*self.batch, *axes)
-        sources = [places[i] for i in (*self._shared[a.name], *self._own[a.name])]
-        found = collect(table, list(zip(sources, targets, strict=True)), (self.restart,))
-        return self._arranged(found, targets, (_length(axes),))
+        axes = self._own_axes[a.name]
+        sources = [a.places[i] for i in self._order[a.name]]
+        values = arrange(table, tuple(sources), self.batch + axes, self._restart)
+        return self._flat(values, axes, (_length(axes),))
 
     def _matrix(self, a: Any, b: Any, table: Table) -> Array:
         axes, twins = self._own_axes[a.name], self._twins[b.name]
-        targets = (*self.batch, *axes, *twins)
-        sources = [a.places[i] for i in (*self._shared[a.name], *self._own[a.name])]
+        sources = [a.places[i] for i in self._order[a.name]]
         sources += [b.places[i] for i in self._own[b.name]]
-        found = collect(table, list(zip(sources, targets, strict=True)), (self.restart,))
-        return self._arranged(found, targets, (_length(axes), _length(twins)))
+        values = arrange(table, tuple(sources), self.batch + axes + twins, self._restart)
+        return self._flat(values, axes + twins, (_length(axes), _length(twins)))
 
-    def _arranged(self, table: Table, labels: tuple[Axis, ...], inner: tuple[int, ...]) -> Array:
-        """Return values (starts, *batch, *inner), of length 1 where nothing depends on a label."""
-        values = spread(table, (self.restart, *labels))
+    def _flat(self, values: Array, axes: tuple[Axis, ...], inner: tuple[int, ...]) -> Array:
+        """Return values (starts, *batch, *inner), also where nothing depends on an inner axis."""
         cut = 1 + len(self.batch)
-        full = values.shape[:cut] + tuple([axis.size for axis in labels[cut - 1 :]])
+        full = values.shape[:cut] + tuple([axis.size for axis in axes])
         if values.shape != full:
             values = np.broadcast_to(values, full)
         return values.reshape(full[:cut] + inner)
@@ -332,9 +353,11 @@ class GaussianNode:
         return self._log_volume() + 0.5 * count
 
     def _log_volume(self) -> Array:
-        shape = (self.restart.size, *(axis.size for axis in self.batch))
-        log_det = np.broadcast_to(self._log_det, shape).reshape(self.restart.size, -1)
-        return 0.5 * (self.size * LOG_2PI - log_det).sum(axis=1)
+        count = math.prod([axis.size for axis in self.batch])
+        log_det = self._log_det.reshape(len(self._log_det), -1)  # one for all, or one for each
+        total = log_det.sum(axis=1) * (count / log_det.shape[1])
+        volume = 0.5 * (self.size * count * LOG_2PI - total)
+        return volume if len(volume) == self.restart.size else np.repeat(volume, self.restart.size)
 
     def batch_of(self, name: str) -> tuple[int, ...]:
         """Return which axes of a variable are those of the batch, in its order."""
