@@ -10,6 +10,7 @@ import numpy as np
 
 from posteriori.modeling.costs import counted
 from posteriori.modeling.variational.acceleration import Jump
+from posteriori.modeling.variational.merging import Merger
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.progress import Progress
 from posteriori.modeling.variational.rotation import Pair, rotate
@@ -59,6 +60,7 @@ def ascend(
     max_iter: int,
     callback: Callable[[int, float], Any] | None = None,
     pairs: Sequence[Pair] = (),
+    classes: Sequence[str] = (),
     progress: bool | None = False,
 ) -> Ascent:
     """Repeat sweeps of the first start until the bound rises by less than ``tol`` nats.
@@ -71,7 +73,7 @@ def ascend(
     reporter = Progress(progress)
     kept = snapshot(problem)
     try:
-        jump = Jump(problem)
+        jump, merger = Jump(problem), Merger(problem, classes, sweep)
         for i in range(1, max_iter + 1):
             bounds = sweep(problem)
             for pair in pairs:
@@ -90,6 +92,9 @@ def ascend(
             if callback is not None and callback(i, bound):
                 message = "stopped by the callback"
                 break
+            if i < max_iter and (merger.is_due(rise) or rise < tol) and merger.raised(bound):
+                jump = Jump(problem)
+                continue
             if rise < tol:
                 converged, message = True, f"converged after {counted(i, 'sweep')}"
                 break

@@ -271,6 +271,7 @@ class VariationalBlock:
             max_iter=options.max_iter,
             callback=options.callback,
             pairs=find_pairs(self.factors, self.bound),
+            classes=[name for name, kind in self._seeded().items() if kind == "classes"],
             progress=options.progress,
         )
 

@@ -18,6 +18,7 @@ from posteriori.modeling.state_tables import StateTable, View, evidence_table
 from posteriori.modeling.tables import Axis, Lookup, Switch, Table
 from posteriori.modeling.variational.addressing import arrange, seen
 from posteriori.modeling.variational.contraction import add_arrays, add_tables
+from posteriori.modeling.variational.merging import merge_states
 from posteriori.modeling.variational.state_chain import StateChain, find_chain, solve_chain
 from posteriori.modeling.variational.table_block import TableBlock, table_beliefs
 from posteriori.numerics.types import Array
@@ -243,6 +244,25 @@ class DiscreteNode:
             total = Table(values.sum(axis=tuple(1 + i for i in gone)), kept)
             self._sums[s.name, gone] = values, total
         return [(seen(total, (*axes, self.states[s.name]), (*s.places, s.state)),)]
+
+    def overlaps(self, name: str) -> Array:
+        """Return Σ q(a) q(b) over all members of a variable, (K, K), in the first start."""
+        p = self._probabilities[name].values[0].reshape(-1, self.sizes[name])
+        return p.T @ p
+
+    def merge(self, name: str, source: int, target: int) -> None:
+        """Let a state of a variable have the probability of another one."""
+        merged = merge_states(self._probabilities[name], [self.states[name]], source, target)
+        self._probabilities = {**self._probabilities, name: merged}
+        self._pairs = [
+            (
+                scope,
+                merge_states(
+                    t, [s.state for s in scope.switches if s.name == name], source, target
+                ),
+            )
+            for scope, t in self._pairs
+        ]
 
     def log_total(self) -> Array:
         """Log normaliser for each start."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from posteriori.modeling.tables import Axis, Table, labels_of
 from posteriori.modeling.variational.contraction import add_tables, contract_tables
+from posteriori.modeling.variational.merging import merge_states
 from posteriori.modeling.variational.monomials import Monomial, axes_of, with_labels
 from posteriori.modeling.variational.problem import Problem, merge_monomials
 from posteriori.modeling.variational.rotation import find_pairs
@@ -249,6 +250,24 @@ class StreamedNode:
     ) -> list[tuple[Table, ...]]:
         """Return summed expectations under the belief about all rows."""
         return self.whole().expect_sum(accesses, summed)
+
+    def overlaps(self, name: str) -> Array:
+        """Return Σ q(a) q(b) over all rows of a discrete variable, (K, K)."""
+        total: Array = np.zeros(())
+        for part in self._parts:
+            update_part(part)
+            total = total + part.local[0].overlaps(name)
+        return total
+
+    def merge(self, name: str, source: int, target: int) -> None:
+        """Let a state of a discrete variable have the rows of another one, in all sums."""
+        entries = self._parts[0].entries
+        for i, monomial in self.sums.items():
+            switches = (a for a in entries[i].monomial.accesses if a.name == name)
+            states = [a.state for a in switches]
+            (table,) = monomial.tables
+            merged = merge_states(table, states, source, target)
+            self.sums = {**self.sums, i: monomial._replace(tables=(merged,))}
 
     def describe(self) -> str:
         """Say how large the belief is, and that it comes in parts."""
