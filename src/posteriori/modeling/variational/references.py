@@ -33,6 +33,9 @@ __all__ = ["find_references", "measured_from", "restored", "with_holes"]
 #: Data whose mean is this many standard deviations away from 0 get a reference.
 _FAR = 30.0
 
+#: Rows from which weights of known columns are estimated.
+_ROWS = 4096
+
 
 def find_references(factors: Sequence[BoundFactor], bound: Bound) -> dict[str, Table]:
     """Return a reference for each normal variable that is the location of data far from 0."""
@@ -49,7 +52,9 @@ def find_references(factors: Sequence[BoundFactor], bound: Bound) -> dict[str, T
         if target is None:
             continue
         access = _location(factor, factors, bound, float(np.nanmean(target.values)))
-        if access is not None and access.name not in found:
+        if access is None:
+            found |= _fitted(factor, target, bound, found)
+        elif access.name not in found:
             found[access.name] = _average(target, access, bound.layouts[access.name])
     return found
 
@@ -143,6 +148,68 @@ def _average(target: Table, access: Access, layout: Layout) -> Table:
     middle = np.nanmean(target.values)  # for members without data
     values = np.where(count > 0, total / np.maximum(count, 1), middle)
     return Table(values, tuple(kept[a] for a in target.axes if a in kept))
+
+
+# -- weights of known columns ----------------------------------------------------------------
+
+
+def _fitted(
+    factor: BoundFactor, target: Table, bound: Bound, found: Mapping[str, Table]
+) -> dict[str, Table]:
+    """Return weights whose products with what is known are near to the target.
+
+    In ``X @ w`` a column of ones makes its weight a level: all weights are measured from the least
+    squares, found from some of the rows.
+    """
+    for table, accesses in factor.parameters["mean"].terms:
+        others = [a for a in accesses if not isinstance(a, Switch)]
+        if len(others) != 1 or not isinstance(others[0], Access) or others[0].name in found:
+            continue
+        (access,) = others
+        layout = bound.layouts[access.name]
+        rows = (*factor.rows, *factor.events)
+        columns = {
+            place: axis
+            for axis, place in zip(layout.axes, access.places, strict=True)
+            if isinstance(place, Axis) and place in table.axes and place not in rows
+        }
+        known = all(a in rows or a in columns for a in table.axes)
+        if bound.families[access.name] in GAUSSIAN and known:
+            weights = _least_squares(target, table, access, layout, columns)
+            if weights is not None:
+                return {access.name: weights}
+    return {}
+
+
+def _least_squares(
+    target: Table, table: Table, access: Access, layout: Layout, columns: Mapping[Axis, Axis]
+) -> Table | None:
+    """Return weights over the columns, for each integer and event axis that rows tell apart."""
+    apart = {
+        place: axis
+        for axis, place in zip(layout.axes, access.places, strict=True)
+        if axis not in layout.plates and isinstance(place, Axis) and place in target.axes
+    }
+    rest = tuple(a for a in target.axes if a not in apart)
+    labels = (*apart, *rest)
+    full = tuple(a.size for a in labels)
+    sizes = tuple(a.size for a in columns)
+    cells = int(np.prod(full[: len(apart)]))
+    y = spread(target, labels).reshape(cells, -1)
+    x = np.broadcast_to(spread(table, (*labels, *columns)), full + sizes)
+    x = x.reshape(cells, y.shape[1], -1)
+    some = slice(None, None, max(1, y.shape[1] // _ROWS))
+    weights = np.stack([_solved(b[some], a[some]) for a, b in zip(y, x, strict=True)])
+    left = y - np.einsum("cnk,ck->cn", x, weights)
+    if not np.nansum(left**2) < 1e-2 * np.nansum(y**2):
+        return None
+    shape = full[: len(apart)] + sizes
+    return Table(weights.reshape(shape), (*apart.values(), *columns.values()))
+
+
+def _solved(x: Any, y: Any) -> Any:
+    there = np.isfinite(y)
+    return np.linalg.lstsq(x[there], y[there], rcond=1e-10)[0]
 
 
 # -- rewriting -------------------------------------------------------------------------------
