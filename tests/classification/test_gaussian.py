@@ -241,6 +241,7 @@ def test_regions_of_linear_classes_are_convex():
         ({"covariance": "full"}, "covariance must be one of"),
         ({"estimate": "map"}, 'estimate must be "bayes" or "ml"'),
         ({"estimate": "ml", "shrinkage": 2.0}, "between 0 and 1"),
+        ({"estimate": "ml", "shrinkage": "some"}, 'or be "auto", got'),
         ({"shrinkage": 0.5}, "the prior shrinks"),
         ({"class_prior": [1.0]}, "one probability for each of the 3"),
     ],
@@ -256,6 +257,66 @@ def test_a_prior_of_the_wrong_family_is_refused():
     prior = NormalInverseWishart(np.zeros(3), 1.0, 5.0, np.eye(3))
     with pytest.raises(ValueError, match='is for estimate="bayes"'):
         GaussianDiscriminant(prior=prior, estimate="ml").fit(*some_rows())
+
+
+# -- shrinkage ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("covariance", ["shared", "per-class"])
+def test_the_automatic_share_is_the_noise_of_the_correlations(covariance):
+    X, y = some_rows(50, 4, 2)
+    X = X + X[:, :1]
+    weight = np.arange(50) % 3 + (np.arange(50) < 2)
+    model = GaussianDiscriminant(covariance, estimate="ml", shrinkage="auto")
+    model.fit(X, y, sample_weight=weight)
+    X, y = np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    centred = X - np.array([X[y == k].mean(axis=0) for k in (0, 1)])[y]
+    groups = [centred] if covariance == "shared" else [centred[y == k] for k in (0, 1)]
+    for group, share in zip(groups, model.shrinkage_, strict=True):
+        z = group / group.std(axis=0)
+        n, d = z.shape
+        noise = signal = 0.0
+        for i in range(d):
+            for j in range(d):
+                if i != j:
+                    r = np.mean(z[:, i] * z[:, j])
+                    noise += np.mean((z[:, i] * z[:, j] - r) ** 2) / n
+                    signal += r**2
+        assert share == pytest.approx(noise / signal, rel=1e-9)
+        assert 0 < share < 1
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.3, 0.8])
+def test_the_automatic_share_comes_near_the_best_fixed_one(correlation):
+    d, n = 10, 40
+    truth = np.full((d, d), correlation) + (1 - correlation) * np.eye(d)
+    root = np.linalg.cholesky(truth)
+    shares, errors, automatic = np.linspace(0, 1, 21), np.zeros(21), 0.0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        y = np.arange(n) % 2
+        X = rng.normal(size=(n, d)) @ root.T
+        model = GaussianDiscriminant(estimate="ml", shrinkage="auto").fit(X, y)
+        automatic += np.sum((model.covariances_[0] - truth) ** 2)
+        plain = np.cov((X - np.array([X[y == k].mean(axis=0) for k in (0, 1)])[y]).T, ddof=0)
+        whole = np.diag(np.diag(plain))
+        errors += [np.sum(((1 - s) * plain + s * whole - truth) ** 2) for s in shares]
+    assert automatic < 1.25 * errors.min()
+    assert automatic < 0.6 * max(errors[0], errors[-1])
+
+
+@pytest.mark.parametrize("shrinkage", [0.1, "auto"])
+@pytest.mark.parametrize("covariance", ["shared", "per-class"])
+def test_shrunk_columns_without_spread_have_that_of_the_table(covariance, shrinkage):
+    X, y = some_rows(40, 2, 2)
+    marked = np.column_stack([X, 3.0 * y, np.full(40, 7.0)])
+    model = GaussianDiscriminant(covariance, estimate="ml", shrinkage=shrinkage).fit(marked, y)
+    variance = np.var(3.0 * y)
+    for k in range(2):
+        share = model.shrinkage_[k % len(model.shrinkage_)]
+        np.testing.assert_allclose(model.covariances_[k, 2, 2], share * variance)
+        np.testing.assert_allclose(model.covariances_[k, 3, 3], share)
+    assert model.score(marked, y) == 1.0
 
 
 def test_singular_covariances_are_named():

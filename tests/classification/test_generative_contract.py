@@ -12,19 +12,10 @@ ESTIMATORS = [
     GaussianDiscriminant("per-class"),
     GaussianDiscriminant("diagonal"),
     GaussianDiscriminant(estimate="ml", shrinkage=0.1),
+    GaussianDiscriminant("per-class", estimate="ml", shrinkage="auto"),
     GenerativeClassifier(Normal, NormalInverseGamma(0.0, 0.1, 1.5, 1.0)),
     NaiveBayes(),
 ]
-
-#: The table of these checks has a column without spread inside the classes.
-CONSTANT = dict.fromkeys(
-    ("check_sample_weights_shape", "check_sample_weights_not_overwritten"),
-    "a constant column has no highest likelihood; the error says so",
-)
-
-
-def expected_failures(estimator):
-    return CONSTANT if getattr(estimator, "estimate", None) == "ml" else {}
 
 
 @pytest.mark.parametrize("estimator", [GaussianDiscriminant(), NaiveBayes()])
@@ -39,6 +30,6 @@ def test_another_fit_leaves_nothing_of_the_first(estimator):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from posteriori.classification import GaussianDiscriminant, Hyperplane, Quadric
+from posteriori.classification import (
+    GaussianDiscriminant,
+    GenerativeClassifier,
+    Hyperplane,
+    LevelSet,
+    NaiveBayes,
+    Quadric,
+)
+from posteriori.distributions import MvNormal
 from tests.classification.test_gaussian import APPLE, COV, PEACH, exact_rows, some_rows
 
 
@@ -79,12 +87,63 @@ def test_the_conic_between_two_gaussians(spread, kind):
     assert model.boundary(0, 1).kind == kind
 
 
+@pytest.mark.topic("002/A6")
+@pytest.mark.parametrize(
+    ("covariance", "equal", "kind"),
+    [
+        ("shared", False, Quadric),
+        ("shared", True, Hyperplane),
+        ("per-class", True, Quadric),
+        ("per-class", False, LevelSet),
+        ("diagonal", True, LevelSet),
+    ],
+)
+def test_boundaries_of_integrated_classes_have_the_sign_of_the_log_odds(covariance, equal, kind):
+    X, y = some_rows(90, 2, 2)
+    ones, twos = np.flatnonzero(y == 0), np.flatnonzero(y == 1)
+    keep = np.concatenate([ones[:30], twos[: 30 if equal else 20]])
+    X, y = X[keep], np.array(["a", "b"])[y[keep]]
+    model = GaussianDiscriminant(covariance).fit(X, y)
+    boundary = model.boundary("a", "b")
+    assert type(boundary) is kind
+    points = np.random.default_rng(1).normal(5, 8, (2000, 2))
+    odds = model.decision_function(points)
+    assert 90 < (odds > 0).sum() < 1910
+    np.testing.assert_array_equal(boundary.value(points) > 0, odds > 0)
+    np.testing.assert_array_equal(model.boundary("b", "a").value(points) < 0, odds > 0)
+    if kind is LevelSet:
+        np.testing.assert_allclose(boundary.value(points), odds, rtol=1e-9, atol=1e-9)
+        assert boundary.value(points.reshape(20, 100, 2)).shape == (20, 100)
+    for line in boundary.contour(((-5, 15), (-5, 15))):
+        np.testing.assert_allclose(model.decision_function(line), 0.0, atol=1e-9)
+
+
+def test_every_generative_classifier_has_a_boundary():
+    X, y = some_rows(90, 2, 3)
+    for model in (NaiveBayes(), GenerativeClassifier(MvNormal)):
+        boundary = model.fit(X, y).boundary(0, 2)
+        log_p = model.predict_log_proba(X)
+        np.testing.assert_allclose(boundary.value(X), log_p[:, 2] - log_p[:, 0], atol=1e-9)
+
+
+def test_contours_lie_on_the_boundary_and_close():
+    circle = Quadric(np.eye(2), [0.0, 0.0], -4.0)
+    (line,) = circle.contour(((-3, 3), (-3, 3)), size=50)
+    np.testing.assert_allclose(np.hypot(*line.T), 2.0, rtol=1e-13)
+    np.testing.assert_array_equal(line[0], line[-1])
+    angles = np.sort(np.arctan2(line[:, 1], line[:, 0]))
+    assert np.diff(angles).max() < 0.1
+    (straight,) = Hyperplane([1.0, 1.0], -1.0).contour(((0, 1), (0, 1)), size=5)
+    np.testing.assert_allclose(straight.sum(axis=1), 1.0, rtol=1e-13)
+    assert circle.contour(((3, 4), (3, 4))) == []
+
+
 def test_wrong_questions_are_refused():
     X, y = some_rows()
-    with pytest.raises(ValueError, match='fit with estimate="ml"'):
-        GaussianDiscriminant().fit(X, y).boundary(0, 1)
     with pytest.raises(ValueError, match="7 is none of the classes"):
         GaussianDiscriminant(estimate="ml").fit(X, y).boundary(0, 7)
+    with pytest.raises(ValueError, match="points of 3 numbers, got"):
+        GaussianDiscriminant("diagonal").fit(X, y).boundary(0, 1).value([[0.0, 1.0]])
     with pytest.raises(ValueError, match="weights must not all be 0"):
         Hyperplane([0.0, 0.0], 1.0)
     with pytest.raises(ValueError, match="parallel to column 1"):

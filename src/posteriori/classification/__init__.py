@@ -13,7 +13,7 @@ _FILES = {
     "family": ("GenerativeClassifier",),
     "fisher": ("FisherDiscriminant", "mean_separation", "rayleigh_quotient"),
     "gaussian": ("GaussianDiscriminant",),
-    "geometry": ("Hyperplane", "Quadric"),
+    "geometry": ("Hyperplane", "LevelSet", "Quadric"),
     "least_squares": ("LeastSquaresClassifier",),
     "logistic": ("LogisticRegression",),
     "naive_bayes": ("NaiveBayes",),
@@ -35,6 +35,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.classification.fisher import rayleigh_quotient as rayleigh_quotient
     from posteriori.classification.gaussian import GaussianDiscriminant as GaussianDiscriminant
     from posteriori.classification.geometry import Hyperplane as Hyperplane
+    from posteriori.classification.geometry import LevelSet as LevelSet
     from posteriori.classification.geometry import Quadric as Quadric
     from posteriori.classification.least_squares import (
         LeastSquaresClassifier as LeastSquaresClassifier,

@@ -15,12 +15,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import LabelledRows, check_labelled_rows
+from posteriori.classification.class_boundaries import closed_boundary
 from posteriori.classification.class_moments import (
     class_scatters,
     column_moments,
     overall,
     within_scatter,
 )
+from posteriori.classification.covariance_shrinkage import least_error_shrinkage, shrink
 from posteriori.classification.gaussian_learning import (
     LearnedClasses,
     bayesian_columns,
@@ -28,7 +30,7 @@ from posteriori.classification.gaussian_learning import (
     most_likely_columns,
     most_likely_full,
 )
-from posteriori.classification.geometry import Hyperplane, Quadric
+from posteriori.classification.geometry import Hyperplane, LevelSet, Quadric
 from posteriori.classification.joint import (
     JointClassifier,
     check_estimate,
@@ -59,8 +61,10 @@ class GaussianDiscriminant(JointClassifier):
     estimate : {"bayes", "ml"}
         "bayes" integrates means and covariances out: classes become Student distributions, wider
         where rows are few, and there is evidence. "ml" plugs in the estimates of highest likelihood.
-    shrinkage : float in [0, 1]
+    shrinkage : float in [0, 1], or "auto"
         With "ml": share of the diagonal that is mixed into covariances, Σ = (1 − λ) S + λ diag(S).
+        "auto" takes the share of least expected squared error (Ledoit & Wolf), from the data. A column
+        without spread inside the classes has its variance over all rows on that diagonal.
     class_prior : array (K,), optional
         Known probabilities of the sorted classes. By default they are learned: N_k/N with "ml",
         (N_k + 1)/(N + K) with "bayes".
@@ -76,6 +80,8 @@ class GaussianDiscriminant(JointClassifier):
     means_ : (K, D)
     covariances_ : (K, D, D) or (K, D)
         Estimates; with "bayes" the posterior means.
+    shrinkage_ : (1,) or (K,)
+        λ of the shared covariance, or of each class ("ml" with full covariances).
     posterior_ : NormalInverseWishart or NormalInverseGamma
         One belief for each class ("bayes"). Classes that share Σ have its belief in common.
     log_evidence_ : LogEvidence
@@ -102,7 +108,7 @@ class GaussianDiscriminant(JointClassifier):
         covariance: str = "shared",
         *,
         estimate: str = "bayes",
-        shrinkage: float = 0.0,
+        shrinkage: float | str = 0.0,
         class_prior: Any = None,
         prior: Any = None,
     ) -> None:
@@ -154,8 +160,11 @@ class GaussianDiscriminant(JointClassifier):
             raise ValueError(
                 f"covariance must be one of {', '.join(_COVARIANCES)}; got {self.covariance!r}"
             )
-        if not 0.0 <= self.shrinkage <= 1.0:
-            raise ValueError(f"shrinkage must lie between 0 and 1, got {self.shrinkage!r}")
+        share = 0.0 if self.shrinkage == "auto" else self.shrinkage
+        if isinstance(share, str) or not 0.0 <= share <= 1.0:
+            raise ValueError(
+                f'shrinkage must lie between 0 and 1 or be "auto", got {self.shrinkage!r}'
+            )
         if self.shrinkage and (self.estimate == "bayes" or self.covariance == "diagonal"):
             raise ValueError(
                 'shrinkage is for estimate="ml" with a full covariance; with "bayes" the prior shrinks'
@@ -177,17 +186,31 @@ class GaussianDiscriminant(JointClassifier):
 
     def _learn_full(self, rows: LabelledRows) -> LearnedClasses:
         moments = column_moments(rows, squares=False)
-        counts, means, shared = rows.counts, moments.means, self.covariance == "shared"
-        scatter = within_scatter(rows, means)[None] if shared else class_scatters(rows, means)
-        if self.estimate == "ml":
-            total = counts.sum(keepdims=True) if shared else counts
-            names = (
-                ["all classes"] if shared else [f"class {name!r}" for name in rows.classes.tolist()]
-            )
-            return most_likely_full(means, total, scatter, self.shrinkage, names)
+        counts, means = rows.counts, moments.means
+        if self.covariance == "shared":
+            scatter = within_scatter(rows, means)[None]
+        else:
+            scatter = class_scatters(rows, means)
         squares = np.diagonal(scatter, axis1=1, axis2=2)
-        prior = self.prior or default_full_prior(*overall(moments._replace(squares=squares)))
+        mean, variance = overall(moments._replace(squares=squares))
+        if self.estimate == "ml":
+            return self._most_likely(rows, means, scatter, variance)
+        prior = self.prior or default_full_prior(mean, variance)
         return bayesian_full(prior, means, counts, scatter)
+
+    def _most_likely(
+        self, rows: LabelledRows, means: Array, scatter: Array, variance: Array
+    ) -> LearnedClasses:
+        shared = len(scatter) == 1
+        counts = rows.counts.sum(keepdims=True) if shared else rows.counts
+        cov = scatter / counts[:, None, None]
+        if isinstance(self.shrinkage, str):
+            share = least_error_shrinkage(rows, means, cov)
+        else:
+            share = np.full(len(cov), float(self.shrinkage))
+        names = ["all classes"] if shared else [f"class {c!r}" for c in rows.classes.tolist()]
+        learned = most_likely_full(means, counts, scatter, shrink(cov, share, variance), names)
+        return learned._replace(shrinkage=share)
 
     def _keep(self, learned: LearnedClasses) -> None:
         belief = learned.posterior
@@ -196,6 +219,7 @@ class GaussianDiscriminant(JointClassifier):
             if self.covariance == "diagonal":
                 self.covariances_ = learned.densities.scales**2
             else:
+                self.shrinkage_ = learned.shrinkage
                 roots = learned.densities.roots
                 cov = roots @ roots.swapaxes(1, 2)
                 self.covariances_ = np.repeat(cov, len(self.classes_) // len(cov), axis=0)
@@ -210,36 +234,24 @@ class GaussianDiscriminant(JointClassifier):
 
     # -- predicting --------------------------------------------------------------------------
 
-    def boundary(self, first: Any, second: Any) -> Hyperplane | Quadric:
+    def boundary(self, first: Any, second: Any) -> Hyperplane | Quadric | LevelSet:
         """Return where two classes are equally probable; ``second`` is on the positive side.
 
-        A hyperplane where classes share a covariance, else a quadric. Its value is the log odds.
-        Integrated classes are Student distributions, whose boundaries are neither.
+        ============  ==========================  ==================================================
+        covariance    estimate="ml"               estimate="bayes"
+        ============  ==========================  ==================================================
+        shared        hyperplane                  quadric (a hyperplane for classes of equal size)
+        per-class     quadric                     quadric for classes of equal size, else a level set
+        diagonal      quadric                     level set
+        ============  ==========================  ==================================================
+
+        The value of a level set, and of all with "ml", is the log odds; that of the others has the same
+        sign.
         """
         check_is_fitted(self)
-        if self.estimate != "ml":
-            raise ValueError('boundary needs normal classes: fit with estimate="ml"')
-        a, b = (self._place(name) for name in (first, second))
-        odds = float(self._log_prior[b] - self._log_prior[a])
-        if self.covariance == "shared":
-            weights, offsets = self._densities.linear()
-            return Hyperplane(weights[b] - weights[a], offsets[b] - offsets[a] + odds)
-        (pa, wa, ca), (pb, wb, cb) = (self._quadratic(k) for k in (a, b))
-        return Quadric(pb - pa, wb - wa, cb - ca + odds)
-
-    def _quadratic(self, k: int) -> tuple[Array, Array, float]:
-        """Return −½Σ⁻¹, Σ⁻¹μ and −½(μᵀΣ⁻¹μ + ln|Σ|) of a class."""
-        cov, mean = self.covariances_[k], self.means_[k]
-        cov = np.diag(cov) if cov.ndim == 1 else cov
-        precision = np.linalg.inv(cov)
-        constant = mean @ precision @ mean + np.linalg.slogdet(cov)[1]
-        return -0.5 * precision, precision @ mean, -0.5 * float(constant)
-
-    def _place(self, name: Any) -> int:
-        at = np.flatnonzero(self.classes_ == name)
-        if not len(at):
-            raise ValueError(f"{name!r} is none of the classes {self.classes_.tolist()}")
-        return int(at[0])
+        a, b = self._place(first), self._place(second)
+        closed = closed_boundary(self._densities, self._log_prior, a, b)
+        return super().boundary(first, second) if closed is None else closed
 
     def _log_densities(self, x: Array) -> Array:
         return self._densities.log_prob(x)

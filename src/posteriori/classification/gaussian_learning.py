@@ -45,17 +45,20 @@ class LearnedClasses(NamedTuple):
         Of means and (co)variances, one for each class; None for maximum likelihood.
     log_probability : float
         ln p(X | y): the evidence, or the likelihood at its maximum.
+    shrinkage : (G,) or None
+        Share of the diagonal in each covariance.
     """
 
     densities: Any
     posterior: Any
     log_probability: float
+    shrinkage: Array | None = None
 
 
 def most_likely_full(
-    means: Array, counts: Array, scatter: Array, shrinkage: float, labels: Any
+    means: Array, counts: Array, scatter: Array, cov: Array, labels: Any
 ) -> LearnedClasses:
-    """Return normal classes of highest likelihood.
+    """Return normal classes with given covariances, and the likelihood of their rows.
 
     Parameters
     ----------
@@ -63,16 +66,14 @@ def most_likely_full(
     counts : (K,) or (1,)
         Rows behind each scatter.
     scatter : (K, D, D), or (1, D, D) where the classes share one
-    shrinkage : float
-        Share of the diagonal: Σ = (1 − λ) S/N + λ diag(S/N).
+    cov : the same shape
+        S/N, or what it is shrunk to.
     labels : (K,) or (1,)
         What to call the covariances in messages.
     """
-    cov = scatter / counts[:, None, None]
-    cov = (1.0 - shrinkage) * cov + shrinkage * _diagonal_part(cov)
     roots = np.empty_like(cov)
     for k, matrix in enumerate(cov):
-        if not np.diagonal(matrix).all() or counts[k] <= 1:
+        if not np.diagonal(matrix).all():
             raise ValueError(f"the covariance of {labels[k]} {_SINGULAR}")
         scale = np.sqrt(np.diagonal(matrix))
         correlation = matrix / np.outer(scale, scale)
@@ -164,7 +165,3 @@ def bayesian_columns(prior: NormalInverseGamma, moments: ColumnMoments) -> Learn
 def multigammaln_of(a: Array, d: int) -> Array:
     """Return ln Γ_D of several numbers."""
     return np.array([float(multigammaln(one, d)) for one in a])
-
-
-def _diagonal_part(matrices: Array) -> Array:
-    return matrices * np.eye(matrices.shape[-1])

@@ -1,12 +1,14 @@
-r"""Boundaries between two classes as objects: hyperplanes and quadrics.
+r"""Boundaries between two classes as objects: hyperplanes, quadrics, and any other level sets.
 
-.. math:: w\cdot x + b = 0, \qquad x^\top A x + b\cdot x + c = 0.
+.. math:: w\cdot x + b = 0, \qquad x^\top A x + b\cdot x + c = 0, \qquad f(x) = 0.
 
 Reference: C. Bishop, "Pattern recognition and machine learning", 2006, sec. 4.1.1.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +17,77 @@ import numpy as np
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real, real_matrix, real_vector
 
-__all__ = ["Hyperplane", "Quadric"]
+__all__ = ["Boundary", "Hyperplane", "LevelSet", "Quadric"]
 
 #: Eigenvalues that are rounding beside the largest.
 _ROUNDING = 1e-10
 
 
+class Boundary(ABC):
+    """The points where a function is 0; two classes have a side each."""
+
+    @abstractmethod
+    def value(self, x: Any) -> Array:
+        """Return the function at points (..., D), positive on the side of the second class."""
+
+    def contour(self, between: Any, size: int = 200) -> list[Array]:
+        """Return the boundary in the plane as polygonal lines, each (M, 2).
+
+        Parameters
+        ----------
+        between : ((low, high), (low, high))
+            The box to look into.
+        size : int
+            Lines of the grid in each direction: parts that are smaller than its cells may be missed.
+
+        Notes
+        -----
+        Corners of the lines lie on the boundary to rounding: they are bisected along the edges of the
+        grid.
+        """
+        from contourpy import contour_generator
+
+        (left, right), (bottom, top) = np.asarray(between, dtype=np.float64)
+        x, y = np.linspace(left, right, size), np.linspace(bottom, top, size)
+        z = self.value(np.stack(np.meshgrid(x, y), axis=-1))
+        lines: Any = contour_generator(x, y, z, name="serial").lines(0.0)
+        return [_settle(self.value, np.asarray(line), (x, y)) for line in lines]
+
+
 @dataclass(frozen=True, eq=False)
-class Hyperplane:
+class LevelSet(Boundary):
+    """The points where a function of rows is 0.
+
+    Parameters
+    ----------
+    function : callable
+        Takes rows (N, D) and returns numbers (N,).
+    n_features : int
+        D.
+
+    Examples
+    --------
+    >>> circle = LevelSet(lambda x: (x**2).sum(axis=1) - 1.0, 2)
+    >>> (line,) = circle.contour(((-2, 2), (-2, 2)))
+    >>> bool(np.allclose(np.linalg.norm(line, axis=1), 1.0, rtol=0, atol=1e-12))
+    True
+    """
+
+    function: Callable[[Array], Array]
+    n_features: int
+
+    def value(self, x: Any) -> Array:
+        """Return the function at points (..., D)."""
+        points = np.asarray(real("x", x))
+        if points.shape[-1:] != (self.n_features,):
+            raise ValueError(f"x must hold points of {self.n_features} numbers, got {points.shape}")
+        return np.asarray(self.function(points.reshape(-1, self.n_features))).reshape(
+            points.shape[:-1]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Hyperplane(Boundary):
     """The points with w·x + b = 0; the side with w·x + b > 0 is the positive one.
 
     Parameters
@@ -77,7 +142,7 @@ class Hyperplane:
 
 
 @dataclass(frozen=True, eq=False)
-class Quadric:
+class Quadric(Boundary):
     """The points with xᵀAx + b·x + c = 0.
 
     Parameters
@@ -133,3 +198,28 @@ class Quadric:
         if signs.all():
             return "circle" if np.ptp(values) <= _ROUNDING * size else "ellipse"
         return "hyperbola" if signs.any() else "empty"
+
+
+def _settle(value: Callable[[Any], Array], line: Array, grid: tuple[Array, Array]) -> Array:
+    """Move corners of a contour, each on an edge of the grid, to where the function is 0."""
+    inside = [
+        np.clip(np.searchsorted(g, v) - 1, 0, len(g) - 2) for g, v in zip(grid, line.T, strict=True)
+    ]
+    off = [
+        np.minimum(np.abs(v - g[i]), np.abs(v - g[i + 1])) / (g[1] - g[0])
+        for g, v, i in zip(grid, line.T, inside, strict=True)
+    ]
+    axis = (off[1] > off[0]).astype(np.intp)  # along which the corner may move
+    low, high = line.copy(), line.copy()
+    for k in (0, 1):
+        mine = axis == k
+        low[mine, k], high[mine, k] = grid[k][inside[k][mine]], grid[k][inside[k][mine] + 1]
+    below = value(low) > 0
+    crossing = below != (value(high) > 0)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        same = (value(middle) > 0) == below
+        low[same], high[~same] = middle[same], middle[~same]
+    settled = line.copy()
+    settled[crossing] = 0.5 * (low + high)[crossing]
+    return settled

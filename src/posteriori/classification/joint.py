@@ -10,6 +10,7 @@ Reference: C. Bishop, "Pattern recognition and machine learning", 2006, sec. 4.2
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import LabelledRows
 from posteriori.classification.base import ProbabilisticClassifier
+from posteriori.classification.geometry import LevelSet
 from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.logspace import log_softmax, log_sum_exp, softmax
@@ -49,6 +51,7 @@ class JointClassifier(ProbabilisticClassifier):
 
     classes_: Any
     class_prior_: Array
+    n_features_in_: int
 
     @abstractmethod
     def _log_densities(self, x: Array) -> Array:
@@ -85,6 +88,12 @@ class JointClassifier(ProbabilisticClassifier):
         joint = self._finite(X)
         return joint[:, 1] - joint[:, 0] if len(self.classes_) == 2 else joint
 
+    def boundary(self, first: Any, second: Any) -> Any:
+        """Return where two classes are equally probable: a level set of the log odds of ``second``."""
+        check_is_fitted(self)
+        a, b = self._place(first), self._place(second)
+        return LevelSet(partial(self._log_odds, a, b), self.n_features_in_)
+
     def sample(self, size: int = 1, rng: Seed = None) -> tuple[Array, Any]:
         """Draw rows and their classes from p(x, class): X (S, D) and y (S,)."""
         check_is_fitted(self)
@@ -92,9 +101,21 @@ class JointClassifier(ProbabilisticClassifier):
         codes = generator.choice(len(self.classes_), size=size, p=self.class_prior_)
         return self._draw(codes, generator), self.classes_[codes]
 
+    def _log_odds(self, a: int, b: int, x: Array) -> Array:
+        """Return ln p(b | x) − ln p(a | x) of rows (N, D)."""
+        ratios = self._log_ratios(x) + self._log_prior
+        return ratios[:, b] - ratios[:, a]
+
+    def _place(self, name: Any) -> int:
+        """Return the place of a class among the classes."""
+        at = np.flatnonzero(self.classes_ == name)
+        if not len(at):
+            raise ValueError(f"{name!r} is none of the classes {self.classes_.tolist()}")
+        return int(at[0])
+
     def _forget(self) -> None:
         """Drop what an earlier fit of another kind has left."""
-        for name in ("posterior_", "log_evidence_", "log_likelihood_"):
+        for name in ("posterior_", "log_evidence_", "log_likelihood_", "shrinkage_"):
             self.__dict__.pop(name, None)
 
     @property
