@@ -28,13 +28,14 @@ from posteriori.modeling.gaussian_chain import ChainResult
 from posteriori.modeling.gaussian_result import GaussianResult
 from posteriori.modeling.gaussian_rows import residual_rows
 from posteriori.modeling.pointwise import Data
+from posteriori.modeling.prior_scale import options_of
 from posteriori.modeling.scaled_factors import MATRICES, PRECISIONS, at_unit, places_of_spread
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior import Posterior
 
-__all__ = ["LeftOut", "leave_one_out"]
+__all__ = ["LeftOut", "leave_one_out", "log_density_without"]
 
 #: Data that determine their own mean to this share lose their digits.
 _LEAST_LEFT = 1e-9
@@ -77,6 +78,43 @@ def leave_one_out(posterior: Posterior, data: Data) -> LeftOut | None:
     except TypeError:  # no closed-form predictive
         return None
     return None
+
+
+def log_density_without(posterior: Posterior, data: Data, rows: Any) -> Array:
+    """Infer without some data and return their log predictive densities, one by one.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    data : Data
+        Of one variable, the only one that was observed.
+    rows : (R,) of int
+        Which of ``data.positions``.
+
+    Raises
+    ------
+    TypeError
+        When several numbers make a datum, or their prediction has no closed form.
+    """
+    from posteriori.modeling.binding import bind
+    from posteriori.modeling.planning import make_plan
+
+    plan = posterior._plan
+    (name, *others) = plan.bound.observed
+    layout = plan.bound.layouts[name]
+    if others or layout.plates + layout.ints != data.axes:
+        raise TypeError("several numbers make a datum, and only single ones are predicted")
+    values = plan.bound.observed[name]
+    lead = len(data.axes)
+    flat = values.reshape(-1, *values.shape[lead:])
+    gone = flat.copy()
+    gone[data.positions[rows]] = np.nan
+    given = {**plan.given, name: gone.reshape(values.shape)}
+    bound = bind(plan.variables, plan.inputs, given)
+    again = make_plan(bound, plan.variables, plan.inputs, given, options_of(plan)).run()
+    some = flat[data.positions[0]]
+    filled = np.where(np.isnan(flat), some, flat).reshape(values.shape)
+    return np.ravel(again.predict(name).log_prob(filled))[data.positions[rows]]
 
 
 def _of_normal(posterior: Posterior, data: Data, factor: BoundFactor) -> LeftOut | None:

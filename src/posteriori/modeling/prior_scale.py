@@ -8,7 +8,7 @@ by s². Only priors with known parameters are changed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from posteriori.modeling.tables import Polynomial, Table, Term
 from posteriori.numerics.evidence import LogEvidence
 
 if TYPE_CHECKING:
+    from posteriori.modeling.planning import Plan
     from posteriori.modeling.posterior import Posterior
 
-__all__ = ["evidence_with_prior_scaled", "scalable_priors"]
+__all__ = ["evidence_with_prior_scaled", "options_of", "scalable_priors"]
 
 #: Powers of s by which the parameters of a prior are multiplied.
 _POWERS: Mapping[str, Mapping[str, int]] = {
@@ -61,16 +62,26 @@ def evidence_with_prior_scaled(posterior: Posterior, factor: float) -> LogEviden
     """
     from posteriori.modeling.planning import make_plan
 
+    if posterior._earlier or posterior._merged:
+        raise TypeError("earlier data are no longer there: infer from all data at once")
     plan = posterior._plan
     chosen = set(scalable_priors(posterior))
     factors = tuple(
         _scaled(f, factor) if f.name in chosen and _has_width(f) else f for f in plan.bound.factors
     )
-    options = next((b.options for b in plan.blocks if hasattr(b, "options")), None)
     wider = make_plan(
-        plan.bound._replace(factors=factors), plan.variables, plan.inputs, plan.given, options
+        plan.bound._replace(factors=factors),
+        plan.variables,
+        plan.inputs,
+        plan.given,
+        options_of(plan),
     )
     return wider.run().log_evidence
+
+
+def options_of(plan: Plan) -> Any:
+    """Return the choices that were made for variational inference; None where all is exact."""
+    return next((block.options for block in plan.blocks if hasattr(block, "options")), None)
 
 
 def _has_width(factor: BoundFactor) -> bool:

@@ -149,8 +149,8 @@ def fitted(model: Any, X: Any, y: Any) -> Any:
 
 
 def _examine(name: str, model: Any, X: Any, y: Any, *options: Any) -> _Findings:
-    if hasattr(model, "log_evidence") and not hasattr(model, "fit"):
-        return _of_posterior(name, model)
+    if hasattr(model, "log_evidence") and not callable(getattr(model, "fit", None)):
+        return _of_posterior(name, model, *options)
     if X is None or y is None:
         raise ValueError(f"{name} is an estimator: give the data as compare(models, X, y)")
     try:
@@ -159,16 +159,20 @@ def _examine(name: str, model: Any, X: Any, y: Any, *options: Any) -> _Findings:
         return _Findings(Row(name, failure=f"{type(error).__name__}: {error}"))
 
 
-def _of_posterior(name: str, posterior: Any) -> _Findings:
-    evidence = posterior.log_evidence
-    row = Row(name, float(evidence), evidence.kind, evidence.of)
-    try:
-        account = posterior.explain()
-    except (TypeError, AttributeError):  # a posterior without an account of its terms
-        return _Findings(row, evidence)
-    return _Findings(
-        replace(row, accuracy=account.accuracy, complexity=account.complexity), evidence
+def _of_posterior(
+    name: str, posterior: Any, folds: int, draws: int, seed: int, sensitivity: bool
+) -> _Findings:
+    from posteriori.selection.posteriors import examine_posterior
+
+    row, held = examine_posterior(
+        name,
+        posterior,
+        folds=folds,
+        draws=draws,
+        seed=seed,
+        scales=_SCALES if sensitivity else (),
     )
+    return _Findings(row, posterior.log_evidence, held)
 
 
 def _of_estimator(

@@ -34,7 +34,7 @@ class Row:
     elpd_difference, elpd_difference_se : float
         To the best model, row by row.
     method : str
-        How it was held out.
+        How it was held out; "psis of 2000 rows" has left out these and tells the others by them.
     waic : float
     effective_parameters : float
     prior_sensitivity : float
@@ -45,6 +45,8 @@ class Row:
         Largest k̂ of importance sampling: above 0.7 it was not trusted.
     measure : str
         "density" or "probability", which do not compare.
+    blanks : str
+        Why some columns are blank.
     failure : str
         Why a model could not be fitted or examined.
     """
@@ -68,6 +70,7 @@ class Row:
     seconds: float = float("nan")
     pareto_shape: float = float("nan")
     measure: str = ""
+    blanks: str = ""
     failure: str = ""
 
 
@@ -171,6 +174,8 @@ class Comparison:
                     f"{row.name}: cross-validated, since importance sampling is not to be trusted "
                     f"(k̂ = {row.pareto_shape:.2f})"
                 )
+            if row.blanks:
+                found.append(f"{row.name}: {row.blanks}")
             if row.failure:
                 found.append(f"{row.name} failed: {row.failure}")
         return found

@@ -7,6 +7,7 @@ from its posterior, by cross-validation otherwise.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,16 +16,30 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from posteriori.distributions.normal import Normal
+from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 from posteriori.selection.psis import leave_one_out, standard_error, waic
 
-__all__ = ["HeldOut", "held_out_density", "last_step", "predictive_of"]
+__all__ = [
+    "TRUSTED_SHAPE",
+    "HeldOut",
+    "held_out_density",
+    "hold_out_by_draws",
+    "last_step",
+    "predictive_of",
+]
 
 #: Above this shape of the tail importance sampling is not to be trusted.
-_TRUSTED_SHAPE = 0.7
+TRUSTED_SHAPE = 0.7
 
 #: Log likelihoods that are held at a time.
 _BLOCK = 1 << 21
+
+#: Rows for which draws are weighed; of more, this many are picked at random.
+_MOST_ROWS = 2000
+
+#: Draws that tell the densities of all rows roughly, where some are weighed.
+_FEW = 20
 
 
 class HeldOut(NamedTuple):
@@ -34,13 +49,17 @@ class HeldOut(NamedTuple):
     ----------
     pointwise : (N,)
     method : str
-        "leave-one-out" (closed form), "psis" or "5-fold".
+        "leave-one-out" (closed form), "psis", "psis of 2000 rows" or "5-fold".
     waic : float
         Of draws of the posterior; NaN without draws.
     accuracy : float
         Expected log likelihood under the posterior; NaN where it is not known.
     pareto_shape : float
         Largest k̂ of importance sampling; NaN where it was not tried.
+    sampling_error : float
+        Standard error of the sum that comes from picking rows.
+    penalty : float
+        Effective number of parameters by WAIC; NaN without draws.
     """
 
     pointwise: Array
@@ -48,6 +67,8 @@ class HeldOut(NamedTuple):
     waic: float = float("nan")
     accuracy: float = float("nan")
     pareto_shape: float = float("nan")
+    sampling_error: float = 0.0
+    penalty: float = float("nan")
 
     @property
     def total(self) -> float:
@@ -57,7 +78,7 @@ class HeldOut(NamedTuple):
     @property
     def standard_error(self) -> float:
         """Standard error of the sum."""
-        return standard_error(self.pointwise)
+        return float(np.hypot(standard_error(self.pointwise), self.sampling_error))
 
 
 def held_out_density(
@@ -75,23 +96,117 @@ def held_out_density(
     draws : int
         From the posterior, for importance sampling.
     seed : int
+
+    Notes
+    -----
+    Of more than 2000 rows importance sampling weighs that many, picked at random; what they lose by
+    being left out is taken as what all rows lose on average (the difference estimator of
+    M. Magnusson et al., "Bayesian leave-one-out cross-validation for large data", 2019).
     """
     targets = np.asarray(y)
     X = X if hasattr(X, "shape") else np.asarray(X)
     final, inputs = last_step(estimator, X)
-    sampled = _from_draws(final, inputs, targets, draws, seed)
-    if hasattr(final, "expected_log_likelihood"):
-        sampled = sampled._replace(
-            accuracy=float(np.sum(final.expected_log_likelihood(inputs, targets)))
-        )
     alone = not _chosen_by_evidence(final) and (final is estimator or _is_fixed(estimator[:-1]))
+    exact = None
     if alone and hasattr(final, "leave_one_out_log_density"):
         exact = np.asarray(final.leave_one_out_log_density(inputs, targets))
-        return sampled._replace(pointwise=exact, method="leave-one-out", pareto_shape=float("nan"))
-    if alone and sampled.pareto_shape < _TRUSTED_SHAPE:
-        return sampled
+    found = _from_draws(final, inputs, targets, draws, seed, exact)
+    if hasattr(final, "expected_log_likelihood"):
+        fit = float(np.sum(final.expected_log_likelihood(inputs, targets)))
+        found = found._replace(accuracy=fit)
+    if exact is not None or (alone and found.pareto_shape < TRUSTED_SHAPE):
+        return found
     pointwise = _k_fold(estimator, X, targets, folds, seed)
-    return sampled._replace(pointwise=pointwise, method=f"{min(folds, len(targets))}-fold")
+    return found._replace(
+        pointwise=pointwise, method=f"{min(folds, len(targets))}-fold", sampling_error=0.0
+    )
+
+
+def hold_out_by_draws(
+    log_likelihood_of: Callable[[Any, int], Array],
+    count: int,
+    draws: int,
+    seed: int,
+    exact: Array | None = None,
+) -> HeldOut:
+    """Weigh draws of a posterior for rows, or for some of many rows.
+
+    Parameters
+    ----------
+    log_likelihood_of : callable
+        From rows and a number of draws to ln p(y_n | θ_s), (S, R), of the same draws every time.
+    count : int
+        Number of rows N.
+    draws : int
+        Number of draws S.
+    seed : int
+        Picks the rows.
+    exact : (N,), optional
+        The densities of rows that are left out, where they are known.
+    """
+    rows = _pick_rows(count, seed)
+    weighed = _weigh_draws(log_likelihood_of, rows, draws)
+    if exact is not None:
+        return _extend(weighed, rows, exact)
+    if len(rows) == count:
+        held = _extend(weighed, rows, weighed.left_out)
+        return held._replace(method="psis", pareto_shape=float(weighed.pareto_shape.max()))
+    whole = _rough_densities(log_likelihood_of, count)
+    gaps = weighed.left_out - whole[rows]
+    return _extend(weighed, rows, whole + gaps.mean())._replace(
+        method=f"psis of {len(rows)} rows",
+        pareto_shape=float(weighed.pareto_shape.max()),
+        sampling_error=float(count * gaps.std(ddof=1) / np.sqrt(len(rows))),
+    )
+
+
+def _pick_rows(count: int, seed: int) -> Any:
+    """Return all rows, or some at random, in order."""
+    if count <= _MOST_ROWS:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(seed).choice(count, _MOST_ROWS, replace=False))
+
+
+class _Weighed(NamedTuple):
+    """What draws of a posterior say of rows, each (M,): left out, by WAIC, and as they are fitted."""
+
+    left_out: Array
+    pareto_shape: Array
+    waic: Array
+    penalty: Array
+    accuracy: Array
+
+
+def _weigh_draws(log_likelihood_of: Callable[[Any, int], Array], rows: Any, draws: int) -> _Weighed:
+    """Smooth importance weights, block by block of rows."""
+    step = max(1, _BLOCK // draws)
+    parts = []
+    for first in range(0, len(rows), step):
+        logs = log_likelihood_of(rows[first : first + step], draws)
+        parts.append((*leave_one_out(logs), *waic(logs), logs.mean(axis=0)))
+    return _Weighed(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _rough_densities(log_likelihood_of: Callable[[Any, int], Array], count: int) -> Array:
+    """Return ln of the mean likelihood of every row under a few draws."""
+    step = _BLOCK // _FEW
+    parts = [
+        np.asarray(log_sum_exp(log_likelihood_of(rows, _FEW), axis=0)) - np.log(_FEW)
+        for rows in np.split(np.arange(count), range(step, count, step))
+    ]
+    return np.concatenate(parts)
+
+
+def _extend(weighed: _Weighed, rows: Any, whole: Array) -> HeldOut:
+    """Let all rows be as far from the densities ``whole`` (N,) as the rows that were weighed."""
+    n, here = len(whole), whole[rows]
+    return HeldOut(
+        whole,
+        "leave-one-out",
+        float(whole.sum() + n * np.mean(weighed.waic - here)),
+        float(whole.sum() + n * np.mean(weighed.accuracy - here)),
+        penalty=n * float(np.mean(weighed.penalty)),
+    )
 
 
 def predictive_of(estimator: Any, X: Any) -> Any:
@@ -134,23 +249,19 @@ def _is_fixed(steps: Any) -> bool:
     )
 
 
-def _from_draws(final: Any, inputs: Any, y: Array, draws: int, seed: int) -> HeldOut:
-    """Smooth importance weights, block by block of rows; each block sees the same draws."""
+def _from_draws(
+    final: Any, inputs: Any, y: Array, draws: int, seed: int, exact: Array | None
+) -> HeldOut:
+    """Return what draws and the closed form, where there is one, say of all rows."""
     if not hasattr(final, "log_likelihood_draws"):
-        return HeldOut(np.empty(0), "")
-    pointwise, shape, criterion, accuracy = [np.empty(0)], -np.inf, 0.0, 0.0
-    step = max(1, _BLOCK // draws)
-    for first in range(0, len(y), step):
-        rows = np.arange(first, min(first + step, len(y)))
-        log_likelihood = final.log_likelihood_draws(
-            _safe_indexing(inputs, rows), y[rows], draws, seed
-        )
-        loo = leave_one_out(log_likelihood)
-        pointwise.append(loo.pointwise)
-        shape = max(shape, float(loo.pareto_shape.max()))
-        criterion += float(waic(log_likelihood)[0].sum())
-        accuracy += float(log_likelihood.mean(axis=0).sum())
-    return HeldOut(np.concatenate(pointwise), "psis", criterion, accuracy, shape)
+        return HeldOut(np.empty(0) if exact is None else exact, "leave-one-out")
+
+    def log_likelihood_of(rows: Any, size: int) -> Array:
+        every = len(rows) == len(y)
+        x = inputs if every else _safe_indexing(inputs, rows)
+        return final.log_likelihood_draws(x, y if every else y[rows], size, seed)
+
+    return hold_out_by_draws(log_likelihood_of, len(y), draws, seed, exact)
 
 
 def _k_fold(estimator: Any, X: Any, y: Array, folds: int, seed: int) -> Array:

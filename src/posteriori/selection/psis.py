@@ -116,8 +116,10 @@ def _smoothed(log_ratios: Array) -> tuple[Array, Array]:
     weights = log_ratios - log_ratios.max(axis=0)
     draws = len(weights)
     tail = int(np.ceil(min(0.2 * draws, 3.0 * np.sqrt(draws))))
-    order = np.argsort(weights, axis=0)[-tail - 1 :]
+    order = np.argpartition(weights, draws - tail - 1, axis=0)[-tail - 1 :]
     top = np.take_along_axis(weights, order, axis=0)
+    sort = np.argsort(top, axis=0)
+    order, top = (np.take_along_axis(part, sort, axis=0) for part in (order, top))
     cutoff = np.exp(top[0])
     exceed = np.exp(top[1:]) - cutoff
     varied = exceed[int(tail / 4 + 0.5) - 1] > 0  # otherwise too many are equal to be smoothed
