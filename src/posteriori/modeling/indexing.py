@@ -1,7 +1,9 @@
 """Indices between brackets, and ``take``: relabelling of the axes that they read.
 
-A table that is indexed by variables has a value for each row: ``take(take(T, a), b)`` is
-:math:`T_{a_n b_n}`, whether n is a named plate or an array axis that came with a and b.
+As in NumPy, arrays of indices are read together: ``x[i, j]`` has the entries :math:`x_{i_n j_n}`, and
+slices stay apart. A table that is indexed by variables has a value for each row as well:
+``take(take(T, a), b)`` is :math:`T_{a_n b_n}`, whether n is a named plate or an array axis that came
+with a and b.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from posteriori.modeling.tables import (
     Table,
     Term,
     align,
+    constant,
     look_up,
     relabel,
 )
@@ -31,8 +34,12 @@ def index_table(table: Polynomial, index: list[Any]) -> Polynomial:
     """Index the axes of a table; those that earlier indices brought are rows and stay."""
     own = tuple(axis for axis in table.axes if axis not in table.rows)
     for axis, i in zip(own, _full_index(index, len(own)), strict=False):
-        read = _pick if isinstance(i, Polynomial) else _at_places
-        table = read(table, axis, i)
+        if isinstance(i, Polynomial):
+            table = _pick(table, axis, i)
+        elif isinstance(i, slice) or np.ndim(i) == 0:
+            table = _at_places(table, axis, i)
+        else:
+            table = _pick(table, axis, _as_polynomial(i))
     return table
 
 
@@ -53,9 +60,61 @@ def _pick(table: Polynomial, axis: Axis, index: Polynomial) -> Polynomial:
 
 def index_places(poly: Polynomial, index: list[Any]) -> Polynomial:
     """Apply a known index to the array axes from the first on."""
-    for axis, i in zip(poly.axes, _full_index(index, len(poly.axes)), strict=False):
+    whole = _full_index(index, len(poly.axes))
+    arrays = [k for k, i in enumerate(whole) if not isinstance(i, slice)]
+    if len(arrays) > 1:
+        return _read_together(poly, whole, arrays)
+    for axis, i in zip(poly.axes, whole, strict=False):
         poly = _at_places(poly, axis, i)
     return poly
+
+
+def _read_together(poly: Polynomial, index: list[Any], arrays: list[int]) -> Polynomial:
+    """Read axes at arrays of places, entry by entry; these bring their common axes.
+
+    They stand where the first array stood, and in front of all where a slice is between arrays.
+    """
+    places = [_as_polynomial(index[k]) for k in arrays]
+    common = places[0]
+    for place in places[1:]:
+        common = _aligned(common, place)[0]
+    read = [poly.axes[k] for k in arrays]
+    terms = poly.terms
+    for axis, place in zip(read, places, strict=True):
+        fitted = _aligned(common, place)[1]
+        positions = np.asarray(fitted.value())
+        terms = look_up(terms, axis, _whole_numbers(axis, positions, fitted.labels))
+    start = arrays[0] if arrays == list(range(arrays[0], arrays[-1] + 1)) else 0
+    rest = [axis for axis in poly.axes if axis not in read]
+    axes = (*rest[:start], *common.axes, *rest[start:])
+    plates = poly.plates + tuple(p for p in common.plates if p not in poly.plates)
+    brought = frozenset(common.axes) if poly.rows.intersection(read) else frozenset[Axis]()
+    found = Polynomial(terms, plates, axes, (poly.rows | brought) & frozenset(axes))
+    for axis, i in zip(poly.axes, index, strict=False):
+        if isinstance(i, slice):
+            found = _at_places(found, axis, i)
+    return found
+
+
+def _as_polynomial(index: Any) -> Polynomial:
+    """Return places as labelled numbers."""
+    if isinstance(index, Polynomial):
+        if not index.is_known:
+            raise TypeError(_NO_INDEX)
+        return index
+    values = _require_whole(np.asarray(index))
+    return constant(values, name="index")
+
+
+def _aligned(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
+    try:
+        return align(a, b)
+    except ValueError:
+        shapes = [tuple(axis.size for axis in p.axes) for p in (a, b)]
+        raise IndexError(
+            f"arrays of indices are read together, entry by entry, and those of shape {shapes[0]} and "
+            f"{shapes[1]} do not fit; use np.ix_(...) or slices for all combinations"
+        ) from None
 
 
 def _full_index(index: list[Any], count: int) -> list[Any]:
@@ -98,9 +157,7 @@ def _positions(axis: Axis, i: Any) -> tuple[Table, tuple[Axis, ...]]:
 
 def _whole_numbers(axis: Axis, positions: Array, labels: tuple[Axis, ...]) -> Table:
     """Return positions along an axis, counted from its start."""
-    kind = positions.dtype.kind
-    if kind not in "iuf" or (kind == "f" and np.any(positions != np.floor(positions))):
-        raise TypeError("an index must hold whole numbers")
+    _require_whole(positions)
     if positions.size and (positions.min() < -axis.size or positions.max() >= axis.size):
         low, high = positions.min(), positions.max()
         raise IndexError(
@@ -109,6 +166,20 @@ def _whole_numbers(axis: Axis, positions: Array, labels: tuple[Axis, ...]) -> Ta
     if positions.size and positions.min() < 0:
         positions = np.where(positions < 0, positions + axis.size, positions)
     return Table(positions.astype(np.intp), labels)
+
+
+def _require_whole(positions: Array) -> Array:
+    kind = positions.dtype.kind
+    if kind == "b":
+        raise TypeError(
+            "an index must hold whole numbers, not True and False; write np.flatnonzero(mask)"
+        )
+    if kind not in "iuf" or (kind == "f" and np.any(positions != np.floor(positions))):
+        wrong = (
+            "" if kind != "f" else f", got {positions[positions != np.floor(positions)].flat[0]:g}"
+        )
+        raise TypeError(f"an index must hold whole numbers{wrong}")
+    return positions
 
 
 def _switch(terms: tuple[Term, ...], axis: Axis, index: Polynomial) -> tuple[Term, ...]:
