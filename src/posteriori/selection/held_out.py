@@ -145,7 +145,7 @@ def hold_out_by_draws(
         The densities of rows that are left out, where they are known.
     """
     rows = _pick_rows(count, seed)
-    weighed = _weigh_draws(log_likelihood_of, rows, draws)
+    weighed = _weigh_draws(log_likelihood_of, rows, draws, smooth=exact is None)
     if exact is not None:
         return _extend(weighed, rows, exact)
     if len(rows) == count:
@@ -177,13 +177,17 @@ class _Weighed(NamedTuple):
     accuracy: Array
 
 
-def _weigh_draws(log_likelihood_of: Callable[[Any, int], Array], rows: Any, draws: int) -> _Weighed:
-    """Smooth importance weights, block by block of rows."""
+def _weigh_draws(
+    log_likelihood_of: Callable[[Any, int], Array], rows: Any, draws: int, *, smooth: bool
+) -> _Weighed:
+    """Weigh block by block of rows; what rows are when they are left out only where it is asked."""
     step = max(1, _BLOCK // draws)
     parts = []
     for first in range(0, len(rows), step):
         logs = log_likelihood_of(rows[first : first + step], draws)
-        parts.append((*leave_one_out(logs), *waic(logs), logs.mean(axis=0)))
+        blank = np.full(logs.shape[1], np.nan)
+        left_out = leave_one_out(logs) if smooth else (blank, blank)
+        parts.append((*left_out, *waic(logs), logs.mean(axis=0)))
     return _Weighed(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
