@@ -40,7 +40,8 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", [*ESTIMATORS[:2], *ESTIMATORS[3:]])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 def test_text_labels(estimator):
     X, y = some_rows(90)
     names = np.array(["a", "b", "c"])[y]
@@ -143,14 +144,38 @@ def test_wrong_choices_of_fisher_are_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             FisherDiscriminant(**options).fit(X, y)
-    with pytest.raises(ValueError, match="between two classes"):
+    with pytest.raises(ValueError, match=r"name two of \[0, 1, 2\]"):
         FisherDiscriminant().fit(X, y).boundary()
+    with pytest.raises(ValueError, match="got 1 twice"):
+        FisherDiscriminant().fit(X, y).boundary(1, 1)
     with pytest.raises(ValueError, match="y must hold two classes"):
         mean_separation(X, y)
     with pytest.raises(ValueError, match="same mean"):
         mean_separation([[1.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="must be positive"):
         rayleigh_quotient([1.0], [[1.0]], [[-1.0]])
+
+
+@pytest.mark.topic("000/G14")
+@pytest.mark.parametrize("estimator", [FisherDiscriminant(), LeastSquaresClassifier()])
+def test_boundaries_of_pairs_part_the_chosen_classes(estimator):
+    X, y = some_rows(90)
+    model = clone(estimator).fit(X, y)
+    score = model.decision_function(X)
+    for a, b in [(0, 1), (0, 2), (2, 1)]:
+        lead = score[:, b] - score[:, a]
+        np.testing.assert_allclose(model.boundary(a, b).value(X), lead, atol=1e-9)
+
+
+def test_weights_of_fisher_are_frequencies():
+    X, y = some_rows(90)
+    weight = np.arange(90) % 3 + (np.arange(90) < 3)
+    for scatter in ("sum", "average"):
+        one = FisherDiscriminant(scatter=scatter).fit(X, y, sample_weight=weight)
+        two = FisherDiscriminant(scatter=scatter)
+        two.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+        np.testing.assert_allclose(one.criterion_, two.criterion_, rtol=1e-9)
+        np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), rtol=1e-7)
 
 
 # -- least squares -----------------------------------------------------------------------------
@@ -252,8 +277,46 @@ def test_wrong_choices_of_the_perceptron_are_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             Perceptron(**options).fit(CORNERS, AND)
-    with pytest.raises(ValueError, match="Only binary classification"):
-        Perceptron().fit(CORNERS, [0, 1, 2, 0])
+
+
+@pytest.mark.topic("002/C6")
+@pytest.mark.parametrize("seed", range(4))
+def test_several_classes_are_learned_as_kesler_has_it(seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % 3
+    X = rng.uniform(-1, 1, (60, 2)) + 3.0 * np.array([[0, 0], [1, 1], [2, 0]])[y]
+    model = Perceptron().fit(X, np.array(["a", "b", "c"])[y])
+    assert model.converged_
+    assert linear_separability(X, y).separable
+    np.testing.assert_array_equal(model.predict(X), np.array(["a", "b", "c"])[y])
+    # the same corrections as those of two classes in 3 · 3 dimensions
+    wide, points = np.column_stack([X, np.ones(60)]), []
+    for n, k in product(range(60), range(3)):
+        if k != y[n]:
+            point = np.zeros((3, 3))
+            point[y[n]], point[k] = wide[n], -wide[n]
+            points.append(point.ravel())
+    points = np.array(points)
+    weights = np.column_stack([model.coef_, model.intercept_])
+    assert (points @ weights.ravel() > 0).all()
+    proof = linear_separability(X, y)
+    best = np.column_stack([proof.weights, proof.biases]).ravel()
+    gap = (points @ best).min() / np.linalg.norm(best)
+    assert model.n_updates_ <= (points**2).sum(axis=1).max() / gap**2
+    distances = [
+        model.boundary("abc"[k], "abc"[c]).signed_distance(X[y == c])
+        for c in range(3)
+        for k in range(3)
+        if k != c
+    ]
+    assert min(map(np.min, distances)) == pytest.approx(model.margin_, rel=1e-12)
+
+
+def test_three_classes_that_are_not_separable_are_said_to_be():
+    with pytest.warns(ConvergenceWarning, match="rows wrong after 20 passes"):
+        model = Perceptron(max_iter=20).fit([[0.0], [1.0], [0.5], [0.6]], [0, 1, 2, 0])
+    assert not model.converged_
+    assert model.margin_ <= 0
 
 
 @pytest.mark.topic("000/G2", "002/C8")

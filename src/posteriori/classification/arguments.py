@@ -68,7 +68,8 @@ def check_labelled_rows(
     Parameters
     ----------
     estimator : estimator
-        Whose ``n_features_in_`` and ``feature_names_in_`` are set.
+        Whose ``n_features_in_`` and ``feature_names_in_`` are set, and whose ``class_weight``, if it
+        has one, multiplies the frequencies.
     X : (N, D)
     y : (N,)
         Labels of at least two classes.
@@ -100,7 +101,43 @@ def check_labelled_rows(
         raise ValueError(
             f"{name} needs rows of at least two classes, got one class: {classes.tolist()[0]!r}"
         )
+    weights = check_class_weight(
+        getattr(estimator, "class_weight", None), classes, codes, frequency
+    )
+    if weights is not None:
+        frequency = weights[codes] if frequency is None else weights[codes] * frequency
     return LabelledRows(x, codes, classes, frequency)
+
+
+def check_class_weight(
+    class_weight: Any, classes: Any, codes: Any, frequency: Array | None
+) -> Array | None:
+    """Return a factor for the rows of each class (K,), None for 1 everywhere.
+
+    Parameters
+    ----------
+    class_weight : mapping from labels to numbers > 0, "balanced" or None
+        Labels that are left out have 1. "balanced" gives all classes the same total, N in sum.
+    classes : (K,)
+    codes : (N,)
+    frequency : (N,) or None
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(
+                f'class_weight must be a mapping from labels, "balanced" or None, got {class_weight!r}'
+            )
+        counts = np.bincount(codes, frequency, minlength=len(classes))
+        return counts.sum() / (len(classes) * counts)
+    names = classes.tolist()
+    for name, weight in class_weight.items():
+        if name not in names:
+            raise ValueError(f"class_weight names {name!r}, which is none of the classes {names}")
+        if not (np.isfinite(weight) and weight > 0):
+            raise ValueError(f"class_weight of {name!r} must be a positive number, got {weight!r}")
+    return np.array([float(class_weight.get(name, 1.0)) for name in names])
 
 
 def check_known_labels(estimator: Any, x: Array, y: Any) -> Any:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from posteriori.distributions.categorical import Categorical
 from posteriori.numerics.types import Array
 
-__all__ = ["ProbabilisticClassifier"]
+__all__ = ["ProbabilisticClassifier", "class_pair"]
 
 
 class ProbabilisticClassifier(ClassifierMixin, BaseEstimator):
@@ -36,3 +36,18 @@ class ProbabilisticClassifier(ClassifierMixin, BaseEstimator):
         """Return the most probable class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
+
+
+def class_pair(classes: Any, first: Any, second: Any) -> tuple[int, int]:
+    """Return the places of two classes; of two in all, None stands for the first and the second."""
+    if len(classes) == 2 and first is None and second is None:
+        return 0, 1
+    names = classes.tolist()
+    if first is None or second is None:
+        raise ValueError(f"a boundary is between two classes: name two of {names}")
+    for name in (first, second):
+        if name not in names:
+            raise ValueError(f"{name!r} is none of the classes {names}")
+    if first == second:
+        raise ValueError(f"a boundary is between two classes, got {first!r} twice")
+    return names.index(first), names.index(second)

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.spatial.distance import cdist
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -24,6 +25,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import LabelledRows, check_labelled_rows
+from posteriori.classification.base import class_pair
 from posteriori.classification.class_moments import (
     class_scatters,
     column_moments,
@@ -74,25 +76,31 @@ class FisherDiscriminant(
     """
 
     def __init__(
-        self, n_components: int | None = None, *, scatter: str = "sum", ridge: float = 1e-10
+        self,
+        n_components: int | None = None,
+        *,
+        scatter: str = "sum",
+        ridge: float = 1e-6,
     ) -> None:
         self.n_components = n_components
         self.scatter = scatter
         self.ridge = ridge
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the directions.
 
         Parameters
         ----------
         X : array_like (N, D)
         y : array_like (N,)
+        sample_weight : array_like (N,), optional
+            Frequencies: 2 equals a repeated row, 0 leaves it out.
 
         Notes
         -----
         Cost O(N D² + D³).
         """
-        rows = check_labelled_rows(self, X, y)
+        rows = check_labelled_rows(self, X, y, sample_weight)
         size = self._check_parameters(rows)
         moments = column_moments(rows)
         self.classes_, self.means_ = rows.classes, moments.means
@@ -118,11 +126,9 @@ class FisherDiscriminant(
 
     def decision_function(self, X: Any) -> Array:
         """Return how much nearer the second of two classes is (N,), or −½ distance² to each (N, K)."""
-        z, means = self.transform(X), (self.means_ - self._centre) @ self.directions_
-        nearness = z @ means.T - 0.5 * (means**2).sum(axis=1)
-        if len(self.classes_) == 2:
-            return nearness[:, 1] - nearness[:, 0]
-        return nearness - 0.5 * (z**2).sum(axis=1, keepdims=True)
+        z = self.transform(X)
+        nearness = -0.5 * cdist(z, (self.means_ - self._centre) @ self.directions_, "sqeuclidean")
+        return nearness[:, 1] - nearness[:, 0] if len(self.classes_) == 2 else nearness
 
     def predict(self, X: Any) -> Any:
         """Return the class whose projected mean is nearest."""
@@ -130,13 +136,15 @@ class FisherDiscriminant(
         best = (score > 0).astype(np.intp) if score.ndim == 1 else score.argmax(axis=1)
         return self.classes_[best]
 
-    def boundary(self) -> Hyperplane:
-        """Return the boundary of two classes; the second is on the positive side."""
+    def boundary(self, first: Any = None, second: Any = None) -> Hyperplane:
+        """Return where the projected means of two classes are equally near, ``second`` positive.
+
+        They need not be named where there are only two.
+        """
         check_is_fitted(self)
-        if len(self.classes_) != 2:
-            raise ValueError(f"a boundary is between two classes, there are {len(self.classes_)}")
-        w = self.directions_ @ (self.directions_.T @ (self.means_[1] - self.means_[0]))
-        return Hyperplane(w, -w @ self.means_.mean(axis=0))
+        a, b = class_pair(self.classes_, first, second)
+        w = self.directions_ @ (self.directions_.T @ (self.means_[b] - self.means_[a]))
+        return Hyperplane(w, -w @ (self.means_[a] + self.means_[b]) / 2.0)
 
     def _check_parameters(self, rows: LabelledRows) -> int:
         if self.scatter not in ("sum", "average"):

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import LabelledRows, check_labelled_rows
+from posteriori.classification.base import class_pair
 from posteriori.classification.class_boundaries import closed_boundary
 from posteriori.classification.class_moments import (
     class_scatters,
@@ -30,7 +31,7 @@ from posteriori.classification.gaussian_learning import (
     most_likely_columns,
     most_likely_full,
 )
-from posteriori.classification.geometry import Hyperplane, LevelSet, Quadric
+from posteriori.classification.geometry import Boundary
 from posteriori.classification.joint import (
     JointClassifier,
     check_estimate,
@@ -68,6 +69,8 @@ class GaussianDiscriminant(JointClassifier):
     class_prior : array (K,), optional
         Known probabilities of the sorted classes. By default they are learned: N_k/N with "ml",
         (N_k + 1)/(N + K) with "bayes".
+    class_weight : mapping from labels to numbers > 0, "balanced" or None
+        Factors of the frequencies of each class's rows.
     prior : NormalInverseWishart or NormalInverseGamma, optional
         Of means and covariance of a class; the latter for ``covariance="diagonal"``. By default the
         covariance is expected to be that of the whole table without its correlations, with D + 2
@@ -110,12 +113,14 @@ class GaussianDiscriminant(JointClassifier):
         estimate: str = "bayes",
         shrinkage: float | str = 0.0,
         class_prior: Any = None,
+        class_weight: Any = None,
         prior: Any = None,
     ) -> None:
         self.covariance = covariance
         self.estimate = estimate
         self.shrinkage = shrinkage
         self.class_prior = class_prior
+        self.class_weight = class_weight
         self.prior = prior
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -234,8 +239,10 @@ class GaussianDiscriminant(JointClassifier):
 
     # -- predicting --------------------------------------------------------------------------
 
-    def boundary(self, first: Any, second: Any) -> Hyperplane | Quadric | LevelSet:
+    def boundary(self, first: Any = None, second: Any = None) -> Boundary:
         """Return where two classes are equally probable; ``second`` is on the positive side.
+
+        They need not be named where there are only two.
 
         ============  ==========================  ==================================================
         covariance    estimate="ml"               estimate="bayes"
@@ -249,7 +256,7 @@ class GaussianDiscriminant(JointClassifier):
         sign.
         """
         check_is_fitted(self)
-        a, b = self._place(first), self._place(second)
+        a, b = class_pair(self.classes_, first, second)
         closed = closed_boundary(self._densities, self._log_prior, a, b)
         return super().boundary(first, second) if closed is None else closed
 

@@ -18,8 +18,8 @@ from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import LabelledRows
-from posteriori.classification.base import ProbabilisticClassifier
-from posteriori.classification.geometry import LevelSet
+from posteriori.classification.base import ProbabilisticClassifier, class_pair
+from posteriori.classification.geometry import Boundary, LevelSet
 from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.logspace import log_softmax, log_sum_exp, softmax
@@ -88,10 +88,13 @@ class JointClassifier(ProbabilisticClassifier):
         joint = self._finite(X)
         return joint[:, 1] - joint[:, 0] if len(self.classes_) == 2 else joint
 
-    def boundary(self, first: Any, second: Any) -> Any:
-        """Return where two classes are equally probable: a level set of the log odds of ``second``."""
+    def boundary(self, first: Any = None, second: Any = None) -> Boundary:
+        """Return where two classes are equally probable: a level set of the log odds of ``second``.
+
+        They need not be named where there are only two.
+        """
         check_is_fitted(self)
-        a, b = self._place(first), self._place(second)
+        a, b = class_pair(self.classes_, first, second)
         return LevelSet(partial(self._log_odds, a, b), self.n_features_in_)
 
     def sample(self, size: int = 1, rng: Seed = None) -> tuple[Array, Any]:
@@ -105,13 +108,6 @@ class JointClassifier(ProbabilisticClassifier):
         """Return ln p(b | x) − ln p(a | x) of rows (N, D)."""
         ratios = self._log_ratios(x) + self._log_prior
         return ratios[:, b] - ratios[:, a]
-
-    def _place(self, name: Any) -> int:
-        """Return the place of a class among the classes."""
-        at = np.flatnonzero(self.classes_ == name)
-        if not len(at):
-            raise ValueError(f"{name!r} is none of the classes {self.classes_.tolist()}")
-        return int(at[0])
 
     def _forget(self) -> None:
         """Drop what an earlier fit of another kind has left."""

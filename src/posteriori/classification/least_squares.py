@@ -17,6 +17,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import check_labelled_rows
+from posteriori.classification.base import class_pair
+from posteriori.classification.geometry import Hyperplane
 from posteriori.inference.standardized import standardize
 from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.types import Array
@@ -28,6 +30,11 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
     """Linear regression on the indicators of the classes; the largest output wins.
 
     For two classes that is a regression on 0 and 1 with the threshold ½.
+
+    Parameters
+    ----------
+    class_weight : mapping from labels to numbers > 0, "balanced" or None
+        Factors of the frequencies of each class's rows.
 
     Attributes
     ----------
@@ -43,6 +50,9 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
     >>> LeastSquaresClassifier().fit(X, y).predict([[-2], [-0.1], [0.1], [2]])
     array(['a', 'a', 'c', 'c'], dtype='<U1')
     """
+
+    def __init__(self, *, class_weight: Any = None) -> None:
+        self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve the least-squares problem (of least norm where columns depend on each other).
@@ -80,3 +90,12 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         """Return the class of the largest output."""
         best = self.scores(X).argmax(axis=1)
         return self.classes_[best]
+
+    def boundary(self, first: Any = None, second: Any = None) -> Hyperplane:
+        """Return where the outputs of two classes are equal, ``second`` on the positive side.
+
+        They need not be named where there are only two.
+        """
+        check_is_fitted(self)
+        a, b = class_pair(self.classes_, first, second)
+        return Hyperplane(self.coef_[b] - self.coef_[a], self.intercept_[b] - self.intercept_[a])

@@ -47,6 +47,8 @@ class NaiveBayes(JointClassifier):
         highest likelihood, which give probability 0 to what was not seen.
     class_prior : array (K,), optional
         Known probabilities of the sorted classes; learned by default.
+    class_weight : mapping from labels to numbers > 0, "balanced" or None
+        Factors of the frequencies of each class's rows.
     priors : mapping from kind to distribution, optional
         Belief about a column's parameters in a class: ``NormalInverseGamma``, ``Beta``, ``Gamma``,
         ``Dirichlet``. By default: as in :class:`GaussianDiscriminant`; Beta(1, 1); Gamma(1, rate = 1 /
@@ -86,11 +88,13 @@ class NaiveBayes(JointClassifier):
         *,
         estimate: str = "bayes",
         class_prior: Any = None,
+        class_weight: Any = None,
         priors: Mapping[str, Any] | None = None,
     ) -> None:
         self.columns = columns
         self.estimate = estimate
         self.class_prior = class_prior
+        self.class_weight = class_weight
         self.priors = priors
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -1,9 +1,16 @@
 r"""The perceptron: corrections at mistakes, until there are none.
 
-.. math:: w \leftarrow w + \eta\,t_n x_n \quad\text{where}\quad t_n(w\cdot x_n + b) \le 0.
+.. math:: w_y \leftarrow w_y + \eta\,x, \quad w_k \leftarrow w_k - \eta\,x
+   \quad\text{where}\quad k = \arg\max_{j\ne y} w_j\cdot x \ \text{ has }\ w_y\cdot x \le w_k\cdot x,
+
+with x extended by a 1. That is the perceptron of two classes in K(D + 1) dimensions, where a row of
+class y has a point for each other class k: x in the place of y and −x in that of k (Kesler's
+construction). For two classes :math:`w_2 = -w_1`, and one vector remains.
 
 It ends if and only if the classes are linearly separable, after at most :math:`(R/\gamma)^2` corrections
-(A. Novikoff, 1962), R being the length of the longest row (x, 1) and γ the margin.
+(A. Novikoff, 1962), R being the length of the longest such point and γ their margin.
+
+Reference: R. Duda & P. Hart, "Pattern classification and scene analysis", 1973, sec. 5.12.
 """
 
 from __future__ import annotations
@@ -15,7 +22,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.arguments import check_labelled_rows
+from posteriori.classification.arguments import LabelledRows, check_labelled_rows
+from posteriori.classification.base import class_pair
 from posteriori.classification.geometry import Hyperplane
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.estimator_rows import check_inputs
@@ -27,7 +35,7 @@ __all__ = ["Perceptron"]
 
 
 class Perceptron(ClassifierMixin, BaseEstimator):
-    """A linear classifier of two classes, learned from its mistakes.
+    """A linear classifier that learns from its mistakes.
 
     Parameters
     ----------
@@ -41,15 +49,16 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : (2,)
-    coef_ : (1, D)
-    intercept_ : (1,)
+    classes_ : (K,)
+    coef_ : (K, D), or (1, D) for two classes
+    intercept_ : (K,) or (1,)
     converged_ : bool
         True proves that the training rows are linearly separable.
     n_iter_, n_updates_ : int
         Passes over the rows, and corrections.
     margin_ : float
-        Least signed distance of a row from the boundary, negative if one is on the wrong side.
+        Least signed distance of a row from a boundary of its class, negative if one is on the wrong
+        side.
 
     Examples
     --------
@@ -81,28 +90,21 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         ----------
         X : array_like (N, D)
         y : array_like (N,)
-            Two classes.
         """
         if not (np.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise ValueError(f"learning_rate must be a positive number, got {self.learning_rate!r}")
         if not self.max_iter >= 1:
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
         rows = check_labelled_rows(self, X, y)
-        if len(rows.classes) != 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass: "
-                f"{len(rows.classes)} classes"
-            )
-        sign = np.where(rows.codes == 1, 1.0, -1.0)
-        weights = self._learn(rows.x, sign)
+        weights = self._learn(rows)
+        margins = _margins(rows, weights)
         self.classes_ = rows.classes
-        self.coef_, self.intercept_ = weights[None, :-1], weights[-1:]
-        length = np.linalg.norm(weights[:-1])
-        margins = sign * (rows.x @ weights[:-1] + weights[-1])
-        self.margin_ = float(margins.min() / length) if length > 0 else 0.0
+        kept = weights if len(weights) > 2 else weights[1:]
+        self.coef_, self.intercept_ = kept[:, :-1], kept[:, -1]
+        self.margin_ = float(margins.min())
         if not self.converged_:
             warnings.warn(
-                f"Perceptron still has {int((margins <= 0).sum())} of {len(sign)} rows wrong after "
+                f"Perceptron still has {int((margins <= 0).sum())} of {len(margins)} rows wrong after "
                 f"{self.n_iter_} passes: the classes are not linearly separable, or nearly so "
                 "(linear_separability tells); raise max_iter or add features",
                 ConvergenceWarning,
@@ -111,34 +113,44 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return w·x + b of rows, (N,)."""
+        """Return w·x + b of rows: (N,) for two classes, (N, K) for more."""
         check_is_fitted(self)
-        return check_inputs(self, X) @ self.coef_[0] + self.intercept_[0]
+        scores = check_inputs(self, X) @ self.coef_.T + self.intercept_
+        return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> Any:
-        """Return the second class where w·x + b ≥ 0, the first elsewhere."""
-        second = self.decision_function(X) >= 0
-        return self.classes_[second.astype(np.intp)]
+        """Return the class of the largest score; of two, the second where w·x + b ≥ 0."""
+        scores = self.decision_function(X)
+        best = (scores >= 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[best]
 
-    def boundary(self) -> Hyperplane:
-        """Return the boundary; the second class is on the positive side."""
+    def boundary(self, first: Any = None, second: Any = None) -> Hyperplane:
+        """Return the boundary of two classes, ``second`` on the positive side.
+
+        They need not be named where there are only two.
+        """
         check_is_fitted(self)
-        return Hyperplane(self.coef_[0], self.intercept_[0])
+        a, b = class_pair(self.classes_, first, second)
+        weights = np.column_stack([self.coef_, self.intercept_])
+        weights = np.concatenate([-weights, weights]) if len(weights) == 1 else weights
+        step = (weights[b] - weights[a]) / (2.0 if len(self.classes_) == 2 else 1.0)
+        return Hyperplane(step[:-1], step[-1])
 
-    def _learn(self, x: Array, sign: Array) -> Array:
+    def _learn(self, rows: LabelledRows) -> Array:
+        """Return weights (K, D + 1), those with the fewest rows wrong."""
         from posteriori.classification.perceptron_kernel import run_epoch
 
         rng = as_generator(self.random_state)
-        rows, order = as_kernel_input(x), np.arange(len(x))
-        weights, best, fewest = np.zeros(x.shape[1] + 1), None, len(x) + 1
+        x, order = as_kernel_input(rows.x), np.arange(len(rows.x))
+        weights, best, fewest = np.zeros((len(rows.classes), x.shape[1] + 1)), None, len(x) + 1
         self.n_updates_, self.converged_ = 0, False
         for epoch in range(1, self.max_iter + 1):
             order = rng.permutation(len(x)) if self.shuffle else order
-            mistakes = run_epoch(rows, sign, order, float(self.learning_rate), weights)
+            mistakes = run_epoch(x, rows.codes, order, float(self.learning_rate), weights)
             self.n_iter_ = epoch
             self.n_updates_ += mistakes
             self.converged_ = mistakes == 0
-            wrong = int((sign * (x @ weights[:-1] + weights[-1]) <= 0).sum())
+            wrong = int((_margins(rows, weights) <= 0).sum())
             if wrong < fewest:
                 best, fewest = weights.copy(), wrong
             if self.converged_:
@@ -146,7 +158,13 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         assert best is not None
         return best
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+
+def _margins(rows: LabelledRows, weights: Array) -> Array:
+    """Return the least signed distance of each row from the boundaries of its class, (N,)."""
+    codes = rows.codes
+    scores = rows.x @ weights[:, :-1].T + weights[:, -1]
+    lead = np.take_along_axis(scores, codes[:, None], axis=1) - scores
+    length = np.linalg.norm(weights[:, None, :-1] - weights[None, :, :-1], axis=-1)
+    distance = lead / np.where(length > 0, length, 1.0)[codes]
+    distance[np.arange(len(codes)), codes] = np.inf
+    return distance.min(axis=1)
