@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.binding import Bound, BoundFactor
-from posteriori.modeling.gaussian_rows import child_term
-from posteriori.modeling.tables import Access, Axis, Switch, spread
+from posteriori.modeling.tables import Access, Switch
 from posteriori.modeling.variational.factor_view import GAUSSIAN
+from posteriori.modeling.variational.features import find_features
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["class_counts", "class_start", "factor_start", "seeded_variables", "set_start"]
@@ -60,7 +60,7 @@ def class_start(
     shape = bound.layouts[name].shape
     if rows is not None:
         shape = (len(rows), *shape[1:])
-    features = _features(name, bound, factors, Switch, rows)
+    features = find_features(name, bound, factors, Switch, rng, rows)
     count = math.prod(shape)
     found = np.empty((starts, count, size))
     used = class_counts(size, starts)
@@ -97,7 +97,7 @@ def factor_start(
     """
     shape = bound.layouts[name].shape
     found = rng.standard_normal((starts, *shape))
-    features = _features(name, bound, factors, Access)
+    features = find_features(name, bound, factors, Access, rng)
     width = shape[-1] if shape else 1
     if features is None or len(features) != math.prod(shape[:-1]) or len(shape) < 2:
         return found
@@ -161,52 +161,6 @@ def _sampled_columns(features: Array, rng: np.random.Generator) -> Array:
     if features.shape[1] <= 300:
         return features
     return features @ rng.standard_normal((features.shape[1], 300)) / np.sqrt(300.0)
-
-
-def _features(
-    name: str,
-    bound: Bound,
-    factors: Sequence[BoundFactor],
-    kind: Any,
-    rows: IntArray | None = None,
-) -> Array | None:
-    """Return standardised data that depend on each member of a variable, (members, F)."""
-    layout = bound.layouts[name]
-    axes = layout.axes if kind is Switch else (*layout.plates, *layout.ints)
-    if kind is Access and not layout.events:
-        axes = layout.axes[:-1]
-    if not math.prod(layout.shape):
-        return None
-    parts = []
-    for factor in factors:
-        places = _places(name, factor, kind)
-        if factor.name not in bound.observed or places is None:
-            continue
-        seen = places[: len(axes)]
-        if not all(isinstance(p, Axis) and p in factor.rows for p in seen):
-            continue
-        rest = [a for a in (*factor.rows, *factor.events) if a not in seen]
-        labels = (*seen, *rest)
-        values = spread(child_term(factor, bound).table, labels)
-        full = np.broadcast_to(values, tuple(a.size for a in labels))
-        if rows is not None:
-            full = full[rows]
-        parts.append(full.reshape(math.prod(full.shape[: len(seen)]), -1))
-    if not parts:
-        return None
-    data = np.concatenate(parts, axis=1).astype(np.float64)
-    gaps = np.isnan(data)
-    there = np.maximum((~gaps).sum(axis=0), 1)
-    center = np.where(gaps, 0.0, data).sum(axis=0) / there
-    data = np.where(gaps, 0.0, data - center)
-    spreads = np.sqrt((data**2).sum(axis=0) / there)
-    kept = spreads > 0
-    return data[:, kept] / spreads[kept] if kept.any() else None
-
-
-def _places(name: str, factor: BoundFactor, kind: Any) -> tuple[Any, ...] | None:
-    seen = (a for a in factor.accesses if a.name == name and isinstance(a, kind))
-    return next((tuple(access.places) for access in seen), None)
 
 
 def _k_means(x: Array, k: int, rng: np.random.Generator) -> Array:
