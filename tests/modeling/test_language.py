@@ -1,6 +1,7 @@
 """What the model language refuses, and in which words."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from posteriori import Gamma, MvNormal, Normal, Poisson
@@ -35,8 +36,30 @@ def model() -> Model:
         (lambda m: [1, 2, 3][m.w], TypeError, "take"),
         (lambda m: float(m.w), TypeError, "no value"),
         (lambda m: np.arange(3)[m.w], TypeError, "take"),
-        (lambda m: np.exp(m.w), TypeError, "ufunc"),
-        (lambda m: m.w / m.w, TypeError, "known number"),
+        (lambda m: np.exp(m.w), TypeError, r"np\.exp cannot be applied to w: .*multiplied"),
+        (lambda m: np.exp(m.w + 1.0), TypeError, r"np\.exp cannot be applied to \(w \+ 1\)"),
+        (lambda m: np.maximum(0.0, m.w), TypeError, r"np\.maximum cannot be applied to w"),
+        (lambda m: np.sum(m.w), TypeError, r"np\.sum cannot be applied to w"),
+        (lambda m: np.add.reduce(m.w), TypeError, r"np\.add\.reduce cannot be applied to w"),
+        (lambda m: np.stack([m.w, m.w]), TypeError, r"np\.stack cannot be applied to w"),
+        (lambda m: np.add(np.ones(3), m.w, out=np.ones(3)), TypeError, r"np\.add cannot"),
+        (lambda m: np.ones(3) == m.w, TypeError, "w has no value yet, so == cannot"),
+        (lambda m: np.ones(3) < m.w, TypeError, "w has no value yet, so == cannot"),
+        (lambda m: m.w > 0.0, TypeError, "w has no value yet, so < and > cannot"),
+        (lambda m: m.w**2, TypeError, r"w \*\* 2 has no closed form: .*multiplied"),
+        (lambda m: 2.0**m.w, TypeError, r"2\.0 \*\* w has no closed form"),
+        (lambda m: abs(m.w), TypeError, r"abs\(w\) has no closed form"),
+        (lambda m: m.w / m.w, TypeError, "w / w .*only known numbers can divide.*precision"),
+        (lambda m: 1.0 / m.w, TypeError, "1 / w .*only known numbers can divide"),
+        (lambda m: np.ones(3) / m.w, TypeError, "only known numbers can divide"),
+        (lambda m: m.w / 0.0, ZeroDivisionError, "w is divided by 0"),
+        (lambda m: m.w.T, AttributeError, r"w has no \.T: "),
+        (lambda m: m.w.sum(), AttributeError, r"w has no \.sum: write dot\(np\.ones"),
+        (lambda m: m.w.nothing, AttributeError, "no attribute 'nothing'"),
+        (lambda m: pd.DataFrame(np.ones((2, 3))) @ m.w, TypeError, r"use \.to_numpy\(\)"),
+        (lambda m: pd.DataFrame(np.ones((2, 3))) * m.w, TypeError, r"use \.to_numpy\(\)"),
+        (lambda m: pd.Series(np.ones(3)) + m.w, TypeError, r"use \.to_numpy\(\)"),
+        (lambda m: m.w * pd.Series(np.ones(3)), TypeError, r"use \.to_numpy\(\)"),
         (lambda m: Normal(0.0, variance=1.0).iid("not a name"), ValueError, "plate"),
         (lambda m: Chain(1.0, lambda s: s, length=3), TypeError, "initial"),
     ],
@@ -44,6 +67,28 @@ def model() -> Model:
 def test_refusals(action, error, words) -> None:
     with pytest.raises(error, match=words):
         action(model())
+
+
+def test_arrays_on_either_side_make_the_same_expression() -> None:
+    """NumPy hands its operators over, also when they are called by name."""
+    m = model()
+    x = np.array([1.0, 2.0, 4.0])
+    pairs = [
+        (x + m.w, np.add(x, m.w)),
+        (x - m.w, np.subtract(x, m.w)),
+        (x * m.w, np.multiply(x, m.w)),
+        (x @ m.w, np.matmul(x, m.w)),
+        (m.w / x, np.divide(m.w, x)),
+        (-m.w, np.negative(m.w)),
+        (+m.w, np.positive(m.w)),
+        (np.float64(2.0) * m.w, 2.0 * m.w),
+    ]
+    for a, b in pairs:
+        assert repr(a) == repr(b)
+    m.z = Normal(x - m.w / x, variance=1.0)
+    found = m.infer(X=np.eye(3), z=x).w
+    np.testing.assert_allclose(found.mean, np.zeros(3), atol=1e-12)
+    np.testing.assert_allclose(found.variance, 1.0 / (1.0 + x**-2))
 
 
 def test_a_failed_call_leaves_the_model_as_it_was() -> None:

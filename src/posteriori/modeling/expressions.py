@@ -6,8 +6,9 @@ into arrays once data arrive.
 
 from __future__ import annotations
 
+import operator
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,6 +27,37 @@ __all__ = [
     "dot",
     "take",
 ]
+
+_WORDS = (
+    "variables can be added, subtracted, multiplied, divided by known numbers, joined by @ and dot(), "
+    "indexed by [] and take()"
+)
+
+_NO_FRAMES = "data frames cannot stand in a model: use .to_numpy()"
+
+#: What NumPy calls when an array stands on the left of an operator.
+_OPERATORS: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.matmul: operator.matmul,
+    np.negative: operator.neg,
+    np.positive: operator.pos,
+}
+
+_COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+
+#: What arrays have and newcomers ask expressions for, and what to write instead.
+_OF_ARRAYS = {
+    "T": "write the sum with the axes as they are, or declare the variable transposed",
+    "dot": "write dot(a, b) or a @ b",
+    "mean": "write dot(np.full(n, 1 / n), x)",
+    "ndim": "its shape is known when data arrive",
+    "shape": "its shape is known when data arrive",
+    "size": "its size is known when data arrive",
+    "sum": "write dot(np.ones(n), x)",
+}
 
 
 class Expression(Symbol):
@@ -59,11 +91,22 @@ class Expression(Symbol):
     def __rmul__(self, other: Any) -> Expression:
         return Operation("multiply", (as_expression(other), self))
 
+    def __pos__(self) -> Expression:
+        return self
+
     def __truediv__(self, other: Any) -> Expression:
         divisor = as_expression(other)
         if not isinstance(divisor, Constant):
-            raise TypeError("an expression can be divided by a known number only")
+            raise TypeError(
+                f"{self!r} / {divisor!r} has no closed form: only known numbers can divide; let a "
+                "variable of its own stand for the inverse, as a precision does for a variance"
+            )
+        if np.any(divisor.dense() == 0.0):
+            raise ZeroDivisionError(f"{self!r} is divided by 0")
         return Operation("multiply", (Constant(1.0 / divisor.value), self))
+
+    def __rtruediv__(self, other: Any) -> Expression:
+        return as_expression(other) / self
 
     def __matmul__(self, other: Any) -> Expression:
         return Operation("matmul", (self, as_expression(other)))
@@ -74,12 +117,52 @@ class Expression(Symbol):
     def __getitem__(self, index: Any) -> Expression:
         return Operation("index", (self,), index if isinstance(index, tuple) else (index,))
 
+    # -- NumPy -----------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Let ``array @ expression`` be an expression; refuse what has no closed form."""
+        if _is_called_from("pandas"):
+            raise TypeError(_NO_FRAMES)
+        if ufunc in _COMPARISONS:
+            return self == inputs
+        apply = _OPERATORS.get(ufunc)
+        if apply is None or method != "__call__" or options:
+            call = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+            raise TypeError(f"np.{call} cannot be applied to {self!r}: {_WORDS}")
+        return apply(*map(as_expression, inputs))
+
+    def __array_function__(self, function: Any, types: Any, given: Any, options: Any) -> NoReturn:
+        raise TypeError(f"np.{function.__name__} cannot be applied to {self!r}: {_WORDS}")
+
+    # -- what has no closed form -----------------------------------------------------------
+
+    def __pow__(self, other: Any) -> NoReturn:
+        raise TypeError(f"{self!r} ** {other!r} has no closed form: {_WORDS}")
+
+    def __rpow__(self, other: Any) -> NoReturn:
+        raise TypeError(f"{other!r} ** {self!r} has no closed form: {_WORDS}")
+
+    def __abs__(self) -> NoReturn:
+        raise TypeError(f"abs({self!r}) has no closed form: {_WORDS}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_ARRAYS:
+            raise AttributeError(f"{self!r} has no .{name}: {_OF_ARRAYS[name]}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     # -- what Python would do in silence ---------------------------------------------------
 
     def __eq__(self, other: object) -> NoReturn:  # type: ignore[override]
         raise TypeError(
             f"{self!r} has no value yet, so == cannot compare it; give observations to infer()"
         )
+
+    def __lt__(self, other: object) -> NoReturn:
+        raise TypeError(
+            f"{self!r} has no value yet, so < and > cannot compare it; give observations to infer()"
+        )
+
+    __le__ = __gt__ = __ge__ = __lt__
 
     __hash__ = object.__hash__
 
@@ -90,6 +173,8 @@ class Expression(Symbol):
         )
 
     def __iter__(self) -> Iterator[Any]:
+        if _is_called_from("pandas"):
+            raise TypeError(_NO_FRAMES)
         raise TypeError(f"{self!r} cannot be iterated: its size is unknown until data arrive")
 
     def __len__(self) -> int:
@@ -106,14 +191,22 @@ class Expression(Symbol):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         # NumPy asks for it when an array is indexed; what __index__ says it keeps to itself.
         # SciPy asks for it in sparse @ expression, and leaves that to us if it gets an object.
-        if sys._getframe(1).f_globals.get("__name__", "").startswith("scipy.sparse"):
+        if _is_called_from("scipy.sparse"):
             alone = np.empty((), dtype=object)
             alone[()] = self
             return alone
+        if _is_called_from("pandas"):
+            raise TypeError(_NO_FRAMES)
         raise TypeError(
             f"{self!r} has no value yet, so it is no array and cannot index one; "
             f"write take(array, {self!r}) instead of array[{self!r}]"
         )
+
+
+def _is_called_from(package: str) -> bool:
+    """Tell whether the caller of a method is code of another package."""
+    name: str = sys._getframe(2).f_globals.get("__name__", "")
+    return name.startswith(package)
 
 
 class Constant(Expression):
@@ -233,7 +326,7 @@ def as_expression(value: Any) -> Expression:
     if isinstance(value, Expression):
         return value
     if type(value).__module__.partition(".")[0] in ("pandas", "polars"):
-        raise TypeError("data frames cannot stand in a model: use .to_numpy()")
+        raise TypeError(_NO_FRAMES)
     return Constant(value)
 
 

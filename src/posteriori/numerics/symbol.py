@@ -17,7 +17,7 @@ class Symbol:
     """
 
     #: Lets ``array @ symbol`` and ``array + symbol`` reach the symbol's own operators.
-    __array_ufunc__ = None
+    __array_ufunc__: Any = None
 
     def condition(self, family: type, parameters: Mapping[str, Any]) -> Any:
         """Return the conditional distribution of ``family`` given this symbol."""
