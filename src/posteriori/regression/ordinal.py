@@ -31,8 +31,9 @@ from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.lazy import special
 from posteriori.numerics.predictor_nodes import predictor_nodes
+from posteriori.numerics.random import as_generator
 from posteriori.numerics.special import LOG_2PI
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, Seed
 
 __all__ = ["OrdinalRegression"]
 
@@ -160,6 +161,31 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
+    # -- how the rows fare -------------------------------------------------------------------
+
+    def log_likelihood_draws(self, X: Any, y: Any, size: int, rng: Seed = None) -> Array:
+        """Return ln p(y_n | w_s, c_s) of rows under draws of the posterior, (S, N).
+
+        Draws whose thresholds are not in order, which a normal posterior also has, are drawn again.
+        """
+        check_is_fitted(self)
+        x = check_inputs(self, X)
+        codes = self._codes(column_or_1d(y, warn=True))
+        check_consistent_length(x, codes)
+        eta, ends = self._draw(x, size, as_generator(rng))
+        low = np.take_along_axis(ends, codes[None], axis=1) - eta
+        high = np.take_along_axis(ends, codes[None] + 1, axis=1) - eta
+        return _log_probability(low, high)
+
+    def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Any:
+        """Draw whole new sets of categories at X from the posterior predictive, (S, N)."""
+        check_is_fitted(self)
+        generator = as_generator(rng)
+        eta, ends = self._draw(check_inputs(self, X), size, generator)
+        latent = eta + generator.logistic(size=eta.shape)
+        codes = (latent[..., None] > ends[:, None, 1:-1]).sum(axis=2)
+        return self.classes_[codes]
+
     def with_prior_scaled(self, factor: float) -> Self:
         """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
         return clone(self).set_params(prior_precision=self.prior_precision / float(factor) ** 2)
@@ -182,6 +208,27 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
         if not kept.any():
             raise ValueError("sample_weight is 0 everywhere: there is nothing to learn from")
         return x[kept], y[kept], frequency[kept]
+
+    def _draw(self, x: Array, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draw predictors (S, N) and thresholds with −∞ and ∞ at their ends, (S, K + 1)."""
+        z = self._standardization.of(x)[:, 1:]
+        points = np.asarray(self._weights.sample(size, rng=rng))
+        while (wrong := (np.diff(points[:, z.shape[1] :], axis=1) <= 0).any(axis=1)).any():
+            points[wrong] = self._weights.sample(int(wrong.sum()), rng=rng)
+        weights, thresholds = np.split(points, [z.shape[1]], axis=1)
+        ends = np.pad(thresholds, ((0, 0), (1, 1)), constant_values=((0, 0), (-np.inf, np.inf)))
+        return weights @ z.T, ends
+
+    def _codes(self, y: Any) -> Any:
+        """Return the places of categories in their order; refuse one that was never seen."""
+        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        strange = np.flatnonzero(self.classes_[codes] != y)
+        if len(strange):
+            raise ValueError(
+                f"y has the category {y[strange[0]]} in row {strange[0]}, which was not there when "
+                f"the model was fitted; it knows {', '.join(map(str, self.classes_))}"
+            )
+        return codes
 
     def _turn(self) -> Array:
         """Return T with raw weights and thresholds (w, c) = T (v, c̄): w = v/s, c = c̄ + m·w."""
@@ -279,9 +326,8 @@ class _Thresholds:
 
 def _rows(low: Array, high: Array) -> _Rows:
     """Return ln p and derivatives for p = σ(h) − σ(l) = σ(h) σ(−l) (1 − e^(l−h))."""
-    gap = high - low
-    inner = 1.0 / np.expm1(gap)
-    value = special.log_expit(high) + special.log_expit(-low) + np.log(-np.expm1(-gap))
+    inner = 1.0 / np.expm1(high - low)
+    value = _log_probability(low, high)
     up, down = special.expit(-high), special.expit(low)
     return _Rows(
         value,
@@ -291,3 +337,8 @@ def _rows(low: Array, high: Array) -> _Rows:
         down * special.expit(-low),
         inner * (1.0 + inner),
     )
+
+
+def _log_probability(low: Array, high: Array) -> Array:
+    """Return ln{σ(h) σ(−l) (1 − e^(l−h))}."""
+    return special.log_expit(high) + special.log_expit(-low) + np.log(-np.expm1(low - high))

@@ -11,23 +11,82 @@ predictive distributions", 2018.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from scipy import optimize
-from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from posteriori.distributions.categorical import Categorical
 from posteriori.numerics.types import Array
 from posteriori.selection.held_out import held_out_density, predictive_of
 from posteriori.selection.model_set import ModelSet
 from posteriori.selection.predictive_mixture import PredictiveMixture
 
-__all__ = ["ModelAverage", "average", "stacking_weights"]
+__all__ = ["ClassifierAverage", "ModelAverage", "average", "stacking_weights"]
 
 
-class ModelAverage(RegressorMixin, BaseEstimator):
+class _Average(BaseEstimator):
+    """Several models, each weighted by what the data say."""
+
+    models_: dict[str, Any]
+    weights_: dict[str, float]
+
+    def __init__(
+        self,
+        models: list[tuple[str, Any]],
+        *,
+        weights: str = "evidence",
+        prior: Mapping[str, float] | None = None,
+    ) -> None:
+        self.models = models
+        self.weights = weights
+        self.prior = prior
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit every model and weigh them.
+
+        Parameters
+        ----------
+        X : (N, D)
+        y : (N,)
+        """
+        if self.weights not in ("evidence", "stacking"):
+            raise ValueError(f"weights must be 'evidence' or 'stacking', got {self.weights!r}")
+        if not self.models:
+            raise ValueError("models is empty: name at least one")
+        for name, model in self.models:
+            if is_classifier(model) != is_classifier(self):
+                what = "classifier" if is_classifier(model) else "regression"
+                raise TypeError(
+                    f"{name} is a {what}: average classifiers by ClassifierAverage, regressions by "
+                    "ModelAverage"
+                )
+        y = column_or_1d(y, warn=True) if is_classifier(self) else y
+        models = {name: clone(model).fit(X, y) for name, model in self.models}
+        if self.weights == "evidence":
+            self.weights_ = ModelSet(models, self.prior).probabilities
+        else:
+            held = [held_out_density(m, X, y).pointwise for m in models.values()]
+            found = stacking_weights(np.stack(held, axis=1))
+            self.weights_ = dict(zip(models, found.tolist(), strict=True))
+        self.models_ = models
+        first = next(iter(models.values()))
+        for attribute in ("n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(first, attribute):
+                setattr(self, attribute, getattr(first, attribute))
+        return self
+
+    def _mean_of(self, predict: Callable[[Any], Any]) -> Array:
+        """Return Σ w_k f(model_k)."""
+        check_is_fitted(self)
+        pairs = zip(self.weights_.values(), self.models_.values(), strict=True)
+        return sum(w * np.asarray(predict(model)) for w, model in pairs)  # type: ignore[return-value]
+
+
+class ModelAverage(RegressorMixin, _Average):
     """Regression that predicts with several models, each weighted by what the data say.
 
     Parameters
@@ -59,51 +118,9 @@ class ModelAverage(RegressorMixin, BaseEstimator):
     ['level', 'line']
     """
 
-    def __init__(
-        self,
-        models: list[tuple[str, Any]],
-        *,
-        weights: str = "evidence",
-        prior: Mapping[str, float] | None = None,
-    ) -> None:
-        self.models = models
-        self.weights = weights
-        self.prior = prior
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit every model and weigh them.
-
-        Parameters
-        ----------
-        X : (N, D)
-        y : (N,)
-        """
-        if self.weights not in ("evidence", "stacking"):
-            raise ValueError(f"weights must be 'evidence' or 'stacking', got {self.weights!r}")
-        for name, model in self.models:
-            if is_classifier(model):
-                raise TypeError(f"{name} is a classifier; ModelAverage averages regressions")
-        models = {name: clone(model).fit(X, y) for name, model in self.models}
-        if not models:
-            raise ValueError("models is empty: name at least one")
-        if self.weights == "evidence":
-            self.weights_ = ModelSet(models, self.prior).probabilities
-        else:
-            held = [held_out_density(m, X, y).pointwise for m in models.values()]
-            found = stacking_weights(np.stack(held, axis=1))
-            self.weights_ = dict(zip(models, found.tolist(), strict=True))
-        self.models_ = models
-        first = next(iter(models.values()))
-        for attribute in ("n_features_in_", "feature_names_in_"):
-            if hasattr(first, attribute):
-                setattr(self, attribute, getattr(first, attribute))
-        return self
-
     def predict(self, X: Any) -> Array:
         """Return the expected targets (N,)."""
-        check_is_fitted(self)
-        pairs = zip(self.weights_.values(), self.models_.values(), strict=True)
-        return sum(w * np.asarray(model.predict(X)) for w, model in pairs)  # type: ignore[return-value]
+        return self._mean_of(lambda model: model.predict(X))
 
     def predict_dist(self, X: Any) -> PredictiveMixture:
         """Return the distribution of each row's target, a mixture of the models' own."""
@@ -112,24 +129,79 @@ class ModelAverage(RegressorMixin, BaseEstimator):
         return PredictiveMixture(list(self.weights_.values()), members)
 
 
+class ClassifierAverage(ClassifierMixin, _Average):
+    """Classifier that predicts with several models, each weighted by what the data say.
+
+    Evidences of the labels given the inputs and of both together do not compare: for a mixture of
+    such models take ``weights="stacking"``.
+
+    Parameters
+    ----------
+    models : list of (name, classifier)
+    weights : {"evidence", "stacking"}
+        Posterior probabilities of the models, or weights of highest held-out log score.
+    prior : mapping of names to numbers, optional
+        Prior probabilities of the models, for "evidence"; equal by default.
+
+    Attributes
+    ----------
+    models_ : dict of names to fitted classifiers
+    weights_ : dict of names to numbers
+    classes_ : array (K,)
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posteriori.classification import BayesianLogisticRegression
+    >>> x = np.linspace(-1, 1, 20)[:, None]
+    >>> both = ClassifierAverage(
+    ...     [
+    ...         ("loose", BayesianLogisticRegression(0.1)),
+    ...         ("tight", BayesianLogisticRegression(10.0)),
+    ...     ]
+    ... ).fit(x, x[:, 0] > 0.1)
+    >>> both.predict([[-1.0], [1.0]])
+    array([False,  True])
+    """
+
+    classes_: Array
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes (N, K), those of the models averaged."""
+        return self._mean_of(lambda model: model.predict_proba(X))
+
+    def predict_dist(self, X: Any) -> Categorical:
+        """Return the distribution of each row's class."""
+        return Categorical(self.predict_proba(X))
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each row."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+
 def average(
     models: Mapping[str, Any], X: Any, y: Any, *, weights: str = "evidence", prior: Any = None
-) -> ModelAverage:
+) -> ModelAverage | ClassifierAverage:
     """Fit models and average their predictions.
 
     Parameters
     ----------
     models : mapping of names to estimators
+        All regressions, or all classifiers.
     X, y : array_like
     weights, prior
         As in :class:`ModelAverage`.
 
     Returns
     -------
-    ModelAverage
+    ModelAverage or ClassifierAverage
         Fitted.
     """
-    return ModelAverage(list(models.items()), weights=weights, prior=prior).fit(X, y)
+    named = list(models.items())
+    kind = ClassifierAverage if any(map(is_classifier, models.values())) else ModelAverage
+    return kind(named, weights=weights, prior=prior).fit(X, y)
 
 
 def stacking_weights(log_densities: Any) -> Array:

@@ -286,9 +286,14 @@ def _log_density_of_rows(estimator: Any, X: Any, y: Array) -> Array:
     """Return the log predictive density, or log probability of the class, of each row."""
     if not is_classifier(estimator):
         return np.asarray(predictive_of(estimator, X).log_prob(np.asarray(y, dtype=np.float64)))
+    if not hasattr(estimator, "predict_proba"):
+        final = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+        raise TypeError(
+            f"{type(final).__name__} cannot say how probable a class is: it has no predict_proba"
+        )
     p = np.asarray(estimator.predict_proba(X))
-    column = {label: k for k, label in enumerate(estimator.classes_)}
-    codes = np.array([column.get(label, -1) for label in y])
-    chosen = np.where(codes >= 0, p[np.arange(len(codes)), codes], 0.0)
+    labels = np.asarray(estimator.classes_)
+    codes = np.minimum(np.searchsorted(labels, y), len(labels) - 1)
+    chosen = np.where(labels[codes] == y, p[np.arange(len(codes)), codes], 0.0)
     with np.errstate(divide="ignore"):
         return np.log(chosen)
