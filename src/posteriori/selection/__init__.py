@@ -10,6 +10,7 @@ from posteriori.numerics.lazy import load_on_use as _load_on_use
 #: Which file defines which public names.
 _FILES = {
     "averaging": (
+        "ClassifierAverage",
         "ModelAverage",
         "average",
         "stacking_weights",
@@ -52,6 +53,7 @@ _FILES = {
 __all__, __getattr__, __dir__ = _load_on_use(__name__, _FILES)
 
 if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table
+    from posteriori.selection.averaging import ClassifierAverage as ClassifierAverage
     from posteriori.selection.averaging import ModelAverage as ModelAverage
     from posteriori.selection.averaging import average as average
     from posteriori.selection.averaging import stacking_weights as stacking_weights
