@@ -10,6 +10,7 @@ import pytest
 
 import posteriori
 from posteriori import (
+    analysis,
     classification,
     decision,
     distributions,
@@ -111,7 +112,7 @@ def test_type_checkers_see_the_same_names_as_the_table():
 
 @pytest.mark.parametrize(
     "room",
-    [classification, decision, distributions, inference, modeling, regression, selection],
+    [analysis, classification, decision, distributions, inference, modeling, regression, selection],
 )
 def test_rooms_that_load_on_use(room):
     table = {name: file for file, names in room._FILES.items() for name in names}

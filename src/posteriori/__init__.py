@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 __version__ = "0.1.0"
 
 _ROOMS = (
+    "analysis",
     "classification",
     "cli",
     "datasets",
@@ -56,6 +57,7 @@ _ROOM_OF = {
     "Poisson": "distributions",
     "StudentT": "distributions",
     "Wishart": "distributions",
+    "analyze": "analysis",
     "bayes": "distributions",
     "compare": "selection",
     "dot": "modeling",
@@ -66,6 +68,7 @@ _ROOM_OF = {
 __all__ = [*_ROOM_OF]
 
 if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table
+    from posteriori import analysis as analysis
     from posteriori import classification as classification
     from posteriori import cli as cli
     from posteriori import datasets as datasets
@@ -78,6 +81,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori import plotting as plotting
     from posteriori import regression as regression
     from posteriori import selection as selection
+    from posteriori.analysis import analyze as analyze
     from posteriori.distributions import Bernoulli as Bernoulli
     from posteriori.distributions import Beta as Beta
     from posteriori.distributions import Binomial as Binomial

@@ -13,7 +13,7 @@ import posteriori
 from posteriori import Gamma
 from posteriori.cli import app
 from posteriori.cli.coal import analyse_counts, weigh_evidence
-from posteriori.cli.demo import analyse_coal, write_whole
+from posteriori.cli.demo import analyse_coal
 from posteriori.cli.report import make_report, tell_analysis
 
 SHAPE, RATE = 2.0, 1.0
@@ -199,12 +199,3 @@ def test_demo_into_a_missing_folder_says_so(tmp_path):
     assert done.exit_code == 1
     assert "Cannot write" in done.output
     assert "No such file or directory" in done.output
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path):
-    path = tmp_path / "a.html"
-    path.write_text("old", encoding="utf-8")
-    with pytest.raises(UnicodeEncodeError):
-        write_whole(path, "new \ud800")
-    assert path.read_text(encoding="utf-8") == "old"
-    assert [p.name for p in tmp_path.iterdir()] == ["a.html"]

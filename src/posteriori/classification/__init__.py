@@ -12,6 +12,7 @@ _FILES = {
     "bayesian_logistic": ("BayesianLogisticRegression",),
     "family": ("GenerativeClassifier",),
     "fisher": ("FisherDiscriminant", "mean_separation", "rayleigh_quotient"),
+    "frequencies": ("ClassFrequencies",),
     "gaussian": ("GaussianDiscriminant",),
     "geometry": ("Hyperplane", "LevelSet", "Quadric"),
     "least_squares": ("LeastSquaresClassifier",),
@@ -33,6 +34,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.classification.fisher import FisherDiscriminant as FisherDiscriminant
     from posteriori.classification.fisher import mean_separation as mean_separation
     from posteriori.classification.fisher import rayleigh_quotient as rayleigh_quotient
+    from posteriori.classification.frequencies import ClassFrequencies as ClassFrequencies
     from posteriori.classification.gaussian import GaussianDiscriminant as GaussianDiscriminant
     from posteriori.classification.geometry import Hyperplane as Hyperplane
     from posteriori.classification.geometry import LevelSet as LevelSet

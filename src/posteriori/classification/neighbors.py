@@ -7,6 +7,7 @@ with :math:`n_k` of the n nearest rows in class k: a Dirichlet belief about the 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -48,7 +49,7 @@ class KNeighborsClassifier(ProbabilisticClassifier):
         self.concentration = concentration
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Keep the rows, in a tree where that is faster.
+        """Keep the rows; the first prediction sorts them into a tree where that is faster.
 
         Parameters
         ----------
@@ -60,9 +61,13 @@ class KNeighborsClassifier(ProbabilisticClassifier):
         if not self.n_neighbors >= 1:
             raise ValueError(f"n_neighbors must be at least 1, got {self.n_neighbors!r}")
         rows = check_labelled_rows(self, X, y)
-        self.classes_, self._codes = rows.classes, rows.codes
-        self._search = NearestNeighbors(n_neighbors=min(self.n_neighbors, len(rows.x))).fit(rows.x)
+        self.classes_, self._codes, self._rows = rows.classes, rows.codes, rows.x
+        self.__dict__.pop("_search", None)  # of an earlier fit
         return self
+
+    @cached_property
+    def _search(self) -> NearestNeighbors:
+        return NearestNeighbors(n_neighbors=min(self.n_neighbors, len(self._rows))).fit(self._rows)
 
     def posterior(self, X: Any) -> Dirichlet:
         """Return the belief about the class probabilities around each row, a batch."""

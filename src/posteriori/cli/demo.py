@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +13,9 @@ from posteriori import Gamma
 from posteriori.cli.coal import CoalAnalysis, analyse_counts
 from posteriori.cli.report import Section, make_report, tell_analysis
 from posteriori.datasets import load_coal_disasters, yearly_counts
+from posteriori.numerics.record_files import write_whole
 
-__all__ = ["analyse_coal", "run_demo", "write_whole"]
+__all__ = ["analyse_coal", "run_demo"]
 
 FIRST_YEAR, LAST_YEAR = 1851, 1962
 
@@ -24,7 +23,7 @@ FIRST_YEAR, LAST_YEAR = 1851, 1962
 def run_demo(html: Path, seed: int) -> None:
     """Analyse, write the report to ``html``, then print the tables and the report's path."""
     analysis = analyse_coal(seed)
-    write_whole(html, make_report(analysis))
+    write_whole(html, make_report(analysis).encode())
     console = Console(highlight=False)
     console.print()
     console.print("[bold]Did British coal mines become safer?[/bold]")
@@ -39,26 +38,6 @@ def analyse_coal(seed: int) -> CoalAnalysis:
     """Analyse the yearly counts 1851–1962 under a Gamma(2, 1) prior on any yearly rate."""
     years, counts = yearly_counts(load_coal_disasters()["date"], FIRST_YEAR, LAST_YEAR)
     return analyse_counts(years, counts, Gamma(2.0, 1.0), rng=np.random.default_rng(seed))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all: into a neighbour first, then put it in place."""
-    path = path.resolve()
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(draft, 0o666 & ~_umask())
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 def _print_section(console: Console, section: Section) -> None:

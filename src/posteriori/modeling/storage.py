@@ -1,22 +1,17 @@
 """Posteriors in files: marginals and evidence as plain text and numbers, never code.
 
-A file is a title line with the version of the format, the SHA-256 of all that follows, one line of
-JSON (families, shapes, evidence, fingerprint of the data) and then every number, eight bytes each,
-in the order in which the JSON names them. What is read is checked before it is believed: the
-numbers must fill the file exactly, families come from a fixed table, and their constructors check
-the parameters.
+A file holds JSON (families, shapes, evidence, fingerprint of the data) and then every number, eight
+bytes each, in the order in which the JSON names them. What is read is checked before it is believed:
+the numbers must fill the file exactly, families come from a fixed table, and their constructors
+check the parameters.
 """
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import json
 import math
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +19,7 @@ import numpy as np
 from posteriori.modeling.construction import spelling
 from posteriori.modeling.description import describe
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.numerics.record_files import Format, read_record, write_record
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
@@ -31,8 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SavedPosterior", "constructor_parameters", "load_posterior", "save_posterior"]
 
-_TITLE = b"posteriori posterior"
-_VERSION = 1
+_FORMAT = Format("posteriori posterior", 1, "posterior")
 _FAMILIES = (
     "Bernoulli",
     "Beta",
@@ -153,10 +148,7 @@ def save_posterior(posterior: Posterior, path: str | os.PathLike[str]) -> None:
         "count": fingerprint.count,
         "checksum": fingerprint.checksum,
     }
-    text = json.dumps(header, allow_nan=False).encode()
-    body = b"".join([text, b"\n", *(v.tobytes() for v in numbers)])
-    digest = hashlib.sha256(body).hexdigest().encode()
-    _write(Path(path), b"%s %d\n%s\n%s" % (_TITLE, _VERSION, digest, body))
+    write_record(path, _FORMAT, header, [v.tobytes() for v in numbers])
 
 
 def _write_marginal(marginal: Any) -> tuple[dict[str, Any], list[Array]]:
@@ -190,20 +182,9 @@ def load_posterior(path: str | os.PathLike[str]) -> SavedPosterior:
     ValueError
         When the file is no saved posterior, of another version, damaged, or does not add up.
     """
-    content = Path(path).read_bytes()
-    title, _, rest = content.partition(b"\n")
-    kind, _, version = title.rpartition(b" ")
-    if kind != _TITLE:
-        raise ValueError(f"{path} is not a saved posterior")
-    if version != b"%d" % _VERSION:
-        found = version[:20].decode(errors="replace")
-        raise ValueError(f"{path} has format version {found}; this release reads {_VERSION}")
-    digest, _, body = rest.partition(b"\n")
-    if hashlib.sha256(body).hexdigest().encode() != digest:
-        raise ValueError(f"{path} is damaged: its checksum does not match its content")
-    text, _, numbers = body.partition(b"\n")
+    header, numbers = read_record(path, _FORMAT)
     try:
-        return _read(json.loads(text), numbers)
+        return _read(header, numbers)
     except (
         ValueError,
         TypeError,
@@ -290,17 +271,3 @@ def _shape(given: Any) -> tuple[int, ...]:
     if len(given) > 16 or not all(type(n) is int and n >= 0 for n in given):
         raise ValueError("a shape must be a short list of sizes")
     return tuple(given)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write to a neighbour, then take the place of the file."""
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise

@@ -15,6 +15,11 @@ _FILES = {
         "average",
         "stacking_weights",
     ),
+    "candidates": (
+        "CANDIDATES",
+        "Candidate",
+        "candidates_for",
+    ),
     "checks": (
         "PredictiveCheck",
         "check_predictions",
@@ -57,6 +62,9 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.selection.averaging import ModelAverage as ModelAverage
     from posteriori.selection.averaging import average as average
     from posteriori.selection.averaging import stacking_weights as stacking_weights
+    from posteriori.selection.candidates import CANDIDATES as CANDIDATES
+    from posteriori.selection.candidates import Candidate as Candidate
+    from posteriori.selection.candidates import candidates_for as candidates_for
     from posteriori.selection.checks import PredictiveCheck as PredictiveCheck
     from posteriori.selection.checks import check_predictions as check_predictions
     from posteriori.selection.checks import check_replicates as check_replicates

@@ -1,0 +1,302 @@
+"""From a table to a verdict: which model the data support, how surely, and what it predicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from posteriori import __version__
+from posteriori.analysis.columns import Column, convert_column, describe_columns, to_pandas
+from posteriori.analysis.cross_fitting import split_rows
+from posteriori.analysis.running import Outcome, Problem, run_candidates
+from posteriori.analysis.scores import Metrics, metrics_of
+from posteriori.analysis.table_model import TableModel
+from posteriori.analysis.targets import Target, read_target
+from posteriori.analysis.verdict import verdict
+from posteriori.distributions.batches import has_atoms
+from posteriori.selection.candidates import Candidate, candidates_for
+from posteriori.selection.comparison import Comparison, Row
+from posteriori.selection.held_out import predictive_of
+from posteriori.selection.psis import standard_error
+from posteriori.selection.ranking import with_differences, with_probabilities
+
+__all__ = ["Analysis", "analyze"]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a table says about models for one of its columns.
+
+    Attributes
+    ----------
+    target : Target
+    columns : list of Column
+        All columns of the table but the target.
+    problem : Problem
+        Converted rows.
+    outcomes : dict of Outcome
+        By name of the candidate, best first.
+    ranking : Comparison
+    metrics : dict of dict
+        Errors of unseen rows, by name of the candidate.
+    sensitivity : dict of dict
+        Log evidence with the prior's scale changed, by name and factor; of the best few.
+    notes : tuple of str
+        What was guessed and done.
+    seed : int
+    """
+
+    target: Target
+    columns: list[Column]
+    problem: Problem
+    outcomes: dict[str, Outcome]
+    ranking: Comparison
+    metrics: dict[str, Metrics]
+    sensitivity: dict[str, dict[float, float]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    seed: int = 0
+
+    @property
+    def best(self) -> Any:
+        """The pipeline that predicts unseen rows best, fitted to all rows."""
+        return self.outcomes[self.ranking.best].model
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: which model, how sure that is, what would change it."""
+        return verdict(self.ranking.rows, len(self.problem.y))
+
+    @property
+    def model(self) -> TableModel:
+        """The best model, with the columns that it needs: it predicts tables and can be saved."""
+        return self.table_model(self.ranking.best)
+
+    def table_model(self, name: str) -> TableModel:
+        """Return one of the fitted models, with the columns that it needs."""
+        outcome = self.outcomes[name]
+        if outcome.model is None:
+            raise ValueError(f"{name!r} was not fitted: {outcome.failure}")
+        return TableModel(
+            name,
+            self.target.column.name,
+            outcome.model,
+            tuple(c for c in self.columns if c.used),
+            self.target.classes,
+            self._facts(outcome),
+        )
+
+    def _facts(self, outcome: Outcome) -> dict[str, Any]:
+        evidence = outcome.evidence
+        return {
+            "rows": len(self.problem.y),
+            "task": self.target.task,
+            "prior": outcome.candidate.prior,
+            "log_evidence": None if evidence is None else float(evidence),
+            "kind": "" if evidence is None else evidence.kind,
+            "held_out": self.ranking[outcome.name].elpd,
+            "metrics": dict(self.metrics[outcome.name]),
+            "seed": self.seed,
+            "version": __version__,
+        }
+
+    def __repr__(self) -> str:
+        return f"{self.ranking!r}\n\n{self.verdict}"
+
+
+def analyze(
+    table: Any,
+    target: str,
+    *,
+    task: str = "auto",
+    models: Sequence[str] = (),
+    drop: Iterable[str] = (),
+    folds: int = 5,
+    jobs: int | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    on_outcome: Callable[[Outcome, int], None] | None = None,
+) -> Analysis:
+    """Try models on a table and rank them by how well they predict unseen rows.
+
+    Parameters
+    ----------
+    table : DataFrame of pandas or polars, or a mapping of columns
+    target : str
+        The column to predict.
+    task : {"auto", "regression", "classification"}
+    models : sequence of str
+        Names of candidates; all that suit by default.
+    drop : iterable of str
+        Columns to leave out.
+    folds : int
+        Parts of the rows that are held out in turn.
+    jobs : int, optional
+        Candidates that are fitted at a time; as many as there are processors by default.
+    time_limit : float, optional
+        Seconds after which no result is waited for.
+    seed : int
+    on_outcome : callable, optional
+        Called as ``on_outcome(outcome, total)`` after every candidate.
+
+    Returns
+    -------
+    Analysis
+
+    Raises
+    ------
+    ValueError
+        When the target cannot be predicted from this table, with the reason and the remedy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(0, 1, 60)
+    >>> result = analyze(
+    ...     {"x": x, "y": 2 * x + np.cos(40 * x) / 9}, "y", models=["constant", "linear"]
+    ... )
+    >>> result.ranking.best
+    'linear'
+    """
+    frame = to_pandas(table)
+    goal = read_target(frame, target, task)
+    _require_known(drop, frame)
+    columns = describe_columns(frame.drop(columns=target), drop)
+    problem = _make_problem(frame, goal, columns, folds, seed)
+    candidates = candidates_for(
+        goal.task,
+        models,
+        targets=goal.traits,
+        inputs=problem.X.shape[1],
+        rows=len(problem.y),
+    )
+    outcomes, ended = run_candidates(
+        candidates,
+        problem,
+        jobs=jobs or os.cpu_count() or 1,
+        time_limit=time_limit,
+        on_outcome=lambda o: on_outcome(o, len(candidates)) if on_outcome else None,
+    )
+    return _conclude(goal, columns, problem, candidates, outcomes, ended, seed)
+
+
+def _require_known(drop: Iterable[str], frame: pd.DataFrame) -> None:
+    for name in drop:
+        if name not in frame.columns:
+            raise ValueError(f"drop names {name!r}, which is no column of the table")
+
+
+def _make_problem(
+    frame: pd.DataFrame, goal: Target, columns: list[Column], folds: int, seed: int
+) -> Problem:
+    if folds < 2:
+        raise ValueError(f"folds must be at least 2, got {folds}")
+    used = [c for c in columns if c.used]
+    if not used:
+        why = "; ".join(f"{c.name!r}: {c.note}" for c in columns[:5])
+        raise ValueError(
+            "no column is left to predict from" + (f" ({why})" if why else ": the target is alone")
+        )
+    rows = frame.loc[goal.known]
+    X = pd.DataFrame({c.name: convert_column(c, rows[c.name]) for c in used})
+    y = goal.values
+    splits = split_rows(y, folds, seed, classes=goal.classes is not None)
+    return Problem(
+        X.reset_index(drop=True), y, {c.name: c.kind for c in used}, goal.classes, splits
+    )
+
+
+def _conclude(
+    goal: Target,
+    columns: list[Column],
+    problem: Problem,
+    candidates: list[Candidate],
+    outcomes: list[Outcome],
+    ended: str,
+    seed: int,
+) -> Analysis:
+    reached = {outcome.name: outcome for outcome in outcomes}
+    for candidate in candidates:
+        if candidate.name not in reached:
+            why = "not reached within the time limit" if ended == "time" else "interrupted"
+            reached[candidate.name] = Outcome(candidate, failure=why)
+    rows = _rank(list(reached.values()), problem)
+    done = [reached[row.name] for row in rows]
+    return Analysis(
+        goal,
+        columns,
+        problem,
+        {outcome.name: outcome for outcome in done},
+        Comparison(rows),
+        {o.name: metrics_of(o.unseen, problem.y, problem.classes) for o in done if o.unseen},
+        {o.name: _scaled_evidences(o, problem) for o in done[:2] if o.evidence is not None},
+        _notes(goal, columns, ended),
+        seed,
+    )
+
+
+def _rank(outcomes: list[Outcome], problem: Problem) -> list[Row]:
+    rows = {outcome.name: _row(outcome, problem) for outcome in outcomes}
+    rows = with_probabilities(
+        rows, {o.name: o.evidence for o in outcomes if o.evidence is not None}
+    )
+    rows = with_differences(
+        rows, {o.name: o.unseen.log_density for o in outcomes if o.unseen is not None}
+    )
+    return sorted(rows.values(), key=lambda row: (bool(row.failure), -np.nan_to_num(row.elpd)))
+
+
+def _row(outcome: Outcome, problem: Problem) -> Row:
+    if outcome.unseen is None:
+        return Row(outcome.name, failure=outcome.failure, seconds=outcome.seconds)
+    final, evidence = outcome.model[-1], outcome.evidence
+    return Row(
+        outcome.name,
+        log_evidence=float("nan") if evidence is None else float(evidence),
+        kind="" if evidence is None else evidence.kind,
+        of="" if evidence is None else evidence.of,
+        elpd=float(outcome.unseen.log_density.sum()),
+        elpd_se=standard_error(outcome.unseen.log_density),
+        method=f"{len(problem.splits)}-fold",
+        effective_parameters=float(getattr(final, "effective_parameters_", float("nan"))),
+        seconds=outcome.seconds,
+        measure=_measure(outcome, problem),
+    )
+
+
+def _measure(outcome: Outcome, problem: Problem) -> str:
+    """Name what an evidence is a probability of: targets, or inputs as they were coded."""
+    if outcome.evidence is not None and outcome.evidence.of == "X,y":
+        return outcome.candidate.encoding
+    if problem.classes is not None:
+        return "probability"
+    sample = predictive_of(outcome.model, problem.X.iloc[:1])
+    return "probability" if has_atoms(sample) else "density"
+
+
+#: Factors by which the scale of a prior is changed to see how far the evidence moves.
+SCALES = (0.25, 0.5, 2.0, 4.0)
+
+
+def _scaled_evidences(outcome: Outcome, problem: Problem) -> dict[float, float]:
+    """Return the log evidence with the prior's scale changed."""
+    final = outcome.model[-1]
+    if not hasattr(final, "with_prior_scaled"):
+        return {}
+    inputs = outcome.model[:-1].transform(problem.X)
+    moved = {
+        scale: float(final.with_prior_scaled(scale).fit(inputs, problem.y).log_evidence_)
+        for scale in SCALES
+    }
+    return {1.0: float(outcome.evidence or 0.0), **moved}
+
+
+def _notes(goal: Target, columns: list[Column], ended: str) -> tuple[str, ...]:
+    notes = [*goal.notes, *(f"{c.name!r}: {c.note}" for c in columns if c.note)]
+    if ended:
+        notes.append("the time limit was reached" if ended == "time" else "stopped by Ctrl-C")
+    return tuple(notes)

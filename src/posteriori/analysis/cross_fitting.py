@@ -1,0 +1,147 @@
+"""Predictions of every row by a model that has not seen it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from posteriori.distributions.batches import has_atoms
+from posteriori.numerics.types import Array
+from posteriori.selection.held_out import predictive_of
+
+__all__ = ["Stopped", "Unseen", "cross_fit", "split_rows"]
+
+
+class Stopped(Exception):  # noqa: N818  # not an error: the time is over, or Ctrl-C was pressed
+    """The work was ended between two fits."""
+
+
+class Unseen(NamedTuple):
+    """What a model says about rows that it has not seen.
+
+    Attributes
+    ----------
+    log_density : (N,)
+        Log predictive density of the target, or log probability of its class. Densities of targets
+        that are integers are turned into probabilities of the unit around them.
+    prediction : (N,) or (N, K)
+        Predictive mean, or probabilities of the classes.
+    level : (N,)
+        Predictive probability of targets up to the one that came (½ of it where it has mass);
+        uniform for a calibrated model. Empty for classes.
+    """
+
+    log_density: Array
+    prediction: Array
+    level: Array
+
+
+def split_rows(y: Any, folds: int, seed: int, *, classes: bool) -> list[tuple[Any, Any]]:
+    """Return training and held-out rows of every fold; the classes are spread evenly."""
+    n_folds = min(folds, len(y))
+    places = np.zeros(len(y))
+    if not classes:
+        return list(KFold(n_folds, shuffle=True, random_state=seed).split(places))
+    rarest = int(np.unique(y, return_counts=True)[1].min())
+    if rarest < n_folds:  # some folds will have none of it; scikit-learn would warn
+        order = np.argsort(np.random.default_rng(seed).permutation(len(y)))
+        by_class = np.lexsort((order, np.unique(y, return_inverse=True)[1]))
+        fold_of = np.empty(len(y), dtype=int)
+        fold_of[by_class] = np.arange(len(y)) % n_folds
+        return [
+            (np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds)
+        ]
+    return list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(places, y))
+
+
+def cross_fit(
+    pipeline: Any,
+    X: pd.DataFrame,
+    y: Any,
+    splits: list[tuple[Any, Any]],
+    *,
+    classes: Any = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Unseen:
+    """Fit to all rows but those of one fold, and predict these; for every fold.
+
+    Parameters
+    ----------
+    pipeline : estimator
+        Left as it is.
+    X : DataFrame
+    y : (N,)
+    splits : list of pairs of rows
+    classes : (K,), optional
+        All labels, for classification.
+    stop : callable
+        Asked before every fit.
+
+    Raises
+    ------
+    Stopped
+        When ``stop()`` is true.
+    """
+    n = len(y)
+    found = Unseen(
+        np.empty(n), np.empty(n if classes is None else (n, len(classes))), np.full(n, np.nan)
+    )
+    integers = classes is None and bool((y == np.floor(y)).all())
+    for model, rows in _fits(pipeline, X, y, splits, stop):
+        part = (
+            _predict_numbers(model, X.iloc[rows], y[rows], integers)
+            if classes is None
+            else _predict_classes(model, X.iloc[rows], y[rows], classes, n - len(rows))
+        )
+        for whole, values in zip(found, part, strict=True):
+            whole[rows] = values
+    return found
+
+
+def _fits(
+    pipeline: Any, X: pd.DataFrame, y: Any, splits: Any, stop: Callable[[], bool]
+) -> Iterator[tuple[Any, Any]]:
+    for train, rows in splits:
+        if stop():
+            raise Stopped
+        yield clone(pipeline).fit(X.iloc[train], y[train]), rows
+
+
+def _predict_numbers(model: Any, X: pd.DataFrame, y: Array, integers: bool) -> Unseen:
+    predictive = predictive_of(model, X)
+    mean = np.asarray(model.predict(X), dtype=np.float64)
+    log_density = np.asarray(predictive.log_prob(y))
+    if has_atoms(predictive):
+        level = np.asarray(predictive.cdf(y)) - 0.5 * np.exp(log_density)
+        return Unseen(log_density, mean, level)
+    if integers:
+        log_density = _unit_probability(predictive, y, log_density)
+    return Unseen(log_density, mean, np.asarray(predictive.cdf(y)))
+
+
+def _unit_probability(predictive: Any, y: Array, log_density: Array) -> Array:
+    """Return ln p(y − ½ < Y < y + ½); in far tails the density, for which the unit is narrow."""
+    mass = np.asarray(predictive.cdf(y + 0.5)) - np.asarray(predictive.cdf(y - 0.5))
+    sure = mass > 1e-9
+    return np.where(sure, np.log(np.where(sure, mass, 1.0)), log_density)
+
+
+def _predict_classes(model: Any, X: pd.DataFrame, y: Any, classes: Any, seen: int) -> Unseen:
+    """Spread the probabilities over all classes.
+
+    A class that the training rows lack has 1/(n + K), what a uniform Dirichlet prior leaves to it.
+    """
+    own = np.asarray(model.predict_proba(X))
+    share = 1.0 / (seen + len(classes))
+    p = np.full((len(y), len(classes)), share)
+    p[:, np.searchsorted(classes, model.classes_)] = own * (
+        1.0 - share * (len(classes) - own.shape[1])
+    )
+    chosen = p[np.arange(len(y)), np.searchsorted(classes, y)]
+    with np.errstate(divide="ignore"):
+        return Unseen(np.log(chosen), p, np.full(len(y), np.nan))

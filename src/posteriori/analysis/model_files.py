@@ -1,0 +1,102 @@
+"""Saved models: arrays and plain text with a checksum, tried out before they are believed."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from posteriori.analysis.columns import Column
+from posteriori.analysis.object_tree import from_tree, to_tree
+from posteriori.analysis.table_model import TableModel
+from posteriori.numerics.record_files import Format, read_record, write_record
+
+__all__ = ["load_model", "save_model"]
+
+_FORMAT = Format("posteriori model", 1, "model")
+
+
+def save_model(model: TableModel, path: str | os.PathLike[str]) -> None:
+    """Write a model, whole or not at all.
+
+    Two rows with usual values and what is predicted for them are written with it, so that who
+    reads the file can see that the model still answers as it did.
+    """
+    trial = _usual_rows(model)
+    answers = model.predict(trial)
+    tree, numbers = to_tree(
+        {
+            "name": model.name,
+            "target": model.target,
+            "pipeline": model.pipeline,
+            "columns": [list(vars(c).values()) for c in model.columns],
+            "classes": model.classes,
+            "facts": model.facts,
+            "trial": {name: list(trial[name]) for name in trial},
+            "answers": {name: answers[name].to_numpy() for name in answers},
+        }
+    )
+    write_record(path, _FORMAT, tree, numbers)
+
+
+def load_model(path: str | os.PathLike[str]) -> TableModel:
+    """Read what :func:`save_model` wrote.
+
+    Raises
+    ------
+    ValueError
+        When the file is no saved model, of another version, damaged, or does not add up.
+    """
+    tree, numbers = read_record(path, _FORMAT)
+    try:
+        content = from_tree(tree, numbers)
+        model = TableModel(
+            str(content["name"]),
+            str(content["target"]),
+            content["pipeline"],
+            tuple(Column(*fields) for fields in content["columns"]),
+            content["classes"],
+            dict(content["facts"]),
+        )
+        _require_same_answers(model, content["trial"], content["answers"])
+    except Exception as error:  # whatever a forged file leads to is its fault
+        reason = " ".join(str(error).split())[:200]
+        raise ValueError(f"{path} does not hold a usable model: {reason}") from None
+    return model
+
+
+def _usual_rows(model: TableModel) -> pd.DataFrame:
+    """Return a row of usual values and one of missing ones."""
+    columns = model.pipeline[0]
+    rows: dict[str, list[Any]] = {}
+    for column in model.columns:
+        if column.kind == "category":
+            rows[column.name] = [_first_level(columns, column.name), None]
+        else:
+            rows[column.name] = [1.0, None]
+    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in rows.items()})
+
+
+def _first_level(columns: Any, name: str) -> str:
+    known = columns.levels_
+    levels = known[name] if isinstance(known, dict) else dict(known).get(name, ())
+    return str(levels[0]) if levels else "other"
+
+
+def _require_same_answers(model: TableModel, trial: Any, answers: Any) -> None:
+    found = model.predict(
+        pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in trial.items()})
+    )
+    if list(found) != list(answers):
+        raise ValueError("it predicts other columns than when it was saved")
+    for name in found:
+        given, now = np.asarray(answers[name]), found[name].to_numpy()
+        same = (
+            np.allclose(given, now, rtol=1e-9, atol=1e-12)
+            if given.dtype.kind == "f"
+            else np.array_equal(given, now)
+        )
+        if not same:
+            raise ValueError("it gives other answers than when it was saved")

@@ -1,0 +1,244 @@
+"""Fitted models as trees of plain values and arrays, and back, without pickle.
+
+Only values, records and estimators of this package, and few of others, come back, made without running their
+constructors; whoever reads a tree has to try out what came back.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import KeysView
+from dataclasses import is_dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import BSpline
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
+
+from posteriori.distributions.base import Distribution
+from posteriori.numerics.evidence import LogEvidence
+
+__all__ = ["from_tree", "to_tree"]
+
+_DTYPES = {"<f8": 8, "<i8": 8, "|b1": 1}
+_MODULE = re.compile(r"posteriori(\.[a-z][a-z_0-9]*)+")
+#: Classes of other packages that ours hold, by their public names.
+_GUESTS = {
+    "sklearn.preprocessing:SplineTransformer": SplineTransformer,
+    "sklearn.preprocessing:PolynomialFeatures": PolynomialFeatures,
+}
+_DEEPEST = 40
+_MOST_AXES = 8
+
+
+def to_tree(value: Any) -> tuple[Any, list[bytes]]:
+    """Return a value as JSON, and the bytes of its arrays, each padded to eight.
+
+    Raises
+    ------
+    TypeError
+        When the value holds something that has no form in a file.
+    """
+    blocks: list[bytes] = []
+    return _encode(value, blocks, 0), blocks
+
+
+def from_tree(tree: Any, numbers: bytes) -> Any:
+    """Return the value; its arrays are read-only views of ``numbers``.
+
+    Raises
+    ------
+    ValueError
+        When the tree does not describe a value, or its arrays do not fill ``numbers`` exactly.
+    """
+    reader = _Reader(numbers)
+    try:
+        value = reader.decode(tree, 0)
+    except (TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
+        raise ValueError(f"its content does not add up: {error}") from None
+    if reader.place != len(numbers):
+        raise ValueError(f"its arrays need {reader.place} bytes, but it has {len(numbers)}")
+    return value
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def _encode(value: Any, blocks: list[bytes], depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise TypeError("it is nested too deeply, or holds itself")
+    if value is None or isinstance(value, (bool, str)) or type(value) is int:
+        return value
+    if isinstance(value, (float, np.floating)) and not isinstance(value, np.generic):
+        return value if math.isfinite(value) else {"number": str(value)}
+    if isinstance(value, np.generic):
+        return {"scalar": _encode(np.asarray(value), blocks, depth + 1)}
+    if isinstance(value, np.ndarray):
+        return _encode_array(value, blocks)
+    if isinstance(value, list):
+        return [_encode(item, blocks, depth + 1) for item in value]
+    if isinstance(value, dict):
+        pairs = [
+            [_encode(k, blocks, depth + 1), _encode(v, blocks, depth + 1)] for k, v in value.items()
+        ]
+        return {"dict": pairs}
+    if type(value) is tuple or isinstance(value, KeysView):
+        return {"tuple": [_encode(item, blocks, depth + 1) for item in value]}
+    if isinstance(value, Pipeline):
+        return {
+            "pipeline": [[name, _encode(step, blocks, depth + 1)] for name, step in value.steps]
+        }
+    if isinstance(value, BSpline):
+        parts = (value.t, value.c, int(value.k), value.extrapolate)
+        return {"spline": [_encode(part, blocks, depth + 1) for part in parts]}
+    return _encode_object(value, blocks, depth)
+
+
+def _encode_array(array: Any, blocks: list[bytes]) -> Any:
+    shape = list(array.shape)
+    if array.dtype.kind == "U" or (
+        array.dtype == object and all(x is None or isinstance(x, str) for x in array.ravel())
+    ):
+        return {"texts": array.ravel().tolist(), "shape": shape, "dtype": array.dtype.kind}
+    kinds = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
+    if array.dtype.kind not in kinds:
+        raise TypeError(f"an array of {array.dtype} has no form in a file")
+    dtype = kinds[array.dtype.kind]
+    content = np.ascontiguousarray(array, dtype=dtype).tobytes()
+    blocks.append(content + b"\0" * (-len(content) % 8))
+    return {"array": dtype, "shape": shape}
+
+
+def _encode_object(value: Any, blocks: list[bytes], depth: int) -> Any:
+    cls = type(value)
+    guest = next((public for public, known in _GUESTS.items() if known is cls), "")
+    name = guest or f"{cls.__module__}:{cls.__qualname__}"
+    if not (guest or _may_return(cls)):
+        raise TypeError(f"{name} has no form in a file")
+    if isinstance(value, tuple):
+        return {"record": name, "fields": [_encode(item, blocks, depth + 1) for item in value]}
+    state = {key: _encode(item, blocks, depth + 1) for key, item in _state(value).items()}
+    return {"object": name, "state": state}
+
+
+def _state(value: Any) -> dict[str, Any]:
+    """Return attributes, without those that are computed from others when first read.
+
+    A distribution keeps them all: its parameters may be given in any of several forms.
+    """
+    cls = type(value)
+    slots = [s for base in cls.__mro__ for s in getattr(base, "__slots__", ())]
+    state = {s: getattr(value, s) for s in slots if s not in ("__dict__", "__weakref__")}
+    state.update(getattr(value, "__dict__", {}))
+    if isinstance(value, Distribution):
+        return state
+    return {k: v for k, v in state.items() if not isinstance(_class_entry(cls, k), cached_property)}
+
+
+def _class_entry(cls: type, name: str) -> Any:
+    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+class _Reader:
+    """Where the next array begins."""
+
+    def __init__(self, numbers: bytes) -> None:
+        self.numbers = numbers
+        self.place = 0
+
+    def decode(self, tree: Any, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise ValueError("it is nested too deeply")
+        if tree is None or isinstance(tree, (bool, str, int, float)):
+            return tree
+        if isinstance(tree, list):
+            return [self.decode(item, depth + 1) for item in tree]
+        return self._decode_marked(tree, depth + 1)
+
+    def _decode_marked(self, tree: dict[str, Any], depth: int) -> Any:
+        mark = next(iter(tree))
+        if mark == "number":
+            return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[tree[mark]]
+        if mark == "scalar":
+            return self.decode(tree[mark], depth)[()]
+        if mark == "array":
+            return self._array(tree[mark], _checked_shape(tree["shape"]))
+        if mark == "texts":
+            return _texts(tree)
+        if mark == "dict":
+            return {self.decode(k, depth): self.decode(v, depth) for k, v in tree[mark]}
+        if mark == "tuple":
+            return tuple(self.decode(item, depth) for item in tree[mark])
+        if mark == "pipeline":
+            return Pipeline([(str(name), self.decode(step, depth)) for name, step in tree[mark]])
+        if mark == "spline":
+            t, c, k, extrapolate = (self.decode(part, depth) for part in tree[mark])
+            return BSpline(t, c, k, extrapolate=extrapolate)
+        if mark == "record":
+            return _class_named(tree[mark])(*(self.decode(item, depth) for item in tree["fields"]))
+        if mark == "object":
+            return self._object(_class_named(tree[mark]), tree["state"], depth)
+        raise ValueError(f"unknown mark {mark[:40]!r}")
+
+    def _array(self, dtype: str, shape: tuple[int, ...]) -> Any:
+        size = _DTYPES[dtype] * math.prod(shape)
+        start, end = self.place, self.place + size
+        if end > len(self.numbers):
+            raise ValueError("it ends before its arrays do")
+        self.place = end + -size % 8
+        return np.frombuffer(self.numbers[start:end], dtype=dtype).reshape(shape)
+
+    def _object(self, cls: type, state: dict[str, Any], depth: int) -> Any:
+        value: Any = object.__new__(cls)
+        for key, item in state.items():
+            if key.startswith("__"):
+                raise ValueError(f"an attribute is called {key[:40]!r}")
+            object.__setattr__(value, key, self.decode(item, depth))
+        return value
+
+
+def _texts(tree: dict[str, Any]) -> Any:
+    if not all(x is None or isinstance(x, str) for x in tree["texts"]):
+        raise ValueError("texts must be texts")
+    dtype = {"U": np.str_, "O": object}[tree["dtype"]]
+    return np.array(tree["texts"], dtype=dtype).reshape(_checked_shape(tree["shape"]))
+
+
+def _checked_shape(shape: Any) -> tuple[int, ...]:
+    if len(shape) > _MOST_AXES or not all(type(n) is int and n >= 0 for n in shape):
+        raise ValueError("a shape must be a short list of sizes")
+    return tuple(shape)
+
+
+def _class_named(name: str) -> Any:
+    if name in _GUESTS:
+        return _GUESTS[name]
+    module, _, qualified = name.partition(":")
+    if not _MODULE.fullmatch(module) or not qualified.isidentifier():
+        raise ValueError(f"{name[:80]!r} is not a class of this package")
+    try:
+        cls = getattr(import_module(module), qualified)
+    except ImportError:
+        raise ValueError(f"there is no {name[:80]!r} in this release") from None
+    if not (isinstance(cls, type) and cls.__module__ == module and _may_return(cls)):
+        raise ValueError(f"{name[:80]!r} is not a class that files may hold")
+    return cls
+
+
+def _may_return(cls: type) -> bool:
+    """Tell whether files may hold objects of a class: values, records, estimators of ours."""
+    if not cls.__module__.startswith("posteriori."):
+        return False
+    return (
+        issubclass(cls, (BaseEstimator, Distribution, LogEvidence))
+        or is_dataclass(cls)
+        or (issubclass(cls, tuple) and hasattr(cls, "_fields"))
+    )

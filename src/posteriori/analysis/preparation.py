@@ -1,0 +1,212 @@
+"""Columns of a table as inputs of a model: gaps filled, levels coded, numbers scaled.
+
+What is filled in, which levels are kept and how numbers are scaled is learned by ``fit``, so that
+within a pipeline it comes from the training rows alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from posteriori.numerics.types import Array
+
+__all__ = ["CodeColumns", "NumberColumns"]
+
+_OTHER, _MISSING = "(other)", "(missing)"
+
+
+class Scale(NamedTuple):
+    """How a column of numbers is centred, scaled and filled."""
+
+    name: str
+    mean: float
+    std: float
+    flag: bool  # whether a column says where entries were missing
+
+
+class Levels(NamedTuple):
+    """Levels of a category: the first is the reference, all others have a column."""
+
+    name: str
+    levels: tuple[str, ...]
+
+
+class NumberColumns(TransformerMixin, BaseEstimator):
+    """Every column as standardised numbers; of a category's levels all but the most frequent.
+
+    Missing numbers become the mean, and a further column tells where they were; missing categories
+    are a level of their own. Levels beyond the most frequent ones share one, which also stands for
+    levels that are new.
+
+    Parameters
+    ----------
+    kinds : mapping from column to {"number", "boolean", "date", "category"}
+    basis : transformer, optional
+        Functions of the columns of numbers and dates, in their place.
+    max_levels : int
+        Levels that are kept apart.
+    """
+
+    def __init__(
+        self, kinds: Mapping[str, str], *, basis: Any = None, max_levels: int = 20
+    ) -> None:
+        self.kinds = kinds
+        self.basis = basis
+        self.max_levels = max_levels
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
+        """Learn means, scales and levels of a table."""
+        del y
+        numbers = [name for name, kind in self.kinds.items() if kind != "category"]
+        scales = [_learn_scale(name, X[name].to_numpy(np.float64)) for name in numbers]
+        self.scales_ = [scale for scale in scales if scale.std > 0.0]
+        levels = [
+            Levels(name, frequent_levels(X[name], self.max_levels))
+            for name, kind in self.kinds.items()
+            if kind == "category"
+        ]
+        self.levels_ = [level for level in levels if len(level.levels) > 1]
+        self.basis_ = None
+        if self.basis is not None and self._curved():
+            block = np.column_stack([_scaled(s, X) for s in self._curved()])
+            self.basis_ = clone(self.basis).fit(block)
+        return self
+
+    def transform(self, X: pd.DataFrame) -> Array:
+        """Return the inputs (N, D)."""
+        check_is_fitted(self)
+        curved, parts = self._curved(), []
+        if self.basis_ is not None:
+            parts.append(np.asarray(self.basis_.transform(_stack(curved, X))))
+        straight = [s for s in self.scales_ if self.basis_ is None or s not in curved]
+        parts += [_scaled(scale, X)[:, None] for scale in straight]
+        parts += [_is_missing(s, X)[:, None] for s in self.scales_ if s.flag]
+        parts += [_indicators(levels, X) for levels in self.levels_]
+        return np.column_stack(parts) if parts else np.zeros((len(X), 0))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return what each input is: the column, or ``column = level``."""
+        del input_features
+        check_is_fitted(self)
+        curved, names = self._curved(), []
+        if self.basis_ is not None:
+            names += list(self.basis_.get_feature_names_out([s.name for s in curved]))
+        names += [s.name for s in self.scales_ if self.basis_ is None or s not in curved]
+        names += [f"{s.name} missing" for s in self.scales_ if s.flag]
+        names += [f"{part.name} = {level}" for part in self.levels_ for level in part.levels[1:]]
+        return np.array(names, dtype=object)
+
+    def _curved(self) -> list[Scale]:
+        return [s for s in self.scales_ if self.kinds[s.name] in ("number", "date")]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "levels_")
+
+
+class CodeColumns(TransformerMixin, BaseEstimator):
+    """Numbers as they are, categories as codes 0, 1, …, missing entries as NaN.
+
+    Code 0 stands for levels beyond the most frequent ones, and for new ones.
+
+    Parameters
+    ----------
+    kinds : mapping from column to {"number", "boolean", "date", "category"}
+    max_levels : int
+    """
+
+    def __init__(self, kinds: Mapping[str, str], *, max_levels: int = 20) -> None:
+        self.kinds = kinds
+        self.max_levels = max_levels
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
+        """Learn the levels of a table."""
+        del y
+        self.levels_ = {
+            name: tuple(
+                level
+                for level in frequent_levels(X[name], self.max_levels)
+                if level not in (_OTHER, _MISSING)
+            )
+            for name, kind in self.kinds.items()
+            if kind == "category"
+        }
+        return self
+
+    def transform(self, X: pd.DataFrame) -> Array:
+        """Return the inputs (N, D)."""
+        check_is_fitted(self)
+        parts = []
+        for name, kind in self.kinds.items():
+            if kind == "category":
+                levels = pd.Index([_OTHER, *self.levels_[name]])
+                codes = np.maximum(levels.get_indexer(X[name]), 0).astype(np.float64)
+                parts.append(np.where(X[name].isna(), np.nan, codes))
+            else:
+                parts.append(X[name].to_numpy(np.float64))
+        return np.column_stack(parts)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns."""
+        del input_features
+        return np.array(list(self.kinds), dtype=object)
+
+    @property
+    def columns(self) -> list[str]:
+        """The kinds as :class:`NaiveBayes` names them."""
+        known = {"boolean": "bernoulli", "category": "categorical"}
+        return [known.get(kind, "normal") for kind in self.kinds.values()]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "levels_")
+
+
+def frequent_levels(series: pd.Series, limit: int) -> tuple[str, ...]:
+    """Return the most frequent levels first, then one for the rest and one for missing entries.
+
+    Levels seen once are not kept apart: nothing can be learned of them.
+    """
+    counts = series.value_counts()
+    order = sorted(counts.index[counts > 1], key=lambda level: (-counts[level], level))
+    kept = tuple(order[:limit])
+    rest = (_OTHER,) if len(kept) < len(counts) else ()
+    return kept + rest + ((_MISSING,) if series.isna().any() else ())
+
+
+def _learn_scale(name: str, values: Array) -> Scale:
+    seen = values[~np.isnan(values)]
+    if not len(seen):
+        return Scale(name, 0.0, 0.0, False)
+    unit = float(np.abs(seen).max()) or 1.0  # keeps squares of extreme numbers in range
+    std = unit * float(np.std(seen / unit))
+    mean = unit * float(np.mean(seen / unit))
+    if std <= 1e-14 * abs(mean):
+        std = 0.0
+    return Scale(name, mean, std, len(seen) < len(values))
+
+
+def _scaled(scale: Scale, X: pd.DataFrame) -> Array:
+    values = (X[scale.name].to_numpy(np.float64) - scale.mean) / scale.std
+    return np.where(np.isnan(values), 0.0, values)
+
+
+def _stack(scales: list[Scale], X: pd.DataFrame) -> Array:
+    return np.column_stack([_scaled(scale, X) for scale in scales])
+
+
+def _is_missing(scale: Scale, X: pd.DataFrame) -> Array:
+    return X[scale.name].isna().to_numpy(np.float64)
+
+
+def _indicators(part: Levels, X: pd.DataFrame) -> Array:
+    """Return a column for every level but the first; new levels belong to the rest if there is one."""
+    known = pd.Index(part.levels)
+    codes = known.get_indexer(X[part.name].where(X[part.name].notna(), _MISSING))
+    rest = part.levels.index(_OTHER) if _OTHER in part.levels else 0
+    codes = np.where(codes < 0, rest, codes)
+    return (codes[:, None] == np.arange(1, len(known))).astype(np.float64)

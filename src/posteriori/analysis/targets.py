@@ -1,0 +1,163 @@
+"""What is to be predicted: the task, guessed from the target column, and its values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from posteriori.analysis.columns import Column, convert_column, guess_column
+
+__all__ = ["TASKS", "Target", "read_target"]
+
+TASKS = ("auto", "regression", "classification", "density")
+
+#: Integers up to this many different ones, from 0 or 1, may be names of classes.
+_FEW_CLASSES = 10
+_MOST_CLASSES = 100
+_FEWEST_ROWS = 5
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target column.
+
+    Attributes
+    ----------
+    column : Column
+    task : {"regression", "classification", "density"}
+    values : (N,)
+        Numbers, or labels; of the rows where it is known.
+    known : (N_all,) of bool
+        Which rows of the table these are.
+    classes : (K,) or None
+        Sorted labels.
+    notes : tuple of str
+        What was guessed and done.
+    """
+
+    column: Column
+    task: str
+    values: Any
+    known: Any
+    classes: Any
+    notes: tuple[str, ...]
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """What candidates ask about targets: "counts", "two classes"."""
+        if self.classes is not None:
+            return ("two classes",) if len(self.classes) == 2 else ()
+        y = self.values
+        whole = bool((y >= 0).all() and (y == np.floor(y)).all() and y.max() > 1)
+        return ("counts",) if whole else ()
+
+
+def read_target(frame: pd.DataFrame, name: str, task: str = "auto") -> Target:
+    """Read the target column and guess the task.
+
+    Raises
+    ------
+    ValueError
+        When there is no such column, too little of it is known, or it never changes.
+    """
+    if task not in TASKS:
+        raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
+    if name not in frame.columns:
+        raise ValueError(f"there is no column {name!r}; there are {_some(frame.columns)}")
+    column = guess_column(name, frame[name])
+    if column.kind in ("identifier", "text") and not _is_number(frame[name]):
+        raise ValueError(
+            f"the target {name!r} has a text of its own in nearly every row "
+            f"({column.distinct} different ones); choose a column that repeats, or one of numbers"
+        )
+    if column.kind == "identifier":
+        column = Column(name, "number", missing=column.missing, distinct=column.distinct)
+    if column.kind == "empty":
+        raise ValueError(f"the target {name!r} is missing in every row; choose another column")
+    if column.kind == "constant":
+        raise ValueError(
+            f"the target {name!r} is {column.note.removesuffix(': left out')}: with one value "
+            "there is nothing to predict; choose another column"
+        )
+    return _with_values(frame[name], column, task)
+
+
+def _with_values(series: pd.Series, column: Column, asked: str) -> Target:
+    values = convert_column(column, series)
+    known = values.notna().to_numpy()
+    rows, missing = int(known.sum()), int((~known).sum())
+    notes = [column.note] if column.note else []
+    if rows < _FEWEST_ROWS:
+        raise ValueError(
+            f"the target {column.name!r} is known in {rows} rows only; at least {_FEWEST_ROWS} are "
+            "needed"
+        )
+    if missing:
+        share = missing / len(known)
+        most = "most of them: check that this is the right column" if share > 0.5 else "left out"
+        notes.append(f"the target is missing in {missing} of {len(known)} rows ({most})")
+    seen = values[known]
+    guess, why = _guess_task(column, seen)
+    task = guess if asked == "auto" else asked
+    if asked == "auto":
+        notes.append(why)
+    if task == "classification":
+        labels = _labels(series[known], seen, column)
+        return Target(column, task, labels, known, np.unique(labels), tuple(notes))
+    if column.kind == "category":
+        raise ValueError(
+            f"the target {column.name!r} holds texts such as {seen.iloc[0]!r}: it can be classified, "
+            f"but {task} needs numbers"
+        )
+    return Target(column, task, seen.to_numpy(np.float64), known, None, tuple(notes))
+
+
+def _guess_task(column: Column, seen: pd.Series) -> tuple[str, str]:
+    if column.kind in ("category", "boolean"):
+        if column.distinct > _MOST_CLASSES:
+            raise ValueError(
+                f"the target {column.name!r} has {column.distinct} classes; group them into at most "
+                f"{_MOST_CLASSES}"
+            )
+        return "classification", f"classification: {column.name!r} names {column.distinct} classes"
+    distinct = np.unique(seen.to_numpy(np.float64))
+    few = len(distinct) == 2 or (
+        len(distinct) <= _FEW_CLASSES
+        and distinct[0] in (0, 1)
+        and bool((np.diff(distinct) == 1).all())
+        and len(seen) >= 10 * len(distinct)
+    )
+    if few:
+        return "classification", (
+            f"classification: {column.name!r} has only {len(distinct)} different numbers; "
+            "task 'regression' treats them as amounts"
+        )
+    return "regression", f"regression: {column.name!r} is a number"
+
+
+def _labels(series: pd.Series, seen: pd.Series, column: Column) -> Any:
+    """Return labels: texts as they stand in the table, whole numbers as integers."""
+    if column.kind == "category" or not _is_number(series):
+        return np.array([str(value).strip() for value in series])
+    if pd.api.types.is_bool_dtype(series.dtype):
+        return series.to_numpy(bool)
+    numbers = seen.to_numpy(np.float64)
+    if len(np.unique(numbers)) > _MOST_CLASSES:
+        raise ValueError(
+            f"the target {column.name!r} has {len(np.unique(numbers))} different numbers; classes "
+            f"are at most {_MOST_CLASSES}; use task 'regression'"
+        )
+    whole = bool((numbers == np.floor(numbers)).all())
+    return numbers.astype(np.int64) if whole else numbers
+
+
+def _is_number(series: pd.Series) -> bool:
+    return bool(pd.api.types.is_numeric_dtype(series.dtype))
+
+
+def _some(names: Any) -> str:
+    shown = [repr(str(name)) for name in names[:12]]
+    return ", ".join(shown) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

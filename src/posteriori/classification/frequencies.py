@@ -1,0 +1,99 @@
+r"""Class frequencies alone: the model in which the inputs say nothing about the class.
+
+.. math:: p(C_k) = \frac{N_k + \alpha}{N + K\alpha},\qquad
+          p(y) = \frac{\Gamma(K\alpha)}{\Gamma(N + K\alpha)}\prod_k\frac{\Gamma(N_k + \alpha)}{\Gamma(\alpha)}
+
+What other classifiers have to be better than.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from posteriori.classification.arguments import check_labelled_rows
+from posteriori.classification.base import ProbabilisticClassifier
+from posteriori.distributions.dirichlet import Dirichlet
+from posteriori.numerics.estimator_rows import check_inputs
+from posteriori.numerics.evidence import LogEvidence
+from posteriori.numerics.lazy import special
+from posteriori.numerics.types import Array
+
+__all__ = ["ClassFrequencies"]
+
+
+class ClassFrequencies(ProbabilisticClassifier):
+    """The same class probabilities for every row, with a Dirichlet belief about them.
+
+    Parameters
+    ----------
+    concentration : float
+        α > 0, pseudo-count of every class.
+
+    Attributes
+    ----------
+    classes_ : (K,)
+    posterior_ : Dirichlet
+        Of the class probabilities.
+    log_evidence_ : LogEvidence
+        ln p(y), exact: the inputs do not matter.
+
+    Examples
+    --------
+    >>> model = ClassFrequencies().fit([[5.0], [1.0], [2.0]], ["no", "no", "yes"])
+    >>> model.predict_proba([[0.0]])
+    array([[0.6, 0.4]])
+    >>> model.log_evidence_  # ∫ (1 − p)² p dp = 1/12
+    LogEvidence(-2.484907, kind="exact", of="y|X")
+    """
+
+    def __init__(self, concentration: float = 1.0) -> None:
+        self.concentration = concentration
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Count the classes.
+
+        Parameters
+        ----------
+        X : array_like (N, D)
+            Only checked.
+        y : array_like (N,)
+        sample_weight : array_like (N,), optional
+            Frequencies: 2 equals a repeated row, 0 leaves it out.
+        """
+        alpha = self.concentration
+        if not (np.isfinite(alpha) and alpha > 0):
+            raise ValueError(f"concentration must be a positive number, got {alpha!r}")
+        rows = check_labelled_rows(self, X, y, sample_weight)
+        prior = np.full(len(rows.classes), float(alpha))
+        counts = rows.counts
+        self.classes_ = rows.classes
+        self.posterior_ = Dirichlet(prior + counts)
+        value = _log_beta(prior + counts) - _log_beta(prior)
+        self.log_evidence_ = LogEvidence(
+            value, kind="exact", of="y|X", fingerprint=rows.fingerprint
+        )
+        return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes, (N, K): the same for all rows."""
+        check_is_fitted(self)
+        rows = len(check_inputs(self, X))
+        return np.tile(np.asarray(self.posterior_.mean), (rows, 1))
+
+    def with_prior_scaled(self, factor: float) -> ClassFrequencies:
+        """Return an unfitted copy whose prior is ``factor`` times as wide: α / factor²."""
+        return ClassFrequencies(self.concentration / float(factor) ** 2)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # by intent: it ignores its inputs
+        return tags
+
+
+def _log_beta(alpha: Array) -> float:
+    """Return ln B(α) = Σ ln Γ(α_k) − ln Γ(Σ α_k)."""
+    return float(special.gammaln(alpha).sum() - special.gammaln(alpha.sum()))

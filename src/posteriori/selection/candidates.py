@@ -1,0 +1,259 @@
+"""Which models a table is tried with: one line each.
+
+A line names an estimator by its path, so that this room imports none of them; a room that has a
+new model adds a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+__all__ = ["CANDIDATES", "Candidate", "candidates_for"]
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Candidate(NamedTuple):
+    """A model to try.
+
+    Attributes
+    ----------
+    name : str
+    task : {"regression", "classification", "density"}
+    path : str
+        Where the estimator is found, "posteriori.room.Name".
+    parameters : mapping
+        What it is constructed with.
+    prior : str
+        Its prior beliefs in words.
+    cost : float
+        Time of a fit beside that of the first model of the task; the cheap ones run first.
+    encoding : {"numbers", "codes"}
+        Whether categories come as indicator columns, or as codes with missing entries left open.
+    basis : str
+        Path of functions of the columns that stand in their place; empty for the columns themselves.
+    basis_parameters : mapping
+    targets : {"any", "counts", "two classes"}
+        What it can be fitted to.
+    most_inputs, most_rows : float
+        Where it would take too long or too much memory; beyond, it runs only if it is asked for.
+    """
+
+    name: str
+    task: str
+    path: str
+    parameters: Mapping[str, Any] = _NOTHING
+    prior: str = ""
+    cost: float = 1.0
+    encoding: str = "numbers"
+    basis: str = ""
+    basis_parameters: Mapping[str, Any] = _NOTHING
+    targets: str = "any"
+    most_inputs: float = float("inf")
+    most_rows: float = float("inf")
+
+    def make(self) -> Any:
+        """Return the estimator, unfitted."""
+        return _named(self.path)(**self.parameters)
+
+    def make_basis(self) -> Any:
+        """Return the transformer of the columns, or None."""
+        return _named(self.basis)(**self.basis_parameters) if self.basis else None
+
+
+def _named(path: str) -> Any:
+    room, _, name = path.rpartition(".")
+    return getattr(import_module(room), name)
+
+
+_UNIT = "each weight N(0, 1) on standardised columns, in units of the noise"
+_LOGIT = "each weight N(0, 1) on standardised columns"
+_LINEAR = "posteriori.regression.BayesianLinearRegression"
+
+#: All models of the command ``posteriori compare``, cheapest first within a task.
+CANDIDATES: tuple[Candidate, ...] = (
+    Candidate(
+        "constant",
+        "regression",
+        _LINEAR,
+        {"prior_precision": float("inf")},
+        "one level for all rows, unit information around the mean",
+        0.5,
+    ),
+    Candidate("linear", "regression", _LINEAR, prior=_UNIT),
+    Candidate(
+        "linear, learned scale",
+        "regression",
+        _LINEAR,
+        {"hyperparameters": "type-II"},
+        "one scale of all weights and one of the noise, chosen by evidence",
+        1.5,
+    ),
+    Candidate(
+        "linear, relevant columns",
+        "regression",
+        _LINEAR,
+        {"hyperparameters": "ard"},
+        "a scale for each weight, chosen by evidence; useless columns are pruned",
+        2.0,
+    ),
+    Candidate(
+        "robust linear",
+        "regression",
+        "posteriori.regression.RobustRegression",
+        prior="Student-t noise; " + _UNIT,
+        cost=4.0,
+    ),
+    Candidate(
+        "splines",
+        "regression",
+        _LINEAR,
+        {"hyperparameters": "type-II"},
+        "a smooth curve for every column of numbers, one scale chosen by evidence",
+        6.0,
+        basis="posteriori.regression.SplineBasis",
+        basis_parameters={"n_knots": 5},
+        most_inputs=60,
+    ),
+    Candidate(
+        "quadratic",
+        "regression",
+        _LINEAR,
+        {"hyperparameters": "type-II"},
+        "squares and products of the columns of numbers, one scale chosen by evidence",
+        8.0,
+        basis="posteriori.regression.PolynomialBasis",
+        basis_parameters={"degree": 2},
+        most_inputs=15,
+    ),
+    Candidate(
+        "Poisson",
+        "regression",
+        "posteriori.regression.PoissonRegression",
+        prior=_LOGIT,
+        cost=3.0,
+        targets="counts",
+    ),
+    Candidate(
+        "negative binomial",
+        "regression",
+        "posteriori.regression.NegativeBinomialRegression",
+        prior=_LOGIT + "; log dispersion N(0, 1)",
+        cost=5.0,
+        targets="counts",
+    ),
+    Candidate(
+        "class frequencies",
+        "classification",
+        "posteriori.classification.ClassFrequencies",
+        prior="all class probabilities equally likely",
+        cost=0.2,
+    ),
+    Candidate(
+        "naive Bayes",
+        "classification",
+        "posteriori.classification.NaiveBayes",
+        prior="a conjugate prior for every column in every class",
+        cost=0.5,
+        encoding="codes",
+    ),
+    Candidate(
+        "linear discriminant",
+        "classification",
+        "posteriori.classification.GaussianDiscriminant",
+        {"covariance": "shared"},
+        "normal–inverse-Wishart around the data's scale",
+        0.5,
+    ),
+    Candidate(
+        "quadratic discriminant",
+        "classification",
+        "posteriori.classification.GaussianDiscriminant",
+        {"covariance": "per-class"},
+        "normal–inverse-Wishart around the data's scale, for each class",
+        0.7,
+    ),
+    Candidate(
+        "logistic",
+        "classification",
+        "posteriori.classification.BayesianLogisticRegression",
+        prior=_LOGIT,
+        cost=1.0,
+    ),
+    Candidate(
+        "probit",
+        "classification",
+        "posteriori.classification.ProbitRegression",
+        prior=_LOGIT,
+        cost=1.5,
+        targets="two classes",
+    ),
+    Candidate(
+        "logistic splines",
+        "classification",
+        "posteriori.classification.BayesianLogisticRegression",
+        prior="a smooth curve for every column of numbers; " + _LOGIT,
+        cost=6.0,
+        basis="posteriori.regression.SplineBasis",
+        basis_parameters={"n_knots": 5},
+        most_inputs=40,
+    ),
+    Candidate(
+        "nearest neighbours",
+        "classification",
+        "posteriori.classification.KNeighborsClassifier",
+        {"n_neighbors": 15},
+        "one pseudo-count for every class",
+        3.0,
+        most_rows=50_000,
+    ),
+)
+
+
+def candidates_for(
+    task: str,
+    names: Sequence[str] = (),
+    *,
+    targets: Sequence[str] = (),
+    inputs: int = 0,
+    rows: int = 0,
+) -> list[Candidate]:
+    """Return the models to try, cheapest first.
+
+    Parameters
+    ----------
+    task : str
+    names : sequence of str
+        Only these, however costly; all that suit by default.
+    targets : sequence of {"counts", "two classes"}
+        What is known about the targets.
+    inputs, rows : int
+        Size of the data.
+
+    Raises
+    ------
+    ValueError
+        When a name is unknown, or the model does not suit the targets.
+    """
+    known = {c.name: c for c in CANDIDATES if c.task == task}
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, n=1, cutoff=0.4)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"no {task} model {name!r}{hint} There are: {', '.join(known)}")
+        if not _suits(known[name], targets):
+            raise ValueError(f"{name!r} is for {known[name].targets}, which the target is not")
+    chosen = [known[name] for name in names] or [
+        c
+        for c in known.values()
+        if _suits(c, targets) and inputs <= c.most_inputs and rows <= c.most_rows
+    ]
+    return sorted(chosen, key=lambda c: c.cost)
+
+
+def _suits(candidate: Candidate, targets: Sequence[str]) -> bool:
+    return candidate.targets == "any" or candidate.targets in targets
