@@ -4,8 +4,8 @@ With frequency f and noise variance v of each row, and weights w = f/v,
 
 .. math:: R^T R = \sum_n w_n\,(z_n - \bar z)(z_n - \bar z)^T,\qquad z = (x, y).
 
-Gram matrices of blocks add up to R by Cholesky's method as long as the columns are far from
-dependent; otherwise blocks are triangularised by Householder's method, which squares no condition
+R comes from the Gram matrix by Cholesky's method as long as the columns are far from dependent;
+otherwise blocks of rows are triangularised by Householder's method, which squares no condition
 number. Batch, stream and merge agree to rounding.
 
 Reference: T. Chan, G. Golub & R. LeVeque, "Algorithms for computing the sample variance", 1983;
@@ -15,7 +15,8 @@ Reference: T. Chan, G. Golub & R. LeVeque, "Algorithms for computing the sample 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +24,9 @@ from posteriori.numerics.types import Array
 
 __all__ = ["RegressionStatistics", "column_norms", "regression_statistics"]
 
-#: Columns nearer to dependence than this are triangularised instead of squared.
-_INDEPENDENT = 1e-2
+#: Inputs of which the others leave less than this share of the variance are triangularised, not
+#: squared: errors of rounding in the Gram matrix grow by as much.
+_INDEPENDENT = 1e-4
 
 #: A share of the target's variance this small that is left over wants all digits.
 _PERFECT = 1e-6
@@ -35,11 +37,11 @@ _SMALL = 1 << 14
 #: A spread this small beside the mean is rounding.
 _CONSTANT = 1e-13
 
-#: Squares outside these bounds lose digits or overflow: such columns are rescaled.
+#: Squares outside these bounds lose digits or overflow.
 _SMALLEST, _LARGEST = 1e-280, 1e280
 
 #: Numbers that are read at a time.
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,6 @@ class RegressionStatistics:
     n_inputs : int
         D.
     centred : bool
-    careful : bool
-        Whether R was made by Householder's method.
     """
 
     rows: float
@@ -72,28 +72,22 @@ class RegressionStatistics:
     factor: Array
     n_inputs: int
     centred: bool
-    careful: bool
 
     def merge(self, other: RegressionStatistics) -> RegressionStatistics:
         """Return the statistics of both sets of data."""
         if self.centred != other.centred or self.mean.shape != other.mean.shape:
             raise ValueError("statistics of different models cannot be merged")
-        weight = self.weight + other.weight
-        share = other.weight / weight
-        shift = other.mean - self.mean
-        between = np.sqrt(self.weight * share) * shift[None]
-        stacked = np.concatenate([self.factor, other.factor, between])
-        mean = self.mean + share * shift
-        return RegressionStatistics(
-            self.rows + other.rows,
-            weight,
-            self.log_variance + other.log_variance,
-            mean,
-            _without_rounding(_triangular(stacked), mean, weight),
-            self.n_inputs,
-            self.centred,
-            self.careful or other.careful,
-        )
+        total, between = _join(self._sums(), other._sums())
+        factor = None
+        if total.rows * self.n_inputs > _SMALL:
+            gram = _square(self.factor) + _square(other.factor) + between[:, None] * between
+            factor = _root_of(gram, self.n_inputs)
+        if factor is None:
+            factor = _triangular(np.concatenate([self.factor, other.factor, between[None]]))
+        return _statistics(total, factor, column_norms(factor), self.n_inputs, self.centred)
+
+    def _sums(self) -> _Sums:
+        return _Sums(self.rows, self.weight, self.log_variance, self.mean)
 
     @property
     def scales(self) -> Array:
@@ -107,6 +101,15 @@ class RegressionStatistics:
         return np.where(scales > 0, scales, 1.0)
 
 
+class _Sums(NamedTuple):
+    """Sums that need no care: the first fields of the statistics."""
+
+    rows: float
+    weight: float
+    log_variance: float
+    mean: Array
+
+
 def regression_statistics(
     x: Array,
     y: Array,
@@ -114,6 +117,7 @@ def regression_statistics(
     frequency: Array | None = None,
     variance: Array | None = None,
     centre: bool = True,
+    earlier: RegressionStatistics | None = None,
 ) -> RegressionStatistics:
     """Summarise rows.
 
@@ -127,38 +131,28 @@ def regression_statistics(
         Noise variance of each row, relative to a common one.
     centre : bool
         Whether an intercept stands beside the inputs.
+    earlier : RegressionStatistics, optional
+        Of rows that have been read before: the result speaks of both.
+
+    Notes
+    -----
+    Costs O(N D²), a chunk after others little more than its share of all rows read at once.
     """
-    rows = float(len(x)) if frequency is None else float(frequency.sum())
-    if not rows > 0:
-        raise ValueError("there is no row with positive weight")
-    weights = None
-    if frequency is not None or variance is not None:
-        weights = np.ones(len(x)) if frequency is None else frequency
-        weights = weights if variance is None else weights / variance
-    log_variance = 0.0
-    if variance is not None:
-        logs = np.log(variance)
-        log_variance = float(logs.sum() if frequency is None else frequency @ logs)
-    scales = None
-    weight, mean = _means(x, y, weights, centre)
-    with np.errstate(over="ignore", invalid="ignore"):
-        gram = _gram(x, y, weights, mean)
-    squares = np.diagonal(gram)
-    if not np.all((squares > _SMALLEST) & (squares < _LARGEST)):
-        scales = _magnitudes(x, y)
-        x, y = x / scales[: x.shape[1]], y / scales[x.shape[1] :]
-        weight, mean = _means(x, y, weights, centre)
-        gram = _gram(x, y, weights, mean)
-    factor = None if x.size <= _SMALL else _root_of(gram, x.shape[1])
-    careful = factor is None
-    if factor is None:
-        factor = _householder(x, y, weights, mean)
-    factor = _without_rounding(factor, mean, weight)
-    if scales is not None:
-        mean, factor = mean * scales, factor * scales
-    return RegressionStatistics(
-        rows, weight, log_variance, mean, factor, x.shape[1], centre, careful
-    )
+    weights = frequency if variance is None else _or_ones(frequency, len(x)) / variance
+    here = _sums(x, y, frequency, variance, weights, centre)
+    total, gram = here, np.zeros(())
+    if earlier is not None:
+        total, between = _join(earlier._sums(), here)
+        gram = _square(earlier.factor) + between[:, None] * between
+    if total.rows * x.shape[1] > _SMALL:
+        with np.errstate(over="ignore", invalid="ignore"):
+            gram = gram + _gram(x, y, weights, here.mean)
+        factor = _root_of(gram, x.shape[1])
+        if factor is not None:
+            lengths = np.sqrt(np.diagonal(gram))
+            return _statistics(total, factor, lengths, x.shape[1], centre)
+    alone = _careful_statistics(x, y, weights, here, centre)
+    return alone if earlier is None else earlier.merge(alone)
 
 
 def column_norms(a: Array) -> Array:
@@ -168,17 +162,113 @@ def column_norms(a: Array) -> Array:
     return largest * np.sqrt(((a / safe) ** 2).sum(axis=0))
 
 
-# -- passes over the data --------------------------------------------------------------------
+# -- sums ------------------------------------------------------------------------------------
 
 
-def _means(x: Array, y: Array, weights: Array | None, centre: bool) -> tuple[float, Array]:
+def _or_ones(frequency: Array | None, rows: int) -> Array:
+    return np.ones(rows) if frequency is None else frequency
+
+
+def _sums(
+    x: Array,
+    y: Array,
+    frequency: Array | None,
+    variance: Array | None,
+    weights: Array | None,
+    centre: bool,
+) -> _Sums:
+    rows = float(len(x)) if frequency is None else float(frequency.sum())
+    if not rows > 0:
+        raise ValueError("there is no row with positive weight")
+    log_variance = 0.0
+    if variance is not None:
+        log_variance = float(_or_ones(frequency, len(x)) @ np.log(variance))
     weight = float(len(x)) if weights is None else float(weights.sum())
-    width = x.shape[1] + y.shape[1]
+    return _Sums(rows, weight, log_variance, _means(x, y, weights, weight, centre))
+
+
+def _means(x: Array, y: Array, weights: Array | None, weight: float, centre: bool) -> Array:
     if not centre:
-        return weight, np.zeros(width)
-    if weights is None:
-        return weight, np.concatenate([x.mean(axis=0), y.mean(axis=0)])
-    return weight, np.concatenate([weights @ x, weights @ y]) / weight
+        return np.zeros(x.shape[1] + y.shape[1])
+    each = np.ones(len(x)) if weights is None else weights
+    return np.concatenate([each @ x, each @ y]) / weight
+
+
+def _join(one: _Sums, other: _Sums) -> tuple[_Sums, Array]:
+    """Return the sums over both, and the row √(W₁W₂/W) (z̄₂ − z̄₁) that their distance adds."""
+    weight = one.weight + other.weight
+    share = other.weight / weight
+    shift = other.mean - one.mean
+    total = _Sums(
+        one.rows + other.rows,
+        weight,
+        one.log_variance + other.log_variance,
+        one.mean + share * shift,
+    )
+    return total, np.sqrt(one.weight * share) * shift
+
+
+def _statistics(
+    sums: _Sums, factor: Array, lengths: Array, n_inputs: int, centred: bool
+) -> RegressionStatistics:
+    """Put 0 for columns (of lengths |R_j|) whose spread is rounding beside their mean."""
+    constant = lengths <= _CONSTANT * np.sqrt(sums.weight) * np.abs(sums.mean)
+    if centred and constant.any():
+        factor = np.where(constant, 0.0, factor)
+    return RegressionStatistics(*sums, factor, n_inputs, centred)
+
+
+# -- Gram matrices ---------------------------------------------------------------------------
+
+
+def _square(factor: Array) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return factor.T @ factor
+
+
+def _gram(x: Array, y: Array, weights: Array | None, mean: Array) -> Array:
+    if weights is None and not mean.any():
+        across = x.T @ y  # nothing to copy
+        return np.block([[x.T @ x, across], [across.T, y.T @ y]])
+    total = np.zeros((len(mean), len(mean)))
+    for block in _blocks(x, y, weights, mean):
+        total += block.T @ block
+    return total
+
+
+def _root_of(gram: Array, n_inputs: int) -> Array | None:
+    """Return R by Cholesky's method, or None where rounding would show."""
+    squares = np.diagonal(gram)
+    if not (squares.min() > _SMALLEST and squares.max() < _LARGEST):
+        return None
+    try:
+        lower = np.linalg.cholesky(gram)
+    except np.linalg.LinAlgError:
+        return None
+    share = np.diagonal(lower) ** 2 / squares  # of each column beside those before it
+    if n_inputs and share[:n_inputs].min() < _INDEPENDENT:
+        return None
+    return None if share[n_inputs:].min() < _PERFECT else lower.T
+
+
+# -- triangular factors of rows --------------------------------------------------------------
+
+
+def _careful_statistics(
+    x: Array, y: Array, weights: Array | None, sums: _Sums, centre: bool
+) -> RegressionStatistics:
+    """Triangularise the rows."""
+    d, scales = x.shape[1], _magnitudes(x, y)
+    smallest, largest = np.sqrt([_SMALLEST, _LARGEST / max(sums.weight, 1.0)])
+    ordinary = np.all((scales > smallest) & (scales < largest))
+    if not ordinary:
+        x, y = x / scales[:d], y / scales[d:]
+        sums = sums._replace(mean=_means(x, y, weights, sums.weight, centre))
+    factor = _householder(x, y, weights, sums.mean)
+    found = _statistics(sums, factor, column_norms(factor), d, centre)
+    if ordinary:
+        return found
+    return replace(found, mean=found.mean * scales, factor=found.factor * scales)
 
 
 def _magnitudes(x: Array, y: Array) -> Array:
@@ -188,61 +278,18 @@ def _magnitudes(x: Array, y: Array) -> Array:
     return np.where(largest > 0, np.ldexp(1.0, exponents - 1), 1.0)
 
 
-def _without_rounding(factor: Array, mean: Array, weight: float) -> Array:
-    """Return the factor with 0 for columns whose spread is rounding beside their mean."""
-    spread = column_norms(factor) / np.sqrt(weight)
-    return np.where(spread > _CONSTANT * np.abs(mean), factor, 0.0)
-
-
 def _blocks(x: Array, y: Array, weights: Array | None, mean: Array) -> Iterator[Array]:
-    """Yield centred rows [x y] √w, a block at a time."""
-    step = max(1, _BLOCK // max(len(mean), 1))
-    cut = x.shape[1]
+    """Yield centred rows [x y] √w, a block at a time in the same memory."""
+    step = min(len(x), max(1, _BLOCK // max(len(mean), 1)))
+    cut, memory = x.shape[1], np.empty((step, len(mean)))
     for first in range(0, len(x), step):
         rows = slice(first, first + step)
-        block = np.empty((min(step, len(x) - first), len(mean)))
+        block = memory[: len(x) - first]
         np.subtract(x[rows], mean[:cut], out=block[:, :cut])
         np.subtract(y[rows], mean[cut:], out=block[:, cut:])
         if weights is not None:
             block *= np.sqrt(weights[rows])[:, None]
         yield block
-
-
-def _gram(x: Array, y: Array, weights: Array | None, mean: Array) -> Array:
-    total = np.zeros((len(mean), len(mean)))
-    for block in _blocks(x, y, weights, mean):
-        total += block.T @ block
-    return total
-
-
-def _root_of(gram: Array, n_inputs: int) -> Array | None:
-    """Return R by Cholesky's method, or None where inputs are too near to dependent."""
-    scales = np.sqrt(np.diagonal(gram))
-    if not np.all(scales[:n_inputs] > 0):
-        return None
-    safe = np.where(scales > 0, scales, 1.0)
-    scaled = gram / safe / safe[:, None]
-    inputs = scaled[:n_inputs, :n_inputs]
-    try:
-        lower = np.linalg.cholesky(inputs)
-    except np.linalg.LinAlgError:
-        return None
-    diagonal = np.diagonal(lower)
-    if n_inputs and diagonal.min() < _INDEPENDENT:
-        return None
-    across = np.linalg.solve(lower, scaled[:n_inputs, n_inputs:])
-    rest = scaled[n_inputs:, n_inputs:] - across.T @ across
-    if np.any(np.diagonal(rest) < _PERFECT):
-        return None
-    try:
-        corner = np.linalg.cholesky(rest)
-    except np.linalg.LinAlgError:
-        return None
-    factor = np.zeros_like(gram)
-    factor[:n_inputs, :n_inputs] = lower.T
-    factor[:n_inputs, n_inputs:] = across
-    factor[n_inputs:, n_inputs:] = corner.T
-    return factor * safe
 
 
 def _householder(x: Array, y: Array, weights: Array | None, mean: Array) -> Array:

@@ -25,7 +25,8 @@ from posteriori.numerics.random import as_generator
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
 from posteriori.regression.hyper_grid import HyperGrid
-from posteriori.regression.learning import Learned, scaled_prior
+from posteriori.regression.learned import Learned
+from posteriori.regression.learning import scaled_prior
 from posteriori.regression.left_out import expected_log_likelihood, leave_one_out_log_density
 from posteriori.regression.priors import check_prior
 
@@ -168,7 +169,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         -----
         Costs O(N D² + D³).
         """
-        learned = self._summarise(X, y, sample_weight, noise_variance, reset=True)
+        learned = self._summarise(X, y, sample_weight, noise_variance, known=None)
         _ = learned.solution  # errors and warnings belong here
         self._learned = learned
         return self
@@ -181,8 +182,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         Only sums are kept, and the posterior is solved for when it is first asked for.
         """
         known = self.__dict__.get("_learned")
-        learned = self._summarise(X, y, sample_weight, noise_variance, reset=known is None)
-        self._learned = learned if known is None else known.merge(learned)
+        self._learned = self._summarise(X, y, sample_weight, noise_variance, known=known)
         return self
 
     def merge(self, other: BayesianLinearRegression) -> BayesianLinearRegression:
@@ -203,8 +203,9 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         return both
 
     def _summarise(
-        self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, *, reset: bool
+        self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, *, known: Learned | None
     ) -> Learned:
+        """Return what rows say, together with what is known from earlier ones."""
         rows = check_rows(
             self,
             X,
@@ -212,17 +213,19 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
             sample_weight=sample_weight,
             noise_variance=noise_variance,
             missing=self.missing,
-            reset=reset,
+            reset=known is None,
         )
-        prior = check_prior(self, rows.x.shape[1])
+        prior = check_prior(self, rows.x.shape[1]) if known is None else known.prior
         statistics = regression_statistics(
             rows.x,
             rows.y[:, None],
             frequency=rows.frequency,
             variance=rows.variance,
             centre=prior.fit_intercept,
+            earlier=None if known is None else known.statistics,
         )
-        return Learned(prior, statistics, Fingerprint().update(rows.y, rows.frequency))
+        before = Fingerprint() if known is None else known.fingerprint
+        return Learned(prior, statistics, before.update(rows.y, rows.frequency))
 
     # -- predictions -----------------------------------------------------------------------
 
@@ -369,7 +372,9 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         Those of the weights and of the intercept; what the data of this fit have set in the prior
         is kept. Hyper-parameters that are chosen by evidence leave only the intercept's.
         """
-        return clone(self).set_params(**scaled_prior(self._fitted(), float(factor)))
+        learned = self._fitted()
+        scaled = scaled_prior(learned.statistics, learned.prior, float(factor))
+        return clone(self).set_params(**scaled)
 
     def _seen_rows(self, X: Any, y: Any, noise_variance: Any) -> Rows:
         return check_rows(

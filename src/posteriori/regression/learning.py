@@ -12,8 +12,7 @@ where c is the value at the means of the columns.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from posteriori.inference.linear_weights import (
     weight_posterior,
 )
 from posteriori.inference.regression_statistics import RegressionStatistics, column_norms
-from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
+from posteriori.numerics.evidence import Kind
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 from posteriori.regression.belief import LinearBelief
@@ -35,7 +34,7 @@ from posteriori.regression.relevance import RelevanceProblem, find_relevance
 from posteriori.regression.spectrum import Spectrum, decompose
 from posteriori.regression.type_two import climb_by_fixed_point, maximise_evidence
 
-__all__ = ["Learned", "Solution", "scaled_prior"]
+__all__ = ["Solution", "scaled_prior", "solve"]
 
 #: Share of the targets' squares that is noise at least, where it is chosen by evidence.
 _NOISE_FLOOR = 1e-14
@@ -67,58 +66,18 @@ class Solution(NamedTuple):
     n_iter: int = 1
 
 
-@dataclass(frozen=True)
-class Learned:
-    """Statistics of the data with a prior; solved when first asked for."""
-
-    prior: LinearPrior
-    statistics: RegressionStatistics
-    fingerprint: Fingerprint
-
-    @cached_property
-    def solution(self) -> Solution:
-        """Posterior, evidence and hyper-parameters."""
-        return _SOLVERS[self.prior.hyperparameters](self.statistics, self.prior)
-
-    @property
-    def log_evidence(self) -> LogEvidence:
-        """Evidence; that of a flat intercept is of y up to a constant, and compares with its like."""
-        solution = self.solution
-        if np.isneginf(solution.log_evidence):
-            raise AttributeError(
-                "log_evidence_ does not exist under an improper prior (a prior_precision of 0 in "
-                "some direction); give every weight a positive prior precision"
-            )
-        flat = self.prior.fit_intercept and self.prior.intercept_precision == 0.0
-        return LogEvidence(
-            solution.log_evidence,
-            kind=solution.kind,
-            of="y up to a constant|X" if flat else "y|X",
-            fingerprint=self.fingerprint,
-        )
-
-    @property
-    def effective_parameters(self) -> float:
-        """γ = Σ (1 − prior share) over directions: weights that the data determine."""
-        belief, d = self.solution.belief, self.statistics.n_inputs
-        seen = (self.statistics.factor[:d, :d] @ belief.directions) ** 2
-        return float(belief.probabilities @ (seen.sum(axis=0) / belief.precisions).sum(axis=1))
-
-    def merge(self, other: Learned) -> Learned:
-        """Return what is learned from both sets of data."""
-        return replace(
-            self,
-            statistics=self.statistics.merge(other.statistics),
-            fingerprint=self.fingerprint.merge(other.fingerprint),
-        )
+def solve(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+    """Return posterior, evidence and hyper-parameters."""
+    return _SOLVERS[prior.hyperparameters](statistics, prior)
 
 
-def scaled_prior(learned: Learned, factor: float) -> dict[str, Any]:
+def scaled_prior(
+    statistics: RegressionStatistics, prior: LinearPrior, factor: float
+) -> dict[str, Any]:
     """Return the parameters of an estimator whose prior's standard deviations are ``factor`` times.
 
     Precisions that the data have set are written out, so that other data do not change them.
     """
-    prior, statistics = learned.prior, learned.statistics
     beta = prior.noise_precision
     unit, shrink = 1.0 if beta is None else beta, float(factor) ** -2
     found: dict[str, Any] = {}
