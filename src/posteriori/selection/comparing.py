@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.batches import has_atoms
+from posteriori.modeling.variational.progress import Progress
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.held_out import HeldOut, held_out_density, last_step, predictive_of
@@ -23,6 +24,16 @@ __all__ = ["compare", "fitted", "select"]
 
 #: Factors by which the scale of a prior is changed to see how far the verdict moves.
 _SCALES = (0.25, 0.5, 2.0, 4.0)
+
+
+class _How(NamedTuple):
+    """The options of a comparison, and where to say how far it is."""
+
+    folds: int
+    draws: int
+    seed: int
+    sensitivity: bool
+    say: Callable[[str], None]
 
 
 class _Findings(NamedTuple):
@@ -40,7 +51,7 @@ def compare(
     draws: int = 1000,
     seed: int = 0,
     sensitivity: bool = True,
-    progress: Callable[[int, int], None] | None = None,
+    progress: bool | Callable[[int, int], None] | None = None,
     **named: Any,
 ) -> Comparison:
     """Rank models by what the data say about them.
@@ -63,8 +74,9 @@ def compare(
     seed : int
     sensitivity : bool
         Whether to fit again with the scale of the prior changed by ¼ to 4.
-    progress : callable, optional
-        Called as ``progress(done, n_models)`` after every model.
+    progress : bool or callable, optional
+        Whether to show how far it is; by default on a terminal when it takes long. A callable is
+        called as ``progress(done, n_models)`` after every model.
     **named
         Models by name: ``compare(a=post1, b=post2)``.
 
@@ -95,17 +107,23 @@ def compare(
     given = {**(models or {}), **named}
     if not given:
         raise ValueError("compare needs at least one model: compare({'name': model}, X, y)")
+    call = progress if callable(progress) else None
+    line = Progress(None if call or progress is None else bool(progress), kept="finished models")
     done: dict[str, _Findings] = {}
     stopped = ""
     try:
         for count, (name, model) in enumerate(given.items(), start=1):
-            done[name] = _examine(name, model, X, y, folds, draws, seed, sensitivity)
-            if progress is not None:
-                progress(count, len(given))
+            say = _sayer(line, f"{name} ({count} of {len(given)})")
+            how = _How(folds, draws, seed, sensitivity, say)
+            done[name] = _examine(name, model, X, y, how)
+            if call is not None:
+                call(count, len(given))
     except KeyboardInterrupt:
         if not done:
             raise
         stopped = f"stopped after {len(done)} of {len(given)} models"
+    finally:
+        line.close()
     rows = with_probabilities(
         {name: found.row for name, found in done.items()},
         {name: found.evidence for name, found in done.items() if found.evidence is not None},
@@ -148,43 +166,46 @@ def fitted(model: Any, X: Any, y: Any) -> Any:
     return model
 
 
-def _examine(name: str, model: Any, X: Any, y: Any, *options: Any) -> _Findings:
+def _sayer(line: Progress, who: str) -> Callable[[str], None]:
+    return lambda what: line.say(f"{who}: {what}")
+
+
+def _examine(name: str, model: Any, X: Any, y: Any, how: _How) -> _Findings:
     if hasattr(model, "log_evidence") and not callable(getattr(model, "fit", None)):
-        return _of_posterior(name, model, *options)
+        return _of_posterior(name, model, how)
     if X is None or y is None:
         raise ValueError(f"{name} is an estimator: give the data as compare(models, X, y)")
     try:
-        return _of_estimator(name, model, X, y, *options)
+        return _of_estimator(name, model, X, y, how)
     except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError) as error:
         return _Findings(Row(name, failure=f"{type(error).__name__}: {error}"))
 
 
-def _of_posterior(
-    name: str, posterior: Any, folds: int, draws: int, seed: int, sensitivity: bool
-) -> _Findings:
+def _of_posterior(name: str, posterior: Any, how: _How) -> _Findings:
     from posteriori.selection.posteriors import examine_posterior
 
+    how.say("leaving data out")
     row, held = examine_posterior(
         name,
         posterior,
-        folds=folds,
-        draws=draws,
-        seed=seed,
-        scales=_SCALES if sensitivity else (),
+        folds=how.folds,
+        draws=how.draws,
+        seed=how.seed,
+        scales=_SCALES if how.sensitivity else (),
     )
     return _Findings(row, posterior.log_evidence, held)
 
 
-def _of_estimator(
-    name: str, model: Any, X: Any, y: Any, folds: int, draws: int, seed: int, sensitivity: bool
-) -> _Findings:
+def _of_estimator(name: str, model: Any, X: Any, y: Any, how: _How) -> _Findings:
+    how.say("fitting")
     start = time.perf_counter()
     learned = fitted(model, X, y)
     seconds = time.perf_counter() - start if learned is not model else float("nan")
     final, inputs = last_step(learned, X)
     evidence = getattr(final, "log_evidence_", None)
     _require_same_rows(name, evidence, y)
-    held = held_out_density(learned, X, y, folds=folds, draws=draws, seed=seed)
+    how.say("leaving rows out")
+    held = held_out_density(learned, X, y, folds=how.folds, draws=how.draws, seed=how.seed)
     row = Row(
         name,
         elpd=held.total,
@@ -193,12 +214,13 @@ def _of_estimator(
         pareto_shape=held.pareto_shape,
         waic=held.waic,
         accuracy=held.accuracy,
-        effective_parameters=float(getattr(final, "effective_parameters_", float("nan"))),
+        effective_parameters=float(getattr(final, "effective_parameters_", held.penalty)),
         seconds=seconds,
         measure=_measure(learned, X),
     )
     if evidence is None:
         return _Findings(row, None, held)
+    how.say("fitting with other priors")
     value = float(evidence)
     row = replace(
         row,
@@ -206,7 +228,9 @@ def _of_estimator(
         kind=evidence.kind,
         of=evidence.of,
         complexity=held.accuracy - value,
-        prior_sensitivity=_sensitivity(final, inputs, y, value) if sensitivity else float("nan"),
+        prior_sensitivity=_sensitivity(final, inputs, y, value)
+        if how.sensitivity
+        else float("nan"),
     )
     return _Findings(row, evidence, held)
 

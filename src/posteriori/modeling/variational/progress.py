@@ -1,4 +1,4 @@
-"""A line on the terminal that shows the bound while it rises."""
+"""A line on the terminal that shows how far long work is."""
 
 from __future__ import annotations
 
@@ -17,24 +17,32 @@ class Progress:
         None writes when standard error is a terminal and the work takes longer than ``patience``.
     patience : float
         Seconds.
+    kept : str
+        What is left when the work is stopped.
     """
 
-    def __init__(self, wanted: bool | None, patience: float = 2.0) -> None:
+    def __init__(self, wanted: bool | None, patience: float = 2.0, kept: str = "this") -> None:
+        self.kept = kept
         self.wanted = wanted if wanted is not None else sys.stderr.isatty()
         self.start = time.monotonic()
         self.next = self.start + (0.0 if wanted else patience)
         self.width = 0
 
     def show(self, sweep: int, bound: float) -> None:
-        """Say how far the ascent is, at most five times a second."""
+        """Say how far an ascent is."""
+        if self.wanted:
+            self.say(f"sweep {sweep}: bound {bound:.6f}")
+
+    def say(self, text: str) -> None:
+        """Write a text, at most five times a second."""
         now = time.monotonic()
         if not self.wanted or now < self.next:
             return
         self.next = now + 0.2
-        text = f"sweep {sweep}: bound {bound:.6f} ({now - self.start:.0f} s; Ctrl-C keeps this)"
-        sys.stderr.write("\r" + text.ljust(self.width))
+        line = f"{text} ({now - self.start:.0f} s; Ctrl-C keeps {self.kept})"
+        sys.stderr.write("\r" + line.ljust(self.width))
         sys.stderr.flush()
-        self.width = len(text)
+        self.width = len(line)
 
     def close(self) -> None:
         """End the line."""
