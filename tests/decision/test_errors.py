@@ -18,7 +18,7 @@ from posteriori.decision import (
     harmonic_bound,
     prior_bound,
 )
-from posteriori.distributions import Binomial, Cauchy
+from posteriori.distributions import Binomial, Cauchy, Dirichlet, MvStudentT
 
 
 def cauchy(mu):
@@ -153,6 +153,57 @@ def test_simulation_agrees_with_the_closed_form_of_shared_covariances():
     assert found.error < 1e-3
 
 
+@pytest.mark.topic("002/A11")
+@pytest.mark.parametrize(("d", "tol"), [(1, 1e-6), (2, 1e-6), (3, 1e-5)])
+def test_cubature_agrees_with_the_closed_form_of_shared_covariances(d, tol):
+    rng = np.random.default_rng(d)
+    root = rng.normal(size=(d, d))
+    cov, shift, p = root @ root.T + np.eye(d), 1.5 * rng.normal(size=d), 0.3
+    distance = np.sqrt(shift @ np.linalg.solve(cov, shift))
+    edge = np.log(p / (1 - p)) / distance
+    truth = p * stats.norm.cdf(-distance / 2 - edge) + (1 - p) * stats.norm.cdf(
+        -distance / 2 + edge
+    )
+    classes = [MvNormal(np.zeros(d), cov=cov), MvNormal(shift, cov=cov)]
+    assert bayes_error(classes, [p, 1 - p]) == pytest.approx(truth, abs=tol)
+
+
+@pytest.mark.topic("002/A11")
+def test_cubature_of_circles_in_circles_heavy_tails_and_narrow_classes():
+    wide = bayes_error(
+        [MvNormal([0.0, 0.0], cov=np.eye(2)), MvNormal([0.0, 0.0], cov=4 * np.eye(2))]
+    )
+    square = 8.0 / 3.0 * np.log(4.0)  # |x|² at which both densities are equal
+    truth = 0.5 * (stats.chi2(2).sf(square) + stats.chi2(2).cdf(square / 4))
+    assert wide == pytest.approx(truth, abs=1e-6)
+    tails = bayes_error([MvStudentT(1.0, m, scale=np.eye(2)) for m in ([-1.5, 0.0], [1.5, 0.0])])
+    assert tails == pytest.approx(stats.cauchy.sf(1.5), abs=2e-6)  # each marginal is Cauchy
+    narrow = [MvNormal([0.0, 0.0], cov=np.eye(2)), MvNormal([3.0, 3.0], cov=1e-8 * np.eye(2))]
+    assert 0 < bayes_error(narrow) < 1e-9
+    three = [MvNormal(m, cov=np.eye(2)) for m in ([0.0, 0.0], [2.0, 0.0], [0.0, 2.0])]
+    found = estimate_bayes_error(three, [0.5, 0.3, 0.2], rng=0)
+    assert abs(bayes_error(three, [0.5, 0.3, 0.2]) - found.value) < 5 * found.error
+
+
+@pytest.mark.topic("002/A12", "002/A13", "002/A14")
+@pytest.mark.parametrize("seed", range(2))
+def test_bounds_of_vectors_dominate_their_error(seed):
+    rng = np.random.default_rng(seed)
+    means, roots = rng.normal(size=(2, 2)), rng.normal(size=(2, 2, 2))
+    priors = rng.dirichlet([2.0, 2.0])
+    covs = roots @ roots.swapaxes(1, 2) + np.eye(2)
+    for classes in (
+        [MvNormal(m, cov=c) for m, c in zip(means, covs, strict=True)],
+        [MvStudentT(4.0, m, scale=c) for m, c in zip(means, covs, strict=True)],
+    ):
+        exact = bayes_error(classes, priors)
+        harmonic, chernoff = harmonic_bound(classes, priors), chernoff_bound(classes, priors).value
+        assert exact + 1e-5 < harmonic <= 2 * exact * (1 - exact) + 1e-5  # Cover & Hart
+        assert exact + 1e-5 < chernoff < prior_bound(priors) + 1e-6
+        if seed == 0:
+            assert chernoff <= bhattacharyya_bound(classes, priors) + 1e-6
+
+
 @pytest.mark.topic("002/A10")
 def test_the_error_of_a_threshold_that_is_not_the_best():
     classes = [Normal(-1, variance=1), Normal(1, variance=1)]
@@ -188,8 +239,10 @@ def test_the_rule_of_a_wrong_model_errs_more_often_than_the_best():
 
 
 def test_classes_that_do_not_fit_are_refused():
-    with pytest.raises(TypeError, match="see estimate_bayes_error"):
-        bayes_error([MvNormal([0.0], cov=[[1.0]])] * 2)
+    with pytest.raises(ValueError, match="vectors of 4 numbers are too long for cubature"):
+        bayes_error([MvNormal(np.zeros(4), cov=np.eye(4))] * 2)
+    with pytest.raises(ValueError, match=r"integrate to .* see estimate_bayes_error"):
+        bayes_error([Dirichlet([2.0, 3.0]), Dirichlet([3.0, 3.0])])
     with pytest.raises(TypeError, match="mix discrete and continuous"):
         bayes_error([Normal(0, variance=1), Bernoulli(0.5)])
     with pytest.raises(TypeError, match="single distribution"):

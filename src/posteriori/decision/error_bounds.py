@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from posteriori.decision.bayes_errors import check_line, expect_posterior
+from posteriori.decision.bayes_errors import check_low_dimension, expect_posterior
 from posteriori.decision.posteriors import check_classes
 from posteriori.decision.rules import check_priors
 from posteriori.distributions.exponential import ExponentialFamily
@@ -73,7 +73,7 @@ def harmonic_bound(classes: Sequence[Any], priors: Any = None) -> float:
 
     Parameters
     ----------
-    classes : sequence of K distributions of one number
+    classes : sequence of K distributions of one number, or of a vector of at most three
     priors : array (K,), optional
         Equal if None.
 
@@ -83,7 +83,7 @@ def harmonic_bound(classes: Sequence[Any], priors: Any = None) -> float:
     >>> round(harmonic_bound([Cauchy(-2, 1), Cauchy(2, 1)]), 6)
     0.223607
     """
-    members = check_line(check_classes(classes))
+    members = check_low_dimension(check_classes(classes))
     weights = check_priors(priors, len(members))
     return expect_posterior(members, weights, lambda q: 1.0 - (q**2).sum(axis=-1))
 
@@ -94,7 +94,7 @@ def bhattacharyya_bound(classes: Sequence[Any], priors: Any = None) -> float:
     Parameters
     ----------
     classes : sequence of K distributions
-        Of numbers; vectors where all are of one exponential family.
+        Of numbers or of vectors, at most three long unless all are of one exponential family.
     priors : array (K,), optional
         Equal if None.
 
@@ -118,7 +118,7 @@ def chernoff_bound(classes: Sequence[Any], priors: Any = None) -> ChernoffBound:
     Parameters
     ----------
     classes : sequence of K distributions
-        Of numbers; vectors where all are of one exponential family.
+        Of numbers or of vectors, at most three long unless all are of one exponential family.
     priors : array (K,), optional
         Equal if None.
 
@@ -162,7 +162,7 @@ def _overlap(p: Any, q: Any, a: float, b: float, s: float) -> float:
     if type(p) is type(q) and isinstance(p, ExponentialFamily) and p.constant_carrier:
         return float(a**s * b ** (1.0 - s) * np.exp(_log_overlap(p, q, s)))
     pair = np.array([a, b])
-    members = check_line([p, q])
+    members = check_low_dimension([p, q])
     share = expect_posterior(
         members, pair / (a + b), lambda r: r[..., 0] ** s * r[..., 1] ** (1 - s)
     )
