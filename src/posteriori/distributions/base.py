@@ -329,8 +329,11 @@ def any_of(flags: Any) -> bool:
 
 
 def _batch_shape(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    kinds = set(shapes.values())
+    if len(kinds) == 1:
+        return kinds.pop()
     try:
-        return np.broadcast_shapes(*shapes.values())
+        return np.broadcast_shapes(*kinds)
     except ValueError:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise ValueError(f"batch shapes of the parameters do not broadcast: {listed}") from None

@@ -90,13 +90,18 @@ class ConjugateNode:
 
     def log_total(self) -> Array:
         """Log normaliser for each start."""
-        logs = np.asarray(self.belief.log_normalizer())
-        return logs.reshape(self.restart.size, -1).sum(axis=1)
+        return self._per_start(self.belief.log_normalizer())
 
     def entropy(self) -> Array:
-        """Entropy for each start."""
-        entropy = np.asarray(self.belief.entropy())
-        return entropy.reshape(self.restart.size, -1).sum(axis=1)
+        """Entropy for each start, A(η) − ⟨η, ∇A(η)⟩ − E[ln h]."""
+        logs = self.belief.log_normalizer() - self.belief._expected_log_carrier()
+        total = self._per_start(logs)
+        for eta, mean in zip(self.belief.natural, self.belief.mean_params, strict=True):
+            total = total - self._per_start(eta * mean)
+        return total
+
+    def _per_start(self, values: Any) -> Array:
+        return np.asarray(values).reshape(self.restart.size, -1).sum(axis=1)
 
     def pick(self, start: int) -> Any:
         """Return the belief of one start."""

@@ -19,7 +19,7 @@ import numpy as np
 from posteriori.modeling.tables import Axis, Table, spread
 from posteriori.numerics.types import Array
 
-__all__ = ["add_arrays", "add_tables", "contract_tables"]
+__all__ = ["Contraction", "add_arrays", "add_tables", "contract_tables"]
 
 #: Below this many terms in a sum, many small matrix products cost more than one loop over all.
 _SMALL = 256
@@ -46,13 +46,45 @@ def contract_tables(
     over : frozenset of Axis
         Labels to sum over, also where no table has them: such a sum counts the members.
     """
-    kept = keep if isinstance(keep, frozenset) else frozenset(keep)
-    plan = _plan(tuple([table.axes for table in tables]), kept, over)
-    copies = math.prod([axis.size for axis in plan.absent])
-    if not tables:
-        return Table(np.asarray(float(copies)), ())
-    values = _run(plan, [table.values for table in tables])
-    return Table(values if copies == 1 else values * copies, plan.labels)
+    return Contraction(keep, over)(tables)
+
+
+class Contraction:
+    """A sum of products of tables to be taken many times, planned anew when their labels change.
+
+    Parameters
+    ----------
+    keep, over
+        As of :func:`contract_tables`.
+    """
+
+    __slots__ = ("_answer", "_plan", "_scopes", "_tables", "keep", "over")
+
+    def __init__(self, keep: Iterable[Axis], over: frozenset[Axis] = frozenset()) -> None:
+        self.keep = keep if isinstance(keep, frozenset) else frozenset(keep)
+        self.over = over
+        self._scopes: tuple[Labels, ...] | None = None
+        self._tables: Sequence[Table] | None = None
+
+    def again(self, tables: Sequence[Table]) -> Table:
+        """Return the answer, remembered where the tables are those of the last time."""
+        if tables is not self._tables:
+            self._tables, self._answer = tables, self(tables)
+        return self._answer
+
+    def __call__(self, tables: Sequence[Table]) -> Table:
+        scopes = tuple([axes for _, axes in tables])
+        if scopes != self._scopes:
+            self._scopes, self._plan = scopes, _plan(scopes, self.keep, self.over)
+        plan = self._plan
+        if not tables:
+            return Table(np.asarray(float(_copies(plan))), ())
+        values = _run(plan, [values for values, _ in tables])
+        return Table(values * _copies(plan) if plan.absent else values, plan.labels)
+
+
+def _copies(plan: _Plan) -> int:
+    return math.prod([axis.size for axis in plan.absent])
 
 
 def add_tables(tables: Sequence[Table], labels: Labels) -> Array:
@@ -83,7 +115,7 @@ class _Step(NamedTuple):
     Attributes
     ----------
     i, j : int
-        The operands, i < j; the product is appended at the end.
+        The operands; the product is appended at the end.
     gone : pair of tuples of int
         Axes that only one of them has and nobody needs.
     order : pair of tuples of int
@@ -140,10 +172,18 @@ def _plan(scopes: tuple[Labels, ...], keep: frozenset[Axis], over: frozenset[Axi
     live, steps = list(scopes), []
     for i, j, kept in _path(scopes, keep):
         second, first = live.pop(j), live.pop(i)
+        if _own_cells(first, second) > _own_cells(
+            second, first
+        ):  # long loops: the larger side last
+            i, j, first, second = j, i, second, first
         step, product = _arrange(i, j, first, second, kept)
         steps.append(step)
         live.append(product)
     return _Plan(live[0], absent, steps=tuple(steps))
+
+
+def _own_cells(a: Labels, b: Labels) -> int:
+    return math.prod([axis.size for axis in a if axis not in b])
 
 
 def _arrange(i: int, j: int, a: Labels, b: Labels, keep: frozenset[Axis]) -> tuple[_Step, Labels]:
@@ -224,7 +264,8 @@ def _run(plan: _Plan, live: list[Array]) -> Array:
     if plan.subscripts:
         return np.asarray(np.einsum(plan.subscripts, *live))
     for step in plan.steps:
-        second, first = live.pop(step.j), live.pop(step.i)
+        first, second = live[step.i], live[step.j]
+        del live[max(step.i, step.j)], live[min(step.i, step.j)]
         live.append(_pair(step, first, second))
     return live[0]
 

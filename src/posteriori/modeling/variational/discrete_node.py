@@ -98,20 +98,22 @@ class DiscreteNode:
         if known is not None:
             at = evidence_table(name, self.bound, self.sizes[name]).table.values
             values = values + np.maximum(at, -1e100)
-        shape = tuple(axis.size for axis in labels)
-        return Table(np.broadcast_to(values, shape), labels)
+        shape = tuple([axis.size for axis in labels])
+        return Table(values if values.shape == shape else np.broadcast_to(values, shape), labels)
 
     def _solve_rows(self, logs: Mapping[str, Table]) -> None:
         """Members do not meet: normalise each, states first, so that inner loops are long."""
         total = np.zeros(self.restart.size)
         for name, (values, axes) in logs.items():
-            weights = np.array(np.moveaxis(values, -1, 1), order="C")
+            first = (0, values.ndim - 1, *range(1, values.ndim - 1))
+            weights = np.array(values.transpose(first), order="C")
             top = weights.max(axis=1, keepdims=True)
             weights -= top
             np.exp(weights, out=weights)
             norm = weights.sum(axis=1, keepdims=True)
             weights /= norm
-            probabilities = Table(np.moveaxis(weights, 1, -1), axes)
+            last = (0, *range(2, values.ndim), 1)
+            probabilities = Table(weights.transpose(last), axes)
             self._probabilities = {**self._probabilities, name: probabilities}
             total += (top + np.log(norm)).reshape(self.restart.size, -1).sum(axis=1)
         self._log_total, self._find_entropy = total, self._entropy_of_rows

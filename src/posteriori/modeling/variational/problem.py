@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.modeling.tables import Axis, Table, labels_of, spread
-from posteriori.modeling.variational.contraction import contract_tables
+from posteriori.modeling.variational.contraction import Contraction, contract_tables
 from posteriori.modeling.variational.monomials import Monomial, axes_of
 from posteriori.numerics.types import Array
 
@@ -55,16 +55,13 @@ class Recipe(NamedTuple):
 
     Attributes
     ----------
-    keep : frozenset of Axis
-        Labels of the answer.
-    over : frozenset of Axis
-        Labels to sum over that the nodes do not sum themselves.
+    contract : Contraction
+        To the labels of the answer, over those that the nodes do not sum themselves.
     ask : tuple of callables
         Each returns the answer of one node: a sum of products of tables.
     """
 
-    keep: frozenset[Axis]
-    over: frozenset[Axis]
+    contract: Contraction
     ask: tuple[Callable[[], list[tuple[Table, ...]]], ...]
 
 
@@ -129,14 +126,13 @@ class Problem:
                 ask.append(partial(node.expect_sum, accesses, summed))
             else:
                 ask.append(partial(node.expect, accesses))
-        return Recipe(keep, over, tuple(ask))
+        return Recipe(Contraction(keep, over), tuple(ask))
 
     def expectation(self, tables: Sequence[Table], recipe: Recipe) -> Table:
         """Return the expectation of tables times statistics."""
         total: Table | None = None
         for choice in itertools.product(*[ask() for ask in recipe.ask]):
-            operands = (*tables, *itertools.chain.from_iterable(choice))
-            part = contract_tables(operands, recipe.keep, recipe.over)
+            part = recipe.contract((*tables, *itertools.chain.from_iterable(choice)))
             total = part if total is None else _sum(total, part)
         assert total is not None
         return total
@@ -148,7 +144,10 @@ class Problem:
             if sources is None or self.entries[i].monomial.source in sources:
                 reduced = not local and i in self._reductions
                 tables = self._reduced_tables(i) if reduced else self._tables(i)
-                yield accesses, self.expectation(tables, recipe)
+                if recipe.ask or local:
+                    yield accesses, self.expectation(tables, recipe)
+                else:
+                    yield accesses, recipe.contract.again(tables)
 
     def _tables(self, i: int) -> tuple[Table, ...]:
         return self.entries[i].monomial.tables
