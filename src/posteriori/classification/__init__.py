@@ -21,7 +21,7 @@ _FILES = {
     "neighbors": ("KNeighborsClassifier",),
     "perceptron": ("Perceptron",),
     "probit": ("ProbitRegression",),
-    "separability": ("Separability", "linear_separability"),
+    "separability_program": ("Separability", "linear_separability"),
 }
 
 __all__, __getattr__, __dir__ = _load_on_use(__name__, _FILES)
@@ -47,5 +47,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.classification.neighbors import KNeighborsClassifier as KNeighborsClassifier
     from posteriori.classification.perceptron import Perceptron as Perceptron
     from posteriori.classification.probit import ProbitRegression as ProbitRegression
-    from posteriori.classification.separability import Separability as Separability
-    from posteriori.classification.separability import linear_separability as linear_separability
+    from posteriori.classification.separability_program import Separability as Separability
+    from posteriori.classification.separability_program import (
+        linear_separability as linear_separability,
+    )

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from posteriori.classification.arguments import LabelledRows, check_labelled_rows
 from posteriori.classification.base import ProbabilisticClassifier
 from posteriori.classification.linear_mode import class_weights, logistic_mode, n_predictors
-from posteriori.classification.separation import separating_direction
+from posteriori.classification.unbounded_likelihood import separating_direction
 from posteriori.inference.mode_finding import Mode
 from posteriori.inference.softmax_averages import softmax
 from posteriori.inference.standardized import Standardization, standardize
