@@ -128,8 +128,11 @@ def compare(
         {name: found.row for name, found in done.items()},
         {name: found.evidence for name, found in done.items() if found.evidence is not None},
     )
+    held = {name: found.held for name, found in done.items() if found.held is not None}
     rows = with_differences(
-        rows, {name: f.held.pointwise for name, f in done.items() if f.held is not None}
+        rows,
+        {name: part.pointwise for name, part in held.items()},
+        {name: part.sampling_error for name, part in held.items()},
     )
     return Comparison(ranked(list(rows.values())), [stopped] if stopped else [])
 

@@ -40,24 +40,37 @@ def with_probabilities(
     return rows
 
 
-def with_differences(rows: Mapping[str, Row], pointwise: Mapping[str, Array]) -> dict[str, Row]:
+def with_differences(
+    rows: Mapping[str, Row],
+    pointwise: Mapping[str, Array],
+    errors: Mapping[str, float] | None = None,
+) -> dict[str, Row]:
     """Add how far each model is behind the best, with the error of the paired difference.
+
+    Probabilities and densities are apart; so are models whose data are divided into others rows.
 
     Parameters
     ----------
     rows : mapping from name to Row
     pointwise : mapping from name to (N,)
         Held-out log density of every row.
+    errors : mapping from name to float, optional
+        Standard errors of the sums from other sources than the choice of the data.
     """
     rows = dict(rows)
     held = {name: values for name, values in pointwise.items() if np.isfinite(values.sum())}
-    if not held:
-        return rows
-    best = max(held, key=lambda name: held[name].sum())
-    for name, values in held.items():
-        gap = values - held[best]
-        error = float("nan") if name == best else standard_error(gap)
-        rows[name] = replace(rows[name], elpd_difference=float(gap.sum()), elpd_difference_se=error)
+    for group in {(rows[name].measure, len(values)) for name, values in held.items()}:
+        names = [n for n, values in held.items() if (rows[n].measure, len(values)) == group]
+        best = max(names, key=lambda name: held[name].sum())
+        for name in names:
+            gap = held[name] - held[best]
+            more = [(errors or {}).get(n, 0.0) for n in (name, best)]
+            error = (
+                np.nan if name == best else float(np.hypot(standard_error(gap), np.hypot(*more)))
+            )
+            rows[name] = replace(
+                rows[name], elpd_difference=float(gap.sum()), elpd_difference_se=error
+            )
     return rows
 
 
