@@ -40,6 +40,8 @@ __all__ = [
     "conditional_parameters",
     "evidence_table",
     "number_of_states",
+    "require_constant_states",
+    "require_rows",
     "state_table",
     "views_of",
 ]
@@ -125,11 +127,7 @@ def views_of(factor: BoundFactor, sizes: Mapping[str, int]) -> tuple[View, ...]:
         for term in poly.terms:
             for access in term.accesses:
                 size = sizes[access.name]
-                if isinstance(access, Switch) and access.state.size != size:
-                    raise ValueError(
-                        f"a table with {access.state.size} rows is indexed by {access.name}, "
-                        f"which has {size} states, in the parameters of {factor.name}"
-                    )
+                require_rows(factor, access, size)
                 if not labels_of(access) - _state_of(access) <= set(factor.rows):
                     raise TypeError(
                         f"one {factor.name} depends on a whole row of {access.name} at once; "
@@ -196,6 +194,24 @@ def _by_state(term: Term, states: Mapping[Any, Axis]) -> Table:
     return Table(np.einsum(*operands, list(codes.values())), tuple(wanted))
 
 
+def require_rows(factor: BoundFactor, access: Any, size: int) -> None:
+    """Refuse a table that has not a row for each state of the variable that indexes it."""
+    if isinstance(access, Switch) and access.state.size != size:
+        raise ValueError(
+            f"a table with {access.state.size} rows is indexed by {access.name}, "
+            f"which has {size} states, in the parameters of {factor.name}: give it {size} rows"
+        )
+
+
+def require_constant_states(factor: BoundFactor, first: int, later: int) -> None:
+    """Refuse a chain whose step leads to other states than it starts from."""
+    if first != later:
+        raise ValueError(
+            f"{factor.name} has {first} states at first but {later} in a later "
+            "member; a chain keeps its number of states"
+        )
+
+
 def _of_latent(
     factor: BoundFactor, member: Any, views: tuple[View, ...], sizes: Mapping[str, int]
 ) -> StateTable:
@@ -206,11 +222,7 @@ def _of_latent(
             logs = np.stack([np.log1p(-p), np.log(p)], axis=-1)
     else:
         logs = member._log_probabilities
-    if logs.shape[-1] != own.state.size:
-        raise ValueError(
-            f"{factor.name} has {own.state.size} states at first but {logs.shape[-1]} in a later "
-            "member; a chain keeps its number of states"
-        )
+    require_constant_states(factor, own.state.size, logs.shape[-1])
     labels = (*(view.state for view in views), *factor.rows, own.state)
     return StateTable(factor.name, _labelled(logs, labels), factor.rows, (*views, own))
 

@@ -26,7 +26,12 @@ from posteriori.distributions.normal import Normal
 from posteriori.distributions.poisson import Poisson
 from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.simulation import member
-from posteriori.modeling.state_tables import DISCRETE
+from posteriori.modeling.state_tables import (
+    DISCRETE,
+    number_of_states,
+    require_constant_states,
+    require_rows,
+)
 from posteriori.modeling.tables import (
     Axis,
     Lookup,
@@ -75,6 +80,7 @@ def log_density(factor: BoundFactor, bound: Bound, source: int) -> list[Monomial
 
 def row_density(factor: BoundFactor, bound: Bound) -> list[Product]:
     """Return ln p(child | parents) of every row, as products that are added."""
+    _require_states(factor, bound)
     view = FactorView(factor, bound)
     products = _LAWS.get(factor.family, _of_known_parameters)(view)
     if view.mask is not None:
@@ -82,6 +88,21 @@ def row_density(factor: BoundFactor, bound: Bound) -> list[Product]:
     for product in products:
         _require_conjugate(product, factor, bound)
     return [without_idle_switches(product) for product in products]
+
+
+def _require_states(factor: BoundFactor, bound: Bound) -> None:
+    """Refuse tables and steps that do not fit the states of the variables that index them."""
+    discrete = {a.name for a in factor.accesses if bound.families[a.name] in DISCRETE}
+    if factor.family in DISCRETE:
+        discrete.add(factor.name)
+    if not discrete:
+        return
+    sizes = {f.name: number_of_states(f) for f in reversed(bound.factors) if f.name in discrete}
+    for access in factor.accesses:
+        if access.name in sizes:
+            require_rows(factor, access, sizes[access.name])
+    if factor.name in sizes:
+        require_constant_states(factor, sizes[factor.name], number_of_states(factor))
 
 
 def _require_conjugate(product: Product, factor: BoundFactor, bound: Bound) -> None:

@@ -26,7 +26,8 @@ from posteriori.modeling.tables import (
     spread,
 )
 from posteriori.modeling.variational.addressing import seen
-from posteriori.modeling.variational.densities import GAUSSIAN
+from posteriori.modeling.variational.factor_view import GAUSSIAN
+from posteriori.modeling.variational.magnitudes import require_moderate, require_near
 
 __all__ = ["find_references", "measured_from", "restored", "with_holes"]
 
@@ -38,11 +39,18 @@ _ROWS = 4096
 
 
 def find_references(factors: Sequence[BoundFactor], bound: Bound) -> dict[str, Table]:
-    """Return a reference for each normal variable that is the location of data far from 0."""
+    """Return a reference for each normal variable that is the location of data far from 0.
+
+    Raises
+    ------
+    ValueError
+        When numbers are so large, or priors so far from the data, that squares keep no digits.
+    """
     found: dict[str, Table] = {}
     for factor in reversed(factors):
         if factor.family not in GAUSSIAN:
             continue
+        require_moderate(factor, bound)
         gaps = gap_name(factor.name)
         if gaps in bound.layouts and gaps not in found:
             data = with_holes(factor, bound)
@@ -51,11 +59,9 @@ def find_references(factors: Sequence[BoundFactor], bound: Bound) -> dict[str, T
         target = _target(factor, bound, found)
         if target is None:
             continue
-        access = _location(factor, factors, bound, float(np.nanmean(target.values)))
-        if access is None:
-            found |= _fitted(factor, target, bound, found)
-        elif access.name not in found:
-            found[access.name] = _average(target, access, bound.layouts[access.name])
+        levels = _levels(factor, factors, target, bound, found)
+        if _is_far(target) or factor.name in found:
+            found = levels | found
     return found
 
 
@@ -72,15 +78,39 @@ def measured_from(
 
 
 def _target(factor: BoundFactor, bound: Bound, found: Mapping[str, Table]) -> Table | None:
-    """Return what the unknown part of a mean must be near to, if that is far from 0."""
+    """Return what the unknown part of a mean must be near to, if data tell."""
     if factor.name in bound.observed:
         table = _without_known(factor, with_holes(factor, bound))
-        return table if _is_far(table) else None
+        return table if np.isfinite(table.values).any() else None
     reference = found.get(factor.name)
     if reference is None:
         return None
     axes = bound.layouts[factor.name].axes
     return _without_known(factor, seen(reference, axes, factor.places))
+
+
+def _levels(
+    factor: BoundFactor,
+    factors: Sequence[BoundFactor],
+    target: Table,
+    bound: Bound,
+    found: Mapping[str, Table],
+) -> dict[str, Table]:
+    """Return where a target puts the variable that it consists of; refuse priors too far from it."""
+    access = _location(factor, factors, bound, float(np.nanmean(target.values)))
+    left = target.values
+    if access is not None:
+        layout = bound.layouts[access.name]
+        average = _average(target, access, layout)
+        left = left - spread(seen(average, layout.axes, access.places), target.axes)
+        levels = {access.name: average}
+    elif _is_far(target) or factor.name in found:
+        levels = _fitted(factor, target, bound, found)
+    else:
+        return {}
+    if sum(bool(accesses) for _, accesses in factor.parameters["mean"].terms) == 1:
+        require_near(levels, _FAR * float(np.nanstd(left)), factors, bound)
+    return levels
 
 
 def _is_far(table: Table) -> bool:

@@ -1,0 +1,76 @@
+"""Numbers that floating point cannot hold: too large to be squared, or too far from their prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.simulation import member
+from posteriori.modeling.tables import Table, spread
+from posteriori.modeling.variational.factor_view import GAUSSIAN
+
+__all__ = ["require_moderate", "require_near"]
+
+#: Squares of larger numbers, added up, overflow.
+_LARGEST = 1e151
+
+#: Standard deviations between a prior and its data: a square of 10¹⁴ leaves two digits of a nat.
+_FARTHEST = 1e7
+
+
+def require_moderate(factor: BoundFactor, bound: Bound) -> None:
+    """Refuse data and known means whose squares overflow."""
+    if factor.name in bound.observed:
+        _require_moderate(f"the data of {factor.name}", bound.observed[factor.name])
+    for table, accesses in factor.parameters["mean"].terms:
+        if not accesses:
+            _require_moderate(f"the known mean of {factor.name}", table.values)
+
+
+def _require_moderate(what: str, values: np.ndarray) -> None:
+    large = np.argwhere(np.abs(values) > _LARGEST)
+    if len(large):
+        raise ValueError(
+            f"{what} hold {values[tuple(large[0])]:g}, whose square is too large for floating point; "
+            "use other units, so that numbers are near 1"
+        )
+
+
+def require_near(
+    levels: Mapping[str, Table], width: float, factors: Sequence[BoundFactor], bound: Bound
+) -> None:
+    """Refuse known priors so far from where the data are that nothing can be told from rounding.
+
+    Parameters
+    ----------
+    levels : mapping to Table
+        Where the data put variables.
+    width : float
+        How far the data themselves reach.
+    factors, bound
+    """
+    for factor in factors:
+        if factor.name not in levels or factor.family not in GAUSSIAN:
+            continue
+        if not all(poly.is_known for poly in factor.parameters.values()):
+            continue
+        prior = member(factor)
+        labels = (*factor.rows, *factor.events)
+        data = spread(levels[factor.name], bound.layouts[factor.name].axes)
+        if data.ndim != len(labels):  # the first member of a chain
+            continue
+        away = np.abs(data - prior.mean)
+        distance = np.where(away > width, away, 0.0) / np.sqrt(prior.variance)
+        worst = np.unravel_index(np.argmax(distance), distance.shape)
+        if distance[worst] > _FARTHEST:
+            mean, scale, where = (
+                np.broadcast_to(a, distance.shape)[worst]
+                for a in (prior.mean, np.sqrt(prior.variance), data)
+            )
+            raise ValueError(
+                f"the prior of {factor.name} expects {mean:.4g} ± {scale:.2g} but the data put it near "
+                f"{where:.4g}, {distance[worst]:.1g} standard deviations away: rounding errors would "
+                "decide; give it a wider prior, or check the units of the data"
+            )

@@ -1,0 +1,103 @@
+"""Uses that cannot work, and what the answers say: the variable, the value and the remedy."""
+
+import numpy as np
+import pytest
+
+from posteriori import Categorical, Dirichlet, Gamma, MvNormal, Normal
+from posteriori.modeling import Chain, Input, Model, dot
+from tests.modeling.variational.cases import clusters, noise
+
+X = noise(8)
+
+
+def level(mean: float = 0.0, variance: float = 100.0) -> Model:
+    m = Model()
+    m.mu = Normal(mean, variance=variance)
+    m.tau = Gamma(2.0, rate=1.0)
+    m.x = Normal(m.mu, precision=m.tau).iid("n")
+    return m
+
+
+def mixture(classes: int = 3, rows: int = 3) -> Model:
+    m = Model()
+    m.pi = Dirichlet(np.ones(classes))
+    m.mu = Normal(0.0, variance=10.0).iid(rows)
+    m.z = Categorical(m.pi).iid("n")
+    m.x = Normal(m.mu[m.z], variance=1.0)
+    return m
+
+
+# -- tables and states -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [2, 4])
+def test_a_table_has_a_row_for_each_state(rows: int) -> None:
+    words = (
+        rf"a table with {rows} rows is indexed by z, which has 3 states, .* of x: give it 3 rows"
+    )
+    with pytest.raises(ValueError, match=words):
+        mixture(rows=rows).infer(x=X)
+
+
+def test_a_chain_keeps_its_states() -> None:
+    m = Model()
+    m.A = Dirichlet(np.ones(3)).iid(2)
+    m.z = Chain(Categorical([0.5, 0.5]), lambda z: Categorical(m.A[z]), length="t")
+    m.mu = Normal(0.0, variance=1.0).iid(2)
+    m.x = Normal(m.mu[m.z], variance=1.0)
+    with pytest.raises(ValueError, match="z has 2 states at first but 3 in a later member"):
+        m.infer(x=X)
+
+
+# -- large numbers and far priors ------------------------------------------------------------
+
+
+def test_squares_overflow() -> None:
+    with pytest.raises(ValueError, match=r"data of x hold 1\.2573e\+159, .* use other units"):
+        level().infer(x=X * 1e160)
+    m = level()
+    m.y = Normal(m.mu + 1e200, variance=1.0)
+    with pytest.raises(ValueError, match=r"known mean of y hold 1e\+200"):
+        m.infer(x=X, y=0.0)
+
+
+@pytest.mark.parametrize(("data", "prior"), [(1e12, 0.0), (0.0, 1e12), (0.0, 1e160), (-1e9, 0.0)])
+def test_a_prior_too_far_from_its_data(data: float, prior: float) -> None:
+    words = r"the prior of mu expects .* ± 10 but the data put it near .* give it a wider prior"
+    with pytest.raises(ValueError, match=words):
+        level(prior).infer(x=data + X)
+
+
+def test_a_vector_prior_too_far_from_its_data() -> None:
+    m = Model()
+    m.mu = MvNormal(np.zeros(2), cov=np.eye(2))
+    m.tau = Gamma(2.0, rate=1.0)
+    m.x = MvNormal(m.mu, precision=m.tau * np.eye(2)).iid("n")
+    with pytest.raises(ValueError, match=r"mu expects 0 ± 1 but the data put it near 1e\+10"):
+        m.infer(x=noise(8, 2) + np.array([0.0, 1e10]))
+
+
+def test_weights_too_far_from_their_data() -> None:
+    m = Model()
+    m.X = Input("n")
+    m.w = Normal(0.0, variance=1.0).iid(2)
+    m.tau = Gamma(2.0, rate=1.0)
+    m.y = Normal(dot(m.X, m.w), precision=m.tau)
+    with pytest.raises(ValueError, match=r"prior of w expects 0 ± 1 but .* near 1e\+11"):
+        m.infer(X=np.column_stack([np.ones(8), X]), y=1e11 + clusters(8))
+
+
+def test_far_is_not_too_far() -> None:
+    """A prior 10⁵ standard deviations away is the user's to have: 10¹⁰ nats, of which 6 digits stay."""
+    post = level(0.0, 1.0).infer(x=1e5 + X)
+    assert abs(post.mu.mean) < 10.0  # the precision gives way, not the prior
+    assert post.tau.mean == pytest.approx(6.0 / (1.0 + 0.5 * 8 * 1e10), rel=1e-3)
+
+
+@pytest.mark.parametrize("s", [1e-150, 1e-100, 1e100, 1e150])
+def test_huge_and_tiny_units(s: float) -> None:
+    """The belief about the precision has a closed form where the mean is known."""
+    post = level(0.0, 1e-12 * s**2 if s > 1 else 1e-200).infer(x=X * s)
+    rate = 1.0 + 0.5 * np.sum((X * s) ** 2)
+    assert post.tau.rate == pytest.approx(rate, rel=1e-6)
+    assert np.isfinite(float(post.log_evidence))
