@@ -299,7 +299,7 @@ class DiscreteResult:
         self._elimination = elimination
         self._beliefs = beliefs
         self._chain = chain
-        self._pairs: Table | None = None  # of members before and after each step, once asked for
+        self._pairs = None if chain is None else chain.solved.pairs  # found when asked for, else
 
     def probabilities(self, name: str) -> Array:
         """Return P(state) of a variable, (*plates, *integer axes, K)."""

@@ -64,10 +64,14 @@ class SolvedChain(NamedTuple):
         Joint probabilities of the members at each time, 0 where the data are impossible.
     log_evidence : Table
         Over the static variables and their plates.
+    pairs : Table, optional
+        Joint probabilities of the members before and after each step, of chains that are solved
+        many times.
     """
 
     probabilities: Table
     log_evidence: Table
+    pairs: Table | None = None
 
 
 class ChainBeliefs(NamedTuple):
@@ -93,16 +97,19 @@ def smooth_chain(graph: Graph, tables: Sequence[Table]) -> SolvedChain:
     from posteriori.inference.hidden_markov import forward_backward
 
     arrays = _arrays(graph, tables)
+    repeated = arrays.chain.repeated
 
-    def run(initial: Array, transition: Array, likelihood: Array) -> tuple[Array, Array]:
-        repeated = arrays.chain.repeated
-        answer = forward_backward(initial, transition, likelihood, repeated=repeated)
-        return answer.probabilities, answer.log_evidence
+    def run(initial: Array, transition: Array, likelihood: Array) -> tuple[Array, ...]:
+        p, _, pairs, log_evidence = forward_backward(
+            initial, transition, likelihood, pairs=repeated, repeated=repeated
+        )
+        return (p, log_evidence) if pairs is None else (p, log_evidence, pairs)
 
-    (probabilities, log_evidence), possible = _run(arrays, run)
+    (probabilities, log_evidence, *pairs), possible = _run(arrays, run)
     labels = (*arrays.lead, arrays.chain.time, *arrays.chain.nodes)
     joint = Table(probabilities.reshape(tuple(axis.size for axis in labels)), labels)
-    return SolvedChain(joint, _evidence(arrays, log_evidence, possible))
+    evidence = _evidence(arrays, log_evidence, possible)
+    return SolvedChain(joint, evidence, _pairs_of(arrays, pairs[0]) if pairs else None)
 
 
 def chain_beliefs(graph: Graph, solved: SolvedChain, after: Elimination) -> ChainBeliefs:
@@ -138,6 +145,11 @@ def chain_pairs(graph: Graph, tables: Sequence[Table]) -> Table:
         return (answer.pair_probabilities,)
 
     (pairs,), _ = _run(arrays, run)
+    return _pairs_of(arrays, pairs)
+
+
+def _pairs_of(arrays: _Arrays, pairs: Array) -> Table:
+    chain = arrays.chain
     labels = (*arrays.lead, chain.arrival, *chain.before, *chain.nodes)
     return Table(pairs.reshape(tuple(axis.size for axis in labels)), labels)
 

@@ -8,7 +8,7 @@ graph has a node for each member.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from posteriori.modeling.elimination import Entangled, Plates, reduce_plates
 from posteriori.modeling.state_tables import StateTable
 from posteriori.modeling.tables import Axis, Lookup, Table, spread
 
-__all__ = ["Chained", "Graph", "ground_graph", "is_step", "lifted_graph"]
+__all__ = ["Chained", "Graph", "ground_graph", "lifted_graph", "refill_graph"]
 
 #: More rows than this are not written out one by one.
 MOST_ROWS = 20_000
@@ -56,6 +56,27 @@ class Chained(NamedTuple):
     repeated: bool = False
 
 
+class Placement(NamedTuple):
+    """Where the table of a factor goes in a lifted graph.
+
+    Attributes
+    ----------
+    labels : mapping
+        Nodes and plates for the states and rows of the factor.
+    rows : tuple of Axis
+        Plates of the factor.
+    shared : frozenset of Axis
+        Plates that remain; the copies along others are added up.
+    is_step : bool
+        Whether it joins neighbours in time.
+    """
+
+    labels: Mapping[Axis, Axis]
+    rows: tuple[Axis, ...]
+    shared: frozenset[Axis]
+    is_step: bool
+
+
 class Graph(NamedTuple):
     """Tables over the states of nodes.
 
@@ -69,6 +90,8 @@ class Graph(NamedTuple):
     sources : tuple of str
         The factor of each table.
     chain : Chained or None
+    placements : tuple of Placement
+        Of every factor of a lifted graph.
     """
 
     nodes: Mapping[str, tuple[Axis, ...]]
@@ -76,6 +99,7 @@ class Graph(NamedTuple):
     tables: tuple[Table, ...]
     sources: tuple[str, ...]
     chain: Chained | None = None
+    placements: tuple[Placement, ...] = ()
 
     @property
     def series(self) -> tuple[Axis, ...]:
@@ -117,19 +141,34 @@ def lifted_graph(
         if len(set(own)) != len(own):
             raise Entangled(name)
         plates[node] = tuple(own)
-    local = [
-        _local(factor, nodes, plates, classes) for i, factor in enumerate(factors) if not steps[i]
-    ]
-    joined = [(factors[i], shifts) for i, shifts in steps.items() if shifts]
-    chain = _chained(joined, nodes, plates, classes, layouts) if joined else None
-    sources = tuple(factor.name for i, factor in enumerate(factors) if not steps[i])
+    joined = {i: (factors[i], shifts) for i, shifts in steps.items() if shifts}
+    chain = _chained(joined.values(), nodes, plates, classes, layouts) if joined else None
+    placements = tuple(
+        _place_step(*joined[i], nodes, plates, classes, chain)
+        if chain is not None and i in joined
+        else _place(factor, nodes, plates, classes)
+        for i, factor in enumerate(factors)
+    )
+    sources = tuple(factor.name for i, factor in enumerate(factors) if i not in joined)
     whole = {name: (node,) for name, node in nodes.items()}
-    return Graph(whole, plates, tuple(local), sources, chain)
+    return _filled(Graph(whole, plates, (), sources, chain, placements), factors)
 
 
-def is_step(factor: StateTable, layouts: Mapping[str, Layout]) -> bool:
-    """Tell whether a factor of a lifted graph joins neighbours in time."""
-    return bool(_shifts(_on_own_axes(factor, layouts), layouts))
+def refill_graph(
+    graph: Graph, factors: Sequence[StateTable], layouts: Mapping[str, Layout]
+) -> Graph:
+    """Return a lifted graph of other values; all else of the factors must be the same."""
+    return _filled(graph, [_on_own_axes(factor, layouts) for factor in factors])
+
+
+def _filled(graph: Graph, factors: Sequence[StateTable]) -> Graph:
+    local: list[Table] = []
+    steps: list[Table] = []
+    for factor, (labels, rows, shared, is_step) in zip(factors, graph.placements, strict=True):
+        table = Table(factor.table.values, tuple(labels[axis] for axis in factor.table.axes))
+        (steps if is_step else local).append(reduce_plates(table, rows, shared))
+    chain = graph.chain and graph.chain._replace(steps=tuple(steps))
+    return graph._replace(tables=tuple(local), chain=chain)
 
 
 class _Classes:
@@ -192,34 +231,30 @@ def _shifts(factor: StateTable, layouts: Mapping[str, Layout]) -> dict[tuple[int
     return found
 
 
-def _local(
+def _place(
     factor: StateTable, nodes: Mapping[str, Axis], plates: Plates, classes: _Classes
-) -> Table:
+) -> Placement:
     """Relabel a table by nodes and plates; multiply the copies that no node of it has."""
     states = {view.state: nodes[view.name] for view in factor.views}
-    if len(set(states.values())) != len(states):
-        raise Entangled(factor.name)
     rows = {axis: classes.of(axis) for axis in factor.rows}
-    if len(set(rows.values())) != len(rows):
+    if len(set(states.values())) != len(states) or len(set(rows.values())) != len(rows):
         raise Entangled(factor.name)
-    axes = tuple({**rows, **states}[axis] for axis in factor.table.axes)
-    shared = {plate for node in states.values() for plate in plates[node]}
-    return reduce_plates(Table(factor.table.values, axes), list(rows.values()), shared)
+    shared = frozenset(plate for node in states.values() for plate in plates[node])
+    return Placement({**rows, **states}, tuple(rows.values()), shared, False)
 
 
 def _chained(
-    joined: Sequence[tuple[StateTable, Mapping[tuple[int, int], int]]],
+    joined: Collection[tuple[StateTable, Mapping[tuple[int, int], int]]],
     nodes: Mapping[str, Axis],
     plates: Plates,
     classes: _Classes,
     layouts: Mapping[str, Layout],
 ) -> Chained:
-    """Join all variables that meet in a step into one chain."""
+    """Join all variables that meet in a step into one chain, its tables to be filled in."""
     moving = {factor.views[j].name for factor, shifts in joined for j, _ in shifts}
     names = [name for name in nodes if name in moving]
     members = tuple(nodes[name] for name in names)
     before = tuple(Axis(name, nodes[name].size) for name in names)
-    earlier = dict(zip(members, before, strict=True))
     times = {
         classes.of(layouts[factor.views[j].name].axes[k])
         for factor, shifts in joined
@@ -230,29 +265,38 @@ def _chained(
         raise Entangled(", ".join(names))
     (time,) = times
     arrival = Axis(time.name, time.size - 1)
-    steps = []
-    for factor, shifts in joined:
-        still = [view for view in factor.views if view.name not in moving]
-        if {j for j, _ in shifts} | {factor.views.index(v) for v in still} != set(
-            range(len(factor.views))
-        ) or any(time in plates[nodes[view.name]] for view in still):
-            raise Entangled(factor.name)
-        new: dict[Axis, Axis] = {axis: classes.of(axis) for axis in factor.rows}
-        new |= {view.state: nodes[view.name] for view in still}
-        for (j, k), shift in shifts.items():
-            view = factor.views[j]
-            place = view.places[k]
-            assert isinstance(place, Lookup)
-            new[place.positions.axes[0]] = arrival
-            node = nodes[view.name]
-            new[view.state] = node if shift else earlier[node]
-        if len(set(new.values())) != len(new):
-            raise Entangled(factor.name)
-        table = Table(factor.table.values, tuple(new[axis] for axis in factor.table.axes))
-        shared = {arrival, *plates[members[0]]}
-        steps.append(reduce_plates(table, [new[axis] for axis in factor.rows], shared))
     sources = tuple(factor.name for factor, _ in joined)
-    return Chained(time, arrival, members, before, tuple(steps), sources)
+    return Chained(time, arrival, members, before, (), sources)
+
+
+def _place_step(
+    factor: StateTable,
+    shifts: Mapping[tuple[int, int], int],
+    nodes: Mapping[str, Axis],
+    plates: Plates,
+    classes: _Classes,
+    chain: Chained,
+) -> Placement:
+    """Relabel a table by the steps of the chain and the states at their two ends."""
+    earlier = dict(zip(chain.nodes, chain.before, strict=True))
+    still = [view for view in factor.views if nodes[view.name] not in earlier]
+    if {j for j, _ in shifts} | {factor.views.index(v) for v in still} != set(
+        range(len(factor.views))
+    ) or any(chain.time in plates[nodes[view.name]] for view in still):
+        raise Entangled(factor.name)
+    new: dict[Axis, Axis] = {axis: classes.of(axis) for axis in factor.rows}
+    new |= {view.state: nodes[view.name] for view in still}
+    for (j, k), shift in shifts.items():
+        view = factor.views[j]
+        place = view.places[k]
+        assert isinstance(place, Lookup)
+        new[place.positions.axes[0]] = chain.arrival
+        node = nodes[view.name]
+        new[view.state] = node if shift else earlier[node]
+    if len(set(new.values())) != len(new):
+        raise Entangled(factor.name)
+    shared = frozenset((chain.arrival, *plates[chain.nodes[0]]))
+    return Placement(new, tuple(new[axis] for axis in factor.rows), shared, True)
 
 
 # -- ground ----------------------------------------------------------------------------------

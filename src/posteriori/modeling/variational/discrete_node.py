@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +64,7 @@ class DiscreteNode:
         self._pairs: list[tuple[_Scope, Table]] = []
         self.chain: StateChain | None = None
         self.solved: list[DiscreteResult] = []
+        self._block: TableBlock | None = None  # the last one, whose plan is used again
         self._find_entropy: Callable[[], Array] = self._entropy_of_rows
         self._log_total = np.zeros(restart.size)
 
@@ -142,22 +144,21 @@ class DiscreteNode:
         self, logs: Mapping[str, Table], joint: Sequence[tuple[_Scope, list[Table]]]
     ) -> None:
         """Solve one exact block for each start."""
-        totals, entropies, found, pairs = [], [], [], []
-        self.chain, self.solved = None, []
+        totals, found, pairs = [], [], []
+        solved: list[DiscreteResult] = []
         for start in range(self.restart.size):
             tables = [self._state_table(name, table, start) for name, table in logs.items()]
             tables += [self._joint_table(scope, parts, start) for scope, parts in joint]
-            block = TableBlock(self.bound, self.sizes, tables)
-            result = block.solve()
-            self.solved.append(result)
+            self._block = TableBlock(self.bound, self.sizes, tables, self._block)
+            result = self._block.solve()
+            solved.append(result)
             totals.append(result.log_evidence)
-            entropies.append(discrete_terms(result)[1])
             found.append({name: result.probabilities(name) for name in self.names})
             beliefs = table_beliefs(result, len(logs))
             pairs.append([b.values for b in beliefs])
             axes = [b.axes for b in beliefs]
-        total_entropy = np.array(entropies)
-        self._log_total, self._find_entropy = np.array(totals), lambda: total_entropy
+        self._log_total, self._find_entropy = np.array(totals), partial(_entropies, solved)
+        self.chain, self.solved = None, solved
         for name in self.names:
             labels = self._labels[name]
             self._probabilities = {
@@ -310,6 +311,10 @@ class DiscreteNode:
         if len(parts) == 1:
             return next(iter(parts.values()))
         return ", ".join(f"{name} ({text})" for name, text in parts.items())
+
+
+def _entropies(solved: Sequence[DiscreteResult]) -> Array:
+    return np.array([discrete_terms(result)[1] for result in solved])
 
 
 def _in_scope(

@@ -8,25 +8,42 @@ from functools import cached_property
 from posteriori.modeling.binding import Bound
 from posteriori.modeling.discrete import DiscreteBlock, DiscreteResult
 from posteriori.modeling.discrete_account import pairs_along_chain
-from posteriori.modeling.discrete_graph import Graph, is_step
+from posteriori.modeling.discrete_graph import Graph, refill_graph
 from posteriori.modeling.discrete_order import Order
 from posteriori.modeling.elimination import joint_beliefs, sum_to
-from posteriori.modeling.state_tables import StateTable
+from posteriori.modeling.state_tables import StateTable, View
 from posteriori.modeling.tables import Axis, Lookup, Table, gather
 
 __all__ = ["TableBlock", "table_beliefs"]
 
 
 class TableBlock(DiscreteBlock):
-    """A discrete block whose log tables are given."""
+    """A discrete block whose log tables are given.
+
+    Parameters
+    ----------
+    bound : Bound
+    sizes : mapping
+        Number of states of each variable.
+    tables : sequence of StateTable
+    like : TableBlock, optional
+        A block of other values, whose plan is used if its tables have the same labels.
+    """
 
     def __init__(
-        self, bound: Bound, sizes: Mapping[str, int], tables: Sequence[StateTable]
+        self,
+        bound: Bound,
+        sizes: Mapping[str, int],
+        tables: Sequence[StateTable],
+        like: TableBlock | None = None,
     ) -> None:
         super().__init__(bound, (), ())
         self.sizes = dict(sizes)
         self.names = tuple(sizes)
         self.__dict__["tables"] = list(tables)
+        if like is not None and like.graph.placements and _same_labels(like.tables, tables):
+            graph = refill_graph(like.graph, tables, bound.layouts)
+            self.__dict__["planned"] = like.planned._replace(graph=graph)
 
     @cached_property
     def planned(self) -> Order:
@@ -36,6 +53,23 @@ class TableBlock(DiscreteBlock):
             return order
         chain = order.graph.chain._replace(repeated=True)
         return order._replace(graph=order.graph._replace(chain=chain))
+
+
+def _same_labels(mine: Sequence[StateTable], theirs: Sequence[StateTable]) -> bool:
+    """Tell whether tables differ in their values only."""
+    return len(mine) == len(theirs) and all(
+        a.table.axes == b.table.axes
+        and a.table.values.shape == b.table.values.shape
+        and a.rows == b.rows
+        and len(a.views) == len(b.views)
+        and all(_same_view(v, w) for v, w in zip(a.views, b.views, strict=True))
+        for a, b in zip(mine, theirs, strict=True)
+    )
+
+
+def _same_view(a: View, b: View) -> bool:
+    places = zip(a.places, b.places, strict=True)
+    return a.name == b.name and a.state is b.state and all(p is q for p, q in places)
 
 
 def table_beliefs(result: DiscreteResult, first: int = 0) -> list[Table]:
@@ -61,7 +95,7 @@ def table_beliefs(result: DiscreteResult, first: int = 0) -> list[Table]:
     holders = {part: step.node for step in block.planned.before for part in step.parts}
     found, local = [], -1
     for i, table in enumerate(block.tables):
-        step = is_step(table, block.bound.layouts)
+        step = graph.placements[i].is_step
         local += not step
         if i < first:
             continue
