@@ -49,7 +49,7 @@ class KNeighborsClassifier(ProbabilisticClassifier):
         self.concentration = concentration
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Keep the rows; the first prediction sorts them into a tree where that is faster.
+        """Keep the rows, in a tree where that is faster.
 
         Parameters
         ----------
@@ -62,11 +62,15 @@ class KNeighborsClassifier(ProbabilisticClassifier):
             raise ValueError(f"n_neighbors must be at least 1, got {self.n_neighbors!r}")
         rows = check_labelled_rows(self, X, y)
         self.classes_, self._codes, self._rows = rows.classes, rows.codes, rows.x
-        self.__dict__.pop("_search", None)  # of an earlier fit
+        self.__dict__["_search"] = self._sort_rows()
         return self
 
     @cached_property
     def _search(self) -> NearestNeighbors:
+        """Sorted by ``fit``; again in a model that comes from a file, which holds the rows alone."""
+        return self._sort_rows()
+
+    def _sort_rows(self) -> NearestNeighbors:
         return NearestNeighbors(n_neighbors=min(self.n_neighbors, len(self._rows))).fit(self._rows)
 
     def posterior(self, X: Any) -> Dirichlet:
