@@ -20,10 +20,12 @@ ESTIMATORS = [
     LogisticRegression(),
     LogisticRegression(ridge=1.0, fit_intercept=False),
     BayesianLogisticRegression(),
-    BayesianLogisticRegression(0.5, "variational", standardize=False),
+    BayesianLogisticRegression(0.5, "polya-gamma", standardize=False),
+    BayesianLogisticRegression(0.5, "variational"),
     BayesianLogisticRegression(2.0, "ep", fit_intercept=False),
     ProbitRegression(),
     ProbitRegression(approximation="ep"),
+    ProbitRegression(approximation="variational", fit_intercept=False),
 ]
 
 
@@ -73,8 +75,8 @@ def test_pickles_and_searches():
         (LogisticRegression(max_iter=0), "max_iter must be at least 1, got 0"),
         (ProbitRegression(0.0), "prior_precision must be a positive number, got 0.0"),
         (
-            ProbitRegression(approximation="variational"),
-            "approximation must be one of 'laplace', 'ep', got 'variational'",
+            ProbitRegression(approximation="polya-gamma"),
+            "approximation must be one of 'laplace', 'variational', 'ep', got 'polya-gamma'",
         ),
     ],
 )
@@ -90,7 +92,7 @@ def test_one_class_is_refused_by_name(estimator):
 
 
 @pytest.mark.parametrize(
-    "model", [ProbitRegression(), BayesianLogisticRegression(approximation="ep")]
+    "model", [ProbitRegression(), BayesianLogisticRegression(approximation="polya-gamma")]
 )
 def test_approximations_of_two_classes_name_the_one_that_takes_more(model):
     with pytest.raises(ValueError, match=r"got 3 classes; BayesianLogisticRegression.* takes more"):

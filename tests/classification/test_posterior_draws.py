@@ -13,6 +13,7 @@ MODELS = [
     (BayesianLogisticRegression(0.5, "variational"), 2),
     (BayesianLogisticRegression(0.5, "ep", fit_intercept=False), 2),
     (BayesianLogisticRegression(0.5), 3),
+    (BayesianLogisticRegression(1.0, "ep"), 3),
     (ProbitRegression(0.5), 2),
     (ProbitRegression(0.5, "ep"), 2),
 ]
@@ -27,7 +28,7 @@ def fitted(estimator, classes, names=("a", "b", "c")):
 def raw_draws(model, size, seed):
     """Return weights of the raw columns and intercepts from the stated posterior, one row a draw."""
     k = len(model.coef_)
-    points = model.posterior_.sample(size, rng=seed).reshape(size, k, -1)
+    points = model.corrected_posterior_.sample(size, rng=seed).reshape(size, k, -1)
     d = model.coef_.shape[1]
     intercept = points[:, :, d] if model.fit_intercept else np.zeros((size, k))
     return points[:, :, :d], intercept
@@ -69,7 +70,7 @@ def test_new_labels_come_as_often_as_predicted(estimator, classes):
 
 
 def test_draws_of_one_seed_are_the_same_for_parts_of_the_rows():
-    model, X, y, _ = fitted(*MODELS[3])
+    model, X, y, _ = fitted(*MODELS[4])
     whole = model.log_likelihood_draws(X, y, 50, rng=7)
     part = model.log_likelihood_draws(X[10:20], y[10:20], 50, rng=7)
     np.testing.assert_allclose(part, whole[:, 10:20], rtol=1e-12)

@@ -2,7 +2,8 @@ r"""Classification by linear predictors with a posterior over their weights.
 
 On standardised columns every weight has the prior N(0, 1/α), and the intercept N(g(share), 1/α) around
 the value that ignores all inputs. The posterior is approximated by a normal distribution, and class
-probabilities are means over that of the predictors.
+probabilities are means over that of the predictors. Laplace's N(mode, A⁻¹) states the posterior; what is
+said of rows comes from that moved to the mean: posteriors of few rows for their weights are skewed.
 
 References: D. MacKay, "The evidence framework applied to classification networks", 1992; C. Bishop,
 "Pattern recognition and machine learning", 2006, secs. 4.5, 10.6; M. Kuss & C. Rasmussen, "Assessing
@@ -14,6 +15,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,23 +28,36 @@ from posteriori.classification.arguments import (
     check_labelled_rows,
 )
 from posteriori.classification.base import ProbabilisticClassifier
-from posteriori.classification.linear_mode import class_weights, n_predictors
+from posteriori.classification.linear_mode import class_weights, density_mode, n_predictors
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.inference.ascent_arguments import check_ascent
+from posteriori.inference.expectation_propagation import fit_sites
+from posteriori.inference.generalized_linear import LinearPredictor
+from posteriori.inference.normal_bound import fit_normal_bound
+from posteriori.inference.site_predictors import SitePredictors, Sites, Tilt
 from posteriori.inference.softmax_averages import contrasts
+from posteriori.inference.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.standardized import Standardization, standardize
-from posteriori.inference.weight_belief import WeightBelief, row_moments
+from posteriori.inference.weight_belief import WeightBelief, laplace_belief, row_moments
 from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.evidence import Kind, LogEvidence
-from posteriori.numerics.random import Seed, as_generator
-from posteriori.numerics.types import Array
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["BayesianLinearClassifier"]
 
 #: What kind of evidence each approximation gives.
-_KINDS: dict[str, Kind] = {"laplace": "laplace", "variational": "bound", "ep": "ep"}
+_KINDS: dict[str, Kind] = {
+    "laplace": "laplace",
+    "variational": "bound",
+    "polya-gamma": "bound",
+    "ep": "ep",
+}
+
+#: With fewer effective parameters for each row than this, Laplace's posterior is not skewed.
+_SKEWED = 1e-3
 
 #: Numbers of draws × rows × classes that are worked on at a time.
 _BLOCK = 1 << 20
@@ -66,7 +81,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         Most steps.
     """
 
-    #: The approximations that the likelihood has; only "laplace" knows more than two classes.
+    #: The approximations that the likelihood has; "polya-gamma" is for two classes.
     _approximations: ClassVar[tuple[str, ...]] = ("laplace",)
 
     #: Whether more than two classes can be learned.
@@ -91,7 +106,9 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self._several_classes and self.approximation == "laplace"
+        tags.classifier_tags.multi_class = (
+            self._several_classes and self.approximation != "polya-gamma"
+        )
         return tags
 
     # -- what a likelihood states ------------------------------------------------------------
@@ -101,14 +118,26 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         """Return the predictors (1,) or (K − 1,) with which classes have these shares (K,)."""
 
     @abstractmethod
-    def _belief(
-        self, design: Array, rows: LabelledRows, precision: Array, mean: Array
-    ) -> WeightBelief:
-        """Return the approximate posterior under independent normal priors."""
+    def _density(
+        self, design: Array, rows: LabelledRows, precision: Array, mean: Array, cov: Array | None
+    ) -> LinearPredictor | SoftmaxPredictor:
+        """Return the log posterior; with a covariance, its likelihoods averaged over predictors."""
 
     @abstractmethod
-    def _mean_of(self, mean: Array, variance: Array) -> Array:
-        """Return the probability of the second class with predictors N(mean, variance)."""
+    def _sites(
+        self, design: Array, rows: LabelledRows, near: WeightBelief
+    ) -> tuple[SitePredictors, Tilt, Sites]:
+        """Return what expectation propagation needs, with sites from a belief that is near."""
+
+    @abstractmethod
+    def _probabilities(self, design: Array, belief: WeightBelief) -> Array:
+        """Return mean probabilities of the classes under a belief about the weights, (N, K)."""
+
+    def _augmented(
+        self, design: Array, rows: LabelledRows, precision: Array, mean: Array, start: WeightBelief
+    ) -> WeightBelief:
+        """Return the belief by latent variables that make the likelihood normal, where it has them."""
+        raise NotImplementedError
 
     @abstractmethod
     def _log_probabilities(self, eta: Array) -> Array:
@@ -136,10 +165,35 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         if self.fit_intercept:
             mean[:, 0] = self._level(rows.counts / rows.counts.sum())
         precision = np.full(mean.size, float(self.prior_precision))
-        belief = self._belief(design, rows, precision, mean.ravel())
-        self._keep(belief, how, rows)
+        belief, corrected = self._beliefs(design, rows, precision, mean.ravel())
+        self._keep(belief, corrected, how, rows)
         self._warn(belief)
         return self
+
+    def _beliefs(
+        self, design: Array, rows: LabelledRows, precision: Array, mean: Array
+    ) -> tuple[WeightBelief, WeightBelief]:
+        """Return the approximate posterior, and the belief that statements about rows come from."""
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        density_of = partial(self._density, design, rows, precision, mean)
+        mode = density_mode(density_of(None), **limits)
+        belief = laplace_belief(mode, precision)
+        if self.approximation == "laplace":
+            effective = len(mean) - float(precision @ np.diagonal(belief.cov))
+            if effective <= _SKEWED * rows.counts.sum():
+                return belief, belief
+            limits["max_iter"] = 1
+            return belief, fit_normal_bound(density_of, mode, precision, **limits)
+        if self.approximation == "variational":
+            belief = fit_normal_bound(density_of, mode, precision, **limits)
+        elif self.approximation == "polya-gamma":
+            belief = self._augmented(design, rows, precision, mean, belief)
+        else:
+            if len(rows.classes) > 2:  # cavities of flat sites at a far mode would be too wide
+                belief = fit_normal_bound(density_of, mode, precision, tol=self.tol, max_iter=3)
+            predictors, tilt, start = self._sites(design, rows, belief)
+            belief, _ = fit_sites(predictors, tilt, precision, mean, start=start, **limits)
+        return belief, belief
 
     def _columns(self, rows: LabelledRows) -> tuple[Standardization, Array]:
         if self.standardize:
@@ -158,29 +212,31 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
 
     def _check_classes(self, rows: LabelledRows) -> None:
         if len(rows.classes) > 2 and not self.__sklearn_tags__().classifier_tags.multi_class:
-            remedy = " with approximation='laplace'" if self._several_classes else ""
+            remedy = " with approximation='ep'" if self._several_classes else ""
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass: "
                 f"{type(self).__name__} got {len(rows.classes)} classes; "
                 f"BayesianLogisticRegression{remedy} takes more than two"
             )
 
-    def _keep(self, belief: WeightBelief, how: Standardization, rows: LabelledRows) -> None:
+    def _keep(
+        self,
+        belief: WeightBelief,
+        corrected: WeightBelief,
+        how: Standardization,
+        rows: LabelledRows,
+    ) -> None:
         self.classes_ = rows.classes
         self._standardization = how
-        self._weights = belief
-        alpha, k, d = float(self.prior_precision), len(rows.classes), len(how.scale)
-        turn, mean, cov = how.turn(), class_weights(belief.mean, k), belief.cov
-        if k > 2:  # what all predictors share is not seen: it keeps its prior
-            spread = np.kron(contrasts(k), np.eye(len(turn)))
-            cov = spread @ cov @ spread.T + np.kron(
-                np.full((k, k), 1 / k), np.eye(len(turn)) / alpha
-            )
-        turns = np.kron(np.eye(len(mean)), turn)
-        self.posterior_ = MvNormal(turns @ mean.ravel(), cov=turns @ cov @ turns.T)
-        raw = self.posterior_.mean.reshape(len(mean), -1)
+        self._weights, self._corrected = belief, corrected
+        alpha, d = float(self.prior_precision), len(how.scale)
+        self.posterior_ = self._stated(belief)
+        self.corrected_posterior_ = (
+            self.posterior_ if corrected is belief else self._stated(corrected)
+        )
+        raw = self.posterior_.mean.reshape(-1, d + int(self.fit_intercept))
         self.coef_ = np.ascontiguousarray(raw[:, :d])
-        self.intercept_ = raw[:, d].copy() if self.fit_intercept else np.zeros(len(mean))
+        self.intercept_ = raw[:, d].copy() if self.fit_intercept else np.zeros(len(raw))
         self.log_evidence_ = LogEvidence(
             belief.log_evidence,
             kind=_KINDS[self.approximation],
@@ -189,6 +245,17 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         )
         self.effective_parameters_ = float(len(belief.mean) - alpha * np.trace(belief.cov))
         self.n_iter_ = belief.n_iter
+
+    def _stated(self, belief: WeightBelief) -> MvNormal:
+        """Return a belief about standardised weights as one about those of the raw columns."""
+        k, turn = len(self.classes_), self._standardization.turn()
+        mean, cov = class_weights(belief.mean, k), belief.cov
+        if k > 2:  # what all predictors share is not seen: it keeps its prior
+            spread = np.kron(contrasts(k), np.eye(len(turn)))
+            shared = np.eye(len(turn)) / float(self.prior_precision)
+            cov = spread @ cov @ spread.T + np.kron(np.full((k, k), 1 / k), shared)
+        turns = np.kron(np.eye(len(mean)), turn)
+        return MvNormal(turns @ mean.ravel(), cov=turns @ cov @ turns.T)
 
     def _warn(self, belief: WeightBelief) -> None:
         if not belief.converged:
@@ -208,7 +275,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
             raise ValueError(
                 f"{len(self.classes_)} classes have several predictors each row: see posterior_"
             )
-        mean, variance = row_moments(design, self._weights.mean, self._weights.cov)
+        mean, variance = row_moments(design, self._corrected.mean, self._corrected.cov)
         return Normal(mean, variance=variance)
 
     def decision_function(self, X: Any) -> Array:
@@ -219,14 +286,10 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes with the weights integrated out, (N, K)."""
         design = self._design(X)
-        if len(self.classes_) > 2:
-            return self._several(design)
-        mean, variance = row_moments(design, self._weights.mean, self._weights.cov)
-        return np.column_stack([self._mean_of(-mean, variance), self._mean_of(mean, variance)])
-
-    def _several(self, design: Array) -> Array:
-        """Return the probabilities of more than two classes, where the likelihood has them."""
-        raise NotImplementedError
+        p = np.empty((len(design), len(self.classes_)))
+        for rows in _row_blocks(len(design), p.shape[1] ** 2):
+            p[rows] = self._probabilities(design[rows], self._corrected)
+        return p
 
     # -- how the rows fare -------------------------------------------------------------------
 
@@ -257,8 +320,8 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
 
     def _draw(self, size: int, rng: np.random.Generator) -> Array:
         """Draw weights of standardised columns, (S, 1, P) or (S, K − 1, P)."""
-        root = np.linalg.cholesky(self._weights.cov)
-        draws = self._weights.mean + rng.standard_normal((size, len(root))) @ root.T
+        root = np.linalg.cholesky(self._corrected.cov)
+        draws = self._corrected.mean + rng.standard_normal((size, len(root))) @ root.T
         return draws.reshape(size, n_predictors(len(self.classes_)), -1)
 
     def with_prior_scaled(self, factor: float) -> Self:

@@ -5,30 +5,36 @@ r"""Bayesian logistic regression: Laplace's method, a variational bound, expecta
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from posteriori.classification.arguments import LabelledRows
 from posteriori.classification.bayesian_linear import BayesianLinearClassifier
-from posteriori.classification.linear_mode import (
-    class_basis,
-    class_signs,
-    class_weights,
-    logistic_mode,
-)
+from posteriori.classification.linear_mode import class_basis, class_signs, logistic_density
 from posteriori.inference.class_curves import logistic_curve, logistic_mean
-from posteriori.inference.expectation_propagation import curvature_sites, fit_sites, logistic_tilt
+from posteriori.inference.expectation_propagation import (
+    curvature_sites,
+    logistic_tilt,
+    softmax_sites,
+    softmax_tilt,
+)
+from posteriori.inference.generalized_linear import LinearPredictor
 from posteriori.inference.polya_gamma import fit_polya_gamma
-from posteriori.inference.softmax_averages import contrasts
-from posteriori.inference.weight_belief import WeightBelief, laplace_belief
+from posteriori.inference.site_predictors import (
+    SeveralPredictors,
+    SinglePredictor,
+    SitePredictors,
+    Sites,
+    Tilt,
+)
+from posteriori.inference.softmax_averages import average_softmax, contrasts
+from posteriori.inference.softmax_predictor import SoftmaxPredictor
+from posteriori.inference.weight_belief import WeightBelief, contrast_moments, row_moments
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 
 __all__ = ["BayesianLogisticRegression"]
-
-#: Rows that are predicted at a time.
-_ROWS = 4096
 
 
 class BayesianLogisticRegression(BayesianLinearClassifier):
@@ -41,9 +47,10 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
     ----------
     prior_precision : float
         Precision α of every weight, and of the intercept.
-    approximation : {"laplace", "variational", "ep"}
-        Laplace's method is the fastest, and takes more than two classes; the variational bound
-        never exceeds the log evidence; expectation propagation is the nearest to the truth.
+    approximation : {"laplace", "variational", "ep", "polya-gamma"}
+        Laplace's method is the fastest; the variational belief is the normal one with the highest
+        bound of the evidence; expectation propagation is the nearest to the truth. "polya-gamma"
+        (Jaakkola's bound) is for two classes, its covariance is too narrow.
     fit_intercept : bool
     standardize : bool
         Whether the prior is stated on standardised columns, or on the columns as they are.
@@ -61,6 +68,10 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
     posterior_ : MvNormal
         Of the weights of the raw columns, then the intercept; class by class where there are more
         than two.
+    corrected_posterior_ : MvNormal
+        What probabilities, predictors and draws come from. Laplace's ``posterior_`` has the mode as
+        its mean; this one is moved and widened where the posterior is skewed. Equal to
+        ``posterior_`` for other approximations.
     log_evidence_ : LogEvidence
         Of kind "laplace", "bound" or "ep".
     effective_parameters_ : float
@@ -79,7 +90,7 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
     'laplace'
     """
 
-    _approximations: ClassVar[tuple[str, ...]] = ("laplace", "variational", "ep")
+    _approximations: ClassVar[tuple[str, ...]] = ("laplace", "variational", "ep", "polya-gamma")
     _several_classes: ClassVar[bool] = True
 
     def _level(self, share: Array) -> Array:
@@ -88,48 +99,47 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
             log_share[1:] - log_share[0] if len(share) == 2 else contrasts(len(share)).T @ log_share
         )
 
-    def _belief(
-        self, design: Array, rows: LabelledRows, precision: Array, mean: Array
-    ) -> WeightBelief:
-        mode = logistic_mode(design, rows, precision, mean, tol=self.tol, max_iter=self.max_iter)
-        laplace = laplace_belief(mode, precision)
-        if self.approximation == "laplace":
-            return laplace
-        sign = class_signs(rows)
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        if self.approximation == "variational":
-            return fit_polya_gamma(
-                design, sign, precision, mean, rows.frequency, start=laplace, **limits
-            )
-        eta = design @ laplace.mean
-        start = curvature_sites(logistic_curve(sign)(eta, 0.0, slice(None)), eta)
-        tilt = logistic_tilt(sign)
-        return fit_sites(design, tilt, precision, mean, rows.frequency, start=start, **limits)[0]
+    def _density(
+        self, design: Array, rows: LabelledRows, precision: Array, mean: Array, cov: Array | None
+    ) -> LinearPredictor | SoftmaxPredictor:
+        return logistic_density(design, rows, precision, mean, cov)
 
-    def _mean_of(self, mean: Array, variance: Array) -> Array:
-        return logistic_mean(mean, variance)
+    def _sites(
+        self, design: Array, rows: LabelledRows, near: WeightBelief
+    ) -> tuple[SitePredictors, Tilt, Sites]:
+        k = len(rows.classes)
+        if k > 2:
+            centre, spread = contrast_moments(design, near.mean, near.cov, k - 1)
+            several = SeveralPredictors(design, k - 1, rows.frequency)
+            return several, softmax_tilt(rows.codes), softmax_sites(centre, spread, rows.codes)
+        sign, eta = class_signs(rows), design @ near.mean
+        start = curvature_sites(logistic_curve(sign)(eta, 0.0, slice(None)), eta)
+        return SinglePredictor(design, rows.frequency), logistic_tilt(sign), start
+
+    def _augmented(
+        self, design: Array, rows: LabelledRows, precision: Array, mean: Array, start: WeightBelief
+    ) -> WeightBelief:
+        return fit_polya_gamma(
+            design,
+            class_signs(rows),
+            precision,
+            mean,
+            rows.frequency,
+            start=start,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def _probabilities(self, design: Array, belief: WeightBelief) -> Array:
+        k = len(self.classes_)
+        if k > 2:
+            centre, spread = contrast_moments(design, belief.mean, belief.cov, k - 1)
+            p = average_softmax(centre, spread)[0]
+            return p / p.sum(axis=1, keepdims=True)
+        mean, variance = row_moments(design, belief.mean, belief.cov)
+        return np.column_stack([logistic_mean(-mean, variance), logistic_mean(mean, variance)])
 
     def _log_probabilities(self, eta: Array) -> Array:
         basis = class_basis(len(self.classes_))
         full = eta @ basis.T
         return full - special.logsumexp(full, axis=-1, keepdims=True)
-
-    def _several(self, design: Array) -> Array:
-        """Return p_k ∝ 1/Σ_j exp(κ_kj (a_j − a_k)), κ_kj = (1 + πv/8)^(−1/2), v = Var[a_k − a_j].
-
-        Each pair of classes is corrected as two classes would be (Z. Lu, E. Ie & F. Sha, "Mean-field
-        approximation to Gaussian-softmax integral", 2020).
-        """
-        k, basis = len(self.classes_), contrasts(len(self.classes_))
-        weights, p = class_weights(self._weights.mean, k), np.empty((len(design), k))
-        cov = self._weights.cov.reshape(k - 1, design.shape[1], k - 1, design.shape[1])
-        for first in range(0, len(design), _ROWS):
-            x = design[first : first + _ROWS]
-            a = x @ weights.T
-            spread = np.einsum("nd,idje,ne->nij", x, cov, x, optimize=True)
-            spread = basis @ spread @ basis.T
-            own = np.diagonal(spread, axis1=1, axis2=2)
-            variance = np.maximum(own[:, :, None] + own[:, None, :] - 2.0 * spread, 0.0)
-            gap = (a[:, None, :] - a[:, :, None]) / np.sqrt(1.0 + np.pi / 8.0 * variance)
-            p[first : first + _ROWS] = 1.0 / np.exp(np.minimum(gap, 700.0)).sum(axis=2)
-        return p / p.sum(axis=1, keepdims=True)

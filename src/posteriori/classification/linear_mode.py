@@ -8,13 +8,23 @@ import numpy as np
 
 from posteriori.classification.arguments import LabelledRows
 from posteriori.inference.class_curves import logistic_curve
-from posteriori.inference.generalized_linear import LinearPredictor, posterior_mode
+from posteriori.inference.generalized_linear import Likelihood, LinearPredictor, posterior_mode
 from posteriori.inference.mode_finding import Mode, find_mode
+from posteriori.inference.normal_bound import averaged_likelihood
 from posteriori.inference.softmax_averages import contrasts
 from posteriori.inference.softmax_predictor import SoftmaxPredictor
+from posteriori.inference.weight_belief import contrast_moments, row_moments
 from posteriori.numerics.types import Array
 
-__all__ = ["class_basis", "class_signs", "class_weights", "logistic_mode", "n_predictors"]
+__all__ = [
+    "class_basis",
+    "class_signs",
+    "class_weights",
+    "density_mode",
+    "logistic_density",
+    "n_predictors",
+    "single_density",
+]
 
 
 def n_predictors(classes: int) -> int:
@@ -38,17 +48,14 @@ def class_weights(point: Array, classes: int) -> Array:
     return rows if classes == 2 else contrasts(classes) @ rows
 
 
-def logistic_mode(
+def logistic_density(
     design: Array,
     rows: LabelledRows,
     prior_precision: Array,
     prior_mean: Array,
-    *,
-    tol: float,
-    max_iter: int,
-    curvature_at_mode: bool = True,
-) -> Mode:
-    """Return the mode of logistic or softmax weights under independent normal priors.
+    cov: Array | None = None,
+) -> LinearPredictor | SoftmaxPredictor:
+    """Return the log posterior of logistic or softmax weights under independent normal priors.
 
     Parameters
     ----------
@@ -56,22 +63,47 @@ def logistic_mode(
     rows : LabelledRows
         Their classes and frequencies.
     prior_precision, prior_mean : (P,), or ((K − 1) P,) for K > 2 classes
-    tol, max_iter, curvature_at_mode
-        As in ``find_mode``.
+    cov : square matrix, optional
+        Of the weights: each log likelihood is then its mean over predictors that vary so.
     """
-    options: dict[str, Any] = {
-        "tol": tol,
-        "max_iter": max_iter,
-        "curvature_at_mode": curvature_at_mode,
-    }
     k = len(rows.classes)
     if k > 2:
-        several = SoftmaxPredictor(
-            design, rows.codes, k, prior_precision, prior_mean, rows.frequency
+        spread = None if cov is None else contrast_moments(design, prior_mean, cov, k - 1)[1]
+        return SoftmaxPredictor(
+            design, rows.codes, k, prior_precision, prior_mean, rows.frequency, spread
         )
-        return find_mode(several, prior_mean, **options)
     likelihood = logistic_curve(class_signs(rows))
-    single = LinearPredictor(
-        design, likelihood, np.diag(prior_precision), prior_mean, rows.frequency
+    return single_density(design, likelihood, rows, prior_precision, prior_mean, cov)
+
+
+def single_density(
+    design: Array,
+    likelihood: Likelihood,
+    rows: LabelledRows,
+    prior_precision: Array,
+    prior_mean: Array,
+    cov: Array | None = None,
+) -> LinearPredictor:
+    """Return the log posterior of the weights of one predictor, as ``logistic_density`` does."""
+    if cov is not None:
+        likelihood = averaged_likelihood(likelihood, row_moments(design, prior_mean, cov)[1])
+    return LinearPredictor(design, likelihood, np.diag(prior_precision), prior_mean, rows.frequency)
+
+
+def density_mode(
+    density: LinearPredictor | SoftmaxPredictor,
+    *,
+    tol: float,
+    max_iter: int,
+    curvature_at_mode: bool = True,
+) -> Mode:
+    """Return the mode of the weights, from their prior mean; options as in ``find_mode``."""
+    climb: Any = posterior_mode if isinstance(density, LinearPredictor) else find_mode
+    mode: Mode = climb(
+        density,
+        density.prior_mean,
+        tol=tol,
+        max_iter=max_iter,
+        curvature_at_mode=curvature_at_mode,
     )
-    return posterior_mode(single, prior_mean, **options)
+    return mode

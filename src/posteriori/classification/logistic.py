@@ -19,7 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import LabelledRows, check_labelled_rows
 from posteriori.classification.base import ProbabilisticClassifier
-from posteriori.classification.linear_mode import class_weights, logistic_mode, n_predictors
+from posteriori.classification.linear_mode import (
+    class_weights,
+    density_mode,
+    logistic_density,
+    n_predictors,
+)
 from posteriori.classification.unbounded_likelihood import separating_direction
 from posteriori.inference.mode_finding import Mode
 from posteriori.inference.softmax_averages import softmax
@@ -170,14 +175,9 @@ class LogisticRegression(ProbabilisticClassifier):
         self, design: Array, rows: LabelledRows, precision: Array, *, curvature: bool
     ) -> Mode:
         """Return the mode; without a ridge nobody asks for the curvature there."""
-        return logistic_mode(
-            design,
-            rows,
-            precision,
-            np.zeros(len(precision)),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            curvature_at_mode=curvature,
+        density = logistic_density(design, rows, precision, np.zeros(len(precision)))
+        return density_mode(
+            density, tol=self.tol, max_iter=self.max_iter, curvature_at_mode=curvature
         )
 
     def _keep(self, mode: Mode, precision: Array, how: Standardization, rows: LabelledRows) -> None:

@@ -7,17 +7,18 @@ Reference: J. Albert & S. Chib, "Bayesian analysis of binary and polychotomous r
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from posteriori.classification.arguments import LabelledRows
 from posteriori.classification.bayesian_linear import BayesianLinearClassifier
-from posteriori.classification.linear_mode import class_signs
+from posteriori.classification.linear_mode import class_signs, single_density
 from posteriori.inference.class_curves import probit_curve, probit_mean
-from posteriori.inference.expectation_propagation import curvature_sites, fit_sites, probit_tilt
-from posteriori.inference.generalized_linear import LinearPredictor, posterior_mode
-from posteriori.inference.weight_belief import WeightBelief, laplace_belief
+from posteriori.inference.expectation_propagation import curvature_sites, probit_tilt
+from posteriori.inference.generalized_linear import LinearPredictor
+from posteriori.inference.site_predictors import SinglePredictor, SitePredictors, Sites, Tilt
+from posteriori.inference.weight_belief import WeightBelief, row_moments
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 
@@ -34,8 +35,9 @@ class ProbitRegression(BayesianLinearClassifier):
     ----------
     prior_precision : float
         Precision α of every weight, and of the intercept.
-    approximation : {"laplace", "ep"}
-        Laplace's method is the faster, expectation propagation nearly exact.
+    approximation : {"laplace", "variational", "ep"}
+        Laplace's method is the fastest; the variational belief is the normal one with the highest
+        bound of the evidence; expectation propagation is nearly exact.
     fit_intercept : bool
     standardize : bool
         Whether the prior is stated on standardised columns, or on the columns as they are.
@@ -52,8 +54,12 @@ class ProbitRegression(BayesianLinearClassifier):
     intercept_ : (1,)
     posterior_ : MvNormal
         Of the weights of the raw columns, then the intercept.
+    corrected_posterior_ : MvNormal
+        What probabilities, predictors and draws come from. Laplace's ``posterior_`` has the mode as
+        its mean; this one is moved and widened where the posterior is skewed. Equal to
+        ``posterior_`` for other approximations.
     log_evidence_ : LogEvidence
-        Of kind "laplace" or "ep".
+        Of kind "laplace", "bound" or "ep".
     effective_parameters_ : float
         How many weights the data determine.
     n_iter_ : int
@@ -66,28 +72,27 @@ class ProbitRegression(BayesianLinearClassifier):
     array([0, 1])
     """
 
-    _approximations: ClassVar[tuple[str, ...]] = ("laplace", "ep")
+    _approximations: ClassVar[tuple[str, ...]] = ("laplace", "variational", "ep")
 
     def _level(self, share: Array) -> Array:
         return np.asarray(special.ndtri(share[1:]))
 
-    def _belief(
-        self, design: Array, rows: LabelledRows, precision: Array, mean: Array
-    ) -> WeightBelief:
-        sign = class_signs(rows)
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        likelihood = probit_curve(sign)
-        density = LinearPredictor(design, likelihood, np.diag(precision), mean, rows.frequency)
-        laplace = laplace_belief(posterior_mode(density, mean, **limits), precision)
-        if self.approximation == "laplace":
-            return laplace
-        eta = design @ laplace.mean
-        start = curvature_sites(likelihood(eta, 0.0, slice(None)), eta)
-        tilt = probit_tilt(sign)
-        return fit_sites(design, tilt, precision, mean, rows.frequency, start=start, **limits)[0]
+    def _density(
+        self, design: Array, rows: LabelledRows, precision: Array, mean: Array, cov: Array | None
+    ) -> LinearPredictor:
+        curve = probit_curve(class_signs(rows))
+        return single_density(design, curve, rows, precision, mean, cov)
 
-    def _mean_of(self, mean: Array, variance: Array) -> Array:
-        return probit_mean(mean, variance)
+    def _sites(
+        self, design: Array, rows: LabelledRows, near: WeightBelief
+    ) -> tuple[SitePredictors, Tilt, Sites]:
+        sign, eta = class_signs(rows), design @ near.mean
+        start = curvature_sites(probit_curve(sign)(eta, 0.0, slice(None)), eta)
+        return SinglePredictor(design, rows.frequency), probit_tilt(sign), start
+
+    def _probabilities(self, design: Array, belief: WeightBelief) -> Array:
+        mean, variance = row_moments(design, belief.mean, belief.cov)
+        return np.column_stack([probit_mean(-mean, variance), probit_mean(mean, variance)])
 
     def _log_probabilities(self, eta: Array) -> Array:
         return np.concatenate([special.log_ndtr(-eta), special.log_ndtr(eta)], axis=-1)

@@ -1,7 +1,7 @@
 r"""Means of softmax probabilities, and of their products, over normal predictors.
 
 The contrasts of a row are :math:`v\sim N(c, S)`, its classes have :math:`p = \mathrm{softmax}(Bv)`.
-Along the axes of S the density is a product, so the nodes are products of those of one dimension.
+With :math:`v = c + Lz`, :math:`LL^T = S`, the nodes of z are products of those of one dimension.
 Where these would be too many (a handful of classes, or wide beliefs) the nodes are points of a
 low-discrepancy sequence, taken with both signs and turned so that their mean is 0 and their
 covariance is exactly the identity: they are then exact for polynomials of degree 3, and err with the
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 #: Digits that products of rules are asked for, from the first that needs no more than these nodes.
-_DIGITS, _MOST_NODES = (9.0, 6.0, 4.0), 1600
+_DIGITS, _MOST_NODES = (9.0, 7.0, 5.0, 4.0), 6000
 
 #: Pairs of points where no product is small enough.
 _PAIRS = 1024
@@ -45,7 +45,7 @@ _BLOCK = 1 << 17
 _SINGULAR = np.pi / np.sqrt(2.0)
 
 #: Logarithm of the factor between the widths that nodes are made for.
-_SCALE = 0.1
+_SCALE = 0.25
 
 
 class SoftmaxTilt(NamedTuple):
@@ -152,32 +152,38 @@ def tilt_softmax(centre: Array, spread: Array, codes: Any) -> SoftmaxTilt:
 
 
 def _at_nodes(centre: Array, spread: Array) -> Iterator[tuple[Any, Array, Array, Array]]:
-    """Yield places of rows, p (n, K, Q), weights (Q,) and ln Σ exp η (n, Q), narrow rows first."""
+    """Yield places of rows, p (n, K, Q), weights (Q,) and ln Σ exp η (n, Q).
+
+    A row's nodes depend on nothing but its own spread, and continuously but for their number.
+    """
     k = centre.shape[1] + 1
-    values, axes = np.linalg.eigh(spread)
-    stds = np.sqrt(np.maximum(values, 0.0))
-    basis = contrasts(k)
-    middle, arms = centre @ basis.T, basis @ (axes * stds[:, None, :])
-    order = np.argsort(stds[:, -1])
-    first = 0
-    while first < len(order):
-        few = len(_nodes(_wider(stds[order[first]]))[0])
-        rows = order[first : first + max(1, _BLOCK // (few * k))]
-        z, weights = _nodes(_wider(stds[rows].max(axis=0)))
-        p = arms[rows] @ z.T
-        p += middle[rows][:, :, None]
-        highest = p.max(axis=1)
-        p -= highest[:, None, :]
-        np.exp(p, out=p)
-        total = p.sum(axis=1)
-        p /= total[:, None, :]
-        yield rows, p, weights, highest + np.log(total)
-        first += len(rows)
+    basis, root = contrasts(k), _root(spread)
+    middle, arms = centre @ basis.T, basis @ root
+    stds = np.sqrt((root**2).sum(axis=1))
+    widths = np.ceil(np.log(np.maximum(stds, 1e-3)) / _SCALE).astype(int)
+    kinds, which = np.unique(widths, axis=0, return_inverse=True)
+    for kind, steps in enumerate(kinds.tolist()):
+        alike = np.flatnonzero(which.ravel() == kind)
+        z, weights = _nodes(tuple(steps))
+        size = max(1, _BLOCK // (len(z) * k))
+        for first in range(0, len(alike), size):
+            rows = alike[first : first + size]
+            p = arms[rows] @ z.T
+            p += middle[rows][:, :, None]
+            highest = p.max(axis=1)
+            p -= highest[:, None, :]
+            np.exp(p, out=p)
+            total = p.sum(axis=1)
+            p /= total[:, None, :]
+            yield rows, p, weights, highest + np.log(total)
 
 
-def _wider(stds: Array) -> tuple[int, ...]:
-    """Return the steps of a geometric scale that reach standard deviations."""
-    return tuple(np.ceil(np.log(np.maximum(stds, 1e-3)) / _SCALE).astype(int).tolist())
+def _root(spread: Array) -> Array:
+    """Return lower triangular roots of covariances, which may be singular."""
+    size = np.trace(spread, axis1=1, axis2=2)
+    return np.linalg.cholesky(
+        spread + (1e-12 * size + 1e-300)[:, None, None] * np.eye(spread.shape[1])
+    )
 
 
 @lru_cache(maxsize=256)

@@ -10,10 +10,43 @@ from posteriori.inference.mode_finding import Mode, laplace_evidence
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["WeightBelief", "laplace_belief", "row_moments"]
+__all__ = ["Progress", "WeightBelief", "contrast_moments", "laplace_belief", "row_moments"]
 
 #: Numbers of X that are worked on at a time.
 _BLOCK = 1 << 17
+
+
+#: Steps that have not shrunk for so many rounds, and are below this, have come to what sums over nodes
+#: can tell.
+_PATIENCE, _SMALL = 15, 1e-4
+
+
+class Progress:
+    """The steps of an ascent: whether it is at its end, and which part of the way to go next."""
+
+    def __init__(self, tol: float, least: float) -> None:
+        self.tol = tol
+        self.least = least
+        self.damping = 1.0
+        self.step = np.inf
+        self.n_iter = 0
+        self._smallest, self._since = np.inf, 0
+
+    def note(self, step: float) -> None:
+        """Note a step in standard deviations: half the way where steps grow, then more again."""
+        grows = step > self.step
+        self.damping = (
+            max(self.least, 0.5 * self.damping) if grows else min(1.0, 1.3 * self.damping)
+        )
+        self._since = 0 if step < 0.9 * self._smallest else self._since + 1
+        self._smallest = min(self._smallest, step)
+        self.step = step
+        self.n_iter += 1
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last step is short, or cannot become shorter."""
+        return self.step <= self.tol or (self._since >= _PATIENCE and self._smallest <= _SMALL)
 
 
 class WeightBelief(NamedTuple):
@@ -56,3 +89,27 @@ def row_moments(x: Array, mean: Array, cov: Array) -> tuple[Array, Array]:
         block = x[first : first + step]
         variance[first : first + step] = np.einsum("nd,nd->n", block @ cov, block)
     return x @ mean, np.maximum(variance, 1e-300)
+
+
+def contrast_moments(x: Array, mean: Array, cov: Array, size: int) -> tuple[Array, Array]:
+    """Return means (N, M) and covariances (N, M, M) of predictors of M weight vectors of equal length.
+
+    Parameters
+    ----------
+    x : (N, P)
+    mean : (M P,)
+    cov : (M P, M P)
+    size : int
+        M.
+    """
+    p = x.shape[1]
+    blocks = cov.reshape(size, p, size, p)
+    spread = np.empty((len(x), size, size))
+    step = max(1, _BLOCK // max(p, 1))
+    for first in range(0, len(x), step):
+        rows = slice(first, first + step)
+        for i in range(size):
+            for j in range(i + 1):
+                spread[rows, i, j] = np.einsum("nd,nd->n", x[rows] @ blocks[i, :, j], x[rows])
+                spread[rows, j, i] = spread[rows, i, j]
+    return x @ mean.reshape(size, p).T, spread
