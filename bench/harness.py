@@ -31,6 +31,8 @@ class Comparison:
         The ratio that is the goal.
     faster : bool
         True: reference/ours must be at least ``bar``. False: ours/reference at most ``bar``.
+    processor : (float, float), optional
+        Median seconds of processor time, which other work on the machine disturbs less.
     """
 
     name: str
@@ -38,10 +40,18 @@ class Comparison:
     reference: float
     bar: float
     faster: bool
+    processor: tuple[float, float] | None = None
 
     @property
     def ratio(self) -> float:
-        return self.reference / self.ours if self.faster else self.ours / self.reference
+        return self._ratio(self.ours, self.reference)
+
+    @property
+    def processor_ratio(self) -> float | None:
+        return None if self.processor is None else self._ratio(*self.processor)
+
+    def _ratio(self, ours: float, reference: float) -> float:
+        return reference / ours if self.faster else ours / reference
 
     @property
     def met(self) -> bool:
@@ -60,13 +70,18 @@ def compare(
     """Time both in ``ROUNDS`` alternating runs of ``calls`` calls each."""
     ours(), reference()
     times: tuple[list[float], list[float]] = [], []
+    processor: tuple[list[float], list[float]] = [], []
     for _ in range(ROUNDS):
-        for function, kept in zip((ours, reference), times, strict=True):
-            start = time.perf_counter()
+        for function, kept, busy in zip((ours, reference), times, processor, strict=True):
+            start, begin = time.perf_counter(), time.process_time()
             for _ in range(calls):
                 function()
             kept.append((time.perf_counter() - start) / calls)
-    return Comparison(name, *map(statistics.median, times), bar=bar, faster=faster)
+            busy.append((time.process_time() - begin) / calls)
+    medians = statistics.median(processor[0]), statistics.median(processor[1])
+    return Comparison(
+        name, *map(statistics.median, times), bar=bar, faster=faster, processor=medians
+    )
 
 
 def time_processes(name: str, ours: str, reference: str, *, bar: float) -> Comparison:
@@ -102,6 +117,8 @@ def report(title: str, rows: list[Comparison]) -> None:
         sign = ">=" if row.faster else "<="
         what = "reference/ours" if row.faster else "ours/reference"
         flag = "" if row.met else "   MISSED"
+        if row.processor_ratio is not None:
+            flag = f" by processor time {row.processor_ratio:.2f}{flag}"
         print(
             f"  {row.name:44} {_span(row.ours):>10} vs {_span(row.reference):>10}   "
             f"{what} {row.ratio:6.2f} (goal {sign} {row.bar:g}){flag}"

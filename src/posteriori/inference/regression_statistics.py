@@ -15,7 +15,8 @@ Reference: T. Chan, G. Golub & R. LeVeque, "Algorithms for computing the sample 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +45,7 @@ _SMALLEST, _LARGEST = 1e-280, 1e280
 _BLOCK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RegressionStatistics:
     """Sums over the rows of inputs x (D) and targets y (M).
 
@@ -58,8 +59,8 @@ class RegressionStatistics:
         Σ f ln v.
     mean : (D + M,)
         Weighted means of the columns; 0 when the data are not centred.
-    factor : (D + M, D + M)
-        Upper triangular R.
+    squared : SafeGram or (D + M, D + M)
+        RᵀR where no digits are lost by it, otherwise R.
     n_inputs : int
         D.
     centred : bool
@@ -69,25 +70,41 @@ class RegressionStatistics:
     weight: float
     log_variance: float
     mean: Array
-    factor: Array
+    squared: SafeGram | Array
     n_inputs: int
     centred: bool
+
+    @cached_property
+    def factor(self) -> Array:
+        """Upper triangular R, (D + M, D + M)."""
+        if isinstance(self.squared, SafeGram):
+            return np.linalg.cholesky(self.squared.gram).T
+        return self.squared
 
     def merge(self, other: RegressionStatistics) -> RegressionStatistics:
         """Return the statistics of both sets of data."""
         if self.centred != other.centred or self.mean.shape != other.mean.shape:
             raise ValueError("statistics of different models cannot be merged")
         total, between = _join(self._sums(), other._sums())
-        factor = None
+        safe = None
         if total.rows * self.n_inputs > _SMALL:
-            gram = _square(self.factor) + _square(other.factor) + between[:, None] * between
-            factor = _root_of(gram, self.n_inputs)
-        if factor is None:
-            factor = _triangular(np.concatenate([self.factor, other.factor, between[None]]))
-        return _statistics(total, factor, column_norms(factor), self.n_inputs, self.centred)
+            mine, theirs = self._gram(), other._gram()
+            gram = mine.gram + theirs.gram + between[:, None] * between
+            safe = _safe_gram(gram, mine.left + theirs.left, self.n_inputs, total)
+        if safe is not None:
+            return RegressionStatistics(*total, safe, self.n_inputs, self.centred)
+        factor = _triangular(np.concatenate([self.factor, other.factor, between[None]]))
+        factor = _without_rounding(factor, total)
+        return RegressionStatistics(*total, factor, self.n_inputs, self.centred)
 
     def _sums(self) -> _Sums:
         return _Sums(self.rows, self.weight, self.log_variance, self.mean)
+
+    def _gram(self) -> SafeGram:
+        if isinstance(self.squared, SafeGram):
+            return self.squared
+        with np.errstate(over="ignore", invalid="ignore"):
+            return SafeGram(self.squared.T @ self.squared, np.diagonal(self.squared) ** 2)
 
     @property
     def scales(self) -> Array:
@@ -99,6 +116,21 @@ class RegressionStatistics:
         """The same with 1 in the place of 0, to divide by."""
         scales = self.scales
         return np.where(scales > 0, scales, 1.0)
+
+
+class SafeGram(NamedTuple):
+    """A Gram matrix far from singular.
+
+    Attributes
+    ----------
+    gram : (D + M, D + M)
+    left : (D + M,)
+        At most what the columns before it leave of each column's squares, R_jj². Further rows only
+        add to that: while it is large enough, no factor is needed to tell that digits are safe.
+    """
+
+    gram: Array
+    left: Array
 
 
 class _Sums(NamedTuple):
@@ -140,17 +172,17 @@ def regression_statistics(
     """
     weights = frequency if variance is None else _or_ones(frequency, len(x)) / variance
     here = _sums(x, y, frequency, variance, weights, centre)
-    total, gram = here, np.zeros(())
+    total, gram, left = here, np.zeros(()), np.zeros(())
     if earlier is not None:
         total, between = _join(earlier._sums(), here)
-        gram = _square(earlier.factor) + between[:, None] * between
+        known = earlier._gram()
+        gram, left = known.gram + between[:, None] * between, known.left
     if total.rows * x.shape[1] > _SMALL:
         with np.errstate(over="ignore", invalid="ignore"):
             gram = gram + _gram(x, y, weights, here.mean)
-        factor = _root_of(gram, x.shape[1])
-        if factor is not None:
-            lengths = np.sqrt(np.diagonal(gram))
-            return _statistics(total, factor, lengths, x.shape[1], centre)
+        safe = _safe_gram(gram, left, x.shape[1], total)
+        if safe is not None:
+            return RegressionStatistics(*total, safe, x.shape[1], centre)
     alone = _careful_statistics(x, y, weights, here, centre)
     return alone if earlier is None else earlier.merge(alone)
 
@@ -208,22 +240,7 @@ def _join(one: _Sums, other: _Sums) -> tuple[_Sums, Array]:
     return total, np.sqrt(one.weight * share) * shift
 
 
-def _statistics(
-    sums: _Sums, factor: Array, lengths: Array, n_inputs: int, centred: bool
-) -> RegressionStatistics:
-    """Put 0 for columns (of lengths |R_j|) whose spread is rounding beside their mean."""
-    constant = lengths <= _CONSTANT * np.sqrt(sums.weight) * np.abs(sums.mean)
-    if centred and constant.any():
-        factor = np.where(constant, 0.0, factor)
-    return RegressionStatistics(*sums, factor, n_inputs, centred)
-
-
 # -- Gram matrices ---------------------------------------------------------------------------
-
-
-def _square(factor: Array) -> Array:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return factor.T @ factor
 
 
 def _gram(x: Array, y: Array, weights: Array | None, mean: Array) -> Array:
@@ -236,19 +253,24 @@ def _gram(x: Array, y: Array, weights: Array | None, mean: Array) -> Array:
     return total
 
 
-def _root_of(gram: Array, n_inputs: int) -> Array | None:
-    """Return R by Cholesky's method, or None where rounding would show."""
+def _safe_gram(gram: Array, left: Array, n_inputs: int, sums: _Sums) -> SafeGram | None:
+    """Return a Gram matrix in which rounding does not show, None for others.
+
+    ``left`` is what is known of R_jj² from below; where that does not suffice, R is made.
+    """
     squares = np.diagonal(gram)
-    if not (squares.min() > _SMALLEST and squares.max() < _LARGEST):
+    constant = sums.weight * (_CONSTANT * sums.mean) ** 2
+    if not (np.all(squares > constant + _SMALLEST) and squares.max() < _LARGEST):
         return None
+    needed = _INDEPENDENT * squares
+    needed[n_inputs:] = _PERFECT * squares[n_inputs:]
+    if np.all(left >= needed):
+        return SafeGram(gram, left)
     try:
-        lower = np.linalg.cholesky(gram)
+        left = np.diagonal(np.linalg.cholesky(gram)) ** 2
     except np.linalg.LinAlgError:
         return None
-    share = np.diagonal(lower) ** 2 / squares  # of each column beside those before it
-    if n_inputs and share[:n_inputs].min() < _INDEPENDENT:
-        return None
-    return None if share[n_inputs:].min() < _PERFECT else lower.T
+    return SafeGram(gram, left) if np.all(left >= needed) else None
 
 
 # -- triangular factors of rows --------------------------------------------------------------
@@ -264,11 +286,17 @@ def _careful_statistics(
     if not ordinary:
         x, y = x / scales[:d], y / scales[d:]
         sums = sums._replace(mean=_means(x, y, weights, sums.weight, centre))
-    factor = _householder(x, y, weights, sums.mean)
-    found = _statistics(sums, factor, column_norms(factor), d, centre)
+    factor = _without_rounding(_householder(x, y, weights, sums.mean), sums)
     if ordinary:
-        return found
-    return replace(found, mean=found.mean * scales, factor=found.factor * scales)
+        return RegressionStatistics(*sums, factor, d, centre)
+    sums = sums._replace(mean=sums.mean * scales)
+    return RegressionStatistics(*sums, factor * scales, d, centre)
+
+
+def _without_rounding(factor: Array, sums: _Sums) -> Array:
+    """Return the factor with 0 for columns whose spread is rounding beside their mean."""
+    spread = column_norms(factor) / np.sqrt(sums.weight)
+    return np.where(spread > _CONSTANT * np.abs(sums.mean), factor, 0.0)
 
 
 def _magnitudes(x: Array, y: Array) -> Array:

@@ -302,7 +302,7 @@ def _less_prior_mean(
     target = statistics.factor[:, d] - statistics.factor[:, :d] @ mean
     return replace(
         statistics,
-        factor=np.column_stack([statistics.factor[:, free], target]),
+        squared=np.column_stack([statistics.factor[:, free], target]),
         mean=statistics.mean[[*free, d]],
         n_inputs=len(free),
     )
