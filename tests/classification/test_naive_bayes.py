@@ -190,7 +190,9 @@ def test_a_row_of_which_nothing_is_known_has_the_prior_probabilities():
         ({"columns": ["normal"]}, None, "kind of all 2 columns"),
         ({"columns": "bernoulli"}, [2.0, 0.0], "row 4, column 0: bernoulli columns hold 0 or 1"),
         ({"columns": "poisson"}, [1.0, 0.5], "row 4, column 1: poisson columns hold whole"),
-        ({"columns": "table"}, [np.nan, 0.0], "misses column 0 of the table"),
+        ({"columns": "table"}, [np.nan, 0.0], "contains NaN in column 0, row 4"),
+        ({"columns": ["table", "normal"]}, [np.nan, 0.0], "misses column 0 of the table"),
+        ({"columns": "poisson"}, [0.5, -1.0], "X holds -1 in row 4, column 1.* Negative values"),
         ({"columns": "table"}, [1e5, 1e5], 'choose columns="categorical"'),
         ({"priors": {"gauss": Beta(1, 1)}}, None, "priors must be by kind"),
         ({"priors": {"normal": PRIORS["normal"]}, "estimate": "ml"}, None, "has none"),
@@ -213,9 +215,25 @@ def test_unseen_categories_and_wrong_priors_are_refused():
         NaiveBayes("categorical", priors={"categorical": Dirichlet([1, 1])}).fit(X, y)
     with pytest.raises(ValueError, match="category 5 of column 0"):
         NaiveBayes("table").fit(X, y).predict([[5]])
-    with pytest.raises(ValueError, match="row 0 misses column 0"):
+    with pytest.raises(ValueError, match="contains NaN in column 0, row 0"):
         NaiveBayes("table").fit(X, y).predict([[np.nan]])
     with pytest.raises(TypeError, match="must be a Beta"):
         NaiveBayes("bernoulli", priors={"bernoulli": Gamma(1.0, rate=1.0)}).fit([[0], [1]], [0, 1])
     with pytest.raises(ValueError, match="missing in all rows of class 1"):
         NaiveBayes("bernoulli", estimate="ml").fit([[0], [np.nan]], [0, 1])
+
+
+@pytest.mark.parametrize("kind", ["bernoulli", "poisson", "categorical", "table"])
+def test_weights_of_rows_and_of_classes_are_frequencies_in_every_kind(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (40, 3)), np.arange(40) % 2
+    weight = np.arange(40) % 3 + (np.arange(40) < 2)
+    one = NaiveBayes(kind).fit(X, y, sample_weight=weight)
+    two = NaiveBayes(kind).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), rtol=1e-12)
+    assert float(one.log_evidence_) == pytest.approx(float(two.log_evidence_), rel=1e-12)
+    heavy = NaiveBayes(kind, class_weight={1: 4}).fit(X, y)
+    again = NaiveBayes(kind).fit(*(np.repeat(a, np.where(y == 1, 4, 1), axis=0) for a in (X, y)))
+    np.testing.assert_allclose(heavy.predict_proba(X), again.predict_proba(X), rtol=1e-12)
+    odds = heavy.decision_function(X)
+    np.testing.assert_array_equal(heavy.predict(X) == 1, odds > 0)

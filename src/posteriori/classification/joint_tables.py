@@ -96,7 +96,7 @@ def log_beta(concentration: Array) -> Any:
 def _require_whole_rows(x: Array) -> None:
     if np.isnan(x).any():
         row, column = np.argwhere(np.isnan(x))[0]
-        raise ValueError(f"row {row} misses column {column} of the table; leave the row out")
+        raise ValueError(f"row {row} misses column {column} of the table (NaN); leave the row out")
 
 
 def _cells(x: Array, sizes: tuple[int, ...]) -> Any:

@@ -27,10 +27,13 @@ from posteriori.classification.joint import (
     learn_priors,
 )
 from posteriori.numerics.compilation import as_kernel_input
+from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
 
 __all__ = ["NaiveBayes"]
+
+_COUNTED = {kind for kind, how in KINDS.items() if how.whole and how.largest > 1}
 
 
 class NaiveBayes(JointClassifier):
@@ -114,7 +117,7 @@ class NaiveBayes(JointClassifier):
         """
         check_estimate(self.estimate)
         priors = self._check_priors()
-        rows = check_labelled_rows(self, X, y, sample_weight, gaps=True)
+        rows = check_labelled_rows(self, X, y, sample_weight, gaps=self._kinds != {"table"})
         self.columns_ = self._check_columns(rows.x.shape[1])
         self._places = {
             kind: np.flatnonzero(np.array(self.columns_) == kind)
@@ -146,13 +149,18 @@ class NaiveBayes(JointClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = self._kinds != {"table"}
+        tags.input_tags.categorical = tags.input_tags.positive_only = self._kinds <= _COUNTED
         return tags
+
+    @property
+    def _kinds(self) -> set[str]:
+        return {self.columns} if isinstance(self.columns, str) else set(self.columns)
 
     # -- predicting --------------------------------------------------------------------------
 
     def _check_inputs(self, X: Any) -> Array:
-        x = check_gappy_inputs(self, X)
+        x = check_inputs(self, X) if self._kinds == {"table"} else check_gappy_inputs(self, X)
         self._check_values(x)
         return x
 
@@ -201,6 +209,9 @@ class NaiveBayes(JointClassifier):
             row, column = class_kernels.first_not_whole(as_kernel_input(part), largest)
             if row >= 0:
                 allowed = "0 or 1" if largest == 1 else "whole numbers from 0"
+                if np.nanmin(part) < 0:
+                    row, column = np.argwhere(part < 0)[0]
+                    allowed += ". Negative values in data have no model of this kind"
                 raise ValueError(
                     f"X holds {part[row, column]:.6g} in row {row}, column {at[column]}: {kind} "
                     f"columns hold {allowed}"
