@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from posteriori import Categorical, Dirichlet, Normal
-from posteriori.modeling import Model
+from posteriori.modeling import Chain, Model
 from posteriori.modeling.binding import bind
 from posteriori.modeling.tables import Switch
 from posteriori.modeling.variational.features import find_features, indicators
@@ -68,8 +68,28 @@ def test_numbers_are_standardised_beside_codes() -> None:
     bound = bind(m._variables, {}, data)
     found = find_features("z", bound, bound.factors, Switch, np.random.default_rng(0))
     assert found is not None
-    assert found.shape == (4, 4)  # the second question has one answer, which says nothing
-    assert_allclose(found[:, 3], np.array([-2.0, 2.0, 0.0, 0.0]) / np.sqrt(8.0 / 3.0), rtol=1e-13)
+    assert found.columns.shape == (4, 4)  # the second question has one answer, which says nothing
+    assert_allclose(
+        found.columns[:, 3], np.array([-2.0, 2.0, 0.0, 0.0]) / np.sqrt(8.0 / 3.0), rtol=1e-13
+    )
+
+
+def test_states_of_a_single_code_fall_into_classes_at_random() -> None:
+    """Indicators alone would set the most frequent state apart in every start."""
+    m = Model()
+    m.A = Dirichlet(np.ones(2)).iid(2)
+    m.p = Dirichlet(np.ones(20)).iid(2)
+    m.z = Chain(Categorical([0.5, 0.5]), lambda z: Categorical(m.A[z]), length="t")
+    m.x = Categorical(m.p[m.z])
+    x = np.arange(200.0) % 20
+    bound = bind(m._variables, {}, {"x": x})
+    p = class_start("z", 2, bound, bound.factors, 4, np.random.default_rng(1))
+    classes = p.argmax(axis=-1)
+    for i in range(4):
+        assert_allclose(classes[i].reshape(10, 20), np.tile(classes[i, :20], (10, 1)))
+        assert 4 <= np.sum(classes[i, :20]) <= 16
+        for j in range(i):
+            assert 2 <= np.sum(classes[i, :20] != classes[j, :20]) <= 18
 
 
 def test_very_many_states_have_few_columns() -> None:

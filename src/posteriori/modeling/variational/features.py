@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,25 @@ from posteriori.modeling.state_tables import number_of_states
 from posteriori.modeling.tables import Axis, Switch, spread
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["find_features", "indicators"]
+__all__ = ["Features", "find_features", "indicators"]
 
 #: Codes of more states than this become random vectors, nearly as far from each other as indicators.
 _MOST_STATES = 32
+
+
+class Features(NamedTuple):
+    """Data that depend on each member of a variable.
+
+    Attributes
+    ----------
+    columns : array, (members, F)
+    is_one_code : bool
+        Whether they are the indicators of a single code: then no two states are more alike than
+        others.
+    """
+
+    columns: Array
+    is_one_code: bool
 
 
 def find_features(
@@ -28,8 +43,8 @@ def find_features(
     kind: Any,
     rng: np.random.Generator,
     rows: IntArray | None = None,
-) -> Array | None:
-    """Return standardised data that depend on each member of a variable, (members, F).
+) -> Features | None:
+    """Return standardised data that depend on each member of a variable.
 
     Parameters
     ----------
@@ -48,7 +63,8 @@ def find_features(
         axes = layout.axes[:-1]
     if not math.prod(layout.shape):
         return None
-    parts = []
+    parts: list[Array] = []
+    codes = 0
     for factor in factors:
         places = _places(name, factor, kind)
         if factor.name not in bound.observed or places is None:
@@ -59,10 +75,11 @@ def find_features(
         data = _data_of_members(factor, bound, seen, rows)
         if factor.family is Categorical:
             parts.append(indicators(data, number_of_states(factor), rng))
+            codes += data.shape[1]
         else:
             parts.append(_standardised(data))
     columns = np.concatenate(parts, axis=1) if parts else np.empty((0, 0))
-    return columns if columns.shape[1] else None
+    return Features(columns, len(parts) == codes == 1) if columns.shape[1] else None
 
 
 def _data_of_members(

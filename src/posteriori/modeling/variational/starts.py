@@ -11,7 +11,7 @@ import numpy as np
 from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.tables import Access, Switch
 from posteriori.modeling.variational.factor_view import GAUSSIAN
-from posteriori.modeling.variational.features import find_features
+from posteriori.modeling.variational.features import Features, find_features
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["class_counts", "class_start", "factor_start", "seeded_variables", "set_start"]
@@ -55,7 +55,8 @@ def class_start(
 
     Members are clustered by the data that depend on them, by k-means from k-means++ seeds: the
     first start uses all classes, others fewer, because classes that are not needed die out slowly.
-    Without such data the probabilities are random.
+    States of a single code fall into classes at random. Without such data the probabilities are
+    random.
     """
     shape = bound.layouts[name].shape
     if rows is not None:
@@ -68,7 +69,7 @@ def class_start(
         if features is None:
             found[s] = rng.dirichlet(np.ones(size), size=count)
             continue
-        codes = _k_means(features, used[s], rng)
+        codes = _k_means(_of_one_start(features, rng), used[s], rng)
         found[s] = _SOFT / size
         found[s, np.arange(count), codes] += 1.0 - _SOFT
     return found.reshape(starts, *shape, size)
@@ -99,9 +100,9 @@ def factor_start(
     found = rng.standard_normal((starts, *shape))
     features = find_features(name, bound, factors, Access, rng)
     width = shape[-1] if shape else 1
-    if features is None or len(features) != math.prod(shape[:-1]) or len(shape) < 2:
+    if features is None or len(features.columns) != math.prod(shape[:-1]) or len(shape) < 2:
         return found
-    left, values, _ = np.linalg.svd(_sampled_columns(features, rng), full_matrices=False)
+    left, values, _ = np.linalg.svd(_sampled_columns(features.columns, rng), full_matrices=False)
     rank = min(width, int(np.sum(values > 1e-10 * values[0])))
     scores = left[:, :rank] * np.sqrt(len(left))
     first = found[0].reshape(-1, width)
@@ -161,6 +162,13 @@ def _sampled_columns(features: Array, rng: np.random.Generator) -> Array:
     if features.shape[1] <= 300:
         return features
     return features @ rng.standard_normal((features.shape[1], 300)) / np.sqrt(300.0)
+
+
+def _of_one_start(features: Features, rng: np.random.Generator) -> Array:
+    """Return what is clustered: of a single code a random number for each of its states."""
+    if not features.is_one_code:
+        return features.columns
+    return features.columns @ rng.standard_normal((features.columns.shape[1], 1))
 
 
 def _k_means(x: Array, k: int, rng: np.random.Generator) -> Array:
