@@ -54,6 +54,8 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
     fit_intercept : bool
     standardize : bool
         Whether the prior is stated on standardised columns, or on the columns as they are.
+    class_weight : mapping from labels to numbers > 0, "balanced" or None
+        How often rows of a class count. "balanced" gives all classes the same total.
     tol : float
         Learning ends when a step is shorter than this many standard deviations.
     max_iter : int
@@ -140,6 +142,7 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         return np.column_stack([logistic_mean(-mean, variance), logistic_mean(mean, variance)])
 
     def _log_probabilities(self, eta: Array) -> Array:
-        basis = class_basis(len(self.classes_))
-        full = eta @ basis.T
+        if len(self.classes_) == 2:
+            return np.concatenate([special.log_expit(-eta), special.log_expit(eta)], axis=-1)
+        full = eta @ class_basis(len(self.classes_)).T
         return full - special.logsumexp(full, axis=-1, keepdims=True)
