@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
+import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from posteriori import __version__
 from posteriori.analysis.columns import Column, convert_column, describe_columns, to_pandas
 from posteriori.analysis.cross_fitting import split_rows
+from posteriori.analysis.ranking_table import ranking_table
 from posteriori.analysis.running import Outcome, Problem, run_candidates
 from posteriori.analysis.scores import Metrics, metrics_of
 from posteriori.analysis.table_model import TableModel
 from posteriori.analysis.targets import Target, read_target
 from posteriori.analysis.verdict import verdict
-from posteriori.distributions.batches import has_atoms
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.selection.comparison import Comparison, Row
-from posteriori.selection.held_out import predictive_of
 from posteriori.selection.psis import standard_error
 from posteriori.selection.ranking import with_differences, with_probabilities
 
@@ -101,11 +102,12 @@ class Analysis:
             "held_out": self.ranking[outcome.name].elpd,
             "metrics": dict(self.metrics[outcome.name]),
             "seed": self.seed,
-            "version": __version__,
+            "version": version("posteriori"),
         }
 
     def __repr__(self) -> str:
-        return f"{self.ranking!r}\n\n{self.verdict}"
+        header, rows = ranking_table(self)
+        return "\n".join([*_aligned([header, *rows]), "", self.verdict])
 
 
 def analyze(
@@ -119,7 +121,7 @@ def analyze(
     jobs: int | None = None,
     time_limit: float | None = None,
     seed: int = 0,
-    on_outcome: Callable[[Outcome, int], None] | None = None,
+    on_outcome: Callable[[Outcome, int, float], None] | None = None,
 ) -> Analysis:
     """Try models on a table and rank them by how well they predict unseen rows.
 
@@ -141,7 +143,7 @@ def analyze(
         Seconds after which no result is waited for.
     seed : int
     on_outcome : callable, optional
-        Called as ``on_outcome(outcome, total)`` after every candidate.
+        Called as ``on_outcome(outcome, total, seconds_left)`` after every candidate.
 
     Returns
     -------
@@ -179,9 +181,39 @@ def analyze(
         problem,
         jobs=jobs or os.cpu_count() or 1,
         time_limit=time_limit,
-        on_outcome=lambda o: on_outcome(o, len(candidates)) if on_outcome else None,
+        on_outcome=_with_time_left(candidates, on_outcome),
     )
     return _conclude(goal, columns, problem, candidates, outcomes, ended, seed)
+
+
+def _with_time_left(
+    candidates: list[Candidate], tell: Callable[[Outcome, int, float], None] | None
+) -> Callable[[Outcome], None]:
+    """Add the number of candidates and the time that the others need, by their stated costs."""
+    start, open_cost = time.monotonic(), sum(c.cost for c in candidates)
+    total_cost = open_cost
+
+    def told(outcome: Outcome) -> None:
+        nonlocal open_cost
+        open_cost -= outcome.candidate.cost
+        spent = time.monotonic() - start
+        left = spent * open_cost / max(total_cost - open_cost, 1e-9)
+        if tell is not None:
+            tell(outcome, len(candidates), left)
+
+    return told
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return lines of text: names to the left, numbers to the right."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def _require_known(drop: Iterable[str], frame: pd.DataFrame) -> None:
@@ -258,24 +290,22 @@ def _row(outcome: Outcome, problem: Problem) -> Row:
         outcome.name,
         log_evidence=float("nan") if evidence is None else float(evidence),
         kind="" if evidence is None else evidence.kind,
-        of="" if evidence is None else evidence.of,
+        of=_group(outcome),
         elpd=float(outcome.unseen.log_density.sum()),
         elpd_se=standard_error(outcome.unseen.log_density),
         method=f"{len(problem.splits)}-fold",
         effective_parameters=float(getattr(final, "effective_parameters_", float("nan"))),
         seconds=outcome.seconds,
-        measure=_measure(outcome, problem),
     )
 
 
-def _measure(outcome: Outcome, problem: Problem) -> str:
-    """Name what an evidence is a probability of: targets, or inputs as they were coded."""
-    if outcome.evidence is not None and outcome.evidence.of == "X,y":
-        return outcome.candidate.encoding
-    if problem.classes is not None:
-        return "probability"
-    sample = predictive_of(outcome.model, problem.X.iloc[:1])
-    return "probability" if has_atoms(sample) else "density"
+def _group(outcome: Outcome) -> str:
+    """Name what an evidence is of; inputs may be coded differently, targets have mass or density."""
+    if outcome.evidence is None:
+        return ""
+    if outcome.evidence.of == "X,y":
+        return f"X,y ({outcome.candidate.encoding})"
+    return "y|X (counts)" if outcome.candidate.targets == "counts" else outcome.evidence.of
 
 
 #: Factors by which the scale of a prior is changed to see how far the evidence moves.
@@ -288,10 +318,12 @@ def _scaled_evidences(outcome: Outcome, problem: Problem) -> dict[float, float]:
     if not hasattr(final, "with_prior_scaled"):
         return {}
     inputs = outcome.model[:-1].transform(problem.X)
-    moved = {
-        scale: float(final.with_prior_scaled(scale).fit(inputs, problem.y).log_evidence_)
-        for scale in SCALES
-    }
+    with warnings.catch_warnings():  # of these fits only the evidence is wanted
+        warnings.simplefilter("ignore")
+        moved = {
+            scale: float(final.with_prior_scaled(scale).fit(inputs, problem.y).log_evidence_)
+            for scale in SCALES
+        }
     return {1.0: float(outcome.evidence or 0.0), **moved}
 
 

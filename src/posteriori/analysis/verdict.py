@@ -73,7 +73,7 @@ def _rows_to_decide(gap: float, error: float, n_rows: int) -> str:
     needed = n_rows * (2.0 * error / gap) ** 2
     if needed > 1000 * n_rows:
         return ", and for prediction it does not matter which one is used"
-    return f" (about {_rounded(needed)} rows like these would)"
+    return f"; about {_rounded(needed)} rows like these would settle it"
 
 
 def _rounded(count: float) -> str:

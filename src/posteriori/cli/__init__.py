@@ -1,7 +1,8 @@
 """The ``posteriori`` command."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -54,3 +55,111 @@ def demo(
     except OSError as error:
         typer.echo(f"Cannot write {html}: {error.strerror or error}", err=True)
         raise typer.Exit(1) from error
+
+
+@app.command()
+def compare(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="CSV, TSV, JSON lines or Parquet, compressed or not; - reads standard input."
+        ),
+    ],
+    target: Annotated[str, typer.Option(help="The column to predict.")],
+    task: Annotated[
+        str, typer.Option(help="auto, regression or classification.", metavar="TASK")
+    ] = "auto",
+    models: Annotated[str, typer.Option(help="Only these models, separated by commas.")] = "",
+    drop: Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")] = "",
+    html: Annotated[
+        Path | None, typer.Option(help="Write a report to this file.", dir_okay=False)
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Save the best model to this file.", dir_okay=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random split into folds.", min=0)] = 0,
+    jobs: Annotated[
+        int | None, typer.Option(help="Models fitted at a time; all processors by default.", min=1)
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds after which no model is waited for.", min=0.0)
+    ] = None,
+    max_rows: Annotated[
+        int | None, typer.Option(help="Read no more than so many rows.", min=1)
+    ] = None,
+) -> None:
+    """Find out which model a table supports, how surely, and what it predicts."""
+    _require_file(data)
+    from posteriori.cli.compare import Choices, run_compare
+
+    choices = Choices(
+        data,
+        target,
+        task,
+        _names(models),
+        _names(drop),
+        html,
+        save,
+        seed,
+        jobs,
+        time_limit,
+        max_rows,
+    )
+    _tell_errors(lambda: run_compare(choices))
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model saved by compare --save.")],
+    data: Annotated[str, typer.Argument(help="A table with the same columns.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write CSV to this file instead of printing it.", dir_okay=False),
+    ] = None,
+    mass: Annotated[float, typer.Option(help="Probability of the predicted interval.")] = 0.9,
+) -> None:
+    """Append predictions with their uncertainty to a table."""
+    _require_file(model)
+    _require_file(data)
+    from posteriori.cli.predict import run_predict
+
+    _tell_errors(lambda: run_predict(model, data, out, mass))
+
+
+@app.command()
+def show(
+    model: Annotated[Path, typer.Argument(help="A model saved by compare --save.")],
+) -> None:
+    """Describe a saved model."""
+    _require_file(model)
+    from posteriori.cli.predict import run_show
+
+    _tell_errors(lambda: run_show(model))
+
+
+def _require_file(path: str | Path) -> None:
+    """Refuse a missing file before anything heavy is loaded."""
+    if str(path) != "-" and not Path(path).is_file():
+        what = "is a folder" if Path(path).is_dir() else "does not exist"
+        _fail(f"{path} {what}")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _tell_errors(work: Callable[[], None]) -> None:
+    """Run, and tell what went wrong in a line instead of a traceback."""
+    try:
+        work()
+    except OSError as error:
+        _fail(f"{error.filename or 'file'}: {error.strerror or error}")
+    except (ValueError, MemoryError) as error:
+        _fail(str(error) or "out of memory")
+    except KeyboardInterrupt:
+        _fail("stopped; nothing was written", code=130)
+
+
+def _fail(message: str, code: int = 1) -> NoReturn:
+    typer.echo(f"posteriori: {message}", err=True)
+    raise typer.Exit(code)

@@ -2,44 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Callable
-from typing import Any
-
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from posteriori.cli.coal import CoalAnalysis
-from posteriori.plotting import STYLE
+from posteriori.plotting.page_figures import FIRST, MUTED, SECOND, render_svg
 
 __all__ = ["draw_change_year", "draw_counts", "draw_densities", "draw_prediction"]
-
-# matplotlib wants fixed colours; each of these stands for a variable of the page's style sheet.
-INK, MUTED, FIRST, SECOND, GRID = "#010101", "#020202", "#030303", "#040404", "#050505"
-_VARIABLES = {INK: "ink", MUTED: "muted", FIRST: "first", SECOND: "second", GRID: "grid"}
-
-_STYLE: dict[Any, Any] = {
-    **STYLE,
-    "axes.edgecolor": MUTED,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.labelcolor": INK,
-    "axes.spines.left": False,
-    "font.size": 11,
-    "grid.color": GRID,
-    "legend.fontsize": 11,
-    "legend.labelcolor": INK,
-    "svg.fonttype": "none",
-    "xtick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.color": MUTED,
-    "ytick.labelcolor": INK,
-    "ytick.left": False,
-}
 
 
 def draw_counts(analysis: CoalAnalysis) -> str:
@@ -56,7 +26,7 @@ def draw_counts(analysis: CoalAnalysis) -> str:
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(loc="upper right")
 
-    return _render("counts", "Disasters per year and their rate", paint)
+    return render_svg("counts", "Disasters per year and their rate", paint)
 
 
 def draw_densities(analysis: CoalAnalysis) -> str:
@@ -75,7 +45,7 @@ def draw_densities(analysis: CoalAnalysis) -> str:
         axes.set_ylim(bottom=0)
         axes.legend(loc="upper right")
 
-    return _render("densities", "Prior and posterior density of the rate", paint)
+    return render_svg("densities", "Prior and posterior density of the rate", paint)
 
 
 def draw_change_year(analysis: CoalAnalysis) -> str:
@@ -92,7 +62,7 @@ def draw_change_year(analysis: CoalAnalysis) -> str:
         )
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
-    return _render("change", "Posterior probability of the year of change", paint)
+    return render_svg("change", "Posterior probability of the year of change", paint)
 
 
 def draw_prediction(analysis: CoalAnalysis) -> str:
@@ -108,33 +78,4 @@ def draw_prediction(analysis: CoalAnalysis) -> str:
         axes.set_xticks(shown)
         axes.legend(loc="upper right")
 
-    return _render("prediction", "Predicted probabilities of next year's count", paint)
-
-
-def _render(name: str, title: str, paint: Callable[[Axes], None]) -> str:
-    # The salt makes the ids inside one figure reproducible and unlike those of its neighbours.
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
-        figure = Figure(figsize=(4.8, 3.1))
-        paint(figure.add_subplot())
-        buffer = io.StringIO()
-        figure.savefig(
-            buffer,
-            format="svg",
-            transparent=True,
-            metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
-        )
-    return _inline(buffer.getvalue(), title)
-
-
-def _inline(svg: str, title: str) -> str:
-    """Cut the SVG element out of a file, name it for screen readers, and free its colours."""
-    svg = svg[svg.index("<svg") :].strip()
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    used = set(re.findall(r"#([\w.-]+)", svg))  # the other ids would repeat from figure to figure
-    svg = re.sub(r' id="([^"]*)"', lambda m: m[0] if m[1] in used else "", svg)
-    for colour, variable in _VARIABLES.items():
-        svg = svg.replace(colour, f"var(--{variable})")
-    svg = re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 system-ui, sans-serif", svg)
-    head, body = svg.split(">", 1)
-    head = re.sub(r'\s(width|height)="[^"]*"', "", head)
-    return f'{head} role="img" aria-label="{title}">{body}'
+    return render_svg("prediction", "Predicted probabilities of next year's count", paint)

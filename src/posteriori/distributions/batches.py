@@ -51,6 +51,8 @@ def has_atoms(d: Any) -> bool:
         return bool(stated)
     if not hasattr(type(d), "cdf"):
         return type(d).__name__ in _DISCRETE
+    if d.batch_shape and np.prod(d.batch_shape) > 1:
+        d = take_members(d, (0,) * len(d.batch_shape))  # one member speaks for its family
     middle = np.asarray(d.median)
     before = np.nextafter(middle, -np.inf)
     jump = d.cdf(middle) - d.cdf(before)

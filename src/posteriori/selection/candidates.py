@@ -86,7 +86,7 @@ CANDIDATES: tuple[Candidate, ...] = (
     ),
     Candidate("linear", "regression", _LINEAR, prior=_UNIT),
     Candidate(
-        "linear, learned scale",
+        "linear (learned scale)",
         "regression",
         _LINEAR,
         {"hyperparameters": "type-II"},
@@ -94,7 +94,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         1.5,
     ),
     Candidate(
-        "linear, relevant columns",
+        "linear (sparse)",
         "regression",
         _LINEAR,
         {"hyperparameters": "ard"},

@@ -1,0 +1,126 @@
+"""The command ``compare``: from a table to a verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from posteriori.analysis.analyzing import Analysis, analyze
+from posteriori.analysis.model_files import save_model
+from posteriori.analysis.ranking_table import group_legend, ranking_table
+from posteriori.analysis.reading import read_table
+from posteriori.numerics.record_files import write_whole
+
+if TYPE_CHECKING:
+    from posteriori.analysis.running import Outcome
+
+__all__ = ["Choices", "run_compare"]
+
+
+class Choices(NamedTuple):
+    """The options of the command."""
+
+    data: str
+    target: str
+    task: str = "auto"
+    models: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    html: Path | None = None
+    save: Path | None = None
+    seed: int = 0
+    jobs: int | None = None
+    time_limit: float | None = None
+    max_rows: int | None = None
+
+
+def run_compare(choices: Choices) -> None:
+    """Read, compare, print, and write what was asked for."""
+    console = Console(highlight=False)
+    table = read_table(choices.data, choices.max_rows)
+    rows, columns = table.frame.shape
+    console.print(f"{choices.data}: {rows:,} rows, {columns:,} columns", markup=False)
+    _print_notes(console, table.notes)
+    analysis = _analyze_with_progress(console, table.frame, choices)
+    _print_notes(console, analysis.notes)
+    print_analysis(console, analysis)
+    if choices.save is not None:
+        save_model(analysis.model, choices.save)
+        console.print(f"Model saved to {choices.save}", markup=False, soft_wrap=True)
+    if choices.html is not None:
+        page = analysis.html(title=Path(choices.data).name)
+        write_whole(choices.html, page.encode())
+        console.print(f"Report written to {choices.html}", markup=False, soft_wrap=True)
+
+
+def print_analysis(console: Console, analysis: Analysis) -> None:
+    """Print the ranking, what failed and why, and the verdict."""
+    header, rows = ranking_table(analysis)
+    kept = _columns_that_fit([header, *rows], console.width)
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for position in kept:
+        justify: Literal["left", "right"] = "left" if position == 0 else "right"
+        table.add_column(header[position], justify=justify, no_wrap=True)
+    for place, row in enumerate(rows):
+        table.add_row(*(row[k] for k in kept), style="bold" if place == 0 else None)
+    console.print()
+    console.print(table)
+    for line in group_legend(analysis):
+        console.print(f"  {line}", style="dim", markup=False, soft_wrap=True)
+    for outcome in analysis.outcomes.values():
+        if outcome.failure:
+            console.print(f"  {outcome.name}: {outcome.failure}", style="yellow", markup=False)
+        for warning in outcome.warnings[:1]:
+            console.print(f"  {outcome.name}: {warning}", style="dim", markup=False)
+    console.print()
+    console.print(Padding(analysis.verdict, (0, 0, 1, 0)), style="green", markup=False)
+
+
+def _columns_that_fit(rows: list[tuple[str, ...]], width: int) -> list[int]:
+    """Return the places of the columns to show; the last but the probability go first."""
+    widths = [max(len(row[k]) for row in rows) + 2 for k in range(len(rows[0]))]
+    kept = list(range(len(widths)))
+    for heading in ("seconds", "kind"):
+        place = rows[0].index(heading)
+        if sum(widths[k] for k in kept) - 2 > width:
+            kept.remove(place)
+    return kept
+
+
+def _analyze_with_progress(console: Console, frame: Any, choices: Choices) -> Analysis:
+    columns = (
+        TextColumn("comparing models"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("", total=None, left="")
+
+        def show(outcome: Outcome, total: int, remaining: float) -> None:
+            left = f"about {remaining:.0f} s left" if remaining >= 1.0 else ""
+            progress.update(bar, total=total, advance=1, left=left)
+            mark = "failed" if outcome.failure else f"{outcome.seconds:.2g} s"
+            progress.console.print(f"  {outcome.name}: {mark}", style="dim", markup=False)
+
+        return analyze(
+            frame,
+            choices.target,
+            task=choices.task,
+            models=choices.models,
+            drop=choices.drop,
+            jobs=choices.jobs,
+            time_limit=choices.time_limit,
+            seed=choices.seed,
+            on_outcome=show,
+        )
+
+
+def _print_notes(console: Console, notes: tuple[str, ...]) -> None:
+    for note in notes:
+        console.print(f"  · {note}", style="dim", markup=False, soft_wrap=True)

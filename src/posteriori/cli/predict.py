@@ -1,0 +1,64 @@
+"""The commands ``predict`` and ``show``: saved models at work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from posteriori.analysis.model_files import load_model
+from posteriori.analysis.ranking_table import short_number
+from posteriori.analysis.reading import read_table
+from posteriori.analysis.table_model import TableModel
+from posteriori.numerics.record_files import write_whole
+
+__all__ = ["run_predict", "run_show"]
+
+
+def run_predict(model: Path, data: str, out: Path | None, mass: float) -> None:
+    """Append predictions to a table, and print or write it as CSV."""
+    learned = load_model(model)
+    table = read_table(data)
+    predictions = learned.predict(table.frame, mass)
+    text = pd.concat([table.frame, predictions], axis=1).to_csv(index=False)
+    if out is None:
+        print(text, end="")
+        return
+    write_whole(out, text.encode())
+    Console(highlight=False).print(
+        f"{len(predictions):,} predictions of {learned.target} written to {out}", markup=False
+    )
+
+
+def run_show(model: Path) -> None:
+    """Describe a saved model."""
+    learned = load_model(model)
+    console = Console(highlight=False)
+    console.print(f"{learned.name}: predicts {learned.target}", style="bold", markup=False)
+    for line in describe_model(learned):
+        console.print(f"  {line}", markup=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for heading in ("column", "kind", "note"):
+        table.add_column(heading)
+    for column in learned.columns:
+        table.add_row(column.name, column.kind, column.note)
+    console.print()
+    console.print(table, markup=False)
+
+
+def describe_model(model: TableModel) -> list[str]:
+    """Say in lines what is known about a saved model."""
+    facts = model.facts
+    lines = [f"learned from {facts.get('rows', '?'):,} rows with posteriori {facts.get('version')}"]
+    if model.classes is not None:
+        lines.append(f"classes: {', '.join(str(label) for label in model.classes[:20])}")
+    if facts.get("prior"):
+        lines.append(f"prior: {facts['prior']}")
+    if facts.get("log_evidence") is not None:
+        lines.append(f"log evidence: {facts['log_evidence']:.2f} ({facts.get('kind')})")
+    errors = [f"{name} {short_number(value)}" for name, value in facts.get("metrics", {}).items()]
+    if errors:
+        lines.append(f"on unseen rows: {', '.join(errors)}")
+    return lines

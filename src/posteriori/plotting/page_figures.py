@@ -1,0 +1,85 @@
+"""Figures of pages, as SVG text whose colours follow the page (light or dark)."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from posteriori.plotting.style import STYLE
+
+__all__ = ["FIRST", "GRID", "INK", "MUTED", "SECOND", "render_svg"]
+
+# matplotlib wants fixed colours; each of these stands for a variable of the page's style sheet.
+INK, MUTED, FIRST, SECOND, GRID = "#010101", "#020202", "#030303", "#040404", "#050505"
+_VARIABLES = {INK: "ink", MUTED: "muted", FIRST: "first", SECOND: "second", GRID: "grid"}
+
+_STYLE: dict[Any, Any] = {
+    **STYLE,
+    "axes.edgecolor": MUTED,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.labelcolor": INK,
+    "axes.spines.left": False,
+    "font.size": 11,
+    "grid.color": GRID,
+    "legend.fontsize": 11,
+    "legend.labelcolor": INK,
+    "svg.fonttype": "none",
+    "text.parse_math": False,  # a dollar in a name is a dollar
+    "xtick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.color": MUTED,
+    "ytick.labelcolor": INK,
+    "ytick.left": False,
+}
+
+
+def render_svg(
+    name: str, title: str, paint: Callable[[Axes], None], size: tuple[float, float] = (4.8, 3.1)
+) -> str:
+    """Return a figure as an SVG element.
+
+    Parameters
+    ----------
+    name : str
+        Of its own among the figures of a page.
+    title : str
+        What a screen reader says.
+    paint : callable
+        Draws on the axes that it is given.
+    size : pair of float
+        Width and height in inches; the page scales it to the width that there is.
+    """
+    # The salt makes the ids inside one figure reproducible and unlike those of its neighbours.
+    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
+        figure = Figure(figsize=size)
+        paint(figure.add_subplot())
+        buffer = io.StringIO()
+        figure.savefig(
+            buffer,
+            format="svg",
+            transparent=True,
+            metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
+        )
+    return _inline(buffer.getvalue(), title)
+
+
+def _inline(svg: str, title: str) -> str:
+    """Cut the SVG element out of a file, name it for screen readers, and free its colours."""
+    svg = svg[svg.index("<svg") :].strip()
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    used = set(re.findall(r"#([\w.-]+)", svg))  # the other ids would repeat from figure to figure
+    svg = re.sub(r' id="([^"]*)"', lambda m: m[0] if m[1] in used else "", svg)
+    for colour, variable in _VARIABLES.items():
+        svg = svg.replace(colour, f"var(--{variable})")
+    svg = re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 system-ui, sans-serif", svg)
+    head, body = svg.split(">", 1)
+    head = re.sub(r'\s(width|height)="[^"]*"', "", head)
+    return f'{head} role="img" aria-label="{escape(title)}">{body}'
