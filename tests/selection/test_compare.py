@@ -107,14 +107,38 @@ def test_a_bound_beside_an_exact_evidence_is_flagged():
 def test_evidences_of_different_data_are_refused():
     x, y = rows()
     a, b = polynomial(1).fit(x, y), polynomial(1).fit(x, y + 1.0)
-    with pytest.raises(ValueError, match="a and b are of different data"):
+    with pytest.raises(ValueError, match="b was fitted to other targets"):
         compare({"a": a, "b": b}, x, y)
 
 
-def test_a_model_of_other_rows_is_reported():
+def test_a_model_of_other_data_than_those_given_is_refused():
     x, y = rows()
-    table = compare({"few": polynomial(1).fit(x[:9], y[:9]), "all": polynomial(1)}, x, y)
-    assert "fitted to 9 rows" in table["few"].failure
+    few, other = polynomial(1).fit(x[:9], y[:9]), polynomial(1).fit(x, y + 1.0)
+    with pytest.raises(ValueError, match="few was fitted to 9 rows"):
+        compare({"all": polynomial(1), "few": few}, x, y)
+    with pytest.raises(ValueError, match="other was fitted to other targets than y"):
+        compare({"other": other}, x, y)
+
+
+def test_rows_without_targets_are_not_held_out():
+    x, y = rows()
+    gapped = np.where(np.arange(len(y)) < 5, np.nan, y)
+    models = {
+        "closed": BayesianLinearRegression(missing="drop"),
+        "folds": BayesianLinearRegression(hyperparameters="type-II", missing="drop"),
+    }
+    table, short = compare(models, x, gapped), compare(models, x[5:], y[5:])
+    for name in models:
+        assert table[name].log_evidence == pytest.approx(short[name].log_evidence)
+        assert table[name].elpd == pytest.approx(short[name].elpd)
+
+
+def test_posteriors_of_different_data_are_refused():
+    m = Model()
+    m.mu = Normal(0, variance=1)
+    m.y = Normal(m.mu, variance=1).iid("n")
+    with pytest.raises(ValueError, match="one and other are of different data"):
+        compare(one=m.infer(y=[1.0, 2.0]), other=m.infer(y=[1.0, 3.0]))
 
 
 def test_counts_as_probabilities_and_as_densities_are_apart():

@@ -19,6 +19,7 @@ from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.held_out import HeldOut, held_out_density, last_step, predictive_of
 from posteriori.selection.ranking import ranked, with_differences, with_probabilities
+from posteriori.selection.same_data import require_same_data
 
 __all__ = ["compare", "fitted", "select"]
 
@@ -88,7 +89,7 @@ def compare(
     Raises
     ------
     ValueError
-        When evidences of the same kind of question are of different data.
+        When models were fitted to different data, or to other targets than ``y``.
 
     Examples
     --------
@@ -107,6 +108,7 @@ def compare(
     given = {**(models or {}), **named}
     if not given:
         raise ValueError("compare needs at least one model: compare({'name': model}, X, y)")
+    require_same_data(given, y)
     call = progress if callable(progress) else None
     line = Progress(None if call or progress is None else bool(progress), kept="finished models")
     done: dict[str, _Findings] = {}
@@ -206,7 +208,6 @@ def _of_estimator(name: str, model: Any, X: Any, y: Any, how: _How) -> _Findings
     seconds = time.perf_counter() - start if learned is not model else float("nan")
     final, inputs = last_step(learned, X)
     evidence = getattr(final, "log_evidence_", None)
-    _require_same_rows(name, evidence, y)
     how.say("leaving rows out")
     held = held_out_density(learned, X, y, folds=how.folds, draws=how.draws, seed=how.seed)
     row = Row(
@@ -236,16 +237,6 @@ def _of_estimator(name: str, model: Any, X: Any, y: Any, how: _How) -> _Findings
         else float("nan"),
     )
     return _Findings(row, evidence, held)
-
-
-def _require_same_rows(name: str, evidence: LogEvidence | None, y: Any) -> None:
-    """Refuse a model that was fitted to another number of rows than it is compared on."""
-    seen = None if evidence is None else evidence.fingerprint
-    if seen is not None and seen.count != len(y):
-        raise ValueError(
-            f"{name} was fitted to {seen.count} rows, but the data of the comparison have {len(y)}; "
-            "fit it to the same rows, or give it unfitted"
-        )
 
 
 def _measure(model: Any, X: Any) -> str:

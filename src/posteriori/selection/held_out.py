@@ -96,6 +96,11 @@ def held_out_density(
         From the posterior, for importance sampling.
     seed : int
 
+    Returns
+    -------
+    HeldOut
+        Of the rows that have a target.
+
     Notes
     -----
     Of more than 2000 rows importance sampling weighs that many, picked at random; what all rows lose by
@@ -104,6 +109,7 @@ def held_out_density(
     """
     targets = np.asarray(y)
     X = X if hasattr(X, "shape") else np.asarray(X)
+    X, targets = _without_missing(X, targets)
     final, inputs = last_step(estimator, X)
     alone = not _chosen_by_evidence(final) and (final is estimator or _is_fixed(estimator[:-1]))
     exact = None
@@ -119,6 +125,14 @@ def held_out_density(
     return found._replace(
         pointwise=pointwise, method=f"{min(folds, len(targets))}-fold", sampling_error=0.0
     )
+
+
+def _without_missing(X: Any, y: Array) -> tuple[Any, Array]:
+    """Leave out rows without a target: there is nothing to predict."""
+    if y.dtype.kind != "f" or not np.isnan(y).any():
+        return X, y
+    there = np.flatnonzero(~np.isnan(y).reshape(len(y), -1).any(axis=1))
+    return _safe_indexing(X, there), y[there]
 
 
 def hold_out_by_draws(

@@ -12,6 +12,7 @@ from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
 from posteriori.selection.psis import standard_error
+from posteriori.selection.same_data import require_comparable
 
 __all__ = ["ranked", "with_differences", "with_probabilities"]
 
@@ -23,12 +24,7 @@ def with_probabilities(
     rows = dict(rows)
     for group in {(rows[name].of, rows[name].measure) for name in evidences}:
         names = [name for name in evidences if (rows[name].of, rows[name].measure) == group]
-        for other in names[1:]:
-            if not evidences[names[0]].comparable(evidences[other]):
-                raise ValueError(
-                    f"the evidences of {names[0]} and {other} are of different data; fit both to "
-                    "the same rows and targets"
-                )
+        require_comparable({name: evidences[name] for name in names})
         logs = np.array([float(evidences[name]) for name in names])
         total = log_sum_exp(logs, axis=0)
         for name, value in zip(names, logs, strict=True):

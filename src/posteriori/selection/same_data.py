@@ -1,0 +1,72 @@
+"""Refusing to compare models that were fitted to different data, before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from posteriori.numerics.evidence import Fingerprint, LogEvidence
+
+__all__ = ["require_comparable", "require_same_data"]
+
+
+def require_same_data(models: Mapping[str, Any], y: Any) -> None:
+    """Refuse fitted models and posteriors whose evidences are of different data, or not of ``y``.
+
+    Parameters
+    ----------
+    models : mapping of names to models
+        Those without evidence, as yet, are passed by.
+    y : array_like or None
+        The targets of the comparison.
+    """
+    evidences = {}
+    for name, model in models.items():
+        final = model.steps[-1][1] if hasattr(model, "steps") else model
+        fitted = getattr(final, "log_evidence_", None)
+        if isinstance(fitted, LogEvidence) and y is not None:
+            _require_targets(name, fitted, y)
+        found = fitted or getattr(final, "log_evidence", None)
+        if isinstance(found, LogEvidence):
+            evidences[name] = found
+    require_comparable(evidences)
+
+
+def require_comparable(evidences: Mapping[str, LogEvidence]) -> None:
+    """Refuse evidences that answer the same question about different data."""
+    first: dict[str, str] = {}
+    for name, evidence in evidences.items():
+        one = first.setdefault(evidence.of, name)
+        if not evidences[one].comparable(evidence):
+            raise ValueError(
+                f"the evidences of {one} and {name} are of different data; fit both to the same rows "
+                "and targets"
+            )
+
+
+def _require_targets(name: str, evidence: LogEvidence, y: Any) -> None:
+    """Refuse a model that was fitted to other targets than it is compared on."""
+    seen, targets = evidence.fingerprint, _numbers(np.asarray(y))
+    if seen is None:
+        return
+    if seen.count != len(targets):
+        raise ValueError(
+            f"{name} was fitted to {seen.count} rows, but the data of the comparison have "
+            f"{len(targets)}; fit it to the same rows, or give it unfitted"
+        )
+    if evidence.of.endswith("|X") and seen != Fingerprint().update(targets):
+        raise ValueError(
+            f"{name} was fitted to other targets than y, or with weights; fit it to the same data, or "
+            "give it unfitted"
+        )
+
+
+def _numbers(y: Any) -> Any:
+    """Return targets that are not missing as numbers; other labels by their places."""
+    if y.dtype.kind not in "biuf":
+        return np.unique(y, return_inverse=True)[1].reshape(y.shape).astype(np.float64)
+    numbers = y.astype(np.float64)
+    missing = np.isnan(numbers).reshape(len(numbers), -1).any(axis=1)
+    return numbers[~missing]
