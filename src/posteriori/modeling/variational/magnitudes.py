@@ -13,8 +13,8 @@ from posteriori.modeling.variational.factor_view import GAUSSIAN
 
 __all__ = ["require_moderate", "require_near"]
 
-#: Squares of larger numbers, added up, overflow.
-_LARGEST = 1e151
+#: Products of squares of larger numbers overflow.
+_LARGEST = 1e100
 
 #: Standard deviations between a prior and its data: a square of 10¹⁴ leaves two digits of a nat.
 _FARTHEST = 1e7
