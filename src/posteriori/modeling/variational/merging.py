@@ -28,8 +28,8 @@ __all__ = ["Merger", "merge_states"]
 #: Sweeps that gain less than this, in nats, are slow; after so many of them merges are tried.
 _SLOW, _PATIENCE = 1.0, 10
 
-#: Pairs that are tried at a time, and the sweeps that each is given.
-_PAIRS, _SWEEPS = 3, 3
+#: Pairs that are tried at a time, and the sweeps that each is given at most.
+_PAIRS, _SWEEPS = 3, 10
 
 #: Pairs that share less than this are not tried.
 _LEAST = 0.01
@@ -96,9 +96,14 @@ class Merger:
         """Merge two classes and sweep; where that ends no higher, take it back."""
         kept = snapshot(self.problem)
         self.problem.owner[pair.name].merge(*pair)
-        for _ in range(_SWEEPS):
-            if float(self._sweep(self.problem)[0]) > bound:
+        before = -np.inf
+        for left in reversed(range(_SWEEPS)):
+            now = float(self._sweep(self.problem)[0])
+            if now > bound:
                 return True
+            if now + left * (now - before) <= bound:  # sweeps gain less and less
+                break
+            before = now
         restore(kept)
         return False
 
