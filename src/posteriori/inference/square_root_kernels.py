@@ -105,13 +105,7 @@ def propagate(
 ) -> None:
     """Replace S by the square root of A SSᵀ Aᵀ + Q."""
     size = len(factor)
-    for j in range(size):
-        for i in range(size):
-            value = 0.0
-            for k in range(size):
-                value += transition[i, k] * factor[k, j]
-            sources[j, i] = value
-            sources[size + j, i] = noise_factor[i, j]
+    _move(factor, transition, noise_factor, sources)
     _sort_rows(sources, sizes)
     for column in range(size):
         _reflect_column(sources, column, column)
@@ -133,14 +127,10 @@ def reverse_step(
 ) -> None:
     """Reverse a step: its gain G, and Σ in ``rest``; what is left of the sources stays there."""
     size = len(factor)
+    _move(factor, transition, noise_factor, sources)
     for j in range(size):
         for i in range(size):
-            value = 0.0
-            for k in range(size):
-                value += transition[i, k] * factor[k, j]
-            sources[j, i] = value
             sources[j, size + i] = factor[i, j]
-            sources[size + j, i] = noise_factor[i, j]
             sources[size + j, size + i] = 0.0
     _sort_rows(sources, sizes)
     for column in range(size):
@@ -246,6 +236,19 @@ def _size_of_terms(factor: Array, row: Array) -> float:
             term += abs(row[k] * factor[k, j])
         total += term * term
     return total
+
+
+@compiled
+def _move(factor: Array, transition: Array, noise_factor: Array, sources: Array) -> None:
+    """Put the rows (AS)ᵀ, and below them those of the noise, in the first columns of the sources."""
+    size = len(factor)
+    for j in range(size):
+        for i in range(size):
+            value = 0.0
+            for k in range(size):
+                value += transition[i, k] * factor[k, j]
+            sources[j, i] = value
+            sources[size + j, i] = noise_factor[i, j]
 
 
 @compiled

@@ -126,26 +126,15 @@ class NegativeBinomialRegression(CountRegression):
     ----------
     prior_precision : float
         Precision of every weight on standardised columns, of the intercept and of ln r.
-    fit_intercept : bool
-    tol : float
-        The ascent ends when a Newton step is shorter than this many standard deviations.
-    max_iter : int
-        Most passes over the data.
+    fit_intercept, tol, max_iter
+        As of :class:`PoissonRegression`.
 
     Attributes
     ----------
-    posterior_ : MvNormal
-        Of the weights, then the intercept.
-    coef_ : array (D,)
-        Posterior means of the weights.
-    intercept_ : float
     count_ : float
         The count r at the mode; predictions integrate over its posterior.
-    log_evidence_ : LogEvidence
-        Of kind "laplace"; of targets that are not whole it is not a probability of data.
-    effective_parameters_ : float
-        How many weights the data determine.
-    n_iter_ : int
+    posterior_, coef_, intercept_, log_evidence_, effective_parameters_, n_iter_
+        As of :class:`PoissonRegression`.
     n_features_in_, feature_names_in_
 
     Examples

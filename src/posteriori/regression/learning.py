@@ -4,7 +4,7 @@ The default prior is unit information on standardised columns: with the standard
 the columns and the variance of the targets,
 
 .. math:: w_js_j\mid\sigma^2 \sim N(0, \sigma^2),\qquad c\mid\sigma^2 \sim N(\bar y, \sigma^2),\qquad
-          \sigma^2 \sim \mathrm{InvGamma}(1, \tfrac12\mathrm{var}\,y),
+          \sigma^2 \sim \mathrm{InvGamma}(1, \tfrac1{200}\mathrm{var}\,y),
 
 where c is the value at the means of the columns.
 """

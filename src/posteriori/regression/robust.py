@@ -35,26 +35,15 @@ class RobustRegression(GeneralizedRegression):
     dof : float
         Degrees of freedom of the noise: the smaller, the less an outlier counts; infinity is
         normal noise. Choose among several by ``log_evidence_``.
-    fit_intercept : bool
-    tol : float
-        The ascent ends when a Newton step is shorter than this many standard deviations.
-    max_iter : int
-        Most passes over the data.
+    fit_intercept, tol, max_iter
+        As of :class:`PoissonRegression`.
 
     Attributes
     ----------
-    posterior_ : MvNormal
-        Of the weights, then the intercept.
-    coef_ : array (D,)
-        Posterior means of the weights.
-    intercept_ : float
     scale_ : float
         The scale of the noise at the mode; predictions integrate over its posterior.
-    log_evidence_ : LogEvidence
-        Of kind "laplace".
-    effective_parameters_ : float
-        How many weights the data determine.
-    n_iter_ : int
+    posterior_, coef_, intercept_, log_evidence_, effective_parameters_, n_iter_
+        As of :class:`PoissonRegression`.
     n_features_in_, feature_names_in_
 
     Examples
