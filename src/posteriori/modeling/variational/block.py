@@ -37,6 +37,7 @@ from posteriori.modeling.variational.starts import (
 )
 from posteriori.modeling.variational.state_chain import chained_names
 from posteriori.modeling.variational.stochastic import ascend_in_batches
+from posteriori.modeling.variational.streamed_node import StreamedProblem, awaited
 from posteriori.modeling.variational.streaming import find_stream
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import IntArray, Seed
@@ -233,35 +234,34 @@ class VariationalBlock:
         options = self.options
         seeds = self._seeded()
         starts = options.restarts or (_STARTS if seeds and not options.init else 1)
-        problem = whole = self._problem(starts)
+        problem = self._problem(starts)
         rng = as_generator(options.rng)
-        stream, rows = find_stream(self), None
+        stream, rows = find_stream(self, starts), None
         if stream is not None:
-            problem, rows = stream.trial(problem, rng)
+            rows = None if options.init else stream.sample(rng)
+            problem = stream.problem(problem.shared, problem.restart, rows)
         self._start(problem, seeds, starts, rng, rows)
-        several = starts > 1 or stream is not None
+        several = starts > 1 or rows is not None
         trial = [sweep(problem) for _ in range(_TRIAL_SWEEPS)] if several else []
         first: list[float] = []
         if trial:
             best = best_start(trial[-1])
-            first = [float(bounds[best]) for bounds in trial]
+            first = [float(bounds[best]) for bounds in trial] if rows is None else []
             _select(problem, best)
-        if stream is None:
+            if stream is not None:  # of all rows, and in larger parts
+                problem = stream.problem(problem.shared, problem.restart)
+        if options.batch_size is None or not isinstance(problem, StreamedProblem):
             ascent = self._ascend(problem)
             return VariationalResult(self, problem, ascent._replace(trace=(*first, *ascent.trace)))
-        streamed = stream.whole(whole)
-        if options.batch_size is None:
-            return VariationalResult(self, streamed, self._ascend(streamed))
         ascent = ascend_in_batches(
-            streamed,
-            stream,
+            problem,
             batch_size=options.batch_size,
             tol=options.tol,
             max_iter=options.max_iter,
             rng=rng,
             callback=options.callback,
         )
-        return VariationalResult(self, streamed, ascent)
+        return VariationalResult(self, problem, ascent)
 
     def _ascend(self, problem: Problem) -> Ascent:
         options = self.options
@@ -293,11 +293,12 @@ class VariationalBlock:
             if name in self.options.init:
                 continue
             node = problem.owner[name]
+            some = rows if self.plate in bound.layouts[name].plates else None
             if kind == "classes":
-                p = class_start(name, node.sizes[name], bound, self.factors, starts, rng, rows)
+                p = class_start(name, node.sizes[name], bound, self.factors, starts, rng, some)
                 node.set(name, p)
             else:
-                node.set_means(name, factor_start(name, bound, self.factors, starts, rng))
+                node.set_means(name, factor_start(name, bound, self.factors, starts, rng, some))
         for name, value in self.options.init.items():
             if name not in problem.owner:  # another block's
                 continue
@@ -411,7 +412,7 @@ class VariationalResult:
                 f"{' and '.join(names)} are believed in independently: their joint distribution is "
                 f"the product (groups: {groups})"
             )
-        (node,) = owners.values()
+        node = awaited(*owners.values())
         if not isinstance(node, GaussianNode):
             raise TypeError(
                 f"{' and '.join(names)} are a {node.kind} group, whose joint distribution has no form "

@@ -126,7 +126,7 @@ class GaussianNode:
         self._log_det = self._fit = np.zeros(0)
         full = (restart.size, *(axis.size for axis in self.batch))  # priors may meet in a circle
         start = np.zeros((1,) * len(full) + (self.size, self.size))
-        self.set(np.zeros((*full, self.size)), start)
+        self.set(np.broadcast_to(0.0, (*full, self.size)), start)
 
     # -- update ------------------------------------------------------------------------------
 

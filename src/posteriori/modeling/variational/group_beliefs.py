@@ -33,6 +33,7 @@ from posteriori.modeling.variational.earlier import (
 )
 from posteriori.modeling.variational.gaussian_node import GaussianNode
 from posteriori.modeling.variational.point_node import PointNode
+from posteriori.modeling.variational.streamed_node import awaited
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array
 
@@ -161,6 +162,7 @@ def _of_groups(result: VariationalResult, names: Sequence[str]) -> list[Belief]:
         mine = tuple(n for n in node.names if n in names)
         if not mine:
             continue
+        node = awaited(node)
         if isinstance(node, ConjugateNode):
             found.append(ConjugateBelief(mine[0], node.pick(0)))
         elif isinstance(node, DiscreteNode) and not node.is_joined:

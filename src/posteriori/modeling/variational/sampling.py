@@ -16,7 +16,7 @@ from posteriori.modeling.variational.conjugate_node import ConjugateNode
 from posteriori.modeling.variational.discrete_node import DiscreteNode
 from posteriori.modeling.variational.gaussian_node import GaussianNode
 from posteriori.modeling.variational.point_node import PointNode
-from posteriori.modeling.variational.streaming import StreamedNode
+from posteriori.modeling.variational.streamed_node import awaited
 from posteriori.numerics.types import Array
 
 __all__ = ["draw_node", "mode_of_node"]
@@ -24,7 +24,7 @@ __all__ = ["draw_node", "mode_of_node"]
 
 def draw_node(node: Any, size: int, rng: np.random.Generator) -> dict[str, Any]:
     """Return draws of a node's variables, (size, *shape) each."""
-    node = node.whole() if isinstance(node, StreamedNode) else node
+    node = awaited(node)
     if isinstance(node, DiscreteNode):
         return _draw_states(node, size, rng)
     if isinstance(node, GaussianNode):
@@ -42,7 +42,7 @@ def draw_node(node: Any, size: int, rng: np.random.Generator) -> dict[str, Any]:
 
 def mode_of_node(node: Any) -> dict[str, Any]:
     """Return the most probable values of a node's variables together."""
-    node = node.whole() if isinstance(node, StreamedNode) else node
+    node = awaited(node)
     if isinstance(node, PointNode):
         return _point(node)
     if isinstance(node, DiscreteNode):

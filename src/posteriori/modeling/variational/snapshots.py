@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from posteriori.modeling.variational.problem import Problem
 
-__all__ = ["restore", "snapshot"]
+__all__ = ["keep_beliefs", "restore", "snapshot"]
 
 
 def snapshot(problem: Problem) -> list[tuple[Any, dict[str, Any]]]:
-    """Return the beliefs of all nodes: updates replace arrays and never write into them."""
-    parts = [part for node in problem.nodes for part in (node, getattr(node, "node", None))]
+    """Return the beliefs of all nodes."""
+    return keep_beliefs(problem.nodes)
+
+
+def keep_beliefs(nodes: Iterable[Any]) -> list[tuple[Any, dict[str, Any]]]:
+    """Return the beliefs of some nodes: updates replace arrays and never write into them."""
+    parts = [part for node in nodes for part in (node, getattr(node, "node", None))]
     return [(part, _copied(part.__dict__)) for part in parts if part is not None]
 
 

@@ -90,15 +90,20 @@ def factor_start(
     factors: Sequence[BoundFactor],
     starts: int,
     rng: np.random.Generator,
+    rows: IntArray | None = None,
 ) -> Array:
     """Return first means of a normal variable that another one multiplies, (starts, *axes).
+
+    With ``rows``, only those of its first axis.
 
     The first start has the scores of the leading principal components of the data that depend
     on it; the others, and what lies beyond the rank, are random.
     """
     shape = bound.layouts[name].shape
+    if rows is not None:
+        shape = (len(rows), *shape[1:])
     found = rng.standard_normal((starts, *shape))
-    features = find_features(name, bound, factors, Access, rng)
+    features = find_features(name, bound, factors, Access, rng, rows)
     width = shape[-1] if shape else 1
     if features is None or len(features.columns) != math.prod(shape[:-1]) or len(shape) < 2:
         return found

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.costs import counted
-from posteriori.modeling.tables import Axis
 from posteriori.modeling.variational.ascent import Ascent, sweep
-from posteriori.modeling.variational.streaming import Stream, StreamedProblem, update_part
+from posteriori.modeling.variational.streamed_node import StreamedProblem
+from posteriori.modeling.variational.streaming import Part
 from posteriori.numerics.types import IntArray
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -37,7 +37,6 @@ _WINDOW = 20
 
 def ascend_in_batches(
     problem: StreamedProblem,
-    stream: Stream,
     *,
     batch_size: int,
     tol: float,
@@ -56,16 +55,16 @@ def ascend_in_batches(
                 f"batch_size cannot be used here: the belief about {', '.join(node.names)} cannot "
                 "be moved in small steps; leave batch_size out"
             )
+    stream = problem.local[0].stream
     count, size = stream.plate.size, batch_size
     window = max(_WINDOW, math.ceil(count / size))
-    label = Axis(stream.plate.name, size)
-    part = stream.at(problem, slice(0, size), stream.node(label, problem.restart), label)
+    part = Part(stream, problem.shared, problem.restart, size)
     trace: list[float] = []
     message, converged = f"stopped after {counted(max_iter, 'step')}", False
     for t, rows in zip(range(1, max_iter + 1), _batches(count, size, rng), strict=False):
-        stream.refill(part, label, rows)
-        problem.estimates = stream.estimates(label, rows)
-        trace.append(_step(problem, part, count / size, (t + DELAY) ** -FORGETTING))
+        problem.estimates = stream.estimates(size, rows)
+        problem.local[0].estimate(part, rows, count / size)
+        trace.append(_step(problem, (t + DELAY) ** -FORGETTING))
         if callback is not None and callback(t, trace[-1]):
             message = "stopped by the callback"
             break
@@ -79,15 +78,13 @@ def ascend_in_batches(
             stacklevel=2,
         )
     problem.estimates = {}
+    problem.local[0].forget()
     return Ascent((*trace, float(sweep(problem)[0])), converged, message)
 
 
-def _step(problem: StreamedProblem, part: Any, weight: float, rate: float) -> float:
+def _step(problem: StreamedProblem, rate: float) -> float:
     """Move all shared nodes; return the bound before, estimated from the batch."""
-    (node,) = problem.local
-    node.forget(weight * update_part(part))
-    bound = float(problem.bound(node)[0])
-    problem.take(part.reduced, weight)
+    bound = float(problem.bound(problem.local[0])[0])
     for shared in problem.shared:
         old = shared.natural()
         shared.update(problem.messages(shared))

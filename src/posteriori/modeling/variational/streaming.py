@@ -9,35 +9,49 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.tables import Axis, Table, labels_of
-from posteriori.modeling.variational.contraction import add_tables, contract_tables
-from posteriori.modeling.variational.merging import merge_states
-from posteriori.modeling.variational.monomials import Monomial, axes_of, with_labels
-from posteriori.modeling.variational.problem import Problem, merge_monomials
+from posteriori.modeling.state_tables import DISCRETE
+from posteriori.modeling.tables import Access, Axis, Lookup, Table, labels_of
+from posteriori.modeling.variational.chain_node import time_of
+from posteriori.modeling.variational.contraction import contract_tables
+from posteriori.modeling.variational.densities import GAUSSIAN
+from posteriori.modeling.variational.monomials import Monomial, Product, axes_of, with_labels
+from posteriori.modeling.variational.plate_sums import (
+    Codes,
+    PlateSum,
+    RowTerm,
+    Sums,
+    Turns,
+    find_terms,
+)
+from posteriori.modeling.variational.problem import Problem, Recipe, merge_monomials
 from posteriori.modeling.variational.rotation import find_pairs
+from posteriori.modeling.variational.streamed_node import StreamedNode, StreamedProblem
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["Stream", "StreamedNode", "StreamedProblem", "find_stream", "update_part"]
+__all__ = ["Part", "Stream", "find_stream"]
 
-#: Numbers in the largest table of a part.
-PART = 2**18
+#: Numbers in the largest table of a part: at least, at most, and as a part of the data.
+SMALLEST, LARGEST, SHARE = 2**17, 2**18, 0.5
 
 #: Rows in a part, at least.
-FEWEST_ROWS = 2048
+FEWEST_ROWS = 256
 
-#: Rows are looked at in parts when there would be this many.
-FEWEST_PARTS = 4
+#: Rows are looked at in parts when their largest table would have this many numbers.
+MANY = 2**20
 
 #: Rows that starts are tried on.
 SAMPLE = 10_000
 
+#: Members that rows may name for their names to be written as tables of 0 and 1.
+MOST_MEMBERS = 64
 
-def find_stream(block: Any) -> Stream | None:
+
+def find_stream(block: Any, starts: int) -> Stream | None:
     """Return how to look at the rows of a block in parts, where that is possible and of use.
 
     It is possible where one group of variables lies on the largest plate and its rows meet only
@@ -50,8 +64,7 @@ def find_stream(block: Any) -> Stream | None:
     local = [group for group in block.groups if block._is_local(group)]
     if not local:
         return None
-    touching = [m for m in block.monomials if _touches(m, local[0])]
-    if len(local) > 1 or not _can_stream(block, local[0], touching):
+    if len(local) > 1 or not _can_stream(block, local[0]):
         if batch is None:
             return None
         names = ", ".join(name for group in local for name in group)
@@ -59,20 +72,24 @@ def find_stream(block: Any) -> Stream | None:
             f"batch_size={batch} needs rows that meet only through variables shared by all of "
             f"them, which those of {names} do not; leave batch_size out"
         )
-    size = max(PART // max(_width(m, plate) for m in touching), FEWEST_ROWS)
-    if batch is None and plate.size < FEWEST_PARTS * size:
+    stream = Stream(block, local[0])
+    if batch is None and plate.size * stream.width * starts < MANY:
         return None
-    return Stream(block, local[0], size)
+    return stream
 
 
-def _can_stream(block: Any, group: Sequence[str], touching: Sequence[Monomial]) -> bool:
+def _can_stream(block: Any, group: Sequence[str]) -> bool:
     bound, options = block.bound, block.options
-    given = options.form.keys() | options.init.keys() | bound.evidence.keys()
+    given = options.form.keys() | bound.evidence.keys()
+    touching = [m for m in block.monomials if _touches(m, group)]
+    started = GAUSSIAN + DISCRETE  # others begin with a belief, which is not cut into parts
+    if options.init.keys() & set(group) and bound.families[group[0]] not in started:
+        return False
     return (
         given.isdisjoint(group)
         and all(bound.layouts[name].axes[0] is block.plate for name in group)
-        and all(_is_of_rows(m, block.plate, group) for m in touching)
-        and not find_pairs(block.factors, bound)  # rotations need all rows at once
+        and all(_is_of_rows(m, block, group) for m in touching)
+        and (not _turned_names(block, group) or _can_turn(block, group, touching))
     )
 
 
@@ -80,19 +97,38 @@ def _touches(monomial: Monomial, names: Sequence[str]) -> bool:
     return any(access.name in names for access in monomial.accesses)
 
 
-def _is_of_rows(monomial: Monomial, plate: Axis, names: Sequence[str]) -> bool:
-    """Tell whether variables on a plate, and only they, see it, each at its own row."""
+def _is_of_rows(monomial: Monomial, block: Any, names: Sequence[str]) -> bool:
+    """Tell whether variables on a plate, and only they, see it, each at its own row.
+
+    Shared variables may be read at few members, which each row names.
+    """
+    plate = block.plate
     for access in monomial.accesses:
-        own = access.name in names
-        if own != (plate in labels_of(access)) or own != (access.places[:1] == (plate,)):
-            return False
+        axes = block.bound.layouts[access.name].axes
+        if access.name in names:
+            others = (labels_of(access._replace(places=(p,))) for p in access.places[1:])
+            if access.places[:1] != (plate,) or any(plate in labels for labels in others):
+                return False
+            continue
+        for place, axis in zip(access.places, axes, strict=False):
+            codes = isinstance(place, Lookup) and axis.size <= MOST_MEMBERS
+            if plate in labels_of(access._replace(places=(place,))) and not codes:
+                return False
     return True
 
 
-def _width(monomial: Monomial, plate: Axis) -> int:
-    """Return how many numbers for each row products have: one label at least is summed early."""
-    sizes = [axis.size for axis in axes_of(monomial) if axis is not plate and axis.size > 1]
-    return math.prod(sizes) // min(sizes) if len(sizes) > 1 else 1
+def _turned_names(block: Any, group: Sequence[str]) -> set[str]:
+    """Return the variables of a group that an ascent turns."""
+    pairs = find_pairs(block.factors, block.bound)
+    return {name for pair in pairs for name in (pair.scores, pair.loadings)} & set(group)
+
+
+def _can_turn(block: Any, group: Sequence[str], touching: Sequence[Monomial]) -> bool:
+    """Tell whether sums over rows can be turned: vectors are seen whole, and follow no others."""
+    layouts = block.bound.layouts
+    chained = len(group) == 1 and time_of(group[0], layouts[group[0]], touching) is not None
+    seen = [a for m in touching for a in m.accesses if a.name in group]
+    return not chained and not any(isinstance(p, Lookup) for a in seen for p in a.places)
 
 
 class Stream:
@@ -103,232 +139,195 @@ class Stream:
     block : VariationalBlock
     group : tuple of str
         The variables on the plate of the rows.
-    size : int
-        Rows in a part.
     """
 
-    def __init__(self, block: Any, group: tuple[str, ...], size: int) -> None:
+    def __init__(self, block: Any, group: tuple[str, ...]) -> None:
         self.block = block
         self.group = group
-        self.size = size
         self.plate: Axis = block.plate
+        self.layouts = block.bound.layouts
+        names = _turned_names(block, group)
+        self.turns = Turns({n: self.layouts[n].axes for n in group}) if names else None
+        self.terms = find_terms(block.monomials, group, self.layouts, self.turns)
+        seconds = [self.turns.second(name) for name in names] if self.turns else []
+        self.sums = {s.key: s for s in (*(term.sum for term in self.terms), *seconds)}
+        self.width = max(_width(term, self.plate) for term in self.terms)
 
-    def trial(self, problem: Problem, rng: np.random.Generator) -> tuple[Problem, IntArray]:
-        """Return the problem of some rows only, with its shared nodes, and these rows."""
-        count = self.plate.size
-        rows = np.arange(count)
-        if count > SAMPLE:
-            rows = np.sort(rng.choice(count, SAMPLE, replace=False))
-        part = Axis(self.plate.name, len(rows))
-        found = self.at(problem, rows, self.node(part, problem.restart), part)
-        apart = [m for m in self.block.monomials if not _touches(m, self.group)]
-        monomials = [*apart, *(entry.monomial for entry in found.entries)]
-        return Problem(monomials, found.nodes, found.local, problem.restart), rows
+    def rows_in_part(self, starts: int) -> int:
+        """Return how many rows to look at together."""
+        wide = [table for term in self.terms for table in _wide(term, self.plate)]
+        data = {id(t[0]): _count(t.axes) for t in wide}
+        numbers = min(max(SHARE * sum(data.values()), SMALLEST), LARGEST)
+        return max(int(numbers / (self.width * starts)), FEWEST_ROWS)
 
-    def whole(self, problem: Problem) -> StreamedProblem:
-        """Return the problem of all rows, in parts of about equal size."""
-        (node,) = problem.local
-        count = math.ceil(self.plate.size / self.size)
-        edges = np.linspace(0, self.plate.size, count + 1).astype(int).tolist()
-        labels: dict[int, Axis] = {}
-        nodes: dict[int, Any] = {}  # parts of one size share a node: its belief is not kept
-        parts = []
+    def sample(self, rng: np.random.Generator) -> IntArray | None:
+        """Return the rows that starts are tried on; None when these are all."""
+        if self.plate.size <= SAMPLE:
+            return None
+        return np.sort(rng.choice(self.plate.size, SAMPLE, replace=False))
+
+    def problem(
+        self, shared: Sequence[Any], restart: Axis, rows: IntArray | None = None
+    ) -> StreamedProblem:
+        """Return the problem of all rows, or of some, in parts of about equal size."""
+        size = self.plate.size if rows is None else len(rows)
+        count = math.ceil(size / self.rows_in_part(restart.size))
+        edges = np.linspace(0, size, count + 1).astype(int).tolist()
+        parts: dict[int, Part] = {}
+        found = []
         for start, stop in itertools.pairwise(edges):
-            label = labels.setdefault(stop - start, Axis(self.plate.name, stop - start))
-            if stop - start not in nodes:
-                nodes[stop - start] = self.node(label, problem.restart)
-            parts.append(self.at(problem, slice(start, stop), nodes[stop - start], label))
-        streamed = StreamedNode(node, parts)
-        return StreamedProblem(self.block.monomials, problem.shared, streamed, problem.restart)
+            if stop - start not in parts:
+                parts[stop - start] = Part(self, shared, restart, stop - start)
+            where = slice(start, stop) if rows is None else rows[start:stop]
+            found.append((parts[stop - start], where))
+        local = StreamedNode(self, found, shared, restart)
+        return StreamedProblem(self.apart(rows), local)
 
-    def node(self, part: Axis, restart: Axis) -> Any:
-        """Return a local node for a part of the rows."""
+    def apart(self, rows: IntArray | None = None) -> list[Monomial]:
+        """Return what touches shared variables only, at all rows or at some."""
+        found = [m for m in self.block.monomials if not _touches(m, self.group)]
+        if rows is None:
+            return found
+        part = Axis(self.plate.name, len(rows))
+        return [self.cut(m, part, rows) if self.plate in axes_of(m) else m for m in found]
+
+    def node(self, label: Axis, restart: Axis) -> Any:
+        """Return a local node for as many rows as a label says."""
         bound = self.block.bound
         layouts = dict(bound.layouts)
         for name in self.group:
-            plates = tuple(part if a is self.plate else a for a in layouts[name].plates)
+            plates = tuple(label if a is self.plate else a for a in layouts[name].plates)
             layouts[name] = layouts[name]._replace(plates=plates)
-        first = slice(0, part.size)
-        monomials = self._cut(part, first)
+        monomials = [self._relabelled(term.monomial, label) for term in self.terms]
         return self.block._node(self.group, restart, bound._replace(layouts=layouts), monomials)
 
-    def at(self, problem: Problem, rows: Any, node: Any, part: Axis) -> Problem:
-        """Return the problem of some rows: what touches them, with the shared nodes."""
-        nodes = [node if n.names == self.group else n for n in problem.nodes]
-        return Problem(self._cut(part, rows), nodes, [node], problem.restart, most=0)
+    def whole_node(self, shared: Sequence[Any], restart: Axis) -> Any:
+        """Return a node with the belief about all rows."""
+        node = self.block._node(self.group, restart)
+        touching = [m for m in self.block.monomials if _touches(m, self.group)]
+        problem = Problem(touching, (*shared, node), (node,), restart)
+        node.update(problem.messages(node))
+        return node
 
-    def refill(self, problem: Problem, part: Axis, rows: Any) -> None:
-        """Let the problem of some rows be that of as many others."""
-        merged, _ = merge_monomials(self._cut(part, rows))
-        problem.entries = [
-            entry._replace(monomial=m) for entry, m in zip(problem.entries, merged, strict=True)
-        ]
-
-    def estimates(self, part: Axis, rows: Any) -> dict[int, tuple[Table, ...]]:
+    def estimates(self, size: int, rows: Any) -> dict[int, tuple[Table, ...]]:
         """Return what known numbers of all rows add up to, estimated from some of them.
 
         Of entries of the whole problem that touch no local node. Terms of one factor must come
         from the same rows: Σ y² of all less twice Σ y m of some might be negative.
         """
-        weight = Table(np.asarray(self.plate.size / part.size), ())
+        label = Axis(self.plate.name, size)
+        weight = Table(np.asarray(self.plate.size / size), ())
         found: dict[int, tuple[Table, ...]] = {}
-        for i, monomial in enumerate(m for m in self.block.monomials if m.accesses):
-            if not _touches(monomial, self.group) and self.plate in axes_of(monomial):
+        for i, monomial in enumerate(m for m in self.apart() if m.accesses):
+            if self.plate in axes_of(monomial):
                 labels = frozenset[Axis]().union(*(labels_of(a) for a in monomial.accesses))
-                tables = [weight, *(self._cut_table(t, part, rows) for t in monomial.tables)]
+                tables = (weight, *self.cut(monomial, label, rows).tables)
                 found[i] = (contract_tables(tables, labels),)
         return found
 
-    def _cut(self, part: Axis, rows: Any) -> list[Monomial]:
-        """Return what touches the rows, at some of them only."""
-        return [
-            Monomial(
-                m.source,
-                tuple(self._cut_table(t, part, rows) for t in m.tables),
-                with_labels(m, {self.plate: part}).accesses,
-            )
-            for m in self.block.monomials
-            if _touches(m, self.group)
-        ]
+    def cut(self, monomial: Monomial, label: Axis, rows: Any) -> Monomial:
+        """Return a monomial at some rows only."""
+        tables = tuple(self.cut_table(t, label, rows) for t in monomial.tables)
+        return monomial._replace(tables=tables, accesses=self._relabelled(monomial, label).accesses)
 
-    def _cut_table(self, table: Table, part: Axis, rows: Any) -> Table:
+    def cut_table(self, table: Table | Codes, label: Axis, rows: Any) -> Table:
+        """Return a table at some rows only."""
+        if isinstance(table, Codes):
+            return Codes(self.cut_table(table.positions, label, rows), table.member).table()
         plate = self.plate
         if plate not in table.axes:
             return table
         where = (slice(None),) * table.axes.index(plate) + (rows,)
-        return Table(table.values[where], tuple(part if a is plate else a for a in table.axes))
+        return Table(table.values[where], tuple(label if a is plate else a for a in table.axes))
+
+    def _relabelled(self, monomial: Monomial, label: Axis) -> Monomial:
+        moved = with_labels(Product((), monomial.accesses), {self.plate: label})
+        return monomial._replace(tables=(), accesses=moved.accesses)
 
 
-class StreamedNode:
-    """A local node whose belief is found part by part.
+class Part:
+    """As many rows as are looked at together: their local node and its problem.
 
     Parameters
     ----------
-    node
-        Takes the belief about all rows when it is asked for.
-    parts : sequence of Problem
-        Each with one local node of its own.
+    stream : Stream
+    shared : sequence
+        Nodes of the shared variables.
+    restart : Axis
+    size : int
     """
 
-    def __init__(self, node: Any, parts: Sequence[Problem]) -> None:
-        self.node = node
-        self.names, self.kind, self.restart = node.names, node.kind, node.restart
-        self.messages: Callable[[], Iterable[Any]] = tuple
-        self.sums: dict[int, Monomial] = {}
-        self._parts = tuple(parts)
-        self._log_total: Array = np.zeros(node.restart.size)
-        self._is_whole = False
+    def __init__(self, stream: Stream, shared: Sequence[Any], restart: Axis, size: int) -> None:
+        self.stream = stream
+        self.label = Axis(stream.plate.name, size)
+        self.node = stream.node(self.label, restart)
+        first = slice(0, size)
+        monomials = [stream.cut(term.monomial, self.label, first) for term in stream.terms]
+        self._accesses = [monomial.accesses for monomial in monomials]
+        self.problem = Problem(monomials, (*shared, self.node), (self.node,), restart, most=0)
+        self._recipes = {key: self._recipe(total, restart) for key, total in stream.sums.items()}
 
-    def update(self, messages: Iterable[Any]) -> None:
-        """Pass over all parts; their own problems make the messages."""
-        del messages
-        total: Array = np.zeros(self.restart.size)
-        sums: dict[int, Monomial] = {}
-        for part in self._parts:
-            total = total + update_part(part)
-            sums = {i: _plus(sums.get(i), more) for i, more in part.reduced.items()}
-        self.sums, self._log_total, self._is_whole = sums, total, False
+    def _recipe(self, total: PlateSum, restart: Axis) -> Recipe:
+        cut = self.stream.cut(Monomial(0, total.tables, total.accesses), self.label, slice(0, 0))
+        entry = self.problem._entry(cut)
+        return self.problem._recipe(entry, (), total.keep | {restart})
 
-    def forget(self, log_total: Array) -> None:
-        """Leave the beliefs about rows to the next pass; take an estimate of the normaliser."""
-        self.sums, self._log_total, self._is_whole = {}, log_total, False
+    def solve(
+        self, rows: Any, sources: set[int] | None, starts: Mapping[str, Array] | None = None
+    ) -> Sums:
+        """Find the belief about some rows; return their sums.
 
-    def log_total(self) -> Array:
-        """Log normaliser for each start."""
-        return self._log_total
+        Parameters
+        ----------
+        rows : slice or integers
+        sources : set of int, optional
+            The factors that speak; by default all.
+        starts : mapping of arrays, optional
+            What variables are set to after that.
+        """
+        stream = self.stream
+        known: dict[tuple[int, tuple[Axis, ...]], Table] = {}
 
-    def summable(self, accesses: Sequence[Any], free: frozenset[Axis]) -> frozenset[Axis]:
-        """Return those of some labels that the belief about all rows can sum over."""
-        return self.node.summable(accesses, free) if hasattr(self.node, "summable") else frozenset()
+        def cut(table: Table | Codes) -> Table:
+            key = (id(table[0]), table.axes)
+            if key not in known:
+                known[key] = stream.cut_table(table, self.label, rows)
+            return known[key]
 
-    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
-        """Return expectations under the belief about all rows."""
-        return self.whole().expect(accesses)
-
-    def expect_sum(
-        self, accesses: Sequence[Any], summed: frozenset[Axis]
-    ) -> list[tuple[Table, ...]]:
-        """Return summed expectations under the belief about all rows."""
-        return self.whole().expect_sum(accesses, summed)
-
-    def overlaps(self, name: str) -> Array:
-        """Return Σ q(a) q(b) over all rows of a discrete variable, (K, K)."""
-        total: Array = np.zeros(())
-        for part in self._parts:
-            update_part(part)
-            total = total + part.local[0].overlaps(name)
-        return total
-
-    def merge(self, name: str, source: int, target: int) -> None:
-        """Let a state of a discrete variable have the rows of another one, in all sums."""
-        entries = self._parts[0].entries
-        for i, monomial in self.sums.items():
-            switches = (a for a in entries[i].monomial.accesses if a.name == name)
-            states = [a.state for a in switches]
-            (table,) = monomial.tables
-            merged = merge_states(table, states, source, target)
-            self.sums = {**self.sums, i: monomial._replace(tables=(merged,))}
-
-    def describe(self) -> str:
-        """Say how large the belief is, and that it comes in parts."""
-        return f"{self.node.describe()}, in {len(self._parts)} parts"
-
-    def whole(self) -> Any:
-        """Return the node with the belief about all rows."""
-        if not self._is_whole:
-            self.node.update(self.messages())
-            self._is_whole = True
-        return self.node
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("node", "_is_whole"):
-            raise AttributeError(name)
-        return getattr(self.whole(), name)
+        monomials = [
+            Monomial(t.monomial.source, tuple(cut(table) for table in t.monomial.tables), accesses)
+            for t, accesses in zip(stream.terms, self._accesses, strict=True)
+        ]
+        merged, _ = merge_monomials(monomials)
+        self.problem.entries = [
+            entry._replace(monomial=m)
+            for entry, m in zip(self.problem.entries, merged, strict=True)
+        ]
+        self.node.update(self.problem.messages(self.node, sources))
+        for name, values in (starts or {}).items():
+            put = self.node.set if self.node.kind == "discrete" else self.node.set_means
+            put(name, values)
+        return {
+            key: self.problem.expectation([cut(t) for t in total.tables], self._recipes[key])
+            for key, total in stream.sums.items()
+        }
 
 
-class StreamedProblem(Problem):
-    """A problem whose one local node is streamed: shared nodes see the sums of all parts."""
-
-    def __init__(
-        self,
-        monomials: Iterable[Monomial],
-        shared: Sequence[Any],
-        local: StreamedNode,
-        restart: Axis,
-    ) -> None:
-        super().__init__(monomials, (*shared, local), (local,), restart)
-        self.estimates: dict[int, tuple[Table, ...]] = {}
-        local.messages = lambda: self.messages(local)
-
-    def reduce(self) -> None:
-        """Take the sums of the last pass over the rows."""
-        (node,) = self.local
-        if not node.sums:
-            node.update(())
-        self.take(node.sums)
-
-    def _tables(self, i: int) -> tuple[Table, ...]:
-        return self.estimates.get(i) or super()._tables(i)
-
-    def take(self, sums: Mapping[int, Monomial], weight: float = 1.0) -> None:
-        """Let shared nodes see what was summed over parts, times a weight."""
-        for i, monomial in zip(self._reductions, sums.values(), strict=True):
-            (table,) = monomial.tables
-            self.reduced[i] = monomial._replace(tables=(Table(weight * table.values, table.axes),))
+def _wide(term: RowTerm, plate: Axis) -> list[Any]:
+    """Return the tables of a term that differ from row to row."""
+    return [table for table in term.monomial.tables if plate in table.axes]
 
 
-def update_part(part: Problem) -> Array:
-    """Find the local belief of a part and sum it out; return its log normaliser."""
-    (local,) = part.local
-    local.update(part.messages(local))
-    part.reduce()
-    total: Array = local.log_total()
-    return total
+def _width(term: RowTerm, plate: Axis) -> int:
+    """Return how many numbers for each row products have."""
+    tables = [{a for a in table.axes if a is not plate} for table in _wide(term, plate)]
+    local = [a for a in term.monomial.accesses if a not in term.shared]
+    own = set[Axis]().union(*(labels_of(a) for a in local)) - {plate}
+    if isinstance(local[0], Access):  # sums over rows of normal vectors are matrix products
+        return max(_count(axes) for axes in (own, *tables))
+    everything = own.union(*tables)
+    return _count(everything) // min([a.size for a in everything if a.size > 1], default=1)
 
 
-def _plus(a: Monomial | None, b: Monomial) -> Monomial:
-    if a is None:
-        return b
-    (first,), (second,) = a.tables, b.tables
-    labels = tuple(dict.fromkeys(first.axes + second.axes))
-    return a._replace(tables=(Table(add_tables([first, second], labels), labels),))
+def _count(axes: Iterable[Axis]) -> int:
+    return math.prod(axis.size for axis in axes)
