@@ -91,7 +91,7 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # on classes without an order
+        tags.classifier_tags.poor_score = True  # its checks classify blobs that no direction orders
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
