@@ -91,6 +91,24 @@ class Analysis:
             self._facts(outcome),
         )
 
+    def html(self, title: str = "the table") -> str:
+        """Return the report: one HTML page that needs no network.
+
+        Parameters
+        ----------
+        title : str
+            What the data are called.
+        """
+        from posteriori.analysis.report.page import make_page
+
+        return make_page(self, title)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        page = escape(self.html(), quote=True)
+        return f'<iframe srcdoc="{page}" style="width:100%;height:40rem;border:0"></iframe>'
+
     def _facts(self, outcome: Outcome) -> dict[str, Any]:
         evidence = outcome.evidence
         return {

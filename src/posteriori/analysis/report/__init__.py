@@ -1,0 +1,1 @@
+"""The report of an analysis: one HTML page that needs no network."""
