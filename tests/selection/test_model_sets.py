@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from posteriori import Bernoulli, Beta, Normal, bayes
+from posteriori import Bernoulli, Beta, Binomial, Normal, bayes
 from posteriori.regression import BayesianLinearRegression, RobustRegression
 from posteriori.selection import (
     ModelAverage,
@@ -222,6 +222,23 @@ def test_odd_orders_bring_the_gain_for_a_sine(seed, alpha):
 def test_evidence_of_polynomials_on_a_sine():
     expected = [-84.85, -34.46, -35.42, -4.17, -5.03]
     np.testing.assert_allclose(sine_curve(0, 1.0).log_evidence, expected, atol=0.005)
+
+
+@pytest.mark.topic("000/F9")
+def test_a_simple_model_bets_on_few_data_sets_and_a_rich_one_on_many():
+    def evidences(a):
+        heads = range(11)
+        logs = [
+            float(bayes(Beta(a, a), lambda p: Binomial(10, p), [k]).log_evidence) for k in heads
+        ]
+        return np.exp(logs)
+
+    simple, rich = evidences(1e9), evidences(1.0)
+    assert simple.sum() == pytest.approx(1.0)
+    assert rich.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(rich, 1 / 11)  # all numbers of heads are equally probable
+    np.testing.assert_allclose(simple, stats.binom.pmf(np.arange(11), 10, 0.5), rtol=1e-6)
+    np.testing.assert_array_equal(simple > rich, np.abs(np.arange(11) - 5) <= 2)
 
 
 def test_a_curve_of_evidence_is_made_of_fit_and_price():
