@@ -18,13 +18,20 @@ from tests.classification.oracles import overlapping
 
 ESTIMATORS = [
     LogisticRegression(),
-    LogisticRegression(ridge=1.0, fit_intercept=False),
+    LogisticRegression(ridge=1.0),
     BayesianLogisticRegression(),
     BayesianLogisticRegression(0.5, "polya-gamma", standardize=False),
     BayesianLogisticRegression(0.5, "variational"),
-    BayesianLogisticRegression(2.0, "ep", fit_intercept=False),
+    BayesianLogisticRegression(2.0, "ep", standardize=False),
     ProbitRegression(),
     ProbitRegression(approximation="ep"),
+    ProbitRegression(approximation="variational"),
+]
+
+#: Without intercepts predictions cannot follow the weights of classes, which scikit-learn checks.
+WITHOUT_INTERCEPTS = [
+    LogisticRegression(ridge=1.0, fit_intercept=False),
+    BayesianLogisticRegression(2.0, "ep", fit_intercept=False),
     ProbitRegression(approximation="variational", fit_intercept=False),
 ]
 
@@ -36,7 +43,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", ESTIMATORS + WITHOUT_INTERCEPTS)
 def test_text_labels(estimator):
     X, y = overlapping(60, 2)
     names = np.array(["no", "yes"])[y]
@@ -48,7 +55,7 @@ def test_text_labels(estimator):
     np.testing.assert_allclose(belief.probabilities, model.predict_proba(X[:3]), rtol=1e-12)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", ESTIMATORS + WITHOUT_INTERCEPTS)
 def test_weights_are_frequencies(estimator):
     X, y = overlapping(50, 2)
     weight = np.arange(50) % 4
@@ -56,6 +63,19 @@ def test_weights_are_frequencies(estimator):
     weighted = clone(estimator).fit(X, y, sample_weight=weight)
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8)
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS + WITHOUT_INTERCEPTS)
+def test_weights_of_classes_are_those_of_their_rows(estimator):
+    X, y = overlapping(50, 2, seed=1)
+    names = np.array(["no", "yes"])[y]
+    model = clone(estimator).set_params(class_weight={"yes": 2.0}).fit(X, names)
+    rows = clone(estimator).fit(X, names, sample_weight=1.0 + y)
+    np.testing.assert_allclose(model.predict_proba(X), rows.predict_proba(X), rtol=1e-9)
+    balanced = clone(estimator).set_params(class_weight="balanced").fit(X, names)
+    weight = np.where(y == 1, 25.0 / y.sum(), 25.0 / (50 - y.sum()))
+    rows = clone(estimator).fit(X, names, sample_weight=weight)
+    np.testing.assert_allclose(balanced.predict_proba(X), rows.predict_proba(X), rtol=1e-9)
 
 
 def test_pickles_and_searches():
@@ -73,6 +93,7 @@ def test_pickles_and_searches():
         (LogisticRegression(ridge=-1.0), "ridge must be a finite number >= 0, got -1.0"),
         (LogisticRegression(tol=0.0), "tol must be a positive number, got 0.0"),
         (LogisticRegression(max_iter=0), "max_iter must be at least 1, got 0"),
+        (LogisticRegression(class_weight={7: 1.0}), "class_weight names 7, which is none of"),
         (ProbitRegression(0.0), "prior_precision must be a positive number, got 0.0"),
         (
             ProbitRegression(approximation="polya-gamma"),

@@ -75,6 +75,8 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
     fit_intercept : bool
     standardize : bool
         Whether the prior is stated on standardised columns, or on the columns as they are.
+    class_weight : mapping from labels to numbers > 0, "balanced" or None
+        How often rows of a class count. "balanced" gives all classes the same total.
     tol : float
         Learning ends when a step is shorter than this many standard deviations.
     max_iter : int
@@ -94,6 +96,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         *,
         fit_intercept: bool = True,
         standardize: bool = True,
+        class_weight: Any = None,
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
@@ -101,6 +104,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         self.approximation = approximation
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
 

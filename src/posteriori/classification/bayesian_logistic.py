@@ -87,7 +87,7 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
     >>> model = BayesianLogisticRegression().fit(x, ["no", "no", "yes", "yes"])
     >>> model.predict_proba([[1.5], [9.0]]).round(2)
     array([[0.5 , 0.5 ],
-           [0.12, 0.88]])
+           [0.11, 0.89]])
     >>> model.log_evidence_.kind
     'laplace'
     """

@@ -56,6 +56,8 @@ class LogisticRegression(ProbabilisticClassifier):
         λ >= 0, the penalty ½λ|w|² on the weights in the units of the columns; the intercept is
         never shrunk. scikit-learn's ``C`` is 1/λ.
     fit_intercept : bool
+    class_weight : mapping from labels to numbers > 0, "balanced" or None
+        How often rows of a class count. "balanced" gives all classes the same total.
     tol : float
         The ascent ends when a Newton step is shorter than this many standard deviations.
     max_iter : int
@@ -93,11 +95,13 @@ class LogisticRegression(ProbabilisticClassifier):
         ridge: float = 0.0,
         *,
         fit_intercept: bool = True,
+        class_weight: Any = None,
         tol: float = 1e-8,
         max_iter: int = 200,
     ) -> None:
         self.ridge = ridge
         self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
 

@@ -41,6 +41,8 @@ class ProbitRegression(BayesianLinearClassifier):
     fit_intercept : bool
     standardize : bool
         Whether the prior is stated on standardised columns, or on the columns as they are.
+    class_weight : mapping from labels to numbers > 0, "balanced" or None
+        How often rows of a class count. "balanced" gives all classes the same total.
     tol : float
         Learning ends when a step is shorter than this many standard deviations.
     max_iter : int

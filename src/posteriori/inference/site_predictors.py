@@ -3,14 +3,17 @@ r"""Linear predictors of rows as the sites of expectation propagation see them: 
 A row has the predictor or the contrasts :math:`\eta\sim N(c, S)` under the belief about the weights,
 and the site :math:`e^{\nu\cdot\eta - \eta^TT\eta/2}`. Without it the cavity is N(m, V) with
 
-.. math:: V = (I - ST)^{-1}S,\qquad m = c + Vr,\qquad r = Tc - \nu .
+.. math:: V = (I - gST)^{-1}S,\qquad m = c + gV(Tc - \nu),
+
+where g = 1, but the frequency of rows that count less than once, of which no more can be taken away.
 
 With α and β the slope and minus the second derivative in m of ln Z, Z the mass of cavity × likelihood,
 the site that matches its moments has
 
 .. math:: T = (I - \beta V)^{-1}\beta,\qquad \nu = (I - \beta V)^{-1}(\alpha + \beta m).
 
-The row's share of the log evidence is :math:`\ln Z + \tfrac12\{m\cdot r - c\cdot\nu - \ln|I - ST|\}`.
+The row's share of the log evidence is :math:`\ln Z + \tfrac12\{m\cdot(Tt - \nu) - t\cdot\nu + \ln|I + VT|\}`,
+with :math:`t = (I + VT)^{-1}(m + V\nu)` the mean of cavity × site.
 """
 
 from __future__ import annotations
@@ -97,19 +100,20 @@ class SinglePredictor:
     def renew(self, mean: Array, cov: Array, sites: Sites, tilt: Tilt) -> Renewal:
         """Match the moments of all rows under a belief about the weights."""
         c, s = row_moments(self.x, mean, cov)
-        left = 1.0 - s * sites.precision
-        v = s / left
-        r = sites.precision * c - sites.shift
-        m = c + v * r
+        g = np.minimum(self.frequency, 1.0)
+        v = s / (1.0 - g * s * sites.precision)
+        m = c + g * v * (sites.precision * c - sites.shift)
         log_z, alpha, beta = tilt(m, v)
         rest = 1.0 - beta * v
         change = Sites(beta / rest - sites.precision, (alpha + beta * m) / rest - sites.shift)
-        gap = 0.5 * (m * r - c * sites.shift - np.log(left))
+        more = v * sites.precision
+        t = (m + v * sites.shift) / (1.0 + more)
+        gap = m * (sites.precision * t - sites.shift) - t * sites.shift + np.log1p(more)
         return Renewal(
             change,
             self.pull(change.shift - change.precision * c),
             float((self.frequency * change.precision) @ s),
-            float(self.frequency @ (log_z + gap)),
+            float(self.frequency @ (log_z + 0.5 * gap)),
         )
 
 
@@ -142,21 +146,24 @@ class SeveralPredictors:
         """Match the moments of all rows under a belief about the weights."""
         one = np.eye(self.size)
         c, s = contrast_moments(self.x, mean, cov, self.size)
-        left = one - s @ sites.precision
-        v = np.linalg.solve(left, s)
-        r = _times(sites.precision, c) - sites.shift
-        m = c + _times(v, r)
-        log_z, alpha, beta = tilt(m, 0.5 * (v + v.swapaxes(1, 2)))
+        g = np.minimum(self.frequency, 1.0)[:, None]
+        v = np.linalg.solve(one - g[..., None] * s @ sites.precision, s)
+        v = 0.5 * (v + v.swapaxes(1, 2))
+        m = c + g * _times(v, _times(sites.precision, c) - sites.shift)
+        log_z, alpha, beta = tilt(m, v)
         rest = one - beta @ v
         precision = _semidefinite(np.linalg.solve(rest, beta))
         shift = np.linalg.solve(rest, (alpha + _times(beta, m))[..., None])[..., 0]
         change = Sites(precision - sites.precision, shift - sites.shift)
-        gap = 0.5 * ((m * r - c * sites.shift).sum(axis=1) - np.linalg.slogdet(left)[1])
+        more = one + v @ sites.precision
+        t = np.linalg.solve(more, (m + _times(v, sites.shift))[..., None])[..., 0]
+        pull = _times(sites.precision, t) - sites.shift
+        gap = (m * pull - t * sites.shift).sum(axis=1) + np.linalg.slogdet(more)[1]
         return Renewal(
             change,
             self.pull(change.shift - _times(change.precision, c)),
             float(self.frequency @ (change.precision * s).sum(axis=(1, 2))),
-            float(self.frequency @ (log_z + gap)),
+            float(self.frequency @ (log_z + 0.5 * gap)),
         )
 
 

@@ -139,7 +139,7 @@ def tilt_softmax(centre: Array, spread: Array, codes: Any) -> SoftmaxTilt:
     mass, first, second = np.empty(n), np.empty((n, k)), np.empty((n, k - 1, k - 1))
     for rows, p, weights, _ in _at_nodes(centre, spread):
         tilted = p[np.arange(len(p)), codes[rows]] * weights
-        mass[rows] = tilted.sum(axis=1)
+        mass[rows] = np.maximum(tilted.sum(axis=1), 1e-300)
         tilted /= mass[rows][:, None]
         first[rows] = (p @ tilted[:, :, None])[..., 0]
         turned = basis.T @ p
