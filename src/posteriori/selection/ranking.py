@@ -43,7 +43,7 @@ def with_differences(
 ) -> dict[str, Row]:
     """Add how far each model is behind the best, with the error of the paired difference.
 
-    Probabilities and densities are apart; so are models whose data are divided into others rows.
+    Probabilities and densities are apart; so are models whose data are divided into other rows.
 
     Parameters
     ----------
@@ -60,10 +60,8 @@ def with_differences(
         best = max(names, key=lambda name: held[name].sum())
         for name in names:
             gap = held[name] - held[best]
-            more = [(errors or {}).get(n, 0.0) for n in (name, best)]
-            error = (
-                np.nan if name == best else float(np.hypot(standard_error(gap), np.hypot(*more)))
-            )
+            parts = [standard_error(gap), *((errors or {}).get(n, 0.0) for n in (name, best))]
+            error = float("nan") if name == best else float(np.linalg.norm(parts))
             rows[name] = replace(
                 rows[name], elpd_difference=float(gap.sum()), elpd_difference_se=error
             )
