@@ -20,7 +20,7 @@ endef
 .NOTPARALLEL:
 
 help:
-	@echo 'make demo       install into $(VENV) and show a worked Bayesian analysis'
+	@echo 'make demo       install into $(VENV) and compare models of built-in data'
 	@echo 'make test       every check: lint, types, layers, doctest, unit'
 	@echo 'make test-slow  the long tests: calibration, long samplers'
 	@echo 'make bench      benchmarks against other libraries'
@@ -29,7 +29,7 @@ help:
 	@echo 'make clean      delete $(VENV), caches and built files'
 
 demo: $(VENV)/.core
-	$(call step,demo,a worked Bayesian analysis of built-in data,$(BIN)/posteriori demo)
+	$(call step,demo,compare models of built-in data,$(BIN)/posteriori demo)
 
 test: lint types layers doctest unit
 	@printf '\nAll checks passed.\n'

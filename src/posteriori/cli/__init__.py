@@ -47,14 +47,10 @@ def demo(
     ] = Path("posteriori-demo.html"),
     seed: Annotated[int, typer.Option(help="Seed of the random draws.", min=0)] = 0,
 ) -> None:
-    """Work through a Bayesian analysis of built-in data and write a report with figures."""
+    """Compare models of built-in data and write a report with figures."""
     from posteriori.cli.demo import run_demo
 
-    try:
-        run_demo(html, seed)
-    except OSError as error:
-        typer.echo(f"Cannot write {html}: {error.strerror or error}", err=True)
-        raise typer.Exit(1) from error
+    _tell_errors(lambda: run_demo(html, seed))
 
 
 @app.command()

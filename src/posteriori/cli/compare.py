@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import pandas as pd
 from rich.console import Console
 from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -19,7 +20,7 @@ from posteriori.numerics.record_files import write_whole
 if TYPE_CHECKING:
     from posteriori.analysis.running import Outcome
 
-__all__ = ["Choices", "run_compare"]
+__all__ = ["Choices", "print_analysis", "run_compare", "tell_comparison"]
 
 
 class Choices(NamedTuple):
@@ -45,7 +46,12 @@ def run_compare(choices: Choices) -> None:
     rows, columns = table.frame.shape
     console.print(f"{choices.data}: {rows:,} rows, {columns:,} columns", markup=False)
     _print_notes(console, table.notes)
-    analysis = _analyze_with_progress(console, table.frame, choices)
+    tell_comparison(console, table.frame, choices)
+
+
+def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices) -> None:
+    """Compare models of a table, print the ranking, and write what was asked for."""
+    analysis = _analyze_with_progress(console, frame, choices)
     _print_notes(console, analysis.notes)
     print_analysis(console, analysis)
     if choices.save is not None:
@@ -91,7 +97,7 @@ def _columns_that_fit(rows: list[tuple[str, ...]], width: int) -> list[int]:
     return kept
 
 
-def _analyze_with_progress(console: Console, frame: Any, choices: Choices) -> Analysis:
+def _analyze_with_progress(console: Console, frame: pd.DataFrame, choices: Choices) -> Analysis:
     columns = (
         TextColumn("comparing models"),
         BarColumn(),

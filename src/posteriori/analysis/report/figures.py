@@ -118,7 +118,7 @@ def _draw_levels(level: Array) -> str:
         expected = len(level) / bins
         spread = 2.0 * np.sqrt(expected * (1 - 1 / bins))
         axes.axhspan(expected - spread, expected + spread, color=MUTED, alpha=0.25, lw=0)
-        axes.hist(level, bins=np.linspace(0, 1, bins + 1), color=FIRST, rwidth=0.9)
+        axes.hist(level, bins=np.linspace(0, 1, bins + 1).tolist(), color=FIRST, rwidth=0.9)
         axes.set(xlabel="predictive probability of less than what came", ylabel="rows", xlim=(0, 1))
 
     return render_svg("levels", "Levels of the targets in their predictive distributions", paint)
