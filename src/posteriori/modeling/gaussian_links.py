@@ -55,7 +55,7 @@ def flat_index(places: list[tuple[Any, int]], labels: tuple[Axis, ...], count: i
     """Return which vector each row sees; None where it is simply the row's own."""
     total = int(np.prod([size for _, size in places])) if places else 1
     if total == 1:
-        return np.broadcast_to(np.intp(0), (count,)) if count > 1 else None
+        return np.broadcast_to(np.intp(0), (count,)) if count != 1 else None
     if [p for p, _ in places] == list(labels):
         return None
     flat: Any = np.zeros((), dtype=np.intp)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.modeling.binding import Bound, BoundFactor
@@ -19,6 +21,7 @@ from posteriori.modeling.posterior import Posterior
 from posteriori.modeling.scaled_factors import find_common_precision
 from posteriori.modeling.simulation import log_prob_of_known
 from posteriori.modeling.tables import Switch
+from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
     from posteriori.modeling.variational.options import Options
@@ -109,7 +112,8 @@ def make_plan(
     known = tuple(f for f in active if not unknowns_of(f, bound))
     groups = _components([f for f in active if unknowns_of(f, bound)], bound)
     blocks = tuple(_block(bound, names, factors, options) for names, factors in groups)
-    return Plan(bound, blocks, tuple(barren), known, variables, inputs, given)
+    predicted = tuple(name for name in barren if name not in bound.observed)
+    return Plan(bound, blocks, predicted, known, variables, inputs, given)
 
 
 def unknowns_of(factor: BoundFactor, bound: Bound) -> set[str]:
@@ -119,17 +123,27 @@ def unknowns_of(factor: BoundFactor, bound: Bound) -> set[str]:
 
 
 def barren_variables(bound: Bound, kept: Collection[str] = ()) -> list[str]:
-    """Return unknown variables that no observation, and no variable that is kept, depends on."""
+    """Return variables that no observation, and no variable that is kept, depends on.
+
+    Among them are variables all of whose data are missing.
+    """
     parents: dict[str, set[str]] = {name: set() for name in bound.layouts}
     for factor in bound.factors:
         parents[factor.name] |= unknowns_of(factor, bound) - {factor.name}
-    useful = {*bound.observed, *bound.evidence, *kept}
+    seen = {name for name, values in bound.observed.items() if not _is_missing(values)}
+    useful = {*seen, *bound.evidence, *kept}
     stack = list(useful)
     while stack:
         for parent in parents[stack.pop()] - useful:
             useful.add(parent)
             stack.append(parent)
     return [name for name in bound.layouts if name not in useful]
+
+
+def _is_missing(values: Array) -> bool:
+    """Tell whether there is no number; mostly the first one tells."""
+    some = values[(slice(0, 1),) * values.ndim]
+    return bool(np.isnan(some).all() and np.isnan(values).all())
 
 
 def _components(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posteriori import Categorical, Dirichlet, Gamma, MvNormal, Normal
+from posteriori import Categorical, Dirichlet, Gamma, MvNormal, Normal, StudentT
 from posteriori.modeling import Chain, Input, Model, dot
 from tests.modeling.variational.cases import clusters, noise
 
@@ -135,3 +135,35 @@ def test_odd_data_have_an_answer(make: Any, x: Any) -> None:
     assert np.isfinite(float(post.log_evidence))
     assert np.all(np.isfinite(post.mu.mean))
     assert np.all(post.mu.variance > 0)
+
+
+@pytest.mark.parametrize("x", [[], np.full(4, np.nan)])
+@pytest.mark.parametrize("make", [level, mixture])
+def test_where_all_is_missing_nothing_changes(make: Any, x: Any) -> None:
+    """Mean field would be a bound below 0 even on the prior, whose variables depend on another."""
+    model = make()
+    post = model.infer(x=x)
+    assert float(post.log_evidence) == 0.0
+    assert np.all(post.mu.variance == (10.0 if make is mixture else 100.0))
+    if make is mixture:
+        assert post.pi == Dirichlet(np.ones(3))
+        np.testing.assert_allclose(post.z.probabilities, np.full((len(x), 3), 1 / 3))
+        assert post.mu == Normal(np.zeros(3), variance=10.0)
+    later = post.update(x=X)
+    assert float(later.log_evidence) == pytest.approx(
+        float(model.infer(x=X).log_evidence), abs=1e-5
+    )
+
+
+def test_weights_of_missing_data_have_their_prior() -> None:
+    """Without data the weight of a column is a Student t: normal, with its Gamma summed out."""
+    m = Model()
+    m.a = Gamma(1.5, rate=2.0).iid(2)
+    m.W = Normal(0.0, precision=m.a).iid(3)
+    m.z = MvNormal(np.zeros(2), cov=np.eye(2)).iid("n")
+    m.x = Normal(m.W @ m.z, variance=1.0)
+    post = m.infer(x=np.full((4, 3), np.nan))
+    assert float(post.log_evidence) == 0.0
+    assert isinstance(post.W, StudentT)
+    np.testing.assert_allclose(post.W.dof, 3.0)
+    np.testing.assert_allclose(post.W.scale, np.sqrt(2.0 / 1.5))

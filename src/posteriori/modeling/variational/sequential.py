@@ -78,7 +78,7 @@ def _starts(
 ) -> dict[str, Any]:
     """Return where variables begin whose parts could change places: where they were learnt."""
     names = {n for b in plan.blocks if isinstance(b, VariationalBlock) for n in b._seeded()}
-    if not names:
+    if not names or not posterior._results:
         return {}
     scene = solve_new_data(posterior, given, fresh)
     found = {}
