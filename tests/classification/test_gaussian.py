@@ -7,7 +7,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.naive_bayes import GaussianNB
 
 from posteriori import MvNormal, NormalInverseWishart, bayes
-from posteriori.classification import GaussianDiscriminant
+from posteriori.classification import GaussianDiscriminant, NaiveBayes
 from posteriori.distributions import NormalInverseGamma
 
 COV = np.array([[0.2, 0.1], [0.1, 0.3]])
@@ -257,6 +257,57 @@ def test_a_prior_of_the_wrong_family_is_refused():
     prior = NormalInverseWishart(np.zeros(3), 1.0, 5.0, np.eye(3))
     with pytest.raises(ValueError, match='is for estimate="bayes"'):
         GaussianDiscriminant(prior=prior, estimate="ml").fit(*some_rows())
+
+
+@pytest.mark.topic("000/G18")
+@pytest.mark.parametrize(("d", "count"), [(10, 76), (2, 8)])
+def test_the_number_of_parameters_grows_with_the_square_of_the_columns(d, count):
+    X, y = some_rows(60, d, 2)
+    assert GaussianDiscriminant().fit(X, y).n_parameters_ == count == d * (d + 5) // 2 + 1
+    pairs = d * (d + 1) // 2
+    assert GaussianDiscriminant("per-class").fit(X, y).n_parameters_ == 1 + 2 * (d + pairs)
+    naive = NaiveBayes().fit(X, y)
+    assert (
+        GaussianDiscriminant("diagonal").fit(X, y).n_parameters_ == naive.n_parameters_ == 1 + 4 * d
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("covariance", ["shared", "per-class", "diagonal"])
+def test_class_probabilities_keep_their_word_where_parameters_come_from_the_prior(covariance):
+    """Classes, rows and a new row are drawn from the model; few rows make all of it uncertain."""
+    full = NormalInverseWishart([0.0, 0.0], 0.3, 6.0, 3.0 * np.eye(2))
+    columns = NormalInverseGamma([0.0, 0.0], 0.3, 2.5, 1.5)
+    prior = columns if covariance == "diagonal" else full
+    given, hits = [], []
+    for seed in range(500):
+        rng = np.random.default_rng(seed)
+        X, y = draw_table(prior, covariance, 9, rng)
+        model = GaussianDiscriminant(covariance, prior=prior, class_prior=[0.5, 0.5])
+        given.append(model.fit(X[:8], y[:8]).predict_proba(X[8:])[0, 1])
+        hits.append(y[8])
+    p, hit = np.array(given), np.array(hits)
+    for low, high in [(0.0, 0.15), (0.15, 0.5), (0.5, 0.85), (0.85, 1.0)]:
+        mine = (p >= low) & (p <= high)
+        assert mine.sum() > 40
+        noise = np.sqrt((p[mine] * (1 - p[mine])).sum())
+        assert abs((hit[mine] - p[mine]).sum()) < 5 * noise
+
+
+def draw_table(prior, covariance, n, rng):
+    """Draw parameters of two classes from the prior, then rows; the last class is a toss."""
+    y = np.concatenate([np.arange(n - 1) % 2, rng.integers(0, 2, 1)])
+    if covariance == "diagonal":
+        variance = 1.0 / rng.gamma(prior.shape, 1.0 / prior.scale, size=(2, 2))
+        mean = rng.normal(prior.location, np.sqrt(variance / prior.mean_strength))
+        return rng.normal(mean[y], np.sqrt(variance[y])), y
+    covs = stats.invwishart(float(prior.dof), prior.scale).rvs(2, random_state=rng)
+    if covariance == "shared":
+        covs[1] = covs[0]
+    roots = np.linalg.cholesky(covs)
+    shift = np.einsum("kij,kj->ki", roots, rng.normal(size=(2, 2)))
+    means = prior.location + shift / np.sqrt(prior.mean_strength)
+    return means[y] + np.einsum("nij,nj->ni", roots[y], rng.normal(size=(n, 2))), y
 
 
 # -- shrinkage ---------------------------------------------------------------------------------

@@ -91,6 +91,9 @@ class GaussianDiscriminant(JointClassifier):
         ln p(X, y), exact ("bayes").
     log_likelihood_ : float
         ln p(X, y) at the estimates ("ml").
+    n_parameters_ : int
+        Free parameters of all classes, their probabilities among them: D(D + 5)/2 + 1 for two classes
+        that share a covariance, against D + 1 of logistic regression.
 
     Examples
     --------
@@ -147,6 +150,7 @@ class GaussianDiscriminant(JointClassifier):
         self.classes_ = rows.classes
         self.class_prior_ = labels.probabilities
         self._densities = learned.densities
+        self.n_parameters_ = self._count_parameters(*learned.densities.means.shape)
         self._keep(learned)
         total = learned.log_probability + labels.log_probability
         if self.estimate == "ml":
@@ -156,6 +160,10 @@ class GaussianDiscriminant(JointClassifier):
             total, kind="exact", of="X,y", fingerprint=joint_fingerprint(rows)
         )
         return self
+
+    def _count_parameters(self, k: int, d: int) -> int:
+        spread = {"shared": d * (d + 1) // 2, "per-class": k * d * (d + 1) // 2, "diagonal": k * d}
+        return k - 1 + k * d + spread[self.covariance]
 
     # -- learning ----------------------------------------------------------------------------
 
