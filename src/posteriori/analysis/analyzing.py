@@ -86,7 +86,7 @@ class Analysis:
             name,
             self.target.column.name,
             outcome.model,
-            tuple(c for c in self.columns if c.used),
+            tuple(c for c in self.columns if c.name in self.problem.kinds),
             self.target.classes,
             self._facts(outcome),
         )
@@ -148,7 +148,8 @@ def analyze(
     table : DataFrame of pandas or polars, or a mapping of columns
     target : str
         The column to predict.
-    task : {"auto", "regression", "classification"}
+    task : {"auto", "regression", "classification", "density"}
+        "density" asks for the distribution of the target alone.
     models : sequence of str
         Names of candidates; all that suit by default.
     drop : iterable of str
@@ -245,14 +246,14 @@ def _make_problem(
 ) -> Problem:
     if folds < 2:
         raise ValueError(f"folds must be at least 2, got {folds}")
-    used = [c for c in columns if c.used]
-    if not used:
+    used = [c for c in columns if c.used and goal.task != "density"]
+    if not used and goal.task != "density":
         why = "; ".join(f"{c.name!r}: {c.note}" for c in columns[:5])
         raise ValueError(
             "no column is left to predict from" + (f" ({why})" if why else ": the target is alone")
         )
     rows = frame.loc[goal.known]
-    X = pd.DataFrame({c.name: convert_column(c, rows[c.name]) for c in used})
+    X = pd.DataFrame({c.name: convert_column(c, rows[c.name]) for c in used}, index=rows.index)
     y = goal.values
     splits = split_rows(y, folds, seed, classes=goal.classes is not None)
     return Problem(

@@ -76,7 +76,14 @@ def _usual_rows(model: TableModel) -> pd.DataFrame:
             rows[column.name] = [_first_level(columns, column.name), None]
         else:
             rows[column.name] = [1.0, None]
-    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in rows.items()})
+    return _as_table(rows)
+
+
+def _as_table(rows: dict[str, list[Any]]) -> pd.DataFrame:
+    """Return a table of two rows, which a model of no columns needs too."""
+    return pd.DataFrame(
+        {name: pd.Series(values, dtype=object) for name, values in rows.items()}, index=[0, 1]
+    )
 
 
 def _first_level(columns: Any, name: str) -> str:
@@ -86,9 +93,7 @@ def _first_level(columns: Any, name: str) -> str:
 
 
 def _require_same_answers(model: TableModel, trial: Any, answers: Any) -> None:
-    found = model.predict(
-        pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in trial.items()})
-    )
+    found = model.predict(_as_table(trial))
     if list(found) != list(answers):
         raise ValueError("it predicts other columns than when it was saved")
     for name in found:

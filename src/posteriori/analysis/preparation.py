@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.numerics.types import Array
 
-__all__ = ["CodeColumns", "NumberColumns"]
+__all__ = ["CodeColumns", "NoColumns", "NumberColumns"]
 
 _OTHER, _MISSING = "(other)", "(missing)"
 
@@ -164,6 +164,27 @@ class CodeColumns(TransformerMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "levels_")
+
+
+class NoColumns(TransformerMixin, BaseEstimator):
+    """One input that is always 0: the model of a target that depends on nothing."""
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
+        """Learn nothing."""
+        del X, y
+        return self
+
+    def transform(self, X: pd.DataFrame) -> Array:
+        """Return zeros (N, 1)."""
+        return np.zeros((len(X), 1))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return no names: there is nothing to name."""
+        del input_features
+        return np.array([], dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
 
 
 def frequent_levels(series: pd.Series, limit: int) -> tuple[str, ...]:

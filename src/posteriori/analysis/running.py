@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from posteriori.analysis.cross_fitting import Stopped, Unseen, cross_fit
-from posteriori.analysis.preparation import CodeColumns, NumberColumns
+from posteriori.analysis.preparation import CodeColumns, NoColumns, NumberColumns
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.candidates import Candidate
 
@@ -79,6 +79,8 @@ def make_pipeline(candidate: Candidate, kinds: dict[str, str]) -> Pipeline:
     if candidate.encoding == "codes":
         codes = CodeColumns(kinds)
         return Pipeline([("columns", codes), ("model", model.set_params(columns=codes.columns))])
+    if candidate.encoding == "nothing":
+        return Pipeline([("columns", NoColumns()), ("model", model)])
     columns = NumberColumns(kinds, basis=candidate.make_basis())
     return Pipeline([("columns", columns), ("model", model)])
 

@@ -58,7 +58,9 @@ class TableModel:
                 f"{', '.join(repr(c.name) for c in self.columns[:12])}"
                 f"{', …' if len(self.columns) > 12 else ''}"
             )
-        return pd.DataFrame({c.name: convert_column(c, frame[c.name]) for c in self.columns})
+        return pd.DataFrame(
+            {c.name: convert_column(c, frame[c.name]) for c in self.columns}, index=frame.index
+        )
 
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
         """Return predictions, a row for each row of the table.

@@ -47,12 +47,12 @@ class Target:
 
     @property
     def traits(self) -> tuple[str, ...]:
-        """What candidates ask about targets: "counts", "two classes"."""
+        """What candidates ask about targets: "counts", "positive", "two classes"."""
         if self.classes is not None:
             return ("two classes",) if len(self.classes) == 2 else ()
         y = self.values
         whole = bool((y >= 0).all() and (y == np.floor(y)).all() and y.max() > 1)
-        return ("counts",) if whole else ()
+        return ("counts",) * whole + ("positive",) * bool((y > 0).all())
 
 
 def read_target(frame: pd.DataFrame, name: str, task: str = "auto") -> Target:

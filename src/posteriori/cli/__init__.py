@@ -63,7 +63,7 @@ def compare(
     ],
     target: Annotated[str, typer.Option(help="The column to predict.")],
     task: Annotated[
-        str, typer.Option(help="auto, regression or classification.", metavar="TASK")
+        str, typer.Option(help="auto, regression, classification or density.", metavar="TASK")
     ] = "auto",
     models: Annotated[str, typer.Option(help="Only these models, separated by commas.")] = "",
     drop: Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")] = "",

@@ -20,6 +20,7 @@ _FILES = {
     "bayesian": ("BayesianLinearRegression",),
     "counts": ("NegativeBinomialRegression", "PoissonRegression"),
     "linear": ("LinearRegression",),
+    "log_linear": ("LogLinearRegression",),
     "ordinal": ("OrdinalRegression",),
     "robust": ("RobustRegression",),
 }
@@ -39,5 +40,6 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     )
     from posteriori.regression.counts import PoissonRegression as PoissonRegression
     from posteriori.regression.linear import LinearRegression as LinearRegression
+    from posteriori.regression.log_linear import LogLinearRegression as LogLinearRegression
     from posteriori.regression.ordinal import OrdinalRegression as OrdinalRegression
     from posteriori.regression.robust import RobustRegression as RobustRegression

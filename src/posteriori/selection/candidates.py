@@ -32,12 +32,13 @@ class Candidate(NamedTuple):
         Its prior beliefs in words.
     cost : float
         Time of a fit beside that of the first model of the task; the cheap ones run first.
-    encoding : {"numbers", "codes"}
-        Whether categories come as indicator columns, or as codes with missing entries left open.
+    encoding : {"numbers", "codes", "nothing"}
+        Whether categories come as indicator columns, or as codes with missing entries left open;
+        or whether the model ignores all columns.
     basis : str
         Path of functions of the columns that stand in their place; empty for the columns themselves.
     basis_parameters : mapping
-    targets : {"any", "counts", "two classes"}
+    targets : {"any", "counts", "positive", "two classes"}
         What it can be fitted to.
     most_inputs, most_rows : float
         Where it would take too long or too much memory; beyond, it runs only if it is asked for.
@@ -147,6 +148,56 @@ CANDIDATES: tuple[Candidate, ...] = (
         targets="counts",
     ),
     Candidate(
+        "log-linear",
+        "regression",
+        "posteriori.regression.LogLinearRegression",
+        prior="of the logarithm: " + _UNIT,
+        targets="positive",
+    ),
+    Candidate(
+        "normal",
+        "density",
+        _LINEAR,
+        {"prior_precision": float("inf")},
+        "unit information around the mean",
+        encoding="nothing",
+    ),
+    Candidate(
+        "log-normal",
+        "density",
+        "posteriori.regression.LogLinearRegression",
+        {"prior_precision": float("inf")},
+        "of the logarithm: unit information around the mean",
+        encoding="nothing",
+        targets="positive",
+    ),
+    Candidate(
+        "Student t",
+        "density",
+        "posteriori.regression.RobustRegression",
+        prior="unit information around the mean; log width N(0, 1)",
+        cost=2.0,
+        encoding="nothing",
+    ),
+    Candidate(
+        "Poisson",
+        "density",
+        "posteriori.regression.PoissonRegression",
+        prior="log rate N(log mean, 1)",
+        cost=2.0,
+        encoding="nothing",
+        targets="counts",
+    ),
+    Candidate(
+        "negative binomial",
+        "density",
+        "posteriori.regression.NegativeBinomialRegression",
+        prior="log rate N(log mean, 1); log dispersion N(0, 1)",
+        cost=3.0,
+        encoding="nothing",
+        targets="counts",
+    ),
+    Candidate(
         "class frequencies",
         "classification",
         "posteriori.classification.ClassFrequencies",
@@ -229,7 +280,7 @@ def candidates_for(
     task : str
     names : sequence of str
         Only these, however costly; all that suit by default.
-    targets : sequence of {"counts", "two classes"}
+    targets : sequence of {"counts", "positive", "two classes"}
         What is known about the targets.
     inputs, rows : int
         Size of the data.

@@ -10,13 +10,16 @@ from matplotlib.axes import Axes
 
 from posteriori.analysis.analyzing import Analysis
 from posteriori.analysis.report.effects import Effects
+from posteriori.distributions.batches import has_atoms
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import FIRST, INK, MUTED, SECOND, render_svg
+from posteriori.selection.held_out import predictive_of
 
 __all__ = [
     "draw_association",
     "draw_calibration",
     "draw_confusion",
+    "draw_density",
     "draw_effects",
     "draw_predictions",
     "draw_ranking",
@@ -80,6 +83,23 @@ def draw_predictions(analysis: Analysis) -> str:
         axes.set(xlabel="predicted without the row", ylabel=_short(analysis.target.column.name))
 
     return render_svg("predictions", "Targets against predictions of unseen rows", paint)
+
+
+def draw_density(analysis: Analysis) -> str:
+    """Draw the targets with the predictive density of another one."""
+    y = analysis.problem.y
+    predictive = predictive_of(analysis.best, analysis.problem.X.iloc[:1])
+
+    def paint(axes: Axes) -> None:
+        low, high = np.quantile(y, [0.001, 0.999])
+        axes.hist(y[(y >= low) & (y <= high)], bins=40, density=True, color=MUTED, alpha=0.5)
+        whole = has_atoms(predictive)
+        grid = np.arange(np.floor(low), high + 1) if whole else np.linspace(low, high, 300)
+        density = np.exp([float(np.squeeze(predictive.log_prob(value))) for value in grid])
+        axes.plot(grid, density, "o" if whole else "-", color=FIRST, lw=2, ms=4)
+        axes.set(xlabel=_short(analysis.target.column.name), ylabel="density")
+
+    return render_svg("density", "Targets and the predictive density of another one", paint)
 
 
 def draw_residuals(analysis: Analysis) -> str:

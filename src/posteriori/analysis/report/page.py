@@ -96,11 +96,12 @@ def _predictions(analysis: Analysis) -> str:
             "<p>If the predictive distributions are right, what came is equally likely at every "
             "level of them: the bars lie within the grey band.</p>"
         )
-        drawn = [
-            figures.draw_predictions(analysis),
-            figures.draw_residuals(analysis),
-            figures.draw_calibration(analysis),
-        ]
+        drawn = (
+            [figures.draw_density(analysis)]
+            if analysis.target.task == "density"
+            else [figures.draw_predictions(analysis), figures.draw_residuals(analysis)]
+        )
+        drawn.append(figures.draw_calibration(analysis))
     else:
         explained = (
             "<p>If the probabilities are right, the points lie on the line: of the rows with stated "
@@ -111,6 +112,8 @@ def _predictions(analysis: Analysis) -> str:
 
 
 def _posterior(analysis: Analysis) -> str:
+    if not analysis.problem.kinds:
+        return ""
     effects = weight_effects(analysis.best)
     if effects is not None and len(effects.names):
         text = (

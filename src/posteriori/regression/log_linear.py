@@ -1,0 +1,147 @@
+r"""Regression of positive targets: a linear model of their logarithm.
+
+.. math:: \ln y = b + x\cdot w + \varepsilon,\qquad
+          p(y\mid X) = p(\ln y\mid X)\prod_n\frac1{y_n}
+
+Reference: J. Aitchison & J. Brown, "The lognormal distribution", 1957.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from posteriori.distributions.maps import ExpMap
+from posteriori.distributions.transformed import Transformed
+from posteriori.numerics.estimator_rows import check_inputs, check_rows
+from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.numerics.types import Array, Seed
+from posteriori.regression.bayesian import BayesianLinearRegression
+
+__all__ = ["LogLinearRegression"]
+
+
+class LogLinearRegression(RegressorMixin, BaseEstimator):
+    """Linear regression of ln y: effects multiply, and the noise is a percentage.
+
+    Parameters
+    ----------
+    prior_precision, noise_precision, hyperparameters, fit_intercept
+        As in :class:`BayesianLinearRegression`, of ln y.
+
+    Attributes
+    ----------
+    model_ : BayesianLinearRegression
+        The linear model of ln y.
+    coef_, intercept_
+        Posterior means: exp(coef) is the factor by which a unit of the column multiplies y.
+    posterior_, effective_parameters_
+        Those of the linear model.
+    log_evidence_ : LogEvidence
+        ln p(y | X), in units of y: it compares with that of a linear model of y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(6.0)
+    >>> y = 3.0 * 2.0**x * np.array([1.01, 0.99, 1.0, 1.0, 0.99, 1.01])
+    >>> model = LogLinearRegression().fit(x[:, None], y)
+    >>> np.exp(model.coef_).round(2)  # doubles with every step
+    array([2.])
+    """
+
+    def __init__(
+        self,
+        prior_precision: Any = None,
+        *,
+        noise_precision: float | None = None,
+        hyperparameters: str = "fixed",
+        fit_intercept: bool = True,
+    ) -> None:
+        self.prior_precision = prior_precision
+        self.noise_precision = noise_precision
+        self.hyperparameters = hyperparameters
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : array_like (N, D)
+        y : array_like (N,)
+            Positive.
+        sample_weight : array_like (N,), optional
+            Frequencies: 2 equals a repeated row, 0 leaves it out.
+        """
+        rows = check_rows(self, X, y, sample_weight=sample_weight)
+        if not (rows.y > 0).all():
+            wrong = float(rows.y[~(rows.y > 0)][0])
+            raise ValueError(
+                f"LogLinearRegression needs positive targets, got {wrong:.6g}; a linear model takes "
+                "any number"
+            )
+        logs = np.log(rows.y)
+        model = BayesianLinearRegression(**self.get_params(deep=False))
+        self.model_ = model.fit(rows.x, logs, sample_weight=rows.frequency)
+        self.coef_, self.intercept_ = self.model_.coef_, self.model_.intercept_
+        self.effective_parameters_ = self.model_.effective_parameters_
+        slope = logs.sum() if rows.frequency is None else rows.frequency @ logs  # Σ ln|dy/d ln y|
+        inner = self.model_.log_evidence_
+        self.log_evidence_ = LogEvidence(
+            float(inner) - float(slope),
+            kind=inner.kind,
+            of="y|X",
+            fingerprint=Fingerprint().update(rows.y, rows.frequency),
+        )
+        return self
+
+    @property
+    def posterior_(self) -> Any:
+        """Of the weights of the linear model of ln y."""
+        check_is_fitted(self)
+        return self.model_.posterior_
+
+    def predict_dist(self, X: Any) -> Transformed:
+        """Return the distribution of each row's target: exp of a normal or Student's t."""
+        x = self._inputs(X)
+        return Transformed(self.model_.predict_dist(x), ExpMap())
+
+    def predict(self, X: Any) -> Array:
+        """Return the medians of the targets: with the noise integrated out there is no mean."""
+        x = self._inputs(X)
+        return np.exp(self.model_.predict(x))
+
+    def sample_weights(self, size: int = 1, *, random_state: Seed = None) -> Array:
+        """Draw weights from the posterior: (S, D), or (S, D + 1) with the intercept last."""
+        check_is_fitted(self)
+        return self.model_.sample_weights(size, random_state=random_state)
+
+    def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
+        """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""
+        x = self._inputs(X)
+        return np.exp(self.model_.sample_targets(x, size, rng))
+
+    def log_likelihood_draws(self, X: Any, y: Any, size: int, rng: Seed = None) -> Array:
+        """Return ln p(y_n | θ_s) of rows under draws of the posterior, (S, N)."""
+        x, logs = self._inputs(X), np.log(np.asarray(y, dtype=np.float64))
+        return self.model_.log_likelihood_draws(x, logs, size, rng) - logs
+
+    def with_prior_scaled(self, factor: float) -> LogLinearRegression:
+        """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
+        check_is_fitted(self)
+        scaled = self.model_.with_prior_scaled(factor).get_params(deep=False)
+        return clone(self).set_params(prior_precision=scaled["prior_precision"])
+
+    def _inputs(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return check_inputs(self, X)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
