@@ -121,10 +121,10 @@ def test_split_classes_become_one(case: Any, monkeypatch: pytest.MonkeyPatch) ->
 def test_rows_in_parts_are_merged_by_their_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     m, data = normal_classes(3000)
     whole = variational(m.infer(data, restarts=1))
-    monkeypatch.setattr(streaming, "PART", 2**8)
-    monkeypatch.setattr(streaming, "FEWEST_ROWS", 400)
+    for name, value in {"SMALLEST": 1, "LARGEST": 1, "FEWEST_ROWS": 400, "MANY": 1}.items():
+        monkeypatch.setattr(streaming, name, value)
     parts = variational(m.infer(data, restarts=1))
-    assert "in " in parts.problem.local[0].describe()
+    assert "in 8 parts" in parts.problem.local[0].describe()
     assert parts.used_classes()["z"] == (3, K)
     assert_allclose(parts.log_evidence, whole.log_evidence, rtol=1e-9)
 
