@@ -22,7 +22,7 @@ from posteriori import (
     dot,
     take,
 )
-from posteriori.modeling.left_out import leave_one_out
+from posteriori.modeling.left_out import leave_one_out, log_density_without
 from posteriori.modeling.pointwise import draw_unknowns, find_data, log_likelihood
 from posteriori.modeling.prior_scale import evidence_with_prior_scaled, scalable_priors
 
@@ -216,6 +216,40 @@ def test_numbers_within_a_member_of_a_plate_are_one_datum():
     found, draws = likelihood_of(m.infer(y=values, e=np.zeros((3, 2))))
     logs = stats.norm.logpdf(values[None], draws["a"][:, None])
     np.testing.assert_allclose(found, np.nansum(logs, axis=2)[:, :2], rtol=1e-10)
+
+
+def pairs_on_a_plate():
+    m = Model()
+    m.a = Normal(0, variance=4).iid(2)
+    m.e = Input("n")
+    m.y = Normal(m.a + m.e, variance=1)
+    y = RNG.normal(size=(6, 2))
+    return m.infer(y=y, e=np.zeros((6, 2))), y
+
+
+def test_vectors_are_predicted_without_them_by_draws():
+    post, y = pairs_on_a_plate()
+    (data,) = find_data(post)
+    found = log_density_without(post, data, np.arange(3), draws=20_000, rng=0)
+    variance = 1 / (0.25 + 3)
+    spread = np.sqrt(1 + variance)
+    expected = stats.norm.logpdf(y[:3], variance * y[3:].sum(axis=0), spread).sum(axis=1)
+    np.testing.assert_allclose(found, expected, atol=0.05)
+
+
+def test_states_of_two_chains_are_drawn_where_data_are_left_out():
+    step = [[0.8, 0.2], [0.3, 0.7]]
+    m = Model()
+    for name in "ab":
+        m[name] = Chain(Categorical([0.5, 0.5]), lambda z: Categorical(take(step, z)), length="t")
+    m.y = Normal(take([-1.0, 1.0], m.a) + take([-0.5, 0.5], m.b), variance=0.5)
+    values = np.array([0.3, -1.2, 0.8])
+    post = m.infer(y=values)
+    (data,) = find_data(post)
+    found = log_density_without(post, data, np.array([1]), draws=20_000, rng=0)
+    gapped = np.where(np.arange(3) == 1, np.nan, values)
+    expected = float(post.log_evidence) - float(m.infer(y=gapped).log_evidence)
+    assert found[0] == pytest.approx(expected, abs=0.05)
 
 
 def observed_chain():

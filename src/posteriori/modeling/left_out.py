@@ -27,10 +27,11 @@ from posteriori.modeling.conjugate import ConjugateResult, plain_parameters, res
 from posteriori.modeling.gaussian_chain import ChainResult
 from posteriori.modeling.gaussian_result import GaussianResult
 from posteriori.modeling.gaussian_rows import residual_rows
-from posteriori.modeling.pointwise import Data
+from posteriori.modeling.pointwise import Data, as_codes, log_likelihood
 from posteriori.modeling.prior_scale import options_of
 from posteriori.modeling.scaled_factors import MATRICES, PRECISIONS, at_unit, places_of_spread
-from posteriori.numerics.types import Array
+from posteriori.numerics.logspace import log_sum_exp
+from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior import Posterior
@@ -80,41 +81,63 @@ def leave_one_out(posterior: Posterior, data: Data) -> LeftOut | None:
     return None
 
 
-def log_density_without(posterior: Posterior, data: Data, rows: Any) -> Array:
+def log_density_without(
+    posterior: Posterior, data: Data, rows: Any, *, draws: int, rng: Seed
+) -> Array:
     """Infer without some data and return their log predictive densities, one by one.
+
+    Where their prediction has no closed form, or several numbers make a datum, it is the mean
+    likelihood under draws.
 
     Parameters
     ----------
     posterior : Posterior
     data : Data
-        Of one variable, the only one that was observed.
     rows : (R,) of int
         Which of ``data.positions``.
-
-    Raises
-    ------
-    TypeError
-        When several numbers make a datum, or their prediction has no closed form.
+    draws : int
+    rng : Generator, int or None
     """
+    again = _infer_without(posterior, data, data.positions[rows])
+    bound = posterior._plan.bound
+    (name, *others) = data.names
+    layout = bound.layouts[name]
+    if not others and layout.plates + layout.ints == data.axes:
+        try:
+            predicted = again.predict(name)
+        except TypeError:  # no closed form
+            pass
+        else:
+            logs = predicted.log_prob(_filled(bound.observed[name], data))
+            return np.ravel(logs)[data.positions[rows]]
+    unknowns = as_codes(again.sample(draws, rng=rng), bound)
+    known = {key: values for key, values in unknowns.items() if key in bound.latent}
+    try:
+        logs = log_likelihood(posterior, data, known, rows)
+    except TypeError:  # states of several data depend on one another: they were drawn together
+        logs = log_likelihood(posterior, data, known, rows, sum_states=False)
+    return np.asarray(log_sum_exp(logs, axis=0)) - np.log(len(logs))
+
+
+def _infer_without(posterior: Posterior, data: Data, positions: Any) -> Posterior:
     from posteriori.modeling.binding import bind
     from posteriori.modeling.planning import make_plan
 
     plan = posterior._plan
-    (name, *others) = plan.bound.observed
-    layout = plan.bound.layouts[name]
-    if others or layout.plates + layout.ints != data.axes:
-        raise TypeError("several numbers make a datum, and only single ones are predicted")
-    values = plan.bound.observed[name]
-    lead = len(data.axes)
-    flat = values.reshape(-1, *values.shape[lead:])
-    gone = flat.copy()
-    gone[data.positions[rows]] = np.nan
-    given = {**plan.given, name: gone.reshape(values.shape)}
+    given = dict(plan.given)
+    for name in data.names:
+        values = plan.bound.observed[name]
+        gone = values.reshape(-1, *values.shape[len(data.axes) :]).copy()
+        gone[positions] = np.nan
+        given[name] = gone.reshape(values.shape)
     bound = bind(plan.variables, plan.inputs, given)
-    again = make_plan(bound, plan.variables, plan.inputs, given, options_of(plan)).run()
-    some = flat[data.positions[0]]
-    filled = np.where(np.isnan(flat), some, flat).reshape(values.shape)
-    return np.ravel(again.predict(name).log_prob(filled))[data.positions[rows]]
+    return make_plan(bound, plan.variables, plan.inputs, given, options_of(plan)).run()
+
+
+def _filled(values: Array, data: Data) -> Array:
+    """Return data with gaps filled by what is possible."""
+    flat = values.reshape(-1, *values.shape[len(data.axes) :])
+    return np.where(np.isnan(flat), flat[data.positions[0]], flat).reshape(values.shape)
 
 
 def _of_normal(posterior: Posterior, data: Data, factor: BoundFactor) -> LeftOut | None:

@@ -37,7 +37,7 @@ from posteriori.numerics.types import Array, Seed
 if TYPE_CHECKING:
     from posteriori.modeling.posterior import Posterior
 
-__all__ = ["Data", "draw_unknowns", "find_data", "log_likelihood"]
+__all__ = ["Data", "as_codes", "draw_unknowns", "find_data", "log_likelihood"]
 
 #: Numbers that draws may take up together.
 _MOST = 1 << 26
@@ -97,15 +97,27 @@ def draw_unknowns(posterior: Posterior, size: int, rng: Seed) -> dict[str, Array
         raise TypeError(f"{size} draws of {numbers} unknown numbers do not fit into memory")
     found: dict[str, Array] = {}
     for result in posterior._blocks:
-        for name, values in posterior._ask(result, "sample")(size, rng=generator).items():
-            labels = bound.labels.get(name)
-            codes = values if labels is None else encode_labels(values, labels)
-            found[name] = np.asarray(codes, dtype=np.float64)
+        found |= as_codes(posterior._ask(result, "sample")(size, rng=generator), bound)
+    return found
+
+
+def as_codes(draws: Mapping[str, Any], bound: Bound) -> dict[str, Array]:
+    """Return draws as numbers, those of states with names as their places."""
+    found = {}
+    for name, values in draws.items():
+        labels = bound.labels.get(name)
+        codes = values if labels is None else encode_labels(values, labels)
+        found[name] = np.asarray(codes, dtype=np.float64)
     return found
 
 
 def log_likelihood(
-    posterior: Posterior, data: Data, draws: Mapping[str, Array], rows: Any
+    posterior: Posterior,
+    data: Data,
+    draws: Mapping[str, Array],
+    rows: Any,
+    *,
+    sum_states: bool = True,
 ) -> Array:
     """Return ln p(datum | draw) of some of the data.
 
@@ -117,6 +129,8 @@ def log_likelihood(
         As of :func:`draw_unknowns`.
     rows : (R,) of int
         Which of ``data.positions``.
+    sum_states : bool
+        Whether states that belong to one datum alone are summed over, instead of drawn.
 
     Returns
     -------
@@ -124,8 +138,8 @@ def log_likelihood(
     """
     bound = posterior._plan.bound
     size = len(next(iter(draws.values()), np.zeros(1)))
-    scene = _Scene(bound, data, draws, data.positions[rows], Axis("draws", size))
-    states = tuple(scene.states.values())
+    states = _own_states(bound, data) if sum_states else {}
+    scene = _Scene(bound, data, draws, data.positions[rows], Axis("draws", size), states)
     total: Any = 0.0
     for factor in scene.factors:
         total = total + scene.log_density(factor)
@@ -138,11 +152,17 @@ class _Scene:
     """Data as the draws see them: labels are states, then draws, then rows."""
 
     def __init__(
-        self, bound: Bound, data: Data, draws: Mapping[str, Array], positions: Any, draw: Axis
+        self,
+        bound: Bound,
+        data: Data,
+        draws: Mapping[str, Array],
+        positions: Any,
+        draw: Axis,
+        states: Mapping[str, Axis],
     ) -> None:
         self.bound, self.data, self.draw = bound, data, draw
         self.row = Axis("data", len(positions))
-        self.states = _own_states(bound, data)
+        self.states = states
         owned = {*data.names, *self.states}
         self.factors = [f for f in bound.factors if f.name in owned]
         sizes = [axis.size for axis in data.axes]

@@ -146,12 +146,12 @@ def _held_out(posterior: Posterior, folds: int, draws: int, seed: int) -> tuple[
     """Return the densities of all data, by the names of what was observed, and their leverage."""
     groups = find_data(posterior)
     found = [_of_group(posterior, data, draws, seed) for data in groups]
-    held = [part.held for part in found]
-    if len(groups) == 1 and not _is_trusted(held[0]):
-        held = [_by_folds(posterior, groups[0], held[0], folds, seed)]
-    elif not all(map(_is_trusted, held)):
-        shape = max(part.pareto_shape for part in held)
-        raise TypeError(f"importance sampling is not to be trusted (k̂ = {shape:.2f})")
+    held = [
+        part.held
+        if _is_trusted(part.held)
+        else _by_folds(posterior, data, part.held, folds, draws, seed)
+        for data, part in zip(groups, found, strict=True)
+    ]
     if len(held) == 1:
         return held[0], found[0].leverage
     joined = HeldOut(
@@ -189,13 +189,17 @@ def _of_group(posterior: Posterior, data: Data, draws: int, seed: int) -> _Findi
         return _Findings(HeldOut(whole, "leave-one-out"), leverage)
 
 
-def _by_folds(posterior: Posterior, data: Data, held: HeldOut, folds: int, seed: int) -> HeldOut:
+def _by_folds(
+    posterior: Posterior, data: Data, held: HeldOut, folds: int, draws: int, seed: int
+) -> HeldOut:
     """Infer without every fold in turn."""
+    if folds < 2:
+        raise ValueError(f"folds must be at least 2, got {folds}")
     count = min(folds, len(data))
     if count < 2:
         raise ValueError(f"there is {len(data)} datum, and leaving it out leaves none")
     order = np.random.default_rng(seed).permutation(len(data))
     pointwise = np.empty(len(data))
     for rows in np.array_split(order, count):
-        pointwise[rows] = log_density_without(posterior, data, rows)
+        pointwise[rows] = log_density_without(posterior, data, rows, draws=draws, rng=seed)
     return held._replace(pointwise=pointwise, method=f"{count}-fold", sampling_error=0.0)
