@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from posteriori import Bernoulli, MvNormal, Normal
+from posteriori import Bernoulli, Categorical, MvNormal, Normal
 from posteriori.modeling import Chain, Input, Model
 
 
@@ -216,3 +216,27 @@ def test_a_number_is_no_plate() -> None:
         ValueError, match=r"plates n but .* give an array with an axis for each plate"
     ):
         m.infer(y=1.0)
+
+
+@pytest.mark.parametrize("data", [np.zeros(3), [1.0], pd.DataFrame({"y": [1.0, 2.0]}), 3.0])
+def test_data_have_names(data: Any) -> None:
+    m = Model()
+    m.y = Normal(0.0, variance=1.0).iid("n")
+    with pytest.raises(TypeError, match=rf"by name, as in infer\(x=.*got {type(data).__name__}"):
+        m.infer(data)
+
+
+def test_complaints_name_the_expression() -> None:
+    m = Model()
+    m.z = Categorical([0.2, 0.3, 0.5]).iid("n")
+    m.mu = Normal(0.0, variance=1.0).iid(3)
+    m.y = Normal(m.mu[m.z], variance=1.0)
+    with pytest.raises(IndexError, match=r"in mu\[z\]: an index must lie between 0 and 2, got 5"):
+        m.infer(z=[0, 5], y=[1.0, 2.0])
+    with pytest.raises(ValueError, match=r"z has states 0 to 2, got 5 at index 1$"):
+        m.infer(z=[0, 5, np.nan], y=[1.0, 2.0, 3.0])
+    m = Model()
+    m.w = Normal(0.0, variance=1.0).iid(3)
+    m.y = Normal(np.ones((2, 2)) @ m.w, variance=1.0)
+    with pytest.raises(ValueError, match=r"in \(Constant\(2, 2\) @ w\): @ cannot join axes"):
+        m.infer(y=[1.0, 2.0])

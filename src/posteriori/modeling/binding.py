@@ -303,6 +303,12 @@ class Binder:
         if isinstance(item, Previous):
             return self._previous(item.name)
         assert isinstance(item, Operation)
+        try:
+            return self._operate(item, done)
+        except (IndexError, TypeError, ValueError) as error:
+            raise type(error)(f"in {item!r}: {error}") from error
+
+    def _operate(self, item: Operation, done: Mapping[int, Polynomial]) -> Polynomial:
         arguments = [done[id(a)] for a in item.arguments]
         if item.kind == "index":
             index = [done[id(i)] if isinstance(i, Expression) else i for i in item.index]

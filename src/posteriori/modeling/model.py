@@ -180,6 +180,11 @@ class Model:
         block 1: p: conjugate update
           Beta prior in 1 place; 1 row of heads (Binomial)
         """
+        if data is not None and not isinstance(data, Mapping):
+            raise TypeError(
+                f"data are given by name, as in infer(x=...) or infer({{'x': ...}}), "
+                f"got {type(data).__name__}"
+            )
         chosen = {name: more.pop(name) for name in OPTION_NAMES & more.keys()}
         given = {**(data or {}), **more}
         for name in given:

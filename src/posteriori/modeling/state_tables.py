@@ -113,9 +113,10 @@ def evidence_table(name: str, bound: Bound, size: int) -> StateTable:
     logs = np.where(np.isnan(known) | (known == np.arange(size)), 0.0, -np.inf)
     wrong = np.argwhere(np.isneginf(logs).all(axis=-1))
     if len(wrong):
-        where = tuple(wrong[0])
+        where = tuple(int(i) for i in wrong[0])
         raise ValueError(
-            f"{name} has states 0 to {size - 1}, got {bound.evidence[name][where]:g} at {where}"
+            f"{name} has states 0 to {size - 1}, got {bound.evidence[name][where]:g} at index "
+            f"{', '.join(map(str, where))}"
         )
     return StateTable(name, Table(logs, (*axes, state)), axes, (View(name, axes, state),))
 
