@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.mvnormal import MvNormal
-from posteriori.modeling.binding import Bound, BoundFactor
+from posteriori.modeling.binding import Bound, BoundFactor, Layout
 from posteriori.modeling.costs import Cost
 from posteriori.modeling.state_tables import DISCRETE, number_of_states
 from posteriori.modeling.tables import Axis, Table
@@ -36,9 +36,9 @@ from posteriori.modeling.variational.starts import (
     set_start,
 )
 from posteriori.modeling.variational.state_chain import chained_names
-from posteriori.modeling.variational.stochastic import ascend_in_batches
+from posteriori.modeling.variational.stochastic import ascend_in_batches, settle
 from posteriori.modeling.variational.streamed_node import StreamedProblem, awaited
-from posteriori.modeling.variational.streaming import find_stream
+from posteriori.modeling.variational.streaming import Stream, find_stream
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import IntArray, Seed
 
@@ -140,6 +140,9 @@ class VariationalBlock:
 
     # -- making ------------------------------------------------------------------------------
 
+    def _layouts(self, group: Sequence[str]) -> list[Layout]:
+        return [self.bound.layouts[name] for name in group]
+
     def _is_local(self, group: Sequence[str]) -> bool:
         return self.plate is not None and all(
             self.plate in self.bound.layouts[name].plates for name in group
@@ -212,7 +215,13 @@ class VariationalBlock:
 
     def _extended(self, informed: VariationalResult, cut: Cut) -> Problem:
         """Return the beliefs about all members, given those about what they share."""
-        problem = self._problem(1, informed.problem, cut)
+        solved = informed.problem
+        if isinstance(solved, StreamedProblem):
+            (local,) = solved.local
+            touched = [g for g in self.groups if any(map(cut.touches, self._layouts(g)))]
+            if touched == [local.names]:  # found when somebody asks for it
+                return Stream(self, local.names).problem(solved.shared, solved.restart)
+        problem = self._problem(1, solved, cut)
         whole = [
             n for n in problem.nodes if any(cut.touches(self.bound.layouts[x]) for x in n.names)
         ]
@@ -235,6 +244,7 @@ class VariationalBlock:
         seeds = self._seeded()
         starts = options.restarts or (_STARTS if seeds and not options.init else 1)
         problem = self._problem(starts)
+        pairs = find_pairs(self.factors, self.bound)
         rng = as_generator(options.rng)
         stream, rows = find_stream(self, starts), None
         if stream is not None:
@@ -248,6 +258,8 @@ class VariationalBlock:
             best = best_start(trial[-1])
             first = [float(bounds[best]) for bounds in trial] if rows is None else []
             _select(problem, best)
+            if options.batch_size is not None and pairs:
+                settle(problem, pairs, tol=options.tol)
             if stream is not None:  # of all rows, and in larger parts
                 problem = stream.problem(problem.shared, problem.restart)
         if options.batch_size is None or not isinstance(problem, StreamedProblem):
@@ -259,6 +271,7 @@ class VariationalBlock:
             tol=options.tol,
             max_iter=options.max_iter,
             rng=rng,
+            pairs=pairs,
             callback=options.callback,
         )
         return VariationalResult(self, problem, ascent)

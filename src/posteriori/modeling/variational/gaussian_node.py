@@ -401,15 +401,15 @@ def as_normal(
     """Return the marginal of a variable in the first start, from tables over its axes."""
     labels = layout.axes
     restart = (node.restart,)
-    values = _whole(seen(mean, restart, (_FIRST,)), labels)
+    values = _spread_over(seen(mean, restart, (_FIRST,)), labels).copy()
     access = Access(name, labels)
     if not layout.events:
-        variance = _whole(seen(covariance(access, access), restart, (_FIRST,)), labels)
+        variance = _spread_over(seen(covariance(access, access), restart, (_FIRST,)), labels)
         return Normal._from(mean=values[()], variance=variance[()])
     twin = Axis("twin", layout.events[0].size)
     other = Access(name, (*labels[:-1], twin))
     cov = seen(covariance(access, other), restart, (_FIRST,))
-    return MvNormal._from(mean=values, cov=_whole(cov, (*labels, twin)))
+    return MvNormal._from(mean=values, cov=_spread_over(cov, (*labels, twin)))
 
 
 def second_moment(node: Any, axes: tuple[Axis, ...], name: str, axis: int) -> Array:
@@ -446,5 +446,6 @@ def _apply(cov: Array, h: Array) -> Array:
     return np.matmul(cov, h[..., None])[..., 0]
 
 
-def _whole(table: Table, labels: tuple[Axis, ...]) -> Array:
-    return np.broadcast_to(spread(table, labels), tuple(axis.size for axis in labels)).copy()
+def _spread_over(table: Table, labels: tuple[Axis, ...]) -> Array:
+    """Return the values of all members, held once where they are the same for many."""
+    return np.broadcast_to(spread(table, labels), tuple(axis.size for axis in labels))

@@ -6,6 +6,8 @@ batch, and every shared node moves towards its update,
 .. math:: \eta \leftarrow (1 - \rho_t)\,\eta + \rho_t\,\hat\eta_t, \qquad \rho_t = (t + d)^{-\kappa}.
 
 At the end one sweep over all rows takes the noise of the last steps away, and its bound is exact.
+Products of unknowns are turned before the first step and after the last one: small steps creep along
+directions that only their priors tell apart.
 
 Reference: Hoffman, Blei, Wang and Paisley (2013), Stochastic variational inference, figure 4.
 """
@@ -14,25 +16,30 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from posteriori.modeling.costs import counted
-from posteriori.modeling.variational.ascent import Ascent, sweep
+from posteriori.modeling.variational.ascent import Ascent, ascend, sweep
+from posteriori.modeling.variational.problem import Problem
+from posteriori.modeling.variational.rotation import Pair, rotate
 from posteriori.modeling.variational.streamed_node import StreamedProblem
 from posteriori.modeling.variational.streaming import Part
 from posteriori.numerics.types import IntArray
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["ascend_in_batches"]
+__all__ = ["ascend_in_batches", "settle"]
 
 #: d and κ: how much the first steps count, and how fast later ones become shorter.
 DELAY, FORGETTING = 1.0, 0.7
 
 #: Steps whose bounds are averaged, at least.
 _WINDOW = 20
+
+#: Sweeps over the rows of a trial, at most.
+_SETTLING = 60
 
 
 def ascend_in_batches(
@@ -42,6 +49,7 @@ def ascend_in_batches(
     tol: float,
     max_iter: int,
     rng: np.random.Generator,
+    pairs: Sequence[Pair] = (),
     callback: Callable[[int, float], Any] | None = None,
 ) -> Ascent:
     """Step until the average bound stands still, then sweep over all rows once.
@@ -79,7 +87,17 @@ def ascend_in_batches(
         )
     problem.estimates = {}
     problem.local[0].forget()
-    return Ascent((*trace, float(sweep(problem)[0])), converged, message)
+    bounds = sweep(problem)
+    for pair in pairs:
+        bounds = rotate(problem, pair, bounds)
+    return Ascent((*trace, float(bounds[0])), converged, message)
+
+
+def settle(problem: Problem, pairs: Sequence[Pair], *, tol: float) -> None:
+    """Ascend with the rows of a trial, and turn: small steps would take long to get there."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ascend(problem, tol=tol, max_iter=_SETTLING, pairs=pairs)
 
 
 def _step(problem: StreamedProblem, rate: float) -> float:
