@@ -20,7 +20,9 @@ from posteriori import (
     compare,
     take,
 )
+from posteriori.modeling.pointwise import replicate
 from posteriori.regression import BayesianLinearRegression
+from posteriori.selection import check_posterior
 
 TOSSES = np.array([1, 0, 1, 1, 0, 0, 1])
 
@@ -207,3 +209,36 @@ def test_many_data_without_closed_form_are_told_by_some():
     assert row.method == "psis of 2000 rows"
     best = stats.norm.logpdf(y, y.mean(), y.std()).sum()
     assert row.elpd == pytest.approx(best - 2.0, abs=0.5)  # two parameters
+
+
+def test_replicates_of_a_posterior_have_its_predictive_moments():
+    X, y = rows()
+    y[3] = np.nan
+    draws = replicate(regression(X, y), "y", 20_000, 0)
+    predicted = regression(X, y).predict("y")
+    assert draws.shape == (20_000, len(y))
+    error = predicted.std / np.sqrt(20_000)
+    assert np.all(np.abs(draws.mean(axis=0) - predicted.mean) < 5 * error)
+    np.testing.assert_allclose(draws.std(axis=0), predicted.std, rtol=0.04)
+
+
+def test_a_check_finds_what_a_posterior_cannot_produce():
+    y = np.append(np.random.default_rng(0).normal(1.0, 0.5, size=50), [np.nan, 9.0])
+    post = level(y)
+    assert check_posterior(post, "y", np.max, rng=0).p_value < 0.01
+    assert 0.05 < check_posterior(post, "y", np.mean, rng=0).p_value < 0.95
+    with pytest.raises(ValueError, match="'mu' must be an observed variable"):
+        check_posterior(post, "mu")
+
+
+def test_replicates_of_vectors_and_of_a_mixture():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(-3, 1, 15), rng.normal(3, 1, 15)])
+    draws = replicate(mixture(x, 2), "x", 4000, 1)
+    assert np.all(np.sign(draws).mean(axis=0)[:15] < -0.9)  # every datum keeps its class
+    m = Model()
+    m.mu = MvNormal([0.0, 0.0], cov=np.eye(2))
+    m.y = MvNormal(m.mu, cov=[[1.0, 0.9], [0.9, 1.0]]).iid("n")
+    draws = replicate(m.infer(y=np.zeros((100, 2))), "y", 4000, 0)
+    assert draws.shape == (4000, 100, 2)
+    assert np.corrcoef(draws[:, 0].T)[0, 1] == pytest.approx(0.9, abs=0.02)

@@ -37,7 +37,7 @@ from posteriori.numerics.types import Array, Seed
 if TYPE_CHECKING:
     from posteriori.modeling.posterior import Posterior
 
-__all__ = ["Data", "as_codes", "draw_unknowns", "find_data", "log_likelihood"]
+__all__ = ["Data", "as_codes", "draw_unknowns", "find_data", "log_likelihood", "replicate"]
 
 #: Numbers that draws may take up together.
 _MOST = 1 << 26
@@ -148,6 +148,26 @@ def log_likelihood(
     return np.broadcast_to(total, (size, len(rows)))
 
 
+def replicate(posterior: Posterior, name: str, size: int, rng: Seed) -> Array:
+    """Draw an observed variable anew, each time from other parameters, (size, *shape).
+
+    All else that was observed stays as it is.
+    """
+    plan, generator = posterior._plan, as_generator(rng)
+    if name not in plan.bound.observed or plan.variables[name].length is not None:
+        raise ValueError(f"{name!r} must be an observed variable, and no chain")
+    (factor,) = (f for f in plan.bound.factors if f.name == name)
+    draw = Axis("draws", size)
+    draws = draw_unknowns(posterior, size, generator)
+    scene = _Scene(plan.bound, Data((name,), (), np.zeros(1)), draws, np.zeros(1), draw, {})
+    rows = (size, *(axis.size for axis in factor.rows))
+    parameters = {k: scene.value(p, (draw,)) for k, p in factor.parameters.items()}
+    key, first = next(iter(parameters.items()))
+    parameters[key] = np.broadcast_to(first, (*rows, *first.shape[len(rows) :]))
+    made = construct(factor.family, parameters, name)
+    return np.asarray(made.sample(rng=generator), dtype=np.float64)
+
+
 class _Scene:
     """Data as the draws see them: labels are states, then draws, then rows."""
 
@@ -183,7 +203,7 @@ class _Scene:
         """Return ln p of a factor, (*states, S, R)."""
         lead = (*self.states.values(), self.draw, self.row)
         inner = tuple(axis for axis in factor.rows if axis not in self.data.axes)
-        parameters = {k: self._value(poly, lead) for k, poly in factor.parameters.items()}
+        parameters = {k: self.value(poly, lead) for k, poly in factor.parameters.items()}
         if factor.name in self.states:
             distribution = construct(factor.family, parameters, factor.name)
             x = spread(self.values[factor.name], lead + inner)
@@ -197,7 +217,7 @@ class _Scene:
         logs = np.where(there, distribution.log_prob(x), 0.0)
         return logs.sum(axis=tuple(range(len(lead), logs.ndim)))
 
-    def _value(self, poly: Polynomial, lead: tuple[Axis, ...]) -> Array:
+    def value(self, poly: Polynomial, lead: tuple[Axis, ...]) -> Array:
         """Return a parameter at the draws, of length 1 where it does not vary."""
         terms = tuple(Term(t.table, tuple(map(self._at_draws, t.accesses))) for t in poly.terms)
         for axis, at in self.picks:

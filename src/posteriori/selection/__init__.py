@@ -22,6 +22,7 @@ _FILES = {
     ),
     "checks": (
         "PredictiveCheck",
+        "check_posterior",
         "check_predictions",
         "check_replicates",
     ),
@@ -66,6 +67,7 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.selection.candidates import Candidate as Candidate
     from posteriori.selection.candidates import candidates_for as candidates_for
     from posteriori.selection.checks import PredictiveCheck as PredictiveCheck
+    from posteriori.selection.checks import check_posterior as check_posterior
     from posteriori.selection.checks import check_predictions as check_predictions
     from posteriori.selection.checks import check_replicates as check_replicates
     from posteriori.selection.comparing import compare as compare

@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.modeling.pointwise import replicate
+from posteriori.modeling.posterior import Posterior
 from posteriori.numerics.types import Array, Seed
 from posteriori.selection.held_out import last_step
 
-__all__ = ["PredictiveCheck", "check_predictions", "check_replicates"]
+__all__ = ["PredictiveCheck", "check_posterior", "check_predictions", "check_replicates"]
 
 
 class PredictiveCheck(NamedTuple):
@@ -101,3 +103,43 @@ def check_predictions(
             "check_replicates(y, replicates, statistic)"
         )
     return check_replicates(y, final.sample_targets(inputs, size, rng), statistic)
+
+
+def check_posterior(
+    posterior: Posterior,
+    name: str,
+    statistic: Callable[[Array], float] = np.mean,
+    *,
+    size: int = 1000,
+    rng: Seed = None,
+) -> PredictiveCheck:
+    """Compare a statistic of what was observed with what a posterior would produce.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Of ``Model.infer``.
+    name : str
+        An observed variable; all else that was observed stays as it is.
+    statistic : callable
+        From the values of the variable to a number; missing ones are left out, in one row.
+    size : int
+        Number of replicates.
+    rng : Generator, int or None
+
+    Examples
+    --------
+    >>> from posteriori import Model, Normal
+    >>> m = Model()
+    >>> m.mu = Normal(0, variance=100)
+    >>> m.y = Normal(m.mu, variance=1).iid("n")
+    >>> post = m.infer(y=[0.1, -0.4, 0.3, 9.0])
+    >>> check_posterior(post, "y", np.ptp, rng=0).p_value
+    0.0
+    """
+    replicates = replicate(posterior, name, size, rng)
+    values = posterior._plan.bound.observed[name]
+    there = ~np.isnan(values)
+    if not there.all():
+        values, replicates = values[there], replicates[:, there]
+    return check_replicates(values, replicates, statistic)
