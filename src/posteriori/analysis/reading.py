@@ -8,6 +8,8 @@ import gzip
 import io
 import lzma
 import sys
+import warnings
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -23,6 +25,7 @@ __all__ = ["TableFile", "read_table"]
 MOST_BYTES = 1 << 30
 MOST_COLUMNS = 10_000
 _SAMPLE = 1 << 16
+_LONGEST_LINE = 1 << 24
 
 _MAGIC = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"))
 _OPENERS: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
@@ -65,21 +68,31 @@ def read_table(path: str | Path, max_rows: int | None = None) -> TableFile:
         raise ValueError(f"max_rows must be at least 1, got {max_rows}")
     name = "standard input" if str(path) == "-" else str(path)
     source = _Source(path, name)
-    with source.open() as file:
-        head = file.read(_SAMPLE)
-    if not head:
-        raise ValueError(f"{name} is empty")
-    if head.startswith(b"PAR1"):
-        table = _read_parquet(source, max_rows)
-    else:
-        source.require_size(max_rows)
-        table = _read_text(source, head, max_rows)
+    try:
+        table = _read(source, max_rows)
+    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+        if not source.packing:
+            raise
+        raise ValueError(f"{name} is a broken compressed file: {error}") from None
     frame = to_pandas(table.frame)
     if not frame.shape[1] or not len(frame):
         raise ValueError(
             f"{name} has a header but no rows" if frame.shape[1] else f"{name} is empty"
         )
     return TableFile(frame, (*source.notes, *table.notes))
+
+
+def _read(source: _Source, max_rows: int | None) -> TableFile:
+    with source.open() as file:
+        head = file.read(_SAMPLE)
+        if b"\n" not in head:  # the header alone may be long
+            head += file.readline(_LONGEST_LINE)
+    if not head:
+        raise ValueError(f"{source.name} is empty")
+    if head.startswith(b"PAR1"):
+        return _read_parquet(source, max_rows)
+    source.require_size(max_rows)
+    return _read_text(source, head, max_rows)
 
 
 class _Source:
@@ -96,13 +109,13 @@ class _Source:
         else:
             with open(path, "rb") as file:
                 first = file.read(8)
-        self._packing = next((kind for magic, kind in _MAGIC if first.startswith(magic)), "")
-        if self._packing:
-            self.notes.append(f"compressed with {self._packing}")
+        self.packing = next((kind for magic, kind in _MAGIC if first.startswith(magic)), "")
+        if self.packing:
+            self.notes.append(f"compressed with {self.packing}")
 
     def open(self) -> IO[bytes]:
         raw: Any = self.path if self._content is None else io.BytesIO(self._content)
-        return _OPENERS[self._packing](raw, "rb") if self._packing else _open_plain(raw)
+        return _OPENERS[self.packing](raw, "rb") if self.packing else _open_plain(raw)
 
     def require_size(self, max_rows: int | None) -> None:
         """Refuse what would not fit, before any of it is parsed."""
@@ -164,8 +177,6 @@ def _guess_encoding(source: _Source, head: bytes) -> str:
                 pass
         except UnicodeDecodeError:
             return "cp1252"
-        except (OSError, EOFError, lzma.LZMAError) as error:
-            raise ValueError(f"{source.name} is a broken compressed file: {error}") from None
     return "utf-8"
 
 
@@ -199,7 +210,8 @@ def _read_delimited(source: _Source, sample: str, encoding: str, max_rows: int |
     notes = [f"read as text in {encoding}, columns separated by {_DELIMITERS[delimiter]}"]
     notes += _repeated(header)
     try:
-        with source.open() as file:
+        with source.open() as file, warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
                 file,
                 sep=delimiter,
@@ -217,6 +229,11 @@ def _read_delimited(source: _Source, sample: str, encoding: str, max_rows: int |
     except UnicodeDecodeError:
         raise ValueError(
             f"{source.name} is neither UTF-8 nor Windows-1252 text; save it as UTF-8"
+        ) from None
+    except pd.errors.ParserWarning:
+        raise ValueError(
+            f"{source.name} cannot be read as a table: its rows have more cells than the "
+            f"{len(header)} of the header; name every column, and end no line with the separator"
         ) from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
