@@ -25,7 +25,7 @@ __all__ = ["TableFile", "read_table"]
 MOST_BYTES = 1 << 30
 MOST_COLUMNS = 10_000
 _SAMPLE = 1 << 16
-_LONGEST_LINE = 1 << 24
+_LONG_LINE, _LONGEST_LINE = 10_000, 1 << 24
 
 _MAGIC = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"))
 _OPENERS: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
@@ -244,7 +244,7 @@ def _read_delimited(source: _Source, sample: str, encoding: str, max_rows: int |
 
 def _guess_delimiter(sample: str) -> str:
     """Return the delimiter that cuts the first lines into equally many, and most, cells."""
-    lines = [line for line in sample.splitlines()[:50] if line.strip()]
+    lines = [line[:_LONG_LINE] for line in sample.splitlines()[:50] if line.strip()]
     if len(lines) > 2:
         lines = lines[:-1]  # the sample may end in the middle of it
 
