@@ -1,8 +1,10 @@
 """What all classifiers do alike: names of classes, one class, several, strange labels, weights."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 import posteriori.classification as room
 from posteriori.classification import (
@@ -49,15 +51,10 @@ def over(estimators):
     return pytest.mark.parametrize("estimator", estimators, ids=lambda e: repr(e).replace(" ", ""))
 
 
-def of_two_classes(estimator):
-    """Whether more than two are refused, by an error that names what takes them."""
-    return (
-        isinstance(estimator, ProbitRegression) or getattr(estimator, "approximation", "") == "ep"
-    )
-
-
 each = over(CLASSIFIERS)
-several = [(e, k) for e in CLASSIFIERS for k in (2, 3) if k == 2 or not of_two_classes(e)]
+several = [
+    (e, k) for e in CLASSIFIERS for k in (2, 3) if k == 2 or get_tags(e).classifier_tags.multi_class
+]
 weighted = [e for e in CLASSIFIERS if "class_weight" in e.get_params()]
 
 
@@ -168,3 +165,21 @@ def test_a_failed_fit_leaves_the_model_as_it_was(estimator):
         model.fit(X, ["elm"] * 60)
     np.testing.assert_array_equal(model.predict(X), before)
     assert model.classes_.tolist() == ["ash", "beech"]
+
+
+@pytest.mark.parametrize(("estimator", "classes"), several, ids=str)
+def test_boundaries_part_the_chosen_classes(estimator, classes):
+    X, y = some_rows(90, 2, classes)
+    model = clone(estimator).fit(pd.DataFrame(X, columns=["length", "weight"]), NAMES[y])
+    for a in range(classes):
+        for b in set(range(classes)) - {a}:
+            value = model.boundary(NAMES[a], NAMES[b]).value(X)
+            chosen = model.predict(pd.DataFrame(X, columns=["length", "weight"]))
+            assert (value[chosen == NAMES[b]] > -1e-12).all()
+            assert (value[chosen == NAMES[a]] < 1e-12).all()
+    if classes == 2:
+        np.testing.assert_allclose(model.boundary().value(X), -value)  # the last pair was (1, 0)
+        assert model.boundary().contour(((-9, 19), (-9, 19)), size=40)
+    else:
+        with pytest.raises(ValueError, match="name two of"):
+            model.boundary()

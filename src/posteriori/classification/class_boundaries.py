@@ -6,7 +6,8 @@ Normal classes: the log odds are a polynomial. Student classes with equal degree
    \quad q_k(x) = \frac{(x-m_k)^\top\Psi_k^{-1}(x-m_k)}{c},
 
 are equal on a quadric too, for :math:`\alpha_b - \alpha_a = h\ln\frac{1+q_b}{1+q_a}` says
-:math:`\gamma(1+q_a) - (1+q_b) = 0` with :math:`\gamma = e^{(\alpha_b-\alpha_a)/h}`.
+:math:`\sqrt\gamma(1+q_a) - (1+q_b)/\sqrt\gamma = 0` with
+:math:`\gamma = e^{(\alpha_b-\alpha_a)/h}`.
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ def _student_quadric(
 ) -> Hyperplane | Quadric:
     c, d = float(densities.dof[a]), densities.means.shape[1]
     (pa, ma, log_a), (pb, mb, log_b) = (_ellipse(densities, k) for k in (a, b))
-    gamma = np.exp((odds + 0.5 * (log_b - log_a)) / (0.5 * (c + d)))
-    pa, pb = gamma * pa / c, pb / c
-    bias = float(gamma - 1.0 + ma @ pa @ ma - mb @ pb @ mb)
+    half = np.exp((odds + 0.5 * (log_b - log_a)) / (c + d))  # √γ
+    pa, pb = half * pa / c, pb / (half * c)
+    bias = float(half - 1.0 / half + ma @ pa @ ma - mb @ pb @ mb)
     matrix, weights = pa - pb, 2.0 * (pb @ mb - pa @ ma)
     if np.abs(matrix).max() <= 1e-13 * np.abs(pa).max():  # all but rounding
         return Hyperplane(weights, bias)

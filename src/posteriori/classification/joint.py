@@ -10,7 +10,6 @@ Reference: C. Bishop, "Pattern recognition and machine learning", 2006, sec. 4.2
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +17,7 @@ from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import LabelledRows
-from posteriori.classification.base import ProbabilisticClassifier, class_pair
-from posteriori.classification.geometry import Boundary, LevelSet
+from posteriori.classification.base import ProbabilisticClassifier
 from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.logspace import log_softmax, log_sum_exp, softmax
@@ -51,7 +49,6 @@ class JointClassifier(ProbabilisticClassifier):
 
     classes_: Any
     class_prior_: Array
-    n_features_in_: int
 
     @abstractmethod
     def _log_densities(self, x: Array) -> Array:
@@ -87,15 +84,6 @@ class JointClassifier(ProbabilisticClassifier):
         """Return the log odds of the second of two classes (N,), or ln p(class | x) + const (N, K)."""
         joint = self._finite(X)
         return joint[:, 1] - joint[:, 0] if len(self.classes_) == 2 else joint
-
-    def boundary(self, first: Any = None, second: Any = None) -> Boundary:
-        """Return where two classes are equally probable: a level set of the log odds of ``second``.
-
-        They need not be named where there are only two.
-        """
-        check_is_fitted(self)
-        a, b = class_pair(self.classes_, first, second)
-        return LevelSet(partial(self._log_odds, a, b), self.n_features_in_)
 
     def sample(self, size: int = 1, rng: Seed = None) -> tuple[Array, Any]:
         """Draw rows and their classes from p(x, class): X (S, D) and y (S,)."""

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import check_labelled_rows
-from posteriori.classification.base import class_pair
+from posteriori.classification.base import linear_boundary
 from posteriori.classification.geometry import Hyperplane
 from posteriori.inference.standardized import standardize
 from posteriori.numerics.estimator_rows import check_inputs
@@ -96,6 +96,4 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
 
         They need not be named where there are only two.
         """
-        check_is_fitted(self)
-        a, b = class_pair(self.classes_, first, second)
-        return Hyperplane(self.coef_[b] - self.coef_[a], self.intercept_[b] - self.intercept_[a])
+        return linear_boundary(self, first, second)

@@ -18,7 +18,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import LabelledRows, check_labelled_rows
-from posteriori.classification.base import ProbabilisticClassifier
+from posteriori.classification.base import ProbabilisticClassifier, linear_boundary
+from posteriori.classification.geometry import Hyperplane
 from posteriori.classification.linear_mode import (
     class_weights,
     density_mode,
@@ -154,6 +155,13 @@ class LogisticRegression(ProbabilisticClassifier):
         if eta.ndim == 1:
             return np.column_stack([special.log_expit(-eta), special.log_expit(eta)])
         return eta - softmax(eta)[1][:, None]
+
+    def boundary(self, first: Any = None, second: Any = None) -> Hyperplane:
+        """Return where two classes are equally probable, ``second`` on the positive side.
+
+        Its value is the log odds. The classes need not be named where there are only two.
+        """
+        return linear_boundary(self, first, second)
 
     def _check_parameters(self) -> None:
         if not (np.isfinite(self.ridge) and self.ridge >= 0):

@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import LabelledRows, check_labelled_rows
-from posteriori.classification.base import class_pair
+from posteriori.classification.base import linear_boundary
 from posteriori.classification.geometry import Hyperplane
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.estimator_rows import check_inputs
@@ -129,12 +129,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
         They need not be named where there are only two.
         """
-        check_is_fitted(self)
-        a, b = class_pair(self.classes_, first, second)
-        weights = np.column_stack([self.coef_, self.intercept_])
-        weights = np.concatenate([-weights, weights]) if len(weights) == 1 else weights
-        step = (weights[b] - weights[a]) / (2.0 if len(self.classes_) == 2 else 1.0)
-        return Hyperplane(step[:-1], step[-1])
+        return linear_boundary(self, first, second)
 
     def _learn(self, rows: LabelledRows) -> Array:
         """Return weights (K, D + 1), those with the fewest rows wrong."""
