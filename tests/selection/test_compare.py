@@ -195,6 +195,40 @@ def test_ctrl_c_returns_what_is_done():
     assert "stopped after 1 of 2 models" in table.notes
 
 
+def test_ctrl_c_before_any_model_is_done_is_passed_on(monkeypatch):
+    x, y = rows()
+    model = polynomial(1)
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("posteriori.selection.comparing.held_out_density", stop)
+    with pytest.raises(KeyboardInterrupt):
+        compare({"a": model}, x, y)
+    assert not hasattr(model, "n_features_in_")  # what was given stays unfitted
+
+
+def test_progress_is_shown_where_it_is_asked_for(capsys):
+    x, y = rows()
+    compare({"a": polynomial(1)}, x, y, progress=True)
+    shown = capsys.readouterr().err
+    assert shown.startswith("\ra (1 of 1): fitting (0 s; Ctrl-C keeps finished models)")
+    assert shown.endswith("\n")
+    compare({"a": polynomial(1)}, x, y)
+    assert capsys.readouterr().err == ""  # no terminal
+
+
+def test_polars_in():
+    pl = pytest.importorskip("polars")
+    x, y = rows()
+    frame, series = pl.DataFrame(x, schema=["x"]), pl.Series(y)
+    models = {"cubic": polynomial(3), "folds": BayesianLinearRegression(hyperparameters="type-II")}
+    found, expected = compare(models, frame, series), compare(models, x, y)
+    for name in models:
+        assert found[name].log_evidence == pytest.approx(expected[name].log_evidence)
+        assert found[name].elpd == pytest.approx(expected[name].elpd)
+
+
 def test_frames_in_and_out():
     x, y = rows()
     frame = pd.DataFrame(x, columns=["x"])

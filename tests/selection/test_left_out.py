@@ -17,6 +17,7 @@ from posteriori.regression import (
     RobustRegression,
 )
 from posteriori.selection import held_out_density, leave_one_out, waic
+from posteriori.selection.held_out import hold_out_by_draws
 from posteriori.selection.psis import fit_generalized_pareto
 
 
@@ -151,3 +152,43 @@ def test_polynomials_of_any_table_type_are_held_out():
     found = held_out_density(clone(model).fit(frame, y), frame, pl.Series(y))
     expected = held_out_density(clone(model).fit(x, y), x, y)
     np.testing.assert_allclose(found.pointwise, expected.pointwise)
+
+
+def test_some_of_many_rows_tell_all():
+    x, y = rows(4000)
+    model = BayesianLinearRegression().fit(x, y)
+    exact = model.leave_one_out_log_density(x, y)
+    whole = model.log_likelihood_draws(x, y, 1000, 0)
+
+    def log_likelihood_of(some, size):
+        return whole[:size, some]
+
+    held = hold_out_by_draws(log_likelihood_of, len(y), 1000, seed=1)
+    assert held.method == "psis of 2000 rows"
+    assert abs(held.total - exact.sum()) < 5 * held.sampling_error < 1.0
+    np.testing.assert_allclose(held.pointwise, exact, atol=0.02)
+    elpd, penalty = waic(whole)
+    assert held.waic == pytest.approx(elpd.sum(), abs=0.5)
+    assert held.accuracy == pytest.approx(whole.mean(axis=0).sum(), abs=0.5)
+    assert held.penalty == pytest.approx(penalty.sum(), rel=0.1)
+
+
+def test_many_counts_are_told_by_some(monkeypatch):
+    x, _ = rows(2000)
+    y = np.random.default_rng(0).poisson(np.exp(0.5 * x[:, 0])).astype(float)
+    model = PoissonRegression().fit(x, y)
+    every = held_out_density(model, x, y)
+    monkeypatch.setattr("posteriori.selection.held_out._MOST_ROWS", 400)
+    some = held_out_density(model, x, y)
+    assert (some.method, every.method) == ("psis of 400 rows", "psis")
+    assert abs(some.total - every.total) < 5 * some.sampling_error < 2.0
+
+
+def test_a_closed_form_is_not_told_by_some():
+    x, y = rows(5000)
+    model = BayesianLinearRegression().fit(x, y)
+    held = held_out_density(model, x, y)
+    assert held.method == "leave-one-out"
+    np.testing.assert_array_equal(held.pointwise, model.leave_one_out_log_density(x, y))
+    elpd, _ = waic(model.log_likelihood_draws(x, y, 1000, 0))
+    assert held.waic == pytest.approx(elpd.sum(), abs=0.5)
