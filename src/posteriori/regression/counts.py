@@ -22,6 +22,9 @@ __all__ = ["NegativeBinomialRegression", "PoissonRegression"]
 #: Predictors beyond this are taken as this: e to its power, and its inverse, are still numbers.
 _LARGEST = 700.0
 
+#: Log means and log counts beyond this are taken as this: squares and ratios are still numbers.
+_FARTHEST = 300.0
+
 
 class CountRegression(GeneralizedRegression):
     """What regressions for counts have in common: a log link, and targets >= 0."""
@@ -161,10 +164,11 @@ class NegativeBinomialRegression(CountRegression):
 
         def curve(eta: Array, log_count: float, rows: Any) -> Curve:
             # ln Γ(y+r)/Γ(r) − ln y! + y (η − ln(r+μ)) − r ln(1 + μ/r)
-            r, at, counts = np.exp(log_count), level[rows], y[rows]
+            r, at, counts = _count_of(log_count), level[rows], y[rows]
+            eta = np.minimum(eta, _FARTHEST)
             gamma = log_gamma_ratio(r, levels) - log_factorial
             shrink, bend = _gamma_terms(levels, r)
-            mean = np.exp(np.minimum(eta, _LARGEST))
+            mean = np.exp(eta)
             total = r + mean
             share, gap = mean / total, (counts - mean) / total
             value = gamma[at] + counts * (eta - np.log(total)) - r * np.log1p(mean / r)
@@ -181,6 +185,10 @@ class NegativeBinomialRegression(CountRegression):
     def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
         mean = np.exp(np.clip(eta + 0.5 * blur, -_LARGEST, _LARGEST))
         return NegativeBinomial(1.0 / (np.exp(-log_shape) + blur), mean=mean)
+
+
+def _count_of(log_count: float) -> float:
+    return float(np.exp(np.clip(log_count, -_FARTHEST, _FARTHEST)))
 
 
 def _gamma_terms(counts: Array, r: float) -> tuple[Array, Array]:
