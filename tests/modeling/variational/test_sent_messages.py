@@ -11,10 +11,9 @@ from posteriori.distributions.coordinates import inner
 from posteriori.inference.forest_messages import pass_messages
 from posteriori.modeling import Model
 from posteriori.modeling.variational.expected_factors import node_graphs
-from posteriori.modeling.variational.streaming import StreamedProblem
 from tests.modeling.variational.cases import clusters, noise
 from tests.modeling.variational.models import NAMES, by_name, solve, variational
-from tests.modeling.variational.test_messages import conjugate, normal, normal_chain, states
+from tests.modeling.variational.test_messages import conjugate, normal, normal_chain, statesfrom tests.modeling.variational.test_streaming import cut_into_parts
 
 LOOPY = {"factorial_hmm"}  # two chains that meet at each time
 
@@ -75,6 +74,7 @@ def test_products_are_beliefs(name: str) -> None:
         if name in LOOPY and node.kind == "discrete":
             continue
         graph = graph_of(result, node)
+        assert_rows_add_up(graph)
         passed = pass_messages(graph.variables, graph.factors)
         for receiver in graph.variables:
             product = graph.readers[receiver](passed.product(receiver), graph.shapes[receiver])
@@ -84,20 +84,17 @@ def test_products_are_beliefs(name: str) -> None:
                     assert_allclose(a, b, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_rows_add_up_to_what_members_get(name: str) -> None:
-    result = solve(name, sweeps=3)
-    for graph in node_graphs(result):
-        for factor in graph.factors:
-            if factor.sums is None:
-                continue
-            members = factor.views[0].at(np.arange(factor.rows))
-            for rows, total in zip(
-                factor.send(np.arange(factor.rows), 0, []), factor.sums(), strict=True
-            ):
-                added = np.zeros(total.shape)
-                np.add.at(added, members, rows)
-                assert_allclose(added, total, rtol=1e-9, atol=1e-11 * np.abs(total).max())
+def assert_rows_add_up(graph: Any) -> None:
+    """What rows say one by one, against the shorter way to what each member is told."""
+    for factor in graph.factors:
+        if factor.sums is None:
+            continue
+        members = factor.views[0].at(np.arange(factor.rows))
+        parts = factor.send(np.arange(factor.rows), 0, [])
+        for rows, total in zip(parts, factor.sums(), strict=True):
+            added = np.zeros(total.shape)
+            np.add.at(added, members, rows)
+            assert_allclose(added, total, rtol=1e-9, atol=1e-11 * np.abs(total).max())
 
 
 # -- derivatives -----------------------------------------------------------------------------
@@ -319,10 +316,9 @@ def test_far_from_zero() -> None:
 
 def test_rows_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     x = clusters(400, 2)
-    monkeypatch.setattr("posteriori.modeling.variational.streaming.FEWEST_ROWS", 50)
-    monkeypatch.setattr("posteriori.modeling.variational.streaming.PART", 1)
+    cut_into_parts(monkeypatch, 50)
     post = mixture(x, 2, tol=1e-12)
-    assert isinstance(variational(post).problem, StreamedProblem)
+    assert "parts" in variational(post).problem.owner["z"].describe()
     messages = post.messages()
     precision = post.z.probabilities[..., None, None] * post.L.mean
     assert_allclose(messages["x", "mu"].to_variable.natural[1], precision, rtol=1e-9, atol=1e-12)
