@@ -79,10 +79,49 @@ def vectors_of_classes() -> Model:
     return m
 
 
+def autoregression() -> Model:
+    m = Model()
+    m.a = Normal(0, variance=1)
+    m.tau = Gamma(2, rate=1)
+    m.x = Chain(Normal(0, variance=4), lambda x: Normal(m.a * x, precision=m.tau), length="t")
+    return m
+
+
+def measured_twice() -> Model:
+    m = Model()
+    m.mu = Normal(0, variance=4)
+    m.tau = Gamma(2, rate=1)
+    m.x = Normal(m.mu, precision=m.tau).iid("n")
+    m.w = Normal(0, variance=4)
+    m.noise = Gamma(2, rate=1)
+    m.y = Normal(m.w * m.x, precision=m.noise)
+    return m
+
+
+SERIES = np.array([0.3, 1.1, 0.8, -0.2, -0.9, -0.4, 0.1, 0.9, 1.6, 1.2])
+X = np.array([0.4, -1.2, 0.9, 2.0, -0.3, 1.1])
+Y = np.array([0.9, -2.0, 2.1, NAN, -0.8, 1.9])
+
 #: Vectors of which parts are missing.
 VECTORS = np.array([[2, 2.4], [-2, NAN], [1.6, 2], [-2.5, -1.5], [NAN, 2], [-1.8, -2], [2.2, 1.7]])
 
 CASES = {
+    "end of a series": (autoregression, {"x": SERIES}, ["a", "tau"]),
+    "end of a series with gaps": (
+        autoregression,
+        {"x": np.where(np.isin(np.arange(10), [0, 4, 5]), NAN, SERIES)},
+        ["a", "tau"],
+    ),
+    "numbers that others depend on": (
+        measured_twice,
+        {"x": X, "y": Y},
+        ["mu", "tau", "w", "noise"],
+    ),
+    "gaps that others depend on": (
+        measured_twice,
+        {"x": np.where(np.arange(6) == 2, NAN, X), "y": Y},
+        ["mu", "tau", "w", "noise"],
+    ),
     "vectors beside parts of vectors": (vectors_of_one_class, {"x": VECTORS}, ["mu", "L"]),
     "classes beside parts of vectors": (vectors_of_classes, {"x": VECTORS}, ["pi", "mu", "L"]),
     "classes": (poisson_mixture, {"x": COUNTS}, ["pi", "r"]),
@@ -139,6 +178,16 @@ def test_parts_of_vectors_keep_their_belief_beside_vectors_that_are_missing() ->
     alone, more = vectors_of_classes().infer(x=VECTORS), vectors_of_classes().infer(x=x)
     assert_allclose(more["x[missing]"].mean, alone["x[missing]"].mean, rtol=1e-6)
     assert_allclose(more["x[missing]"].variance, alone["x[missing]"].variance, rtol=1e-6)
+
+
+def test_the_end_of_a_series_follows_from_its_last_number() -> None:
+    """E[x] moves on by E[a]; the spread by E[τ]⁻¹ and E[a²], as the last precision says."""
+    post = autoregression().infer(x=with_gaps(SERIES, "x", 2), tol=1e-12)
+    a, spread = post.a.mean, 1.0 / post.tau.mean
+    J = np.array([[1.0 + a**2 + post.a.variance, -a], [-a, 1.0]]) / spread
+    h = np.array([a * SERIES[-1] / spread, 0.0])
+    assert_allclose(post["x[missing]"].mean, np.linalg.solve(J, h), rtol=1e-9)
+    assert_allclose(post["x[missing]"].variance, np.diag(np.linalg.inv(J)), rtol=1e-9)
 
 
 def test_gaps_in_the_middle_are_left_out_too() -> None:

@@ -202,14 +202,15 @@ class VariationalBlock:
         cut = find_informed(self.bound, self.written)
         if cut is None or not can_extend(cut, self.groups, self.bound):
             return self._solve()
-        factors = cut.factors(self.written, self.bound)
+        factors, empty = cut.factors(self.written, self.bound), cut.empty(self.bound)
+        groups = [tuple(name for name in group if name not in empty) for group in self.groups]
         informed = VariationalBlock(
             cut.bound(self.bound, factors),
-            self.names,
+            [name for name in self.names if name not in empty],
             factors,
             replace(self.options, init=cut.arrays(self.options.init, self.bound.layouts)),
             {name: cut.table(table) for name, table in self.references.items()},
-            self.groups,
+            [group for group in groups if group],
         )._solve()
         return VariationalResult(self, self._extended(informed, cut), informed.ascent, informed)
 

@@ -53,8 +53,18 @@ class Cut(NamedTuple):
             evidence=self.arrays(bound.evidence, bound.layouts),
         )
 
+    def empty(self, bound: Bound) -> set[str]:
+        """Return the variables of which nothing is left: missing numbers that nobody asks for."""
+        return {
+            name
+            for name, layout in bound.layouts.items()
+            if any(axis in self.new and not self.new[axis].size for axis in layout.axes)
+        }
+
     def factors(self, factors: Sequence[BoundFactor], bound: Bound) -> list[BoundFactor]:
         """Return the factors of these members."""
+        empty = self.empty(bound)
+        factors = [_without(factor, empty) for factor in factors] if empty else factors
         found = [self._factor(factor, bound.layouts) for factor in factors]
         return [factor for factor in found if all(axis.size for axis in factor.rows)]
 
@@ -150,6 +160,8 @@ def can_extend(cut: Cut, groups: Sequence[Sequence[str]], bound: Bound) -> bool:
 def take_over(node: Any, informed: Any, cut: Cut, bound: Bound) -> None:
     """Let a node of all members begin with what is believed of the informed ones."""
     for name in node.names:
+        if name not in informed.owner:
+            continue
         own, axes = informed.owner[name], bound.layouts[name].axes
         if node.kind == "discrete":
             p = cut.put(node.probabilities(name)[0], own.probabilities(name)[0], axes)
@@ -174,7 +186,6 @@ class _Search:
         names = {*accessed, *(factor.name for factor in factors)}
         self.unknown = names - set(bound.observed)
         self.informed = {name: self._known(name) for name in self.unknown}
-        # a gap that others than its own factor see is an unknown like any other
         self.rows = {id(f): self._rows_with_data(f) for f in factors if f.name in bound.observed}
         for factor in factors:
             self._tie(factor)
@@ -203,16 +214,21 @@ class _Search:
         return np.zeros(shape, dtype=bool)
 
     def _rows_with_data(self, factor: BoundFactor) -> Table:
-        gap = gap_name(factor.name)
-        seers = [f for f in self.factors if any(a.name == gap for a in f.accesses)]
-        if len(seers) > 1 or sum(a.name == gap for f in seers for a in f.accesses) > 1:
-            return Table(np.ones((), dtype=bool), ())
-        known = with_holes if gap in self.bound.layouts else _data
+        known = with_holes if gap_name(factor.name) in self.bound.layouts else _data
         table = known(factor, self.bound)
-        events = tuple(i for i, axis in enumerate(table.axes) if axis not in factor.rows)
-        there: Any = ~np.isnan(table.values)
-        there = there.any(axis=events) if events else there
-        return Table(there, tuple(axis for axis in table.axes if axis in factor.rows))
+        return _any_event(Table(~np.isnan(table.values), table.axes), factor)
+
+    def _rows_with_informed_gaps(self, factor: BoundFactor) -> Table:
+        """Return the rows whose own missing numbers matter to others."""
+        gap = gap_name(factor.name)
+        if gap not in self.unknown:
+            return Table(np.zeros((), dtype=bool), ())
+        lead = self._lead(gap)
+        terms = factor.parameters["mean"].terms
+        own = [term for term in terms if [a.name for a in term.accesses] == [gap]]
+        table, (access,) = own[-1]  # the child's own gaps are added last
+        there = seen(Table(self.informed[gap], lead), lead, access.places)
+        return _any_event(_where_seen(there, table, access), factor)
 
     # -- labels ------------------------------------------------------------------------------
 
@@ -272,7 +288,9 @@ class _Search:
     def _informed_rows(self, factor: BoundFactor, kept: Mapping[Axis, IntArray]) -> Table:
         """Return the rows that are known to matter, and those between kept ones."""
         if id(factor) in self.rows:
-            rows = self.rows[id(factor)]
+            rows, more = self.rows[id(factor)], self._rows_with_informed_gaps(factor)
+            labels = tuple(dict.fromkeys((*rows.axes, *more.axes)))
+            rows = Table(spread(rows, labels) | spread(more, labels), labels)
         else:
             lead = self._lead(factor.name)
             own = Table(self.informed[factor.name], lead)
@@ -315,7 +333,8 @@ class _Search:
         """Return the members of each label that is cut."""
         needed: dict[Axis, Array] = {}
         for name, found in self.informed.items():
-            self._need(needed, Table(found if found.any() else ~found, self._lead(name)))
+            some = found if found.any() or _is_gap(name) else ~found
+            self._need(needed, Table(some, self._lead(name)))
         for factor in self.factors:
             rows = self._informed_rows(factor, {})
             self._need(needed, rows if rows.values.any() else Table(~rows.values, rows.axes))
@@ -345,6 +364,28 @@ def _data(factor: BoundFactor, bound: Bound) -> Table:
     return child_term(factor, bound).table
 
 
+def _is_gap(name: str) -> bool:
+    return name.endswith(gap_name(""))
+
+
+def _without(factor: BoundFactor, names: set[str]) -> BoundFactor:
+    """Return a factor without the terms of variables that none of its rows sees."""
+    parameters = {
+        key: poly._replace(
+            terms=tuple(t for t in poly.terms if names.isdisjoint(a.name for a in t.accesses))
+        )
+        for key, poly in factor.parameters.items()
+    }
+    return factor._replace(parameters=parameters)
+
+
+def _any_event(table: Table, factor: BoundFactor) -> Table:
+    """Tell of each row whether something is so in any part of its event."""
+    events = tuple(i for i, axis in enumerate(table.axes) if axis not in factor.rows)
+    there: Any = table.values.any(axis=events) if events else table.values
+    return Table(there, tuple(axis for axis in table.axes if axis in factor.rows))
+
+
 def _labels_of_place(place: Any) -> tuple[Axis, ...]:
     return place.positions.axes if isinstance(place, Lookup) else (place,)
 
@@ -357,7 +398,7 @@ def _positions(place: Any) -> Table:
 
 def _where_seen(rows: Table, table: Table, access: Any) -> Table:
     """Return the rows that see a variable: a missing number is seen where it is missing."""
-    if not access.name.endswith(gap_name("")):
+    if not _is_gap(access.name):
         return rows
     labels = tuple(dict.fromkeys((*rows.axes, *table.axes)))
     return Table(spread(rows, labels) & (spread(table, labels) != 0.0), labels)
