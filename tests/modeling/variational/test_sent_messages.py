@@ -13,7 +13,8 @@ from posteriori.modeling import Model
 from posteriori.modeling.variational.expected_factors import node_graphs
 from tests.modeling.variational.cases import clusters, noise
 from tests.modeling.variational.models import NAMES, by_name, solve, variational
-from tests.modeling.variational.test_messages import conjugate, normal, normal_chain, statesfrom tests.modeling.variational.test_streaming import cut_into_parts
+from tests.modeling.variational.test_messages import conjugate, normal, normal_chain, states
+from tests.modeling.variational.test_streaming import cut_into_parts
 
 LOOPY = {"factorial_hmm"}  # two chains that meet at each time
 
