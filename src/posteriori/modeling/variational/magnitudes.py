@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.simulation import member
 from posteriori.modeling.tables import Table, spread
 from posteriori.modeling.variational.factor_view import GAUSSIAN
+from posteriori.numerics.types import Array
 
 __all__ = ["require_moderate", "require_near"]
 
@@ -29,17 +30,22 @@ def require_moderate(factor: BoundFactor, bound: Bound) -> None:
             _require_moderate(f"the known mean of {factor.name}", table.values)
 
 
-def _require_moderate(what: str, values: np.ndarray) -> None:
-    large = np.argwhere(np.abs(values) > _LARGEST)
-    if len(large):
-        raise ValueError(
-            f"{what} hold {values[tuple(large[0])]:g}, whose square is too large for floating point; "
-            "use other units, so that numbers are near 1"
-        )
+def _require_moderate(what: str, values: Array) -> None:
+    if not values.size:
+        return
+    for extreme in (np.fmax.reduce(values, axis=None), np.fmin.reduce(values, axis=None)):
+        if abs(extreme) > _LARGEST:
+            raise ValueError(
+                f"{what} hold {extreme:g}, whose square is too large for floating point; use other "
+                "units, so that numbers are near 1"
+            )
 
 
 def require_near(
-    levels: Mapping[str, Table], width: float, factors: Sequence[BoundFactor], bound: Bound
+    levels: Mapping[str, Table],
+    width: Callable[[], float],
+    factors: Sequence[BoundFactor],
+    bound: Bound,
 ) -> None:
     """Refuse known priors so far from where the data are that nothing can be told from rounding.
 
@@ -47,8 +53,8 @@ def require_near(
     ----------
     levels : mapping to Table
         Where the data put variables.
-    width : float
-        How far the data themselves reach.
+    width : callable
+        Returns how far the data themselves reach.
     factors, bound
     """
     for factor in factors:
@@ -62,9 +68,9 @@ def require_near(
         if data.ndim != len(labels):  # the first member of a chain
             continue
         away = np.abs(data - prior.mean)
-        distance = np.where(away > width, away, 0.0) / np.sqrt(prior.variance)
+        distance = away / np.sqrt(prior.variance)
         worst = np.unravel_index(np.argmax(distance), distance.shape)
-        if distance[worst] > _FARTHEST:
+        if distance[worst] > _FARTHEST and away[worst] > width():
             mean, scale, where = (
                 np.broadcast_to(a, distance.shape)[worst]
                 for a in (prior.mean, np.sqrt(prior.variance), data)

@@ -7,6 +7,7 @@ first, everything that is expanded is of the size of the residuals.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,19 +99,26 @@ def _levels(
 ) -> dict[str, Table]:
     """Return where a target puts the variable that it consists of; refuse priors too far from it."""
     access = _location(factor, factors, bound, float(np.nanmean(target.values)))
-    left = target.values
     if access is not None:
-        layout = bound.layouts[access.name]
-        average = _average(target, access, layout)
-        left = left - spread(seen(average, layout.axes, access.places), target.axes)
-        levels = {access.name: average}
+        levels = {access.name: _average(target, access, bound.layouts[access.name])}
     elif _is_far(target) or factor.name in found:
         levels = _fitted(factor, target, bound, found)
     else:
         return {}
     if sum(bool(accesses) for _, accesses in factor.parameters["mean"].terms) == 1:
-        require_near(levels, _FAR * float(np.nanstd(left)), factors, bound)
+        require_near(levels, partial(_width, target, access, levels, bound), factors, bound)
     return levels
+
+
+def _width(
+    target: Table, access: Access | None, levels: Mapping[str, Table], bound: Bound
+) -> float:
+    """Return how far a target may be from its level without being far."""
+    left = target.values
+    if access is not None:
+        axes = bound.layouts[access.name].axes
+        left = left - spread(seen(levels[access.name], axes, access.places), target.axes)
+    return _FAR * float(np.nanstd(left))
 
 
 def _is_far(table: Table) -> bool:
