@@ -206,8 +206,8 @@ def _substitute(term: Term, values: Mapping[str, Table], labels: tuple[Axis, ...
     known = [a for a in term.accesses if a.name in values]
     rest = tuple(a for a in term.accesses if a.name not in values)
     table = term.table
-    for access in known:
-        wanted = set(labels).union(*(labels_of(a) for a in (*rest, *known)))
+    for i, access in enumerate(known):
+        wanted = set(labels).union(*(labels_of(a) for a in (*rest, *known[i + 1 :])))
         table = multiply_tables(table, _seen(values[access.name], access.places), wanted)
     wanted = set(labels).union(*(labels_of(a) for a in rest))
     return Term(_sum_out(table, wanted), rest)
