@@ -273,7 +273,8 @@ def test_memory_does_not_grow_with_beliefs_about_rows():
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.1])
-def test_memory_does_not_grow_with_covariances_of_rows(gaps):
+def test_memory_does_not_grow_with_covariances_of_rows(gaps, monkeypatch):
+    monkeypatch.setattr(streaming, "SAMPLE", 2000)
     rng = np.random.default_rng(1)
     k, d = 8, 20
     m = Model()

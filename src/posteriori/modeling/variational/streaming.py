@@ -39,7 +39,7 @@ __all__ = ["Part", "Stream", "find_stream"]
 SMALLEST, LARGEST, SHARE = 2**17, 2**18, 0.5
 
 #: Rows in a part, at least.
-FEWEST_ROWS = 256
+FEWEST_ROWS = 64
 
 #: Rows are looked at in parts when their largest table would have this many numbers.
 MANY = 2**20
@@ -320,12 +320,13 @@ def _wide(term: RowTerm, plate: Axis) -> list[Any]:
 
 def _width(term: RowTerm, plate: Axis) -> int:
     """Return how many numbers for each row products have."""
-    tables = [{a for a in table.axes if a is not plate} for table in _wide(term, plate)]
+    wide = [{a for a in table.axes if a is not plate} for table in _wide(term, plate)]
     local = [a for a in term.monomial.accesses if a not in term.shared]
-    own = set[Axis]().union(*(labels_of(a) for a in local)) - {plate}
-    if isinstance(local[0], Access):  # sums over rows of normal vectors are matrix products
-        return max(_count(axes) for axes in (own, *tables))
-    everything = own.union(*tables)
+    own = [labels_of(a) - {plate} for a in local]
+    if isinstance(local[0], Access):  # sums over rows are matrix products; J and Σ are held
+        matrices = 2 * _count(own[0]) * _count(own[1]) if wide and len(own) == 2 else 1
+        return max(matrices, *map(_count, (*own, *wide)))
+    everything = set[Axis]().union(*own, *wide)
     return _count(everything) // min([a.size for a in everything if a.size > 1], default=1)
 
 
