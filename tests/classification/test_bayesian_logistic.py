@@ -145,6 +145,19 @@ def test_weights_of_sites_are_repeated_sites():
         assert weighted.log_evidence_.comparable(repeated.log_evidence_)
 
 
+@pytest.mark.parametrize("family", [BayesianLogisticRegression, ProbitRegression])
+def test_rows_that_count_less_than_once(family):
+    """Twenty copies of a row that count a twentieth each are nearly that row."""
+    X, y = line(30)
+    whole = family(1.0, "ep").fit(X, y)
+    parts = family(1.0, "ep").fit(
+        np.repeat(X, 20, axis=0), np.repeat(y, 20), sample_weight=np.full(600, 0.05)
+    )
+    np.testing.assert_allclose(parts._weights.mean, whole._weights.mean, atol=0.02)
+    np.testing.assert_allclose(parts._weights.cov, whole._weights.cov, rtol=0.05, atol=0.01)
+    assert float(parts.log_evidence_) == pytest.approx(float(whole.log_evidence_), abs=0.2)
+
+
 def test_mean_of_polya_gamma():
     xi = np.array([0.0, 1e-5, 1e-4, 0.3, 5.0, 80.0])
     np.testing.assert_allclose(mean_polya_gamma(xi), PolyaGamma(1.0, xi).mean, rtol=1e-8)

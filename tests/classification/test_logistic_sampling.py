@@ -7,6 +7,7 @@ from sklearn.datasets import load_breast_cancer
 
 from posteriori.classification import BayesianLogisticRegression
 from posteriori.datasets import make_two_class_hard
+from tests.classification.oracles import log_joint_on_grid
 
 KINDS = ("ep", "laplace", "variational")
 
@@ -43,6 +44,37 @@ def sample_weights(design, sign, precision, prior_mean, proposal, steps, rng):
     return draws
 
 
+def effective_size(x):
+    """Return how many independent draws a chain is worth (Geyer's initial positive sequence)."""
+    x = x - x.mean()
+    spectrum = np.fft.rfft(x, 2 * len(x))
+    lags = np.fft.irfft(spectrum * spectrum.conj())[: len(x)]
+    lags /= lags[0]
+    pairs = lags[1:-1:2] + lags[2::2][: len(lags[1:-1:2])]
+    ends = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else len(pairs)
+    return len(x) / (1.0 + 2.0 * pairs[:ends].sum())
+
+
+def test_the_sampler_finds_the_moments_of_quadrature():
+    """Two weights: the chain agrees with a grid within five standard errors."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(8, 1)) * 2.0
+    y = (rng.random(8) < expit(X[:, 0])).astype(int)
+    y[:2] = [0, 1]
+    model = BayesianLogisticRegression(0.5, "ep").fit(X, y)
+    design, sign = model._standardization.of(X), 2.0 * y - 1.0
+    prior_mean = np.array([np.log(y.mean() / (1.0 - y.mean())), 0.0])
+    points, log_joint, _ = log_joint_on_grid(design, sign, np.full(2, 0.5), prior_mean, "logistic")
+    weight = np.exp(log_joint - log_joint.max())
+    weight /= weight.sum()
+    draws = sample_weights(design, sign, 0.5, prior_mean, model._weights, 6000, rng)[500:]
+    for j in range(2):
+        for power in (1, 2, 3):
+            f = draws[:, j] ** power
+            error = f.std() / np.sqrt(effective_size(f))
+            assert abs(f.mean() - weight @ points[:, j] ** power) < 5 * error
+
+
 def hard():
     data = make_two_class_hard(rng=0)
     x1, x2 = np.meshgrid(np.linspace(-1, 9, 25), np.linspace(-2, 8, 25))
@@ -58,11 +90,9 @@ def cancer():
 
 @pytest.mark.slow
 @pytest.mark.topic("004/8.10")
-@pytest.mark.parametrize(
-    ("data", "steps", "near"), [(hard, 20_000, KINDS), (cancer, 100_000, ("ep",))]
-)
-def test_predictive_probabilities_are_near_those_of_a_long_chain(data, steps, near):
-    """Thirty correlated columns skew the posterior: there only one approximation is as near."""
+@pytest.mark.parametrize(("data", "steps"), [(hard, 40_000), (cancer, 150_000)])
+def test_predictive_probabilities_are_near_those_of_a_long_chain(data, steps):
+    """Within 0.02 of the chain, at every row and around the data; propagation on average nearest."""
     X, y, new = data()
     fits = {kind: BayesianLogisticRegression(1.0, kind).fit(X, y) for kind in KINDS}
     how = fits["ep"]._standardization
@@ -80,11 +110,12 @@ def test_predictive_probabilities_are_near_those_of_a_long_chain(data, steps, ne
         )[1000:]
         for seed in range(2)
     ]
+    sizes = [effective_size(weights) for chain in chains for weights in chain.T]
+    assert min(sizes) > 10_000
     means = [expit(how.of(new) @ chain.T).mean(axis=1) for chain in chains]
     assert np.abs(means[0] - means[1]).max() < 4e-3  # the chains are long enough
     truth = 0.5 * (means[0] + means[1])
     error = {kind: np.abs(fit.predict_proba(new)[:, 1] - truth) for kind, fit in fits.items()}
-    assert error["ep"].max() < 0.02  # around the data too
+    for kind in KINDS:
+        assert error[kind].max() < 0.02
     assert error["ep"].mean() == min(e.mean() for e in error.values())
-    for kind in near:
-        assert error[kind][: len(X)].max() < 0.02

@@ -32,8 +32,11 @@ __all__ = [
     "tilt_softmax",
 ]
 
-#: Digits that products of rules are asked for, from the first that needs no more than these nodes.
-_DIGITS, _MOST_NODES = (9.0, 7.0, 5.0, 4.0), 6000
+#: Digits that products of rules are asked for, from the first that needs few enough nodes.
+_DIGITS = (9.0, 7.0, 5.0, 4.0)
+
+#: Most nodes of up to three classes, and of more.
+_MOST_NODES, _MOST_OF_MANY = 6000, 1000
 
 #: Pairs of points where no product is small enough.
 _PAIRS = 1024
@@ -189,9 +192,10 @@ def _root(spread: Array) -> Array:
 @lru_cache(maxsize=256)
 def _nodes(steps: tuple[int, ...]) -> tuple[Array, Array]:
     """Return nodes (Q, K − 1) and weights (Q,) for predictors that vary so much along their axes."""
+    most = _MOST_NODES if len(steps) <= 2 else _MOST_OF_MANY
     for digits in _DIGITS:
         rules = [normal_rule(_SINGULAR / float(np.exp(_SCALE * s)), digits) for s in steps]
-        if np.prod([float(len(z)) for z, _ in rules]) <= _MOST_NODES:
+        if np.prod([float(len(z)) for z, _ in rules]) <= most:
             points = np.meshgrid(*(z for z, _ in rules), indexing="ij")
             weights = np.meshgrid(*(w for _, w in rules), indexing="ij")
             flat = np.prod(weights, axis=0).ravel()
