@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from posteriori import Categorical, Dirichlet, Gamma, MvNormal, Normal, StudentT
-from posteriori.modeling import Chain, Input, Model, dot
+from posteriori.modeling import Chain, Input, Model, dot, merge
 from tests.modeling.variational.cases import clusters, noise
 
 X = noise(8)
@@ -167,3 +167,9 @@ def test_weights_of_missing_data_have_their_prior() -> None:
     assert isinstance(post.W, StudentT)
     np.testing.assert_allclose(post.W.dof, 3.0)
     np.testing.assert_allclose(post.W.scale, np.sqrt(2.0 / 1.5))
+
+
+def test_merge_takes_posteriors_one_by_one() -> None:
+    post = level().infer(x=X)
+    with pytest.raises(TypeError, match=r"as in merge\(a, b\), got list"):
+        merge([post, post])

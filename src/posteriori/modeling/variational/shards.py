@@ -90,6 +90,8 @@ def merge(*posteriors: Posterior) -> Posterior:
         raise ValueError("merge needs posteriors, as in merge(first, second)")
     first, *others = posteriors
     for post in posteriors:
+        if not hasattr(post, "_plan"):
+            raise TypeError(f"merge takes posteriors, as in merge(a, b), got {type(post).__name__}")
         _require_mergeable(first, post)
     if not others:
         return first
