@@ -1,16 +1,23 @@
-r"""Faster ascent by extrapolation: three sweeps say where a hundred would lead.
+r"""Faster ascent by extrapolation: a few sweeps say where a hundred would lead.
 
-Sweeps map the parameters φ of the shared nodes to F(φ). With :math:`r = F(φ) - φ` and
-:math:`v = F(F(φ)) - 2F(φ) + φ`, the step :math:`φ - 2αr + α^2 v`, :math:`α = -|r|/|v|`, jumps along the slow
-direction. It is kept only if the next sweep ends above where plain sweeps would be.
+Sweeps map the parameters φ of the shared nodes to F(φ). From the last sweeps, with residuals
+:math:`f_i = F(φ_i) - φ_i`, the jump goes to
 
-Reference: R. Varadhan & C. Roland, "Simple and globally convergent methods for accelerating the
-convergence of any EM algorithm", 2008.
+.. math:: F(φ_n) - \sum_i γ_i\,[F(φ_{i+1}) - F(φ_i)], \qquad
+          γ = \arg\min |f_n - \sum_i γ_i (f_{i+1} - f_i)|,
+
+the fixed point of the linear map that fits them all. It is kept only if the next sweep ends above
+where it began.
+
+References: D. G. Anderson, "Iterative procedures for nonlinear integral equations", 1965;
+N. C. Henderson & R. Varadhan, "Damped Anderson acceleration with restarts and monotonicity control
+for accelerating EM and EM-like algorithms", 2019.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,9 +28,18 @@ from posteriori.numerics.types import Array
 
 __all__ = ["Jump"]
 
+#: Sweeps that a jump looks back on.
+_MEMORY = 6
+
+#: Directions in which the residuals differ by less than this part are left out.
+_RANK = 1e-6
+
+#: Parameters of all shared nodes, a list of arrays.
+Point = list[Array]
+
 
 class Jump:
-    """Watches an ascent, jumps after every second sweep, and takes back what was no gain.
+    """Watches an ascent, jumps after a sweep, and takes back what was no gain.
 
     Parameters
     ----------
@@ -32,25 +48,34 @@ class Jump:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.possible = all(hasattr(type(node), "set_coordinates") for node in problem.shared)
-        self._states: list[list[list[Array]]] = []
+        nodes = problem.shared
+        self.possible = bool(nodes) and all(hasattr(type(n), "set_coordinates") for n in nodes)
+        self._sweeps: list[tuple[Point, Point]] = []  # where they began and ended
+        self._began: Point | None = None
         self._before: tuple[Any, float] | None = None
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the next sweep begins with a jump."""
+        return self._before is not None
 
     def consider(self, bound: float) -> None:
         """Remember the state after a sweep, and jump from the third one."""
         if not self.possible:
             return
-        self._states.append([node.coordinates() for node in self.problem.shared])
-        if len(self._states) < 3:
+        ended = self._point()
+        if self._began is not None:
+            self._sweeps = [*self._sweeps[1 - _MEMORY :], (self._began, ended)]
+        self._began = ended
+        if len(self._sweeps) < 2:
             return
         kept = snapshot(self.problem)
-        if _extrapolate(self.problem, self._states):
-            for node in self.problem.local:
-                node.update(self.problem.messages(node))
-            self._before = (kept, bound)
+        target = _extrapolate(self._sweeps)
+        if self._move_to(target):
+            self._began, self._before = target, (kept, bound)
         else:
             restore(kept)
-        self._states = []
+            self._sweeps = []
 
     def failed(self, bound: float) -> bool:
         """Tell whether the sweep after a jump ended too low; then the jump is taken back."""
@@ -61,36 +86,40 @@ class Jump:
         if bound >= before:
             return False
         restore(kept)
+        self._began, self._sweeps = self._point(), []
+        return True
+
+    def forget(self) -> None:
+        """Begin anew: what follows has nothing to do with earlier sweeps."""
+        self._began, self._sweeps = None, []
+
+    def _point(self) -> Point:
+        return [part for node in self.problem.shared for part in node.coordinates()]
+
+    def _move_to(self, target: Point) -> bool:
+        """Set the shared nodes and let the local ones follow; False where one would be improper."""
+        rest = list(target)
+        for node in self.problem.shared:
+            count = len(node.coordinates())
+            if not node.set_coordinates(rest[:count]):
+                return False
+            rest = rest[count:]
+        for node in self.problem.local:
+            node.update(self.problem.messages(node))
         return True
 
 
-def _extrapolate(problem: Problem, states: Sequence[list[list[Array]]]) -> bool:
-    """Set the shared nodes to the jump from three states; False where it leaves the domain."""
-    first, second, third = states
-    r = [[b - a for a, b in zip(p, q, strict=True)] for p, q in zip(first, second, strict=True)]
-    v = [
-        [c - 2.0 * b + a for a, b, c in zip(p, q, s, strict=True)]
-        for p, q, s in zip(first, second, third, strict=True)
+def _extrapolate(sweeps: Sequence[tuple[Point, Point]]) -> Point:
+    """Return the fixed point of the linear map through some sweeps."""
+    residuals = [[b - a for a, b in zip(*sweep, strict=True)] for sweep in sweeps]
+    sizes = [float(np.linalg.norm(part)) or 1.0 for part in residuals[-1]]  # units do not matter
+    flat = [
+        np.concatenate([p.ravel() / s for p, s in zip(f, sizes, strict=True)]) for f in residuals
     ]
-    ratio = _bend(r, v)
-    if not 0.0 < ratio < 1.0:
-        return False
-    alpha = -1.0 / ratio
-    for node, start, slope, curve in zip(problem.shared, first, r, v, strict=True):
-        jumped = [
-            p - 2.0 * alpha * a + alpha**2 * b for p, a, b in zip(start, slope, curve, strict=True)
-        ]
-        if not node.set_coordinates(jumped):
-            return False
-    return True
-
-
-def _bend(r: list[list[Array]], v: list[list[Array]]) -> float:
-    """Return |v|/|r|, each array measured by its own change, so that units do not matter."""
-    squares = []
-    for steps, bends in zip(r, v, strict=True):
-        for a, b in zip(steps, bends, strict=True):
-            moved = float(np.sum(a * a))
-            if moved > 0.0:
-                squares.append(float(np.sum(b * b)) / moved)
-    return float(np.sqrt(np.mean(squares))) if squares else 0.0
+    changes = np.stack([b - a for a, b in pairwise(flat)], axis=1)
+    weights = np.linalg.lstsq(changes, flat[-1], rcond=_RANK)[0]
+    ends = [end for _, end in sweeps]
+    jumped = list(ends[-1])
+    for weight, (early, late) in zip(weights, pairwise(ends), strict=True):
+        jumped = [p - weight * (b - a) for p, a, b in zip(jumped, early, late, strict=True)]
+    return jumped

@@ -24,6 +24,9 @@ __all__ = ["Ascent", "ascend", "sweep"]
 #: they could land near another, lower top.
 _SLOW = 10.0
 
+#: Passes over the shared nodes in a slow sweep of a model with products of unknowns.
+_PASSES = 4
+
 #: A fall of the bound beyond this part of its size is an error, not rounding.
 _ROUNDING = 1e-10
 
@@ -45,10 +48,14 @@ class Ascent(NamedTuple):
     message: str
 
 
-def sweep(problem: Problem) -> Array:
-    """Update every node once, local ones last; return the bound of each start."""
+def sweep(problem: Problem, passes: int = 1) -> Array:
+    """Update every node, local ones last; return the bound of each start.
+
+    Several passes over the shared nodes cost little where rows are many, and let those agree that
+    follow one another slowly: loadings and their precisions, as these grow without end.
+    """
     problem.reduce()
-    for node in (*problem.shared, *problem.local):
+    for node in (*problem.shared * passes, *problem.local):
         node.update(problem.messages(node))
     return problem.bound(node)
 
@@ -73,12 +80,13 @@ def ascend(
     reporter = Progress(progress)
     kept = snapshot(problem)
     try:
-        jump, merger = Jump(problem), Merger(problem, classes, sweep)
+        jump, merger, passes = Jump(problem), Merger(problem, classes, sweep), 1
         for i in range(1, max_iter + 1):
-            bounds = sweep(problem)
+            bounds = sweep(problem, passes)
             for pair in pairs:
                 bounds = rotate(problem, pair, bounds)
             bound = float(bounds[0])
+            jumped = jump.is_pending
             if jump.failed(bound):
                 continue
             rise = bound - trace[-1] if trace else np.inf
@@ -95,11 +103,17 @@ def ascend(
             if i < max_iter and (merger.is_due(rise) or rise < tol) and merger.raised(bound):
                 jump = Jump(problem)
                 continue
+            if rise < tol and jumped:  # perhaps a poor jump: a plain sweep decides
+                jump.forget()
+                continue
             if rise < tol:
                 converged, message = True, f"converged after {counted(i, 'sweep')}"
                 break
+            passes = _PASSES if pairs and rise < _SLOW else 1
             if i < max_iter and rise < _SLOW:
                 jump.consider(bound)
+            else:
+                jump.forget()
     except KeyboardInterrupt:
         if not trace:
             raise

@@ -86,7 +86,18 @@ class ConjugateNode:
         self.set(belief)
         return True
 
-    coordinates, set_coordinates = natural, set_natural
+    def coordinates(self) -> list[Array]:
+        """Return natural parameters, of rates and other negative numbers their logarithms."""
+        return [np.log(-p) if self._is_negative(k) else p for k, p in enumerate(self.natural())]
+
+    def set_coordinates(self, coordinates: Sequence[Array]) -> bool:
+        """Take natural parameters in the form of the present ones; False where improper."""
+        natural = [-np.exp(p) if self._is_negative(k) else p for k, p in enumerate(coordinates)]
+        return self.set_natural(natural)
+
+    def _is_negative(self, component: int) -> bool:
+        numbers = self.family._natural_ndims[component] == 0
+        return numbers and bool(np.all(self.belief.natural[component] < 0.0))
 
     def log_total(self) -> Array:
         """Log normaliser for each start."""
