@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Data", "as_codes", "draw_unknowns", "find_data", "log_likelihood", "replicate"]
 
 #: Numbers that draws may take up together.
-_MOST = 1 << 26
+_MOST = 1 << 24
 _DISCRETE = (Bernoulli, Categorical)
 
 
@@ -94,7 +94,7 @@ def draw_unknowns(posterior: Posterior, size: int, rng: Seed) -> dict[str, Array
     bound, generator = posterior._plan.bound, as_generator(rng)
     numbers = sum(int(np.prod(bound.layouts[name].shape)) for name in posterior._results)
     if numbers * size > _MOST:
-        raise TypeError(f"{size} draws of {numbers} unknown numbers do not fit into memory")
+        raise TypeError(f"{size} draws of {numbers} unknown numbers are too many")
     found: dict[str, Array] = {}
     for result in posterior._blocks:
         found |= as_codes(posterior._ask(result, "sample")(size, rng=generator), bound)

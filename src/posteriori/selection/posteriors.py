@@ -78,6 +78,8 @@ def examine_posterior(
     try:
         held, leverage = _held_out(posterior, folds, draws, seed)
         row = _with_held_out(row, held, leverage)
+        if np.isnan(held.waic):
+            reasons.append("WAIC: no draws, or none that tell of single data")
     except (TypeError, ValueError, np.linalg.LinAlgError) as error:
         reasons.append(f"held-out density: {error}")
     row = _with_account(row, posterior)
