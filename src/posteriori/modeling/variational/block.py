@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.mvnormal import MvNormal
-from posteriori.modeling.binding import Bound, BoundFactor, Layout
+from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.costs import Cost
 from posteriori.modeling.state_tables import DISCRETE, number_of_states
 from posteriori.modeling.tables import Axis, Table
@@ -140,9 +140,6 @@ class VariationalBlock:
 
     # -- making ------------------------------------------------------------------------------
 
-    def _layouts(self, group: Sequence[str]) -> list[Layout]:
-        return [self.bound.layouts[name] for name in group]
-
     def _is_local(self, group: Sequence[str]) -> bool:
         return self.plate is not None and all(
             self.plate in self.bound.layouts[name].plates for name in group
@@ -219,7 +216,8 @@ class VariationalBlock:
         solved = informed.problem
         if isinstance(solved, StreamedProblem):
             (local,) = solved.local
-            touched = [g for g in self.groups if any(map(cut.touches, self._layouts(g)))]
+            layouts = self.bound.layouts
+            touched = [g for g in self.groups if any(cut.touches(layouts[n]) for n in g)]
             if touched == [local.names]:  # found when somebody asks for it
                 return Stream(self, local.names).problem(solved.shared, solved.restart)
         problem = self._problem(1, solved, cut)
