@@ -3,7 +3,8 @@ r"""Posteriors of models with one linear predictor: any likelihood of :math:`\et
 A family states its log density per row and the first two derivatives in η, and those in the
 logarithm θ of a shape (a dispersion, a width of the noise) where it has one: θ is then one more
 parameter of the same ascent. Sums over the rows are made block by block while a block of X is in the
-cache; no array of N × D numbers is made.
+cache; no array of N × D numbers is made. Weights may be those of standardised columns while X holds
+the raw ones: sums over raw columns are turned, :math:`g = T^Tg_x,\ A = T^TA_xT`.
 """
 
 from __future__ import annotations
@@ -77,6 +78,8 @@ class LinearPredictor:
     prior_mean : (D,) or (D + 1,)
     frequency : (N,), optional
         How often each row counts.
+    turn : (D' + 1, D), optional
+        T with Tw the weights of D' columns of x and, last, an intercept; by default w is of x itself.
     """
 
     def __init__(
@@ -86,8 +89,10 @@ class LinearPredictor:
         prior_precision: Array,
         prior_mean: Array,
         frequency: Array | None = None,
+        turn: Array | None = None,
     ) -> None:
         self.x = x
+        self.turn = np.eye(x.shape[1] + 1, x.shape[1]) if turn is None else turn
         self.likelihood = likelihood
         self.prior_precision = prior_precision
         self.prior_mean = prior_mean
@@ -95,28 +100,38 @@ class LinearPredictor:
 
     def value_and_gradient(self, w: Array) -> tuple[float, Array]:
         """Return the log posterior and its gradient."""
-        d = self.x.shape[1]
+        d = self.turn.shape[1]
         offset = w - self.prior_mean
         pull = self.prior_precision @ offset
-        total, gradient = -0.5 * float(offset @ pull), -pull
+        total, gradient, raw = -0.5 * float(offset @ pull), -pull, np.zeros(len(self.turn))
         for block, curve, f in self._curves(w):
             total += _sum(curve.value, f)
-            gradient[:d] += _times(curve.slope, f) @ block
+            slope = _times(curve.slope, f)
+            raw += np.append(slope @ block, slope.sum())
             if curve.shape is not None:
                 gradient[d] += _sum(curve.shape.slope, f)
+        gradient[:d] += raw @ self.turn
         return total, gradient
 
     def curvature(self, w: Array) -> Array:
         """Return minus the Hessian of the log posterior."""
-        d = self.x.shape[1]
+        d = self.turn.shape[1]
         total = np.array(self.prior_precision, dtype=np.float64)
+        raw, mixed = np.zeros((len(self.turn), len(self.turn))), np.zeros(len(self.turn))
         for block, curve, f in self._curves(w):
-            total[:d, :d] += weighted_gram(block, _times(curve.curvature, f))
+            weight = _times(curve.curvature, f)
+            raw[:-1, :-1] += weighted_gram(block, weight)
+            raw[-1, :-1] += weight @ block
+            raw[-1, -1] += weight.sum()
             if curve.shape is not None:
-                mixed = _times(curve.shape.cross, f) @ block
-                total[:d, d] += mixed
-                total[d, :d] += mixed
+                cross = _times(curve.shape.cross, f)
+                mixed += np.append(cross @ block, cross.sum())
                 total[d, d] += _sum(curve.shape.curvature, f)
+        raw[:-1, -1] = raw[-1, :-1]
+        total[:d, :d] += self.turn.T @ raw @ self.turn
+        if len(w) > d:
+            total[:d, d] += mixed @ self.turn
+            total[d, :d] += mixed @ self.turn
         return total
 
     def thinned(self, every: int) -> LinearPredictor:
@@ -130,17 +145,20 @@ class LinearPredictor:
                 eta, shape, slice(rows.start * every, rows.stop * every, (rows.step or 1) * every)
             )
 
-        return LinearPredictor(x, likelihood, self.prior_precision, self.prior_mean, frequency)
+        return LinearPredictor(
+            x, likelihood, self.prior_precision, self.prior_mean, frequency, self.turn
+        )
 
     def _curves(self, w: Array) -> Iterator[tuple[Array, Curve, Array | None]]:
-        d = self.x.shape[1]
+        d = self.turn.shape[1]
         shape = float(w[d]) if len(w) > d else 0.0
+        raw = self.turn @ w[:d]
         step = max(1, _BLOCK // max(d, 1))
         for first in range(0, len(self.x), step):
             rows = slice(first, first + step)
             block = self.x[rows]
             f = None if self.frequency is None else self.frequency[rows]
-            yield block, self.likelihood(block @ w[:d], shape, rows), f
+            yield block, self.likelihood(block @ raw[:-1] + raw[-1], shape, rows), f
 
 
 def posterior_mode(

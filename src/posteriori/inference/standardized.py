@@ -9,7 +9,7 @@ import numpy as np
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.numerics.types import Array
 
-__all__ = ["Standardization", "standardize"]
+__all__ = ["Standardization", "measure", "standardize"]
 
 #: Columns that vary by less than this share of their mean are constant.
 _CONSTANT = 1e-12
@@ -71,28 +71,31 @@ def standardize(
     intercept : bool
         Without one, columns keep their zero and are measured in root mean squares.
     """
+    how, constant = measure(x, frequency, intercept=intercept)
+    design = how.of(x)
+    design[:, design.shape[1] - x.shape[1] :][:, constant] = 0.0
+    return how, design
+
+
+def measure(x: Array, frequency: Array | None, *, intercept: bool) -> tuple[Standardization, Array]:
+    """Return how a table is standardised, and which columns are constant."""
     f = np.ones(len(x)) if frequency is None else frequency
     share = f / f.sum()
     mean = share @ x if intercept else np.zeros(x.shape[1])
-    design = _with_ones(x, intercept)
-    z = design[:, design.shape[1] - x.shape[1] :]
     squares = np.zeros(x.shape[1])
     rows = max(1, _BLOCK // max(x.shape[1], 1))
     with np.errstate(over="ignore"):
         for first in range(0, len(x), rows):  # each block is read once, then is in the cache
             here = slice(first, first + rows)
-            np.subtract(x[here], mean, out=z[here])
-            squares += np.einsum("n,nd,nd->d", share[here], z[here], z[here])
+            squares += share[here] @ (x[here] - mean) ** 2
     spread = np.sqrt(squares)
     for j in np.flatnonzero(~((squares > 1e-280) & (squares < 1e280))):  # squares leave the range
-        largest = np.abs(z[:, j]).max()
+        z = x[:, j] - mean[j]
+        largest = np.abs(z).max()
         if largest > 0:
-            spread[j] = largest * np.sqrt(share @ (z[:, j] / largest) ** 2)
+            spread[j] = largest * np.sqrt(share @ (z / largest) ** 2)
     constant = spread <= _CONSTANT * np.abs(mean)
-    scale = np.where(constant, 1.0, spread)
-    z *= 1.0 / scale
-    z[:, constant] = 0.0
-    return Standardization(mean, scale, intercept), design
+    return Standardization(mean, np.where(constant, 1.0, spread), intercept), constant
 
 
 def _with_ones(x: Array, intercept: bool) -> Array:

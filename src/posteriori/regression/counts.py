@@ -187,11 +187,11 @@ class NegativeBinomialRegression(CountRegression):
         return NegativeBinomial(1.0 / (np.exp(-log_shape) + blur), mean=mean)
 
 
-def _count_of(log_count: float) -> float:
-    return float(np.exp(np.clip(log_count, -_FARTHEST, _FARTHEST)))
+def _count_of(log_count: float) -> Array:
+    return np.exp(np.clip(log_count, -_FARTHEST, _FARTHEST))
 
 
-def _gamma_terms(counts: Array, r: float) -> tuple[Array, Array]:
+def _gamma_terms(counts: Array, r: Array) -> tuple[Array, Array]:
     """Return ψ(y+r) − ψ(r) − ln(1 + y/r), and ψ'(y+r) − ψ'(r)."""
     shrink = 0.5 * counts / (r * (counts + r))
     shrink += log_gamma_correction_slope(counts + r) - log_gamma_correction_slope(r)

@@ -25,7 +25,7 @@ from posteriori.distributions.normal import Normal
 from posteriori.inference.ascent_arguments import check_ascent, warn_unless_converged
 from posteriori.inference.generalized_linear import LinearPredictor, posterior_mode
 from posteriori.inference.mode_finding import Mode, laplace_evidence
-from posteriori.inference.standardized import standardize
+from posteriori.inference.standardized import measure
 from posteriori.numerics.estimator_rows import Rows, check_inputs, check_rows
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.predictor_nodes import predictor_nodes
@@ -37,6 +37,9 @@ __all__ = ["GeneralizedRegression"]
 
 #: Points of the Gauss–Hermite rule over a log shape.
 _SHAPE_NODES = 5
+
+#: Means of columns, in standard deviations, that may be taken off after sums have been made.
+_NEAR_ZERO = 3.0
 
 
 class GeneralizedRegression(RegressorMixin, BaseEstimator):
@@ -117,17 +120,29 @@ class GeneralizedRegression(RegressorMixin, BaseEstimator):
         self._check_parameters()
         rows = check_rows(self, X, y, sample_weight=sample_weight)
         self._check_targets(rows.y)
-        self._standardization, design = standardize(
-            rows.x, rows.frequency, intercept=self.fit_intercept
-        )
-        mean, precision = self._prior(design.shape[1], rows)
+        x, turn = self._standardize(rows)
+        mean, precision = self._prior(turn.shape[1], rows)
         density = LinearPredictor(
-            design, self._likelihood(rows.y), np.diag(precision), mean, rows.frequency
+            x, self._likelihood(rows.y), np.diag(precision), mean, rows.frequency, turn
         )
         mode = posterior_mode(density, mean, tol=self.tol, max_iter=self.max_iter)
         warn_unless_converged(self, mode)
         self._keep(mode, precision, rows)
         return self
+
+    def _standardize(self, rows: Rows) -> tuple[Array, Array]:
+        """Return a table and T, with Tv its weights and intercept where v is of standardised columns.
+
+        It is X itself, without a copy, where its means are not large beside its spread.
+        """
+        how, constant = measure(rows.x, rows.frequency, intercept=self.fit_intercept)
+        self._standardization, x = how, rows.x
+        if constant.any() or np.any(np.abs(how.mean) > _NEAR_ZERO * how.scale):
+            x = (rows.x - how.mean) / how.scale
+            x[:, constant] = 0.0
+            how = how._replace(mean=np.zeros_like(how.mean), scale=np.ones_like(how.scale))
+        turn = how.turn()
+        return x, turn if self.fit_intercept else np.pad(turn, ((0, 1), (0, 0)))
 
     def _prior(self, size: int, rows: Rows) -> tuple[Array, Array]:
         """Return means and precisions of intercept and weights, then the log shape."""
