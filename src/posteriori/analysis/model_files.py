@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def save_model(model: TableModel, path: str | os.PathLike[str]) -> None:
     reads the file can see that the model still answers as it did.
     """
     trial = _usual_rows(model)
-    answers = model.predict(trial)
+    answers = _answers(model, trial)
     tree, numbers = to_tree(
         {
             "name": model.name,
@@ -34,8 +35,8 @@ def save_model(model: TableModel, path: str | os.PathLike[str]) -> None:
             "columns": [list(vars(c).values()) for c in model.columns],
             "classes": model.classes,
             "facts": model.facts,
-            "trial": {name: list(trial[name]) for name in trial},
-            "answers": {name: answers[name].to_numpy() for name in answers},
+            "trial": trial,
+            "answers": answers,
         }
     )
     write_record(path, _FORMAT, tree, numbers)
@@ -67,23 +68,19 @@ def load_model(path: str | os.PathLike[str]) -> TableModel:
     return model
 
 
-def _usual_rows(model: TableModel) -> pd.DataFrame:
-    """Return a row of usual values and one of missing ones."""
+def _usual_rows(model: TableModel) -> dict[str, list[Any]]:
+    """Return a row of usual values, one standard deviation above the mean, and one of missing ones.
+
+    The weights of columns at their mean would not be felt.
+    """
     columns = model.pipeline[0]
-    rows: dict[str, list[Any]] = {}
-    for column in model.columns:
-        if column.kind == "category":
-            rows[column.name] = [_first_level(columns, column.name), None]
-        else:
-            rows[column.name] = [1.0, None]
-    return _as_table(rows)
-
-
-def _as_table(rows: dict[str, list[Any]]) -> pd.DataFrame:
-    """Return a table of two rows, which a model of no columns needs too."""
-    return pd.DataFrame(
-        {name: pd.Series(values, dtype=object) for name, values in rows.items()}, index=[0, 1]
-    )
+    usual = {scale.name: scale.mean + scale.std for scale in getattr(columns, "scales_", ())}
+    return {
+        column.name: [_first_level(columns, column.name), None]
+        if column.kind == "category"
+        else [float(usual.get(column.name, 1.0)), None]
+        for column in model.columns
+    }
 
 
 def _first_level(columns: Any, name: str) -> str:
@@ -92,14 +89,32 @@ def _first_level(columns: Any, name: str) -> str:
     return str(levels[0]) if levels else "other"
 
 
-def _require_same_answers(model: TableModel, trial: Any, answers: Any) -> None:
-    found = model.predict(_as_table(trial))
+def _as_inputs(model: TableModel, rows: dict[str, list[Any]]) -> pd.DataFrame:
+    """Return two rows as the pipeline takes them, which a model of no columns needs too."""
+    values = {
+        column.name: pd.Categorical(rows[column.name])
+        if column.kind == "category"
+        else np.array(rows[column.name], dtype=np.float64)
+        for column in model.columns
+    }
+    return pd.DataFrame(values, index=[0, 1])
+
+
+def _answers(model: TableModel, rows: dict[str, list[Any]]) -> dict[str, Any]:
+    with warnings.catch_warnings():  # a column far from 1 may lead to numbers beyond the largest
+        warnings.simplefilter("ignore")
+        predictions = model.predict_inputs(_as_inputs(model, rows))
+    return {name: predictions[name].to_numpy() for name in predictions}
+
+
+def _require_same_answers(model: TableModel, rows: Any, answers: Any) -> None:
+    found = _answers(model, rows)
     if list(found) != list(answers):
         raise ValueError("it predicts other columns than when it was saved")
-    for name in found:
-        given, now = np.asarray(answers[name]), found[name].to_numpy()
+    for name, now in found.items():
+        given = np.asarray(answers[name])
         same = (
-            np.allclose(given, now, rtol=1e-9, atol=1e-12)
+            np.allclose(given, now, rtol=1e-9, atol=1e-12, equal_nan=True)
             if given.dtype.kind == "f"
             else np.array_equal(given, now)
         )

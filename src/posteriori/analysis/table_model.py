@@ -81,9 +81,13 @@ class TableModel:
         inputs = self.read(table)
         if not len(inputs):
             raise ValueError("the table has no rows")
-        columns = self._classes(inputs) if self.classes is not None else self._numbers(inputs, mass)
         index = table.index if isinstance(table, pd.DataFrame) else None
-        return pd.DataFrame(columns, index=index)
+        return self.predict_inputs(inputs, mass).set_axis(inputs.index if index is None else index)
+
+    def predict_inputs(self, inputs: pd.DataFrame, mass: float = 0.9) -> pd.DataFrame:
+        """Return predictions for columns that :meth:`read` has returned."""
+        columns = self._classes(inputs) if self.classes is not None else self._numbers(inputs, mass)
+        return pd.DataFrame(columns, index=inputs.index)
 
     def _classes(self, inputs: pd.DataFrame) -> dict[str, Any]:
         p = np.asarray(self.pipeline.predict_proba(inputs))
