@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from posteriori.analysis.columns import Column, convert_column, describe_columns, to_pandas
 from posteriori.analysis.cross_fitting import split_rows
@@ -337,7 +338,8 @@ def _scaled_evidences(outcome: Outcome, problem: Problem) -> dict[float, float]:
     if not hasattr(final, "with_prior_scaled"):
         return {}
     inputs = outcome.model[:-1].transform(problem.X)
-    with warnings.catch_warnings():  # of these fits only the evidence is wanted
+    # One thread each: the products are small, and threads that wait for one another cost more.
+    with threadpool_limits(1), warnings.catch_warnings():  # only the evidence is wanted
         warnings.simplefilter("ignore")
         moved = {
             scale: float(final.with_prior_scaled(scale).fit(inputs, problem.y).log_evidence_)

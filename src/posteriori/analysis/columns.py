@@ -196,7 +196,7 @@ def _numbers_rows(name: str, seen: Any, distinct: int) -> bool:
 
 
 def convert_column(column: Column, series: pd.Series) -> pd.Series:
-    """Return a column as float64 (numbers, decimal years, 0 and 1), or as texts for a category.
+    """Return a column as float64 (numbers, decimal years, 0 and 1), or as a pandas category.
 
     Raises
     ------
@@ -225,8 +225,7 @@ def _default_style(kind: str) -> str:
 
 def _texts_or_missing(series: pd.Series) -> pd.Series:
     codes, texts = _factorize(series.astype(object))
-    words = np.array([*texts, None], dtype=object)
-    return pd.Series(words[codes], index=series.index, dtype=object)
+    return pd.Series(pd.Categorical.from_codes(codes, categories=texts), index=series.index)
 
 
 def _factorize(series: pd.Series) -> tuple[Any, list[str]]:

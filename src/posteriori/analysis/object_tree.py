@@ -1,39 +1,70 @@
 """Fitted models as trees of plain values and arrays, and back, without pickle.
 
-Only values, records and estimators of this package, and few of others, come back, made without running their
-constructors; whoever reads a tree has to try out what came back.
+Only the classes of a closed table come back, made without running their constructors. Attributes
+take the place of data, never of methods; integers are small, and no array, text or axis is larger
+than the file pays for, so that a hostile file costs little more than reading it. What the values
+mean is not known here: whoever reads a tree has to try out what came back.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import KeysView
-from dataclasses import is_dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from scipy.interpolate import BSpline
-from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 
 from posteriori.distributions.base import Distribution
-from posteriori.numerics.evidence import LogEvidence
 
-__all__ = ["from_tree", "to_tree"]
+__all__ = ["CLASSES", "from_tree", "to_tree"]
+
+#: All classes that files may hold, by module. A model that holds another one adds it here.
+CLASSES: dict[str, tuple[str, ...]] = {
+    "posteriori.analysis.preparation": (
+        "CodeColumns",
+        "Levels",
+        "NoColumns",
+        "NumberColumns",
+        "Scale",
+    ),
+    "posteriori.classification.bayesian_logistic": ("BayesianLogisticRegression",),
+    "posteriori.classification.class_densities": ("ColumnwiseClasses", "EllipticClasses"),
+    "posteriori.classification.column_models": ("BinaryClasses", "CategoryClasses"),
+    "posteriori.classification.frequencies": ("ClassFrequencies",),
+    "posteriori.classification.gaussian": ("GaussianDiscriminant",),
+    "posteriori.classification.naive_bayes": ("NaiveBayes",),
+    "posteriori.classification.neighbors": ("KNeighborsClassifier",),
+    "posteriori.classification.probit": ("ProbitRegression",),
+    "posteriori.distributions.beta": ("Beta",),
+    "posteriori.distributions.dirichlet": ("Dirichlet",),
+    "posteriori.distributions.mvnormal": ("MvNormal",),
+    "posteriori.distributions.normal_inverse_gamma": ("NormalInverseGamma",),
+    "posteriori.distributions.normal_inverse_wishart": ("NormalInverseWishart",),
+    "posteriori.inference.regression_statistics": ("RegressionStatistics",),
+    "posteriori.inference.standardized": ("Standardization",),
+    "posteriori.inference.weight_belief": ("WeightBelief",),
+    "posteriori.numerics.evidence": ("Fingerprint", "LogEvidence"),
+    "posteriori.regression.basis": ("PolynomialBasis", "SplineBasis"),
+    "posteriori.regression.bayesian": ("BayesianLinearRegression",),
+    "posteriori.regression.counts": ("NegativeBinomialRegression", "PoissonRegression"),
+    "posteriori.regression.learned": ("Learned",),
+    "posteriori.regression.log_linear": ("LogLinearRegression",),
+    "posteriori.regression.priors": ("LinearPrior",),
+    "posteriori.regression.robust": ("RobustRegression",),
+    "sklearn.preprocessing": ("PolynomialFeatures", "SplineTransformer"),
+}
+_NAMES = {f"{module}:{name}" for module, names in CLASSES.items() for name in names}
 
 _DTYPES = {"<f8": 8, "<i8": 8, "|b1": 1}
-_MODULE = re.compile(r"posteriori(\.[a-z][a-z_0-9]*)+")
-#: Classes of other packages that ours hold, by their public names.
-_GUESTS = {
-    "sklearn.preprocessing:SplineTransformer": SplineTransformer,
-    "sklearn.preprocessing:PolynomialFeatures": PolynomialFeatures,
-}
 _DEEPEST = 40
 _MOST_AXES = 8
+#: Empty arrays may still have long axes, and texts are padded to the longest.
+_LONGEST_EMPTY = 100_000
+_MOST_CHARACTERS = 10_000_000
 
 
 def to_tree(value: Any) -> tuple[Any, list[bytes]]:
@@ -115,15 +146,18 @@ def _encode_array(array: Any, blocks: list[bytes]) -> Any:
 
 
 def _encode_object(value: Any, blocks: list[bytes], depth: int) -> Any:
-    cls = type(value)
-    guest = next((public for public, known in _GUESTS.items() if known is cls), "")
-    name = guest or f"{cls.__module__}:{cls.__qualname__}"
-    if not (guest or _may_return(cls)):
+    name = _public_name(type(value))
+    if name not in _NAMES:
         raise TypeError(f"{name} has no form in a file")
     if isinstance(value, tuple):
         return {"record": name, "fields": [_encode(item, blocks, depth + 1) for item in value]}
     state = {key: _encode(item, blocks, depth + 1) for key, item in _state(value).items()}
     return {"object": name, "state": state}
+
+
+def _public_name(cls: type) -> str:
+    """Return ``module:class``; scikit-learn's modules begin with an underscore below its rooms."""
+    return f"{cls.__module__.partition('._')[0]}:{cls.__qualname__}"
 
 
 def _state(value: Any) -> dict[str, Any]:
@@ -199,46 +233,33 @@ class _Reader:
     def _object(self, cls: type, state: dict[str, Any], depth: int) -> Any:
         value: Any = object.__new__(cls)
         for key, item in state.items():
-            if key.startswith("__"):
-                raise ValueError(f"an attribute is called {key[:40]!r}")
+            entry = _class_entry(cls, key)
+            if key.startswith("__") or callable(entry) or isinstance(entry, property):
+                raise ValueError(f"{key[:40]!r} is no attribute that files may set")
             object.__setattr__(value, key, self.decode(item, depth))
         return value
 
 
 def _texts(tree: dict[str, Any]) -> Any:
-    if not all(x is None or isinstance(x, str) for x in tree["texts"]):
+    texts = tree["texts"]
+    if not all(x is None or isinstance(x, str) for x in texts):
         raise ValueError("texts must be texts")
     dtype = {"U": np.str_, "O": object}[tree["dtype"]]
-    return np.array(tree["texts"], dtype=dtype).reshape(_checked_shape(tree["shape"]))
+    if len(texts) * max((len(x or "") for x in texts), default=0) > _MOST_CHARACTERS:
+        raise ValueError("its texts are too long")
+    return np.array(texts, dtype=dtype).reshape(_checked_shape(tree["shape"]))
 
 
 def _checked_shape(shape: Any) -> tuple[int, ...]:
     if len(shape) > _MOST_AXES or not all(type(n) is int and n >= 0 for n in shape):
         raise ValueError("a shape must be a short list of sizes")
+    if 0 in shape and max(shape) > _LONGEST_EMPTY:
+        raise ValueError("an empty array has too long an axis")
     return tuple(shape)
 
 
 def _class_named(name: str) -> Any:
-    if name in _GUESTS:
-        return _GUESTS[name]
-    module, _, qualified = name.partition(":")
-    if not _MODULE.fullmatch(module) or not qualified.isidentifier():
-        raise ValueError(f"{name[:80]!r} is not a class of this package")
-    try:
-        cls = getattr(import_module(module), qualified)
-    except ImportError:
-        raise ValueError(f"there is no {name[:80]!r} in this release") from None
-    if not (isinstance(cls, type) and cls.__module__ == module and _may_return(cls)):
+    if name not in _NAMES:
         raise ValueError(f"{name[:80]!r} is not a class that files may hold")
-    return cls
-
-
-def _may_return(cls: type) -> bool:
-    """Tell whether files may hold objects of a class: values, records, estimators of ours."""
-    if not cls.__module__.startswith("posteriori."):
-        return False
-    return (
-        issubclass(cls, (BaseEstimator, Distribution, LogEvidence))
-        or is_dataclass(cls)
-        or (issubclass(cls, tuple) and hasattr(cls, "_fields"))
-    )
+    module, _, qualified = name.partition(":")
+    return getattr(import_module(module), qualified)

@@ -144,9 +144,8 @@ class CodeColumns(TransformerMixin, BaseEstimator):
         parts = []
         for name, kind in self.kinds.items():
             if kind == "category":
-                levels = pd.Index([_OTHER, *self.levels_[name]])
-                codes = np.maximum(levels.get_indexer(X[name]), 0).astype(np.float64)
-                parts.append(np.where(X[name].isna(), np.nan, codes))
+                place = {level: k for k, level in enumerate(self.levels_[name], start=1)}
+                parts.append(_recoded(X[name], place, unknown=0.0, missing=np.nan))
             else:
                 parts.append(X[name].to_numpy(np.float64))
         return np.column_stack(parts)
@@ -192,11 +191,13 @@ def frequent_levels(series: pd.Series, limit: int) -> tuple[str, ...]:
 
     Levels seen once are not kept apart: nothing can be learned of them.
     """
-    counts = series.value_counts()
-    order = sorted(counts.index[counts > 1], key=lambda level: (-counts[level], level))
+    codes = series.cat.codes.to_numpy()
+    counts = np.bincount(codes[codes >= 0], minlength=len(series.cat.categories))
+    seen = dict(zip(series.cat.categories, counts.tolist(), strict=True))
+    order = sorted((level for level in seen if seen[level] > 1), key=lambda x: (-seen[x], x))
     kept = tuple(order[:limit])
-    rest = (_OTHER,) if len(kept) < len(counts) else ()
-    return kept + rest + ((_MISSING,) if series.isna().any() else ())
+    rest = (_OTHER,) if len(kept) < int((counts > 0).sum()) else ()
+    return kept + rest + ((_MISSING,) if (codes < 0).any() else ())
 
 
 def _learn_scale(name: str, values: Array) -> Scale:
@@ -226,8 +227,13 @@ def _is_missing(scale: Scale, X: pd.DataFrame) -> Array:
 
 def _indicators(part: Levels, X: pd.DataFrame) -> Array:
     """Return a column for every level but the first; new levels belong to the rest if there is one."""
-    known = pd.Index(part.levels)
-    codes = known.get_indexer(X[part.name].where(X[part.name].notna(), _MISSING))
-    rest = part.levels.index(_OTHER) if _OTHER in part.levels else 0
-    codes = np.where(codes < 0, rest, codes)
-    return (codes[:, None] == np.arange(1, len(known))).astype(np.float64)
+    place = {level: k for k, level in enumerate(part.levels)}
+    rest = place.get(_OTHER, 0)
+    codes = _recoded(X[part.name], place, unknown=rest, missing=place.get(_MISSING, rest))
+    return (codes[:, None] == np.arange(1, len(part.levels))).astype(np.float64)
+
+
+def _recoded(series: pd.Series, place: dict[str, int], unknown: float, missing: float) -> Array:
+    """Return the places of a category's levels, (N,): looked up by level, not by row."""
+    table = [float(place.get(level, unknown)) for level in series.cat.categories]
+    return np.array([*table, missing])[series.cat.codes.to_numpy()]

@@ -1,0 +1,147 @@
+"""From a table to a verdict: the whole of ``analyze`` against cross-validation in scikit-learn.
+
+Both sides fit the same kinds of models on the same five folds. Before anything is timed, the
+models that both have are asserted to predict unseen rows alike.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+from harness import Comparison, compare, peak_memory, report, time_processes
+from sklearn.compose import ColumnTransformer
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import (
+    ARDRegression,
+    BayesianRidge,
+    HuberRegressor,
+    LinearRegression,
+    LogisticRegression,
+)
+from sklearn.model_selection import KFold, StratifiedKFold, cross_validate
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
+
+from posteriori import analyze
+from posteriori.numerics import ConvergenceWarning
+
+ROWS, NUMBERS, CATEGORIES = 20_000, 26, 4
+
+
+def make_table(rows: int = ROWS) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, NUMBERS))
+    table = pd.DataFrame({f"x{k}": X[:, k] for k in range(NUMBERS)})
+    for k in range(CATEGORIES):
+        table[f"c{k}"] = rng.choice(list("abcde"), rows)
+    shift = (table["c0"] == "a").to_numpy(float)
+    signal = X[:, :8] @ rng.normal(size=8) + 0.5 * X[:, 0] ** 2 + shift
+    table["amount"] = signal + 2.0 * rng.standard_t(5, size=rows)
+    table["label"] = np.where(signal + 2.0 * rng.logistic(size=rows) > 0, "yes", "no")
+    return table
+
+
+def prepared(table: pd.DataFrame, spline: bool = False) -> ColumnTransformer:
+    numbers = [c for c in table if c.startswith("x")]
+    scaled = make_pipeline(StandardScaler(), SplineTransformer(5)) if spline else StandardScaler()
+    categories = [c for c in table if c.startswith("c")]
+    return ColumnTransformer(
+        [
+            ("numbers", scaled, numbers),
+            ("levels", OneHotEncoder(drop="first", sparse_output=False), categories),
+        ]
+    )
+
+
+def peers(table: pd.DataFrame, task: str) -> dict[str, object]:
+    plain, curves = prepared(table), prepared(table, spline=True)
+    if task == "regression":
+        models = [DummyRegressor(), LinearRegression(), BayesianRidge(), ARDRegression()]
+        models += [HuberRegressor(max_iter=1000)]
+        extra = BayesianRidge()
+    else:
+        models = [DummyClassifier(), GaussianNB(), LinearDiscriminantAnalysis()]
+        models += [QuadraticDiscriminantAnalysis(), LogisticRegression()]
+        models += [LogisticRegression(C=10.0), KNeighborsClassifier(15)]  # the former for probit
+        extra = LogisticRegression()
+    named = {f"{k} {type(m).__name__}": make_pipeline(plain, m) for k, m in enumerate(models)}
+    return named | {"splines": make_pipeline(curves, extra)}
+
+
+def cross_validated(table: pd.DataFrame, target: str, task: str) -> dict[str, float]:
+    X, y = table.drop(columns=["amount", "label"]), table[target]
+    score = "neg_root_mean_squared_error" if task == "regression" else "neg_log_loss"
+    folds = KFold if task == "regression" else StratifiedKFold
+    split = folds(5, shuffle=True, random_state=0)
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, model in peers(table, task).items():
+            scores = cross_validate(model, X, y, cv=split, scoring=score, n_jobs=2)["test_score"]
+            found[name] = -float(np.mean(scores))
+    return found
+
+
+def ours(table: pd.DataFrame, target: str):
+    other = "label" if target == "amount" else "amount"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return analyze(table, target, drop=[other], jobs=2)
+
+
+def require_equal(table: pd.DataFrame) -> None:
+    theirs = cross_validated(table, "amount", "regression")
+    result = ours(table, "amount")
+    np.testing.assert_allclose(
+        result.metrics["linear"]["RMSE"], theirs["1 LinearRegression"], rtol=2e-3
+    )
+    theirs = cross_validated(table, "label", "classification")
+    result = ours(table, "label")
+    np.testing.assert_allclose(
+        result.metrics["logistic"]["log loss"], theirs["4 LogisticRegression"], rtol=2e-3
+    )
+
+
+def times(table: pd.DataFrame) -> list[Comparison]:
+    require_equal(table)
+    return [
+        compare(
+            f"{task}, {len(table)} x {NUMBERS + CATEGORIES} (scikit-learn, 5 folds)",
+            lambda target=target: ours(table, target),
+            lambda target=target, task=task: cross_validated(table, target, task),
+            bar=2.0,
+            faster=False,
+        )
+        for target, task in (("amount", "regression"), ("label", "classification"))
+    ]
+
+
+def memory(table: pd.DataFrame) -> None:
+    size = table.memory_usage(deep=True).sum()
+    for target in ("amount", "label"):
+        peak = peak_memory(lambda target=target: ours(table, target))
+        print(f"peak memory, {target}: {peak / size:.1f} times the table (goal 6)")
+
+
+def starts() -> list[Comparison]:
+    """A wrong argument and a missing file, against a bare import of two libraries."""
+    reference = ["-c", "import pandas, sklearn"]
+    cases = {
+        "help": ["-m", "posteriori.cli", "compare", "--help"],
+        "missing file": ["-m", "posteriori.cli", "compare", "none.csv", "--target", "y"],
+    }
+    return [
+        time_processes(f"{name} (import pandas, sklearn)", command, reference, bar=2.0)
+        for name, command in cases.items()
+    ]
+
+
+if __name__ == "__main__":
+    table = make_table()
+    report("From a table to a verdict", times(table) + starts())
+    memory(table)
