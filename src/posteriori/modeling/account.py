@@ -23,7 +23,7 @@ from posteriori.modeling.discrete import DiscreteResult
 from posteriori.modeling.gaussian_result import GaussianResult
 from posteriori.modeling.scaled_factors import PRECISIONS
 from posteriori.modeling.simulation import log_prob_of_known, member
-from posteriori.modeling.variational.block import VariationalResult
+from posteriori.modeling.variational.result import VariationalResult
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior import Posterior

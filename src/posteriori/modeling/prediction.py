@@ -33,7 +33,7 @@ from posteriori.modeling.scaled_factors import (
     places_of_spread,
 )
 from posteriori.modeling.simulation import member
-from posteriori.modeling.variational.block import VariationalResult
+from posteriori.modeling.variational.result import VariationalResult
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.distributions.mvnormal import MvNormal
 from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.costs import Cost
 from posteriori.modeling.state_tables import DISCRETE, number_of_states
@@ -28,6 +27,7 @@ from posteriori.modeling.variational.options import Options
 from posteriori.modeling.variational.point_node import PointNode
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.references import find_references, measured_from, restored
+from posteriori.modeling.variational.result import VariationalResult
 from posteriori.modeling.variational.rotation import find_pairs
 from posteriori.modeling.variational.starts import (
     class_start,
@@ -37,12 +37,12 @@ from posteriori.modeling.variational.starts import (
 )
 from posteriori.modeling.variational.state_chain import chained_names
 from posteriori.modeling.variational.stochastic import ascend_in_batches, settle
-from posteriori.modeling.variational.streamed_node import StreamedProblem, awaited
+from posteriori.modeling.variational.streamed_node import StreamedProblem
 from posteriori.modeling.variational.streaming import Stream, find_stream
 from posteriori.numerics.random import as_generator
-from posteriori.numerics.types import IntArray, Seed
+from posteriori.numerics.types import IntArray
 
-__all__ = ["VariationalBlock", "VariationalResult"]
+__all__ = ["VariationalBlock"]
 
 #: Starts of models whose unknowns can change places, and the sweeps after which the best is kept.
 _STARTS = 5
@@ -354,102 +354,3 @@ def _select(problem: Problem, start: int) -> None:
     for node in problem.nodes:
         node.select(start)
     problem.restart.size = 1
-
-
-class VariationalResult:
-    """Beliefs about all variables of a variational block.
-
-    Attributes
-    ----------
-    names : tuple of str
-    log_evidence : float
-        The bound.
-    ascent : Ascent
-    informed : VariationalResult
-        Of the members that data depend on: what the bound is made of.
-    """
-
-    def __init__(
-        self,
-        block: VariationalBlock,
-        problem: Problem,
-        ascent: Ascent,
-        informed: VariationalResult | None = None,
-    ) -> None:
-        self.informed = informed or self
-        self.block = block
-        self.problem = problem
-        self.ascent = ascent
-        self.names = block.names
-        self.kind = "type-II" if block.options.form else "bound"
-        self.log_evidence = ascent.trace[-1]
-
-    def marginal(self, name: str) -> Any:
-        """Return the belief about a variable, a batch over its plates and integer axes."""
-        return self._restored(name, self.problem.owner[name].marginal(name))
-
-    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Any]:
-        """Draw all variables, (size, *shape) each: joint within a group, independent between."""
-        from posteriori.modeling.variational.sampling import draw_node
-
-        generator = as_generator(rng)
-        found: dict[str, Any] = {}
-        for node in self.problem.nodes:
-            found |= draw_node(node, size, generator)
-        return {name: self._restored(name, found[name]) for name in self.names}
-
-    def most_likely(self) -> dict[str, Any]:
-        """Return the highest point of the belief of each group."""
-        from posteriori.modeling.variational.sampling import mode_of_node
-
-        found: dict[str, Any] = {}
-        for node in self.problem.nodes:
-            found |= mode_of_node(node)
-        return {name: self._restored(name, found[name]) for name in self.names}
-
-    def joint(self, names: Sequence[str]) -> MvNormal:
-        """Return the joint belief of normal variables of one group, put one after another.
-
-        Raises
-        ------
-        ValueError
-            When they are of several groups, whose beliefs are independent.
-        TypeError
-            When they are not normal, or lie on a chain.
-        """
-        owners = {id(self.problem.owner[name]): self.problem.owner[name] for name in names}
-        if len(owners) > 1:
-            groups = "; ".join(", ".join(node.names) for node in self.problem.nodes)
-            raise ValueError(
-                f"{' and '.join(names)} are believed in independently: their joint distribution is "
-                f"the product (groups: {groups})"
-            )
-        node = awaited(*owners.values())
-        if not isinstance(node, GaussianNode):
-            raise TypeError(
-                f"{' and '.join(names)} are a {node.kind} group, whose joint distribution has no form "
-                f"here; draw from it by sample()"
-            )
-        mean, cov = node.dense_moments(names)
-        parts = (np.zeros(self.block.bound.layouts[name].shape) for name in names)
-        shift = [self._restored(n, z).ravel() for n, z in zip(names, parts, strict=True)]
-        return MvNormal(mean + np.concatenate(shift), cov=cov)
-
-    def used_classes(self) -> dict[str, tuple[int, int]]:
-        """Return how many states of each index of unknown parameters are used, and how many it has.
-
-        A state is used when at least half a member is expected to be in it.
-        """
-        found = {}
-        for name, kind in self.block._seeded().items():
-            if kind == "classes":
-                p = self.informed.problem.owner[name].probabilities(name)[0]
-                expected = p.reshape(-1, p.shape[-1]).sum(axis=0)
-                found[name] = (int(np.sum(expected >= 0.5)), len(expected))
-        return found
-
-    def _restored(self, name: str, values: Any) -> Any:
-        if name not in self.block.references:
-            return values
-        axes = self.block.bound.layouts[name].axes
-        return values + restored(0.0, self.block.references[name], axes)

@@ -13,13 +13,13 @@ from posteriori.modeling.costs import counted
 from posteriori.modeling.tables import Access, Axis, Lookup, Table
 from posteriori.modeling.variational.addressing import collect, seen
 from posteriori.modeling.variational.contraction import add_tables
-from posteriori.modeling.variational.gaussian_node import (
+from posteriori.modeling.variational.monomials import Monomial, same_place
+from posteriori.modeling.variational.normal_vectors import (
     along_axis,
     as_normal,
     batch_axes,
     second_moment,
 )
-from posteriori.modeling.variational.monomials import Monomial, same_place
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 

@@ -21,7 +21,6 @@ from posteriori.modeling.discrete import DiscreteResult
 from posteriori.modeling.prediction import dense_moments
 from posteriori.modeling.storage import constructor_parameters
 from posteriori.modeling.tables import Access, Axis, Polynomial, Switch, Table, Term
-from posteriori.modeling.variational.block import VariationalResult
 from posteriori.modeling.variational.conjugate_node import ConjugateNode
 from posteriori.modeling.variational.discrete_node import DiscreteNode
 from posteriori.modeling.variational.earlier import (
@@ -33,6 +32,7 @@ from posteriori.modeling.variational.earlier import (
 )
 from posteriori.modeling.variational.gaussian_node import GaussianNode
 from posteriori.modeling.variational.point_node import PointNode
+from posteriori.modeling.variational.result import VariationalResult
 from posteriori.modeling.variational.streamed_node import awaited
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array

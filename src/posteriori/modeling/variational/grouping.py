@@ -9,8 +9,8 @@ from posteriori.modeling.binding import Bound, BoundFactor
 from posteriori.modeling.state_tables import DISCRETE
 from posteriori.modeling.tables import Access, Axis
 from posteriori.modeling.variational.densities import GAUSSIAN
-from posteriori.modeling.variational.gaussian_node import batch_axes
 from posteriori.modeling.variational.monomials import Monomial
+from posteriori.modeling.variational.normal_vectors import batch_axes
 
 __all__ = ["data_plate", "group_variables"]
 

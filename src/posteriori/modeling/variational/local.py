@@ -16,11 +16,12 @@ from posteriori.modeling.new_members import Anew, Request, plate_sizes
 from posteriori.modeling.planning import barren_variables, unknowns_of
 from posteriori.modeling.tables import Axis, Table
 from posteriori.modeling.variational.ascent import Ascent, sweep
-from posteriori.modeling.variational.block import VariationalBlock, VariationalResult
+from posteriori.modeling.variational.block import VariationalBlock
 from posteriori.modeling.variational.earlier import is_earlier
 from posteriori.modeling.variational.options import Options
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.references import find_references
+from posteriori.modeling.variational.result import VariationalResult
 from posteriori.modeling.variational.scene import Scene, moved_references, set_scene
 from posteriori.numerics.types import Array
 

@@ -9,8 +9,8 @@ from posteriori.distributions.point_mass import PointMass
 from posteriori.modeling.binding import BoundFactor, Layout
 from posteriori.modeling.new_members import Anew, Request, bind_anew
 from posteriori.modeling.tables import Table, substitute
-from posteriori.modeling.variational.block import VariationalResult
 from posteriori.modeling.variational.references import measured_from
+from posteriori.modeling.variational.result import VariationalResult
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior import Posterior

@@ -25,7 +25,6 @@ from posteriori.modeling.new_members import plate_sizes
 from posteriori.modeling.planning import make_plan, unknowns_of
 from posteriori.modeling.scaled_factors import at_unit
 from posteriori.modeling.simulation import member
-from posteriori.modeling.variational.block import VariationalResult
 from posteriori.modeling.variational.group_beliefs import (
     Belief,
     ConjugateBelief,
@@ -37,6 +36,7 @@ from posteriori.modeling.variational.group_beliefs import (
     without_batch,
 )
 from posteriori.modeling.variational.local import fresh_plates
+from posteriori.modeling.variational.result import VariationalResult
 from posteriori.modeling.variational.sequential import shared_variables, with_earlier
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.linalg import symmetrize
