@@ -51,6 +51,51 @@ def test_a_chain_keeps_its_states() -> None:
         m.infer(x=X)
 
 
+# -- small parameters ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        (Gamma(1e-300, 1.0), "the shape of tau is 1e-300, too small .* at least 1e-15"),
+        (Gamma(1.0, 1e-320), "the rate of tau is 1e-320, too small .* at least 1e-300"),
+    ],
+)
+def test_priors_that_vanish_in_rounding(prior: Gamma, words: str) -> None:
+    m = Model()
+    m.mu = Normal(0.0, variance=100.0)
+    m.tau = prior
+    m.x = Normal(m.mu, precision=m.tau).iid("n")
+    with pytest.raises(ValueError, match=words):
+        m.infer(x=X)
+
+
+def test_a_known_variance_whose_inverse_overflows() -> None:
+    m = Model()
+    m.tau = Gamma(2.0, rate=1.0)
+    m.w = Normal(0.0, precision=m.tau)
+    m.x = Normal(m.w, variance=1e-320).iid("n")
+    with pytest.raises(ValueError, match="the variance of x is 1e-320, .* units in which"):
+        m.infer(x=X)
+
+
+def test_concentrations_that_vanish_in_rounding() -> None:
+    m = mixture()
+    m.rest = Dirichlet(1e-20 * np.ones(2))
+    m.y = Categorical(m.rest).iid("n")
+    m.v = Normal(m.mu[m.y], variance=1.0)
+    with pytest.raises(ValueError, match="concentration of rest is 1e-20, .* at least 1e-15"):
+        m.infer(x=X, v=X)
+
+
+def test_small_parameters_that_can_be_held() -> None:
+    m = Model()
+    m.mu = Normal(0.0, variance=100.0)
+    m.tau = Gamma(1e-15, 1e-300)
+    m.x = Normal(m.mu, precision=m.tau).iid("n")
+    assert abs(m.infer(x=X).mu.mean - X.mean()) < 0.1
+
+
 # -- large numbers and far priors ------------------------------------------------------------
 
 

@@ -57,7 +57,9 @@ class ConjugateNode:
         belief = self.family._from_natural(*natural)
         if not belief._all_proper:
             raise ValueError(
-                f"the belief about {self.names[0]} is improper: give it a proper prior"
+                f"the belief about {self.names[0]} has become improper by rounding: numbers of its "
+                "prior, or of what depends on it, are too large or too small for floating point; use "
+                "other units, so that they are near 1"
             )
         self.set(belief)
 

@@ -41,6 +41,7 @@ from posteriori.modeling.tables import (
 )
 from posteriori.modeling.variational.contraction import add_tables, contract_tables
 from posteriori.modeling.variational.factor_view import GAUSSIAN, STATISTICS, FactorView
+from posteriori.modeling.variational.magnitudes import require_noticeable
 from posteriori.modeling.variational.monomials import (
     Monomial,
     Product,
@@ -74,7 +75,10 @@ def log_density(factor: BoundFactor, bound: Bound, source: int) -> list[Monomial
     ------
     TypeError
         When the density is no such sum; the message names the parameter.
+    ValueError
+        When a known parameter is too small for floating point.
     """
+    require_noticeable(factor)
     return total(row_density(factor, bound), factor.rows, source)
 
 

@@ -140,7 +140,9 @@ class GaussianNode:
             root = np.linalg.cholesky(precision)
         except np.linalg.LinAlgError:
             raise ValueError(
-                f"the belief about {', '.join(self.names)} is improper: give a proper prior"
+                f"the belief about {', '.join(self.names)} has become improper by rounding: precisions "
+                "in its prior and in what depends on it differ by too many powers of 10; bring them "
+                "nearer to one another"
             ) from None
         inverse = np.linalg.inv(root)
         cov = np.swapaxes(inverse, -1, -2) @ inverse

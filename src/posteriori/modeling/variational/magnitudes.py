@@ -1,4 +1,4 @@
-"""Numbers that floating point cannot hold: too large to be squared, or too far from their prior."""
+"""Numbers that floating point cannot hold: too large, too small, or too far from their prior."""
 
 from __future__ import annotations
 
@@ -12,13 +12,21 @@ from posteriori.modeling.tables import Table, spread
 from posteriori.modeling.variational.factor_view import GAUSSIAN
 from posteriori.numerics.types import Array
 
-__all__ = ["require_moderate", "require_near"]
+__all__ = ["require_moderate", "require_near", "require_noticeable"]
 
 #: Products of squares of larger numbers overflow.
 _LARGEST = 1e100
 
 #: Standard deviations between a prior and its data: a square of 10¹⁴ leaves two digits of a nat.
 _FARTHEST = 1e7
+
+#: Exponents that are smaller vanish in a − 1; inverses of smaller sizes, or their squares, overflow.
+_SMALLEST = dict.fromkeys(("shape", "concentration", "a", "b"), 1e-15) | {
+    "rate": 1e-300,
+    "variance": 1e-300,
+    "cov": 1e-300,
+    "scale": 1e-150,
+}
 
 
 def require_moderate(factor: BoundFactor, bound: Bound) -> None:
@@ -39,6 +47,21 @@ def _require_moderate(what: str, values: Array) -> None:
                 f"{what} hold {extreme:g}, whose square is too large for floating point; use other "
                 "units, so that numbers are near 1"
             )
+
+
+def require_noticeable(factor: BoundFactor) -> None:
+    """Refuse known parameters so small that nothing is left of them after rounding."""
+    for key, poly in factor.parameters.items():
+        smallest = _SMALLEST.get(key)
+        if smallest is None or not poly.is_known:
+            continue
+        for table, _ in poly.terms:
+            positive = table.values[table.values > 0.0]
+            if positive.size and positive.min() < smallest:
+                raise ValueError(
+                    f"the {key} of {factor.name} is {positive.min():.3g}, too small for floating point: "
+                    f"use at least {smallest:g}, or units in which numbers are near 1"
+                )
 
 
 def require_near(
