@@ -14,8 +14,10 @@ __all__ = ["TASKS", "Target", "read_target"]
 
 TASKS = ("auto", "regression", "classification", "density")
 
-#: Integers up to this many different ones, from 0 or 1, may be names of classes.
+#: Integers up to this many different ones, from 0 or 1, may be names of classes if each of them
+#: is frequent; counts have rare large ones.
 _FEW_CLASSES = 10
+_RAREST_CLASS = 5
 _MOST_CLASSES = 100
 _FEWEST_ROWS = 5
 
@@ -89,7 +91,7 @@ def _with_values(series: pd.Series, column: Column, asked: str) -> Target:
     values = convert_column(column, series)
     known = values.notna().to_numpy()
     rows, missing = int(known.sum()), int((~known).sum())
-    notes = [column.note] if column.note else []
+    notes = [f"{column.name!r}: {column.note}"] if column.note else []
     if rows < _FEWEST_ROWS:
         raise ValueError(
             f"the target {column.name!r} is known in {rows} rows only; at least {_FEWEST_ROWS} are "
@@ -123,17 +125,18 @@ def _guess_task(column: Column, seen: pd.Series) -> tuple[str, str]:
                 f"{_MOST_CLASSES}"
             )
         return "classification", f"classification: {column.name!r} names {column.distinct} classes"
-    distinct = np.unique(seen.to_numpy(np.float64))
+    distinct, counts = np.unique(seen.to_numpy(np.float64), return_counts=True)
     few = len(distinct) == 2 or (
         len(distinct) <= _FEW_CLASSES
         and distinct[0] in (0, 1)
         and bool((np.diff(distinct) == 1).all())
         and len(seen) >= 10 * len(distinct)
+        and counts.min() >= _RAREST_CLASS
     )
     if few:
         return "classification", (
             f"classification: {column.name!r} has only {len(distinct)} different numbers; "
-            "task 'regression' treats them as amounts"
+            "the task 'regression' takes them as amounts"
         )
     return "regression", f"regression: {column.name!r} is a number"
 

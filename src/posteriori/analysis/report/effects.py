@@ -76,8 +76,8 @@ def column_importance(pipeline: Any, problem: Problem, seed: int) -> Effects:
 
 
 def _shuffled(X: pd.DataFrame, name: Any, rng: np.random.Generator) -> pd.DataFrame:
-    values = X[name].to_numpy()
-    return X.assign(**{name: values[rng.permutation(len(values))]})
+    mixed = X[name].iloc[rng.permutation(len(X))]  # a category stays one
+    return X.assign(**{name: mixed.set_axis(X.index)})
 
 
 def _score(pipeline: Any, X: pd.DataFrame, y: Any, classes: Any) -> float:
