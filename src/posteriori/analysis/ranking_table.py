@@ -15,6 +15,14 @@ __all__ = ["group_legend", "ranking_table", "short_number"]
 #: How many of the errors that people know are shown.
 _SHOWN_METRICS = 1
 
+#: What an evidence is of, in words.
+_WORDS = {
+    "y|X": "target given columns",
+    "y|X (counts)": "counts given columns",
+    "X,y (numbers)": "target and columns",
+    "X,y (codes)": "target and columns, with codes for categories",
+}
+
 
 def ranking_table(analysis: Analysis) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return header and rows, best first; models that failed come last, with no numbers."""
@@ -31,8 +39,8 @@ def group_legend(analysis: Analysis) -> list[str]:
     letters = _group_letters(analysis.ranking.rows)
     if len(letters) < 2:
         return []
-    named = ", ".join(f"{letter.strip()} of {of}" for of, letter in letters.items())
-    return [f"evidence and probability compare within a group: {named}"]
+    named = "; ".join(f"{letter.strip()}: {_WORDS.get(of, of)}" for of, letter in letters.items())
+    return [f"evidence and prob. compare within a group only ({named})"]
 
 
 def _group_letters(rows: tuple[Row, ...]) -> dict[str, str]:
@@ -54,7 +62,9 @@ def _cells(
     errors = [short_number(analysis.metrics[row.name][name]) for name in metrics]
     group = groups.get(row.of, "")
     evidence = _signed(row.log_evidence) if row.of else ""
-    probability = _probability(row.probability) + group if row.of else ""
+    alone = sum(other.of == row.of for other in analysis.ranking.rows) < 2
+    probability = "" if alone else _probability(row.probability)
+    probability += group if row.of else ""
     return (
         row.name,
         _pair(row.elpd, row.elpd_se),

@@ -47,7 +47,10 @@ def verdict(rows: Sequence[Row], n_rows: int) -> str:
             f"{_name(best)} is the only model that was fitted: there is nothing to compare it with."
         )
     second = sound[1]
-    gap, error = -second.elpd_difference, second.elpd_difference_se
+    gap, error = abs(second.elpd_difference), second.elpd_difference_se
+    if gap < 0.05 and not error >= 0.05:  # both would be printed as 0.0
+        together = f"{_name(best)} and {_name(second)} predict unseen rows equally well."
+        return together + _evidence(best, sound)
     how = strength(gap, error)
     text = (
         f"{_name(best)} predicts unseen rows best, by {gap:.1f} ± {error:.1f} nats over "

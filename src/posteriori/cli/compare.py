@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pandas as pd
 from rich.console import Console
-from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from posteriori.analysis.analyzing import Analysis, analyze
 from posteriori.analysis.model_files import save_model
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from posteriori.analysis.running import Outcome
 
 __all__ = ["Choices", "print_analysis", "run_compare", "tell_comparison"]
+
+_HELD_OUT = (
+    "held out: log density of rows that the model has not seen, ± standard error; "
+    "behind: its difference to the best, row by row"
+)
 
 
 class Choices(NamedTuple):
@@ -75,15 +80,21 @@ def print_analysis(console: Console, analysis: Analysis) -> None:
         table.add_row(*(row[k] for k in kept), style="bold" if place == 0 else None)
     console.print()
     console.print(table)
-    for line in group_legend(analysis):
-        console.print(f"  {line}", style="dim", markup=False, soft_wrap=True)
+    for line in (_HELD_OUT, *group_legend(analysis)):
+        _print_indented(console, line, "dim")
     for outcome in analysis.outcomes.values():
         if outcome.failure:
-            console.print(f"  {outcome.name}: {outcome.failure}", style="yellow", markup=False)
+            _print_indented(console, f"{outcome.name}: {outcome.failure}", "yellow")
         for warning in outcome.warnings[:1]:
-            console.print(f"  {outcome.name}: {warning}", style="dim", markup=False)
+            _print_indented(console, f"{outcome.name}: {warning}", "dim")
     console.print()
-    console.print(Padding(analysis.verdict, (0, 0, 1, 0)), style="green", markup=False)
+    console.print(analysis.verdict, style="green", markup=False)
+    console.print()
+
+
+def _print_indented(console: Console, text: str, style: str) -> None:
+    for line in Text(text).wrap(console, console.width - 2):
+        console.print(f"  {line.plain.rstrip()}", style=style, markup=False)
 
 
 def _columns_that_fit(rows: list[tuple[str, ...]], width: int) -> list[int]:
