@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.columns import Column
 from posteriori.analysis.object_tree import from_tree, to_tree
@@ -17,6 +18,17 @@ from posteriori.numerics.record_files import Format, read_record, write_record
 __all__ = ["load_model", "save_model"]
 
 _FORMAT = Format("posteriori model", 1, "model")
+_COLUMN_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("name", "kind", "style", "note"), (str,)),
+    **dict.fromkeys(("missing", "distinct"), (int,)),
+}
+_FACT_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("task", "prior", "kind", "version"), (str,)),
+    **dict.fromkeys(("rows", "seed"), (int,)),
+    "log_evidence": (float, type(None)),
+    "held_out": (float,),
+    "metrics": (dict,),
+}
 
 
 def save_model(model: TableModel, path: str | os.PathLike[str]) -> None:
@@ -52,20 +64,35 @@ def load_model(path: str | os.PathLike[str]) -> TableModel:
     """
     tree, numbers = read_record(path, _FORMAT)
     try:
-        content = from_tree(tree, numbers)
-        model = TableModel(
-            str(content["name"]),
-            str(content["target"]),
-            content["pipeline"],
-            tuple(Column(*fields) for fields in content["columns"]),
-            content["classes"],
-            dict(content["facts"]),
-        )
-        _require_same_answers(model, content["trial"], content["answers"])
+        model, rows, answers = _read_content(from_tree(tree, numbers))
+        _require_same_answers(model, rows, answers)
     except Exception as error:  # whatever a forged file leads to is its fault
         reason = " ".join(str(error).split())[:200]
         raise ValueError(f"{path} does not hold a usable model: {reason}") from None
     return model
+
+
+def _read_content(content: dict[str, Any]) -> tuple[TableModel, Any, Any]:
+    """Return the model, the rows it was tried on and what it said, all of the right types."""
+    names, facts = (content["name"], content["target"]), content["facts"]
+    columns = tuple(Column(*fields) for fields in content["columns"])
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError("its names are no texts")
+    if not isinstance(content["pipeline"], Pipeline):
+        raise ValueError("it holds no pipeline")
+    if not all(c.used and _has_types(vars(c), _COLUMN_TYPES) for c in columns):
+        raise ValueError("its columns are not described as columns are")
+    if not (_has_types(facts, _FACT_TYPES) and _has_types(facts["metrics"], {})):
+        raise ValueError("what it says about itself is not what models say")
+    model = TableModel(*names, content["pipeline"], columns, content["classes"], facts)
+    return model, content["trial"], content["answers"]
+
+
+def _has_types(values: dict[str, Any], types: dict[str, tuple[type, ...]]) -> bool:
+    """Tell whether values are of the given types, by name; other names have numbers."""
+    return types.keys() <= values.keys() and all(
+        type(value) in types.get(name, (float,)) for name, value in values.items()
+    )
 
 
 def _usual_rows(model: TableModel) -> dict[str, list[Any]]:

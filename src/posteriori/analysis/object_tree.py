@@ -1,8 +1,8 @@
 """Fitted models as trees of plain values and arrays, and back, without pickle.
 
 Only the classes of a closed table come back, made without running their constructors. Attributes
-take the place of data, never of methods; integers are small, and no array, text or axis is larger
-than the file pays for, so that a hostile file costs little more than reading it. What the values
+take the place of data, never of methods; no array, text or axis is larger than the file
+pays for, and sizes are bounded, so that a hostile file costs little more than reading it. What the values
 mean is not known here: whoever reads a tree has to try out what came back.
 """
 
@@ -36,6 +36,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.classification.column_models": ("BinaryClasses", "CategoryClasses"),
     "posteriori.classification.frequencies": ("ClassFrequencies",),
     "posteriori.classification.gaussian": ("GaussianDiscriminant",),
+    "posteriori.classification.joint": ("ClassPrior",),
     "posteriori.classification.naive_bayes": ("NaiveBayes",),
     "posteriori.classification.neighbors": ("KNeighborsClassifier",),
     "posteriori.classification.probit": ("ProbitRegression",),
@@ -62,8 +63,10 @@ _NAMES = {f"{module}:{name}" for module, names in CLASSES.items() for name in na
 _DTYPES = {"<f8": 8, "<i8": 8, "|b1": 1}
 _DEEPEST = 40
 _MOST_AXES = 8
-#: Empty arrays may still have long axes, and texts are padded to the longest.
-_LONGEST_EMPTY = 100_000
+#: Integers of scikit-learn's transformers become sizes of arrays, and empty arrays may still have
+#: long axes.
+_LARGEST_SIZE = 100_000
+#: Texts in an array are padded to the longest.
 _MOST_CHARACTERS = 10_000_000
 
 
@@ -217,9 +220,10 @@ class _Reader:
             t, c, k, extrapolate = (self.decode(part, depth) for part in tree[mark])
             return BSpline(t, c, k, extrapolate=extrapolate)
         if mark == "record":
-            return _class_named(tree[mark])(*(self.decode(item, depth) for item in tree["fields"]))
+            fields = [self.decode(item, depth) for item in tree["fields"]]
+            return _class_named(tree[mark], record=True)(*fields)
         if mark == "object":
-            return self._object(_class_named(tree[mark]), tree["state"], depth)
+            return self._object(_class_named(tree[mark], record=False), tree["state"], depth)
         raise ValueError(f"unknown mark {mark[:40]!r}")
 
     def _array(self, dtype: str, shape: tuple[int, ...]) -> Any:
@@ -232,11 +236,15 @@ class _Reader:
 
     def _object(self, cls: type, state: dict[str, Any], depth: int) -> Any:
         value: Any = object.__new__(cls)
+        guest = cls.__module__.startswith("sklearn.")
         for key, item in state.items():
             entry = _class_entry(cls, key)
             if key.startswith("__") or callable(entry) or isinstance(entry, property):
                 raise ValueError(f"{key[:40]!r} is no attribute that files may set")
-            object.__setattr__(value, key, self.decode(item, depth))
+            attribute = self.decode(item, depth)
+            if guest and type(attribute) is int and attribute > _LARGEST_SIZE:
+                raise ValueError(f"{key!r} is too large")
+            object.__setattr__(value, key, attribute)
         return value
 
 
@@ -253,13 +261,16 @@ def _texts(tree: dict[str, Any]) -> Any:
 def _checked_shape(shape: Any) -> tuple[int, ...]:
     if len(shape) > _MOST_AXES or not all(type(n) is int and n >= 0 for n in shape):
         raise ValueError("a shape must be a short list of sizes")
-    if 0 in shape and max(shape) > _LONGEST_EMPTY:
+    if 0 in shape and max(shape) > _LARGEST_SIZE:
         raise ValueError("an empty array has too long an axis")
     return tuple(shape)
 
 
-def _class_named(name: str) -> Any:
+def _class_named(name: str, *, record: bool) -> Any:
     if name not in _NAMES:
         raise ValueError(f"{name[:80]!r} is not a class that files may hold")
     module, _, qualified = name.partition(":")
-    return getattr(import_module(module), qualified)
+    cls = getattr(import_module(module), qualified)
+    if issubclass(cls, tuple) is not record:
+        raise ValueError(f"{name!r} is {'no' if record else 'a'} record")
+    return cls

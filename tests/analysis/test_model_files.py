@@ -1,0 +1,385 @@
+"""Saved models: they answer as before, or are refused without running or allocating anything."""
+
+import hashlib
+import json
+import tracemalloc
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from posteriori.analysis import load_model, save_model
+from posteriori.analysis.object_tree import CLASSES, from_tree, to_tree
+from posteriori.selection.candidates import CANDIDATES
+from tests.analysis.tables import analysis_of, mixed_table
+
+#: Which target of the table of tests every candidate is fitted to.
+TARGETS = {
+    (task, name): target
+    for target, task, names in (
+        ("count", "regression", ("constant", "linear", "linear (learned scale)")),
+        ("count", "regression", ("linear (sparse)", "robust linear", "splines", "quadratic")),
+        ("count", "regression", ("Poisson", "negative binomial")),
+        ("positive", "regression", ("log-linear",)),
+        ("count", "density", ("normal", "Student t", "Poisson", "negative binomial")),
+        ("positive", "density", ("log-normal",)),
+        ("two", "classification", ("class frequencies", "naive Bayes", "linear discriminant")),
+        ("two", "classification", ("quadratic discriminant", "logistic", "probit")),
+        ("two", "classification", ("logistic splines", "nearest neighbours")),
+    )
+    for name in names
+}
+SEVERAL_CLASSES = [
+    c.name for c in CANDIDATES if c.task == "classification" and c.targets != "two classes"
+]
+
+
+def test_no_candidate_is_left_out() -> None:
+    assert set(TARGETS) == {(c.task, c.name) for c in CANDIDATES}
+
+
+def saved(target: str, task: str, name: str, path: Path) -> Any:
+    model = analysis_of(target, task).table_model(name)
+    save_model(model, path)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("target", "task", "name"),
+    [(target, *key) for key, target in TARGETS.items()]
+    + [("five", "classification", name) for name in SEVERAL_CLASSES],
+)
+def test_models_answer_as_before(target: str, task: str, name: str, tmp_path: Path) -> None:
+    model = saved(target, task, name, tmp_path / "m.po")
+    again = load_model(tmp_path / "m.po")
+    new = mixed_table(8, seed=1)
+    new.loc[3, "colour"] = "violet"  # a level that was never seen
+    pd.testing.assert_frame_equal(again.predict(new), model.predict(new), rtol=1e-10)
+    assert (again.name, again.target, again.columns) == (model.name, model.target, model.columns)
+    assert again.facts == model.facts
+
+
+# -- damaged files -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "good.po"
+    saved("count", "regression", "splines", path)
+    return path
+
+
+def require_refusal(path: Path, match: str = ".") -> str:
+    """Load, which must fail with a message that names the file; return the message."""
+    with pytest.raises(ValueError, match=match) as refusal:
+        load_model(path)
+    assert str(refusal.value).startswith(str(path))
+    return str(refusal.value)
+
+
+@given(place=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
+def test_flipped_bytes_are_noticed(good: Path, place: float, flip: int) -> None:
+    content = bytearray(good.read_bytes())
+    content[int(place * len(content))] ^= flip
+    other = good.with_name("flipped.po")
+    other.write_bytes(content)
+    require_refusal(other)
+
+
+@given(place=st.floats(0, 1, exclude_max=True))
+def test_truncated_files_are_noticed(good: Path, place: float) -> None:
+    content = good.read_bytes()
+    other = good.with_name("truncated.po")
+    other.write_bytes(content[: int(place * len(content))])
+    require_refusal(other)
+
+
+@given(place=st.floats(0, 1), more=st.binary(min_size=1, max_size=30))
+def test_inserted_bytes_are_noticed(good: Path, place: float, more: bytes) -> None:
+    content = good.read_bytes()
+    cut = int(place * len(content))
+    other = good.with_name("inserted.po")
+    other.write_bytes(content[:cut] + more + content[cut:])
+    require_refusal(other)
+
+
+def test_other_versions_are_told_apart(good: Path, tmp_path: Path) -> None:
+    other = tmp_path / "m.po"
+    other.write_bytes(good.read_bytes().replace(b"model 1\n", b"model 2\n", 1))
+    require_refusal(other, "has format version 2; this release reads 1")
+
+
+# -- forged files: the checksum is right, the content is not -------------------------------------
+
+#: What a refusal may cost beyond the file itself.
+MOST_BYTES = 20_000_000
+
+
+def forge(path: Path, tree: Any, numbers: bytes) -> None:
+    text = tree if isinstance(tree, bytes) else json.dumps(tree).encode()
+    body = text + b"\n" + numbers
+    digest = hashlib.sha256(body).hexdigest().encode()
+    path.write_bytes(b"posteriori model 1\n" + digest + b"\n" + body)
+
+
+def content_of(path: Path) -> tuple[dict[str, Any], bytes]:
+    """Return the parts of a model by name, and its numbers."""
+    _, _, text, numbers = path.read_bytes().split(b"\n", 3)
+    return dict(json.loads(text)["dict"]), numbers
+
+
+def forge_content(path: Path, content: dict[str, Any], numbers: bytes) -> None:
+    forge(path, {"dict": [[key, value] for key, value in content.items()]}, numbers)
+
+
+def require_cheap_refusal(path: Path, match: str = ".") -> None:
+    tracemalloc.start()
+    try:
+        require_refusal(path, match)
+        assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os:system",
+        "builtins:eval",
+        "posteriori.cli:main",
+        "posteriori.cli.compare:Choices",
+        "posteriori.numerics.record_files:write_whole",
+        "posteriori.regression.bayesian:BayesianLinearRegression.fit",
+        "posteriori.regression.bayesian:np",
+        "posteriori:no_such_thing",
+        "sklearn.svm:SVC",
+        "",
+        ":",
+        7,
+        None,
+        ["posteriori"],
+    ],
+)
+@pytest.mark.parametrize("mark", ["object", "record"])
+def test_only_the_classes_of_the_table_come_back(mark: str, name: Any, tmp_path: Path) -> None:
+    forge(tmp_path / "m.po", {mark: name, "state": {}, "fields": ["touch /tmp/x"]}, b"")
+    require_cheap_refusal(tmp_path / "m.po")
+
+
+def test_constructors_are_not_called(tmp_path: Path) -> None:
+    name = "posteriori.regression.bayesian:BayesianLinearRegression"
+    forge(tmp_path / "m.po", {"record": name, "fields": []}, b"")
+    require_cheap_refusal(tmp_path / "m.po", "is no record")
+    forge(tmp_path / "m.po", {"object": "posteriori.analysis.preparation:Scale", "state": {}}, b"")
+    require_cheap_refusal(tmp_path / "m.po", "is a record")
+
+
+@pytest.mark.parametrize("name", ["__class__", "__dict__", "fit", "predict", "log_evidence_"])
+def test_attributes_do_not_stand_in_for_methods(name: str, tmp_path: Path) -> None:
+    cls = "posteriori.regression.bayesian:BayesianLinearRegression"
+    forge(tmp_path / "m.po", {"object": cls, "state": {name: 1}}, b"")
+    require_cheap_refusal(tmp_path / "m.po", "is no attribute that files may set")
+
+
+def nested(depth: int) -> bytes:
+    return b"[" * depth + b"]" * depth
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"array": "<f8", "shape": [10**12]},
+        {"array": "<f8", "shape": [10**6, 10**6]},
+        {"array": "<f8", "shape": [0, 10**12]},
+        {"array": "<f8", "shape": [-1]},
+        {"array": "<f8", "shape": [1.0]},
+        {"array": "<f8", "shape": [1] * 60},
+        {"array": "|O8", "shape": [1]},
+        {"array": "<f8"},
+        {"texts": ["a"] * 9_999 + ["b" * 9_999], "shape": [10_000], "dtype": "U"},
+        {"texts": [[]], "shape": [1], "dtype": "O"},
+        {"texts": ["a"], "shape": [10**12], "dtype": "U"},
+        {"number": "1e999"},
+        {"scalar": "text"},
+        {"dict": [[[], 1]]},
+        {"dict": [1, 2]},
+        {"spline": [1, 2]},
+        {"pipeline": [["a"]]},
+        {"unknown": 1},
+        {},
+        [],
+        "text",
+        7,
+        None,
+        nested(60),
+        nested(100_000),
+        b"{",
+        b"9" * 10_000,
+        b"\xff\xfe",
+        b"",
+    ],
+    ids=lambda tree: str(tree)[:40],
+)
+def test_nonsense_is_refused(tree: Any, tmp_path: Path) -> None:
+    forge(tmp_path / "m.po", tree, bytes(8))
+    require_cheap_refusal(tmp_path / "m.po")
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("name", 7),
+        ("name", None),
+        ("target", ["y"]),
+        ("pipeline", None),
+        ("pipeline", "passthrough"),
+        ("pipeline", {"pipeline": []}),
+        ("pipeline", {"pipeline": [["model", "passthrough"]]}),
+        ("columns", [["x"]]),
+        ("columns", [["x", "number", "", "many", 3, ""]]),
+        ("columns", [["x", "identifier", "", 0, 3, ""]]),
+        ("columns", [[{"dict": []}, "number", "", 0, 3, ""]]),
+        ("columns", 7),
+        ("classes", {"texts": ["a", "b"], "shape": [2], "dtype": "U"}),
+        ("facts", {"dict": []}),
+        ("facts", 7),
+        ("trial", {"dict": []}),
+        ("trial", {"dict": [["x", [1.0] * 100]]}),
+        ("answers", {"dict": []}),
+        ("answers", 7),
+    ],
+)
+def test_parts_of_other_types_are_refused(
+    part: str, value: Any, good: Path, tmp_path: Path
+) -> None:
+    content, numbers = content_of(good)
+    assert part in content
+    content[part] = value
+    forge_content(tmp_path / "m.po", content, numbers)
+    require_cheap_refusal(tmp_path / "m.po")
+
+
+@pytest.mark.parametrize("part", ["name", "pipeline", "columns", "facts", "trial", "answers"])
+def test_missing_parts_are_refused(part: str, good: Path, tmp_path: Path) -> None:
+    content, numbers = content_of(good)
+    del content[part]
+    forge_content(tmp_path / "m.po", content, numbers)
+    require_cheap_refusal(tmp_path / "m.po")
+
+
+def integers_in(tree: Any, key: str = "") -> Any:
+    """Yield holders and keys of all integers that are attributes of objects."""
+    if isinstance(tree, list):
+        for item in tree:
+            yield from integers_in(item)
+    if isinstance(tree, dict):
+        if key == "state":
+            yield from ((tree, name) for name, value in tree.items() if type(value) is int)
+        for name, value in tree.items():
+            yield from integers_in(value, name)
+
+
+def test_no_integer_makes_the_trial_expensive(good: Path, tmp_path: Path) -> None:
+    content, numbers = content_of(good)
+    changed = 0
+    for holder, name in integers_in(content["pipeline"]):
+        kept, holder[name] = holder[name], 10**9
+        forge_content(tmp_path / "m.po", content, numbers)
+        holder[name] = kept
+        tracemalloc.start()
+        with suppress(ValueError):  # what does not matter to predictions may be anything
+            load_model(tmp_path / "m.po")
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < MOST_BYTES, name
+        changed += 1
+    assert changed > 5
+
+
+def count_numbers(tree: Any) -> int:
+    """Return how many times eight bytes the arrays of a tree take."""
+    if isinstance(tree, list):
+        return sum(count_numbers(item) for item in tree)
+    if not isinstance(tree, dict):
+        return 0
+    if "array" in tree:
+        size = int(np.prod(tree["shape"]))
+        return -(-size // 8) if tree["array"] == "|b1" else size
+    return sum(count_numbers(value) for value in tree.values())
+
+
+@pytest.mark.parametrize(
+    ("target", "task", "name"),
+    [
+        ("count", "regression", "splines"),
+        ("count", "regression", "Poisson"),
+        ("two", "classification", "logistic"),
+    ],
+)
+def test_changed_weights_give_other_answers(
+    target: str, task: str, name: str, tmp_path: Path
+) -> None:
+    saved(target, task, name, tmp_path / "m.po")
+    content, numbers = content_of(tmp_path / "m.po")
+    weights = np.frombuffer(numbers).copy()
+    weights[: count_numbers(content["pipeline"])] *= 1.001
+    forge_content(tmp_path / "m.po", content, weights.tobytes())
+    require_refusal(tmp_path / "m.po", "it gives other answers than when it was saved")
+
+
+# -- trees ---------------------------------------------------------------------------------------
+
+
+def test_all_classes_of_the_table_are_used(tmp_path: Path) -> None:
+    found: set[str] = set()
+
+    def collect(tree: Any) -> None:
+        if isinstance(tree, list):
+            for item in tree:
+                collect(item)
+        elif isinstance(tree, dict):
+            found.update(tree[mark] for mark in ("object", "record") if mark in tree)
+            for value in tree.values():
+                collect(value)
+
+    for (task, name), target in TARGETS.items():
+        saved(target, task, name, tmp_path / "m.po")
+        collect(content_of(tmp_path / "m.po")[0])
+    assert found == {f"{module}:{name}" for module, names in CLASSES.items() for name in names}
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, 1j, print, tracemalloc, b"bytes"])
+def test_what_has_no_form_is_not_written(value: Any) -> None:
+    with pytest.raises(TypeError, match="has no form in a file"):
+        to_tree({"a": value})
+
+
+def test_what_holds_itself_is_not_written() -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+    with pytest.raises(TypeError, match="nested too deeply"):
+        to_tree(loop)
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(value=plain)
+@settings(max_examples=100)
+def test_plain_values_come_back(value: Any) -> None:
+    tree, blocks = to_tree(value)
+    text = json.dumps(tree, allow_nan=False)
+    assert repr(from_tree(json.loads(text), b"".join(blocks))) == repr(value)
