@@ -30,6 +30,16 @@ from posteriori.classification.gaussian_learning import (
     most_likely_columns,
 )
 from posteriori.classification.joint_tables import learn_table, log_beta
+from posteriori.classification.row_terms import (
+    binary_fit,
+    binary_left_out,
+    categories_fit,
+    categories_left_out,
+    counts_fit,
+    counts_left_out,
+    normal_fit,
+    normal_left_out,
+)
 from posteriori.distributions.beta import Beta
 from posteriori.distributions.dirichlet import Dirichlet
 from posteriori.distributions.gamma import Gamma
@@ -153,12 +163,17 @@ class Kind(NamedTuple):
         Largest entry that is allowed.
     learn : callable
         From rows, a prior (None: the default) and whether to integrate, ``LearnedClasses``.
+    left_out, fit : callable
+        From the belief, x and class codes, what it says of each row in its class (N,): left out, and
+        as it is fitted.
     """
 
     prior_family: type
     whole: bool
     largest: float
     learn: Any
+    left_out: Any
+    fit: Any
 
 
 def learn_columns(kind: str, rows: LabelledRows, prior: Any, integrate: bool) -> LearnedClasses:
@@ -196,7 +211,8 @@ def _learn_binary(rows: LabelledRows, prior: Any, integrate: bool) -> LearnedCla
     prior = prior or Beta(1.0, 1.0)
     belief = Beta(prior.a + ones, prior.b + (n - ones))
     log_evidence = (betaln(belief.a, belief.b) - betaln(prior.a, prior.b)).sum()
-    return LearnedClasses(BinaryClasses(np.asarray(belief.mean)), belief, float(log_evidence))
+    classes = BinaryClasses(np.asarray(belief.mean))
+    return LearnedClasses(classes, belief, float(log_evidence), prior=prior)
 
 
 def _learn_counts(rows: LabelledRows, prior: Any, integrate: bool) -> LearnedClasses:
@@ -219,25 +235,40 @@ def _learn_counts(rows: LabelledRows, prior: Any, integrate: bool) -> LearnedCla
         a * np.log(b) - gammaln(a) + gammaln(belief.shape) - belief.shape * np.log(belief.rate)
     ).sum()
     classes = CountClasses(np.asarray(belief.shape), np.asarray(belief.rate))
-    return LearnedClasses(classes, belief, float(value) + carrier)
+    return LearnedClasses(classes, belief, float(value) + carrier, prior=prior)
 
 
 def _learn_categories(rows: LabelledRows, prior: Any, integrate: bool) -> LearnedClasses:
+    priors = _one_each(prior, rows.x.shape[1])
     tables, beliefs, value = [], [], 0.0
-    for column in rows.x.T:
-        counts = _category_counts(rows, column, None if prior is None else prior.concentration.size)
+    for d, column in enumerate(rows.x.T):
+        before = priors[d]
+        counts = _category_counts(rows, column, None if before is None else before.event_shape[0])
         if not integrate:
             total = np.repeat(counts.sum(axis=1, keepdims=True), counts.shape[1], axis=1)
             table = _share(counts, total, rows)
             value += float(xlogy(counts, table).sum())
         else:
-            before = np.ones(counts.shape[1]) if prior is None else np.asarray(prior.concentration)
-            after = before + counts
+            before = priors[d] = before or Dirichlet(np.ones(counts.shape[1]))
+            after = before.concentration + counts
             beliefs.append(Dirichlet(after))
             table = after / after.sum(axis=1, keepdims=True)
-            value += float((log_beta(after) - log_beta(before)).sum())
+            value += float((log_beta(after) - log_beta(before.concentration)).sum())
         tables.append(table)
-    return LearnedClasses(CategoryClasses(tuple(tables)), beliefs if integrate else None, value)
+    classes = CategoryClasses(tuple(tables))
+    return LearnedClasses(classes, beliefs if integrate else None, value, prior=priors)
+
+
+def _one_each(prior: Any, size: int) -> list[Any]:
+    """Return a prior for each column, None for the default."""
+    if prior is None or isinstance(prior, Dirichlet):
+        return [prior] * size
+    if len(prior) != size:
+        raise ValueError(
+            f"priors of categorical columns must be one Dirichlet, or one for each of the {size} "
+            f"columns; got {len(prior)}"
+        )
+    return list(prior)
 
 
 def _category_counts(rows: LabelledRows, column: Array, size: int | None) -> Array:
@@ -266,9 +297,11 @@ def _share(part: Array, total: Array, rows: LabelledRows) -> Array:
 
 #: Kinds of columns by name.
 KINDS = {
-    "normal": Kind(NormalInverseGamma, False, np.inf, _learn_normal),
-    "bernoulli": Kind(Beta, True, 1.0, _learn_binary),
-    "poisson": Kind(Gamma, True, np.inf, _learn_counts),
-    "categorical": Kind(Dirichlet, True, 1e6, _learn_categories),
-    "table": Kind(Dirichlet, True, 1e6, learn_table),
+    "normal": Kind(NormalInverseGamma, False, np.inf, _learn_normal, normal_left_out, normal_fit),
+    "bernoulli": Kind(Beta, True, 1.0, _learn_binary, binary_left_out, binary_fit),
+    "poisson": Kind(Gamma, True, np.inf, _learn_counts, counts_left_out, counts_fit),
+    "categorical": Kind(
+        Dirichlet, True, 1e6, _learn_categories, categories_left_out, categories_fit
+    ),
+    "table": Kind(Dirichlet, True, 1e6, learn_table, categories_left_out, categories_fit),
 }

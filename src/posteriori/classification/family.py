@@ -9,15 +9,22 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 
 from posteriori.classification.arguments import LabelledRows, check_labelled_rows
 from posteriori.classification.joint import JointClassifier, joint_fingerprint, learn_priors
+from posteriori.classification.prior_width import has_width, widened
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.bayes_rule import bayes
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
 
 __all__ = ["GenerativeClassifier"]
+
+
+def _prior_has_width(self: GenerativeClassifier) -> bool:
+    return has_width(self.prior)
 
 
 class GenerativeClassifier(JointClassifier):
@@ -33,7 +40,8 @@ class GenerativeClassifier(JointClassifier):
         Belief about a class's parameters, conjugate to the family: they are integrated out. None
         plugs in the member of highest likelihood.
     class_prior : array (K,), optional
-        Known probabilities of the sorted classes; learned by default.
+        Known probabilities of the sorted classes; learned by default. There is no ``class_weight``: a
+        prior takes whole rows, and what classes are worth is said here.
 
     Attributes
     ----------
@@ -92,6 +100,7 @@ class GenerativeClassifier(JointClassifier):
             results = [self._learn(rows, k) for k in range(len(rows.classes))]
             self.densities_ = [result.predictive for result in results]
             self.posterior_ = [result.posterior for result in results]
+            self._results = results
             total = sum(float(np.sum(result.log_evidence.value)) for result in results)
             self.log_evidence_ = LogEvidence(
                 total + labels.log_probability,
@@ -101,6 +110,7 @@ class GenerativeClassifier(JointClassifier):
             )
         self.classes_ = rows.classes
         self.class_prior_ = labels.probabilities
+        self._labels = labels
         return self
 
     def _most_likely(self, rows: LabelledRows, k: int) -> Any:
@@ -120,9 +130,32 @@ class GenerativeClassifier(JointClassifier):
             x = np.repeat(x, times.astype(np.intp), axis=0)
         return bayes(self.prior, self.family, x)
 
+    def _integrates(self) -> bool:
+        return self.prior is not None and all(
+            hasattr(result.statistics, "without") for result in getattr(self, "_results", ())
+        )
+
+    def _left_out(self, x: Array, codes: Any) -> Array:
+        found = self._log_densities(x)
+        for k, result in enumerate(self._results):
+            mine, pair = codes == k, result.pair
+            single = pair.summarize(pair.encode(x[mine])[None])  # a batch of one row each
+            belief = pair.update(self.prior, result.statistics.without(single))
+            found[mine, k] = _whole_rows(pair.predictive(belief).log_prob(x[mine]))
+        return found
+
+    @available_if(_prior_has_width)
+    def with_prior_scaled(self, factor: float) -> Self:
+        """Return an unfitted copy whose prior is ``factor`` times as wide.
+
+        Standard deviations of means are that many times as large, given the spread of the rows, whose
+        own prior stays; pseudo-counts of a Beta, Dirichlet, Gamma or InverseGamma are divided by the
+        square. The prior of class probabilities stays. Not offered for other families.
+        """
+        return clone(self).set_params(prior=widened(self.prior, factor))
+
     def _log_densities(self, x: Array) -> Array:
-        parts = [np.asarray(member.log_prob(x)) for member in self.densities_]
-        return np.stack([part if part.ndim == 1 else part.sum(axis=1) for part in parts], axis=1)
+        return np.stack([_whole_rows(member.log_prob(x)) for member in self.densities_], axis=1)
 
     def _draw(self, codes: Any, rng: np.random.Generator) -> Array:
         drawn = np.empty((len(codes), self.n_features_in_))
@@ -130,6 +163,12 @@ class GenerativeClassifier(JointClassifier):
             mine = codes == k
             drawn[mine] = np.asarray(member.sample(int(mine.sum()), rng=rng))
         return drawn
+
+
+def _whole_rows(log_prob: Any) -> Array:
+    """Return log densities of rows (N,), from those of rows or of their columns (N, D)."""
+    each = np.asarray(log_prob)
+    return each if each.ndim == 1 else each.sum(axis=1)
 
 
 def _is_family(value: Any) -> bool:

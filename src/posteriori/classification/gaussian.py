@@ -12,6 +12,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import LabelledRows, check_labelled_rows
@@ -37,6 +39,13 @@ from posteriori.classification.joint import (
     check_estimate,
     joint_fingerprint,
     learn_priors,
+)
+from posteriori.classification.prior_width import widened
+from posteriori.classification.row_terms import (
+    full_fit,
+    full_left_out,
+    normal_fit,
+    normal_left_out,
 )
 from posteriori.distributions.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.normal_inverse_wishart import NormalInverseWishart
@@ -149,6 +158,7 @@ class GaussianDiscriminant(JointClassifier):
         self._forget()
         self.classes_ = rows.classes
         self.class_prior_ = labels.probabilities
+        self._labels = labels
         self._densities = learned.densities
         self.n_parameters_ = self._count_parameters(*learned.densities.means.shape)
         self._keep(learned)
@@ -237,13 +247,45 @@ class GaussianDiscriminant(JointClassifier):
                 cov = roots @ roots.swapaxes(1, 2)
                 self.covariances_ = np.repeat(cov, len(self.classes_) // len(cov), axis=0)
             return
-        self.posterior_ = belief
+        self.posterior_, self._prior = belief, learned.prior
         self.means_ = belief.location
         if self.covariance == "diagonal":
             self.covariances_ = belief.scale / (belief.shape - 1.0)
         else:
             room = belief.dof - self.means_.shape[1] - 1.0
             self.covariances_ = belief.scale / room[:, None, None]
+
+    # -- how the rows fare, and the prior ----------------------------------------------------
+
+    def _integrates(self) -> bool:
+        return self.estimate == "bayes"
+
+    def _left_out(self, x: Array, codes: Any) -> Array:
+        if self.covariance != "diagonal":
+            return full_left_out(self.posterior_, self._densities, x, codes)
+        found = self._log_densities(x)
+        found[np.arange(len(x)), codes] = normal_left_out(self.posterior_, x, codes)
+        return found
+
+    @available_if(_integrates)
+    def expected_log_likelihood(self, X: Any, y: Any) -> Array:
+        """Return E[ln p(x_n, y_n | parameters)] under the posterior, (N,): how well rows are fitted."""
+        x, codes = self._known_rows(X, y)
+        if self.covariance == "diagonal":
+            fit = normal_fit(self.posterior_, x, codes)
+        else:
+            fit = full_fit(self.posterior_, self._densities, x, codes)
+        return fit + self._labels.expected_log[codes]
+
+    @available_if(_integrates)
+    def with_prior_scaled(self, factor: float) -> Self:
+        """Return an unfitted copy whose prior of the class means is ``factor`` times as wide.
+
+        Its strength κ is divided by the square. The priors of covariances and class probabilities stay;
+        what the data of this fit have set in the default prior is kept.
+        """
+        check_is_fitted(self)
+        return clone(self).set_params(prior=widened(self._prior, factor))
 
     # -- predicting --------------------------------------------------------------------------
 

@@ -47,12 +47,15 @@ class LearnedClasses(NamedTuple):
         ln p(X | y): the evidence, or the likelihood at its maximum.
     shrinkage : (G,) or None
         Share of the diagonal in each covariance.
+    prior : distribution or None
+        The belief before the rows, also where they have set it.
     """
 
     densities: Any
     posterior: Any
     log_probability: float
     shrinkage: Array | None = None
+    prior: Any = None
 
 
 def most_likely_full(
@@ -138,7 +141,7 @@ def bayesian_full(
     )
     free = all_dof - d + 1.0  # t_c(x | m_k, Ψ (κ+1)/(κ c))
     classes = EllipticClasses(location, roots, (strength + 1.0) / (strength * free), free)
-    return LearnedClasses(classes, posterior, float(log_evidence))
+    return LearnedClasses(classes, posterior, float(log_evidence), prior=prior)
 
 
 def bayesian_columns(prior: NormalInverseGamma, moments: ColumnMoments) -> LearnedClasses:
@@ -159,7 +162,7 @@ def bayesian_columns(prior: NormalInverseGamma, moments: ColumnMoments) -> Learn
     posterior = NormalInverseGamma(location, strength, shape, scale)
     width = np.sqrt(scale * (strength + 1.0) / (shape * strength))
     classes = ColumnwiseClasses(location, width, 2.0 * shape)
-    return LearnedClasses(classes, posterior, float(log_evidence))
+    return LearnedClasses(classes, posterior, float(log_evidence), prior=prior)
 
 
 def multigammaln_of(a: Array, d: int) -> Array:

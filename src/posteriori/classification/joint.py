@@ -13,10 +13,11 @@ from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import digamma, gammaln
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.arguments import LabelledRows
+from posteriori.classification.arguments import LabelledRows, check_known_labels
 from posteriori.classification.base import ProbabilisticClassifier
 from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.evidence import Fingerprint
@@ -38,10 +39,35 @@ class ClassPrior(NamedTuple):
     probabilities : (K,)
     log_probability : float
         ln p(y) of the sequence of labels: the evidence, or the likelihood at its maximum.
+    belief : (K,) or None
+        Concentration N_k + 1 of the Dirichlet belief; None where the probabilities are numbers.
     """
 
     probabilities: Array
     log_probability: float
+    belief: Array | None = None
+
+    def log_without(self, codes: Any) -> Array:
+        """Return ln p(C_k) up to a constant for each row, its own label left out, (N, K)."""
+        if self.belief is None:
+            with np.errstate(divide="ignore"):
+                return np.tile(np.log(self.probabilities), (len(codes), 1))
+        counts = np.tile(self.belief, (len(codes), 1))
+        counts[np.arange(len(codes)), codes] -= 1.0
+        return np.log(counts)
+
+    @property
+    def expected_log(self) -> Array:
+        """E[ln p(C_k)], (K,)."""
+        if self.belief is None:
+            with np.errstate(divide="ignore"):
+                return np.log(self.probabilities)
+        return digamma(self.belief) - digamma(self.belief.sum())
+
+
+def _can_leave_out(self: JointClassifier) -> bool:
+    """Tell whether each row counts as itself in beliefs that it can be taken from."""
+    return self._integrates() and getattr(self, "class_weight", None) is None
 
 
 class JointClassifier(ProbabilisticClassifier):
@@ -49,6 +75,7 @@ class JointClassifier(ProbabilisticClassifier):
 
     classes_: Any
     class_prior_: Array
+    _labels: ClassPrior
 
     @abstractmethod
     def _log_densities(self, x: Array) -> Array:
@@ -57,6 +84,14 @@ class JointClassifier(ProbabilisticClassifier):
     @abstractmethod
     def _draw(self, codes: Any, rng: np.random.Generator) -> Array:
         """Draw a row for each class code, (N, D)."""
+
+    @abstractmethod
+    def _integrates(self) -> bool:
+        """Tell whether parameters have a belief from which single rows can be taken."""
+
+    @abstractmethod
+    def _left_out(self, x: Array, codes: Any) -> Array:
+        """Return ln p(x_n | C_k, all rows but n) up to a term of each row, (N, K)."""
 
     def _log_ratios(self, x: Array) -> Array:
         """Return the same up to a term that all classes have in common."""
@@ -84,6 +119,28 @@ class JointClassifier(ProbabilisticClassifier):
         """Return the log odds of the second of two classes (N,), or ln p(class | x) + const (N, K)."""
         joint = self._finite(X)
         return joint[:, 1] - joint[:, 0] if len(self.classes_) == 2 else joint
+
+    @available_if(_can_leave_out)
+    def leave_one_out_log_density(self, X: Any, y: Any) -> Array:
+        """Return ln p(y_n | x_n, all other rows) of the rows that the model was fitted to, (N,).
+
+        In closed form: the belief gives one row back. The prior stays as it is, also where the data
+        have set it. Of a row of frequency above 1 one copy is left out. Not offered with class weights.
+        """
+        x, codes = self._known_rows(X, y)
+        found = log_softmax(self._left_out(x, codes) + self._labels.log_without(codes), axis=1)
+        own = found[np.arange(len(codes)), codes]
+        if np.isnan(own).any():
+            raise ValueError(
+                f"row {int(np.argmax(np.isnan(own)))} of X cannot be left out: it is not among the "
+                f"rows that {type(self).__name__} was fitted to"
+            )
+        return own
+
+    def _known_rows(self, X: Any, y: Any) -> tuple[Array, Any]:
+        check_is_fitted(self)
+        x = self._check_inputs(X)
+        return x, check_known_labels(self, x, y)
 
     def sample(self, size: int = 1, rng: Seed = None) -> tuple[Array, Any]:
         """Draw rows and their classes from p(x, class): X (S, D) and y (S,)."""
@@ -136,7 +193,8 @@ def learn_priors(class_prior: Any, counts: Array, estimate: str) -> ClassPrior:
         share = counts / counts.sum()
         return ClassPrior(share, float(counts @ np.log(share)))
     log_evidence = gammaln(size) - gammaln(size + counts.sum()) + gammaln(1.0 + counts).sum()
-    return ClassPrior((counts + 1.0) / (counts.sum() + size), float(log_evidence))
+    belief = counts + 1.0
+    return ClassPrior(belief / belief.sum(), float(log_evidence), belief)
 
 
 def joint_fingerprint(rows: LabelledRows) -> Fingerprint:

@@ -37,6 +37,11 @@ class TableClasses(NamedTuple):
 
     def log_prob(self, x: Array) -> Array:
         """Return ln p(x | C_k), (N, K)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.table.T)[self.cells(x)]
+
+    def cells(self, x: Array) -> Any:
+        """Return the place of each row's combination in the table, (N,)."""
         _require_whole_rows(x)
         too_large = x >= np.array(self.sizes)
         if too_large.any():
@@ -45,8 +50,7 @@ class TableClasses(NamedTuple):
                 f"category {x[row, column]:.0f} of column {column} of the table was not there to be "
                 f"learned (0 to {self.sizes[column] - 1} were)"
             )
-        with np.errstate(divide="ignore"):
-            return np.log(self.table.T)[_cells(x, self.sizes)]
+        return _cells(x, self.sizes)
 
     def sample(self, codes: Any, rng: np.random.Generator) -> Array:
         """Draw a row for each class code."""
@@ -79,13 +83,14 @@ def learn_table(rows: LabelledRows, prior: Dirichlet | None, integrate: bool) ->
     if not integrate:
         table = counts / counts.sum(axis=1, keepdims=True)
         return LearnedClasses(TableClasses(sizes, table), None, float(xlogy(counts, table).sum()))
-    before = np.ones(n_cells) if prior is None else np.asarray(prior.concentration)
+    prior = prior or Dirichlet(np.ones(n_cells))
+    before = prior.concentration
     if before.shape != (n_cells,):
         raise ValueError(f"the prior must have one entry for each of the {n_cells} cells")
     after = before + counts
     table = after / after.sum(axis=1, keepdims=True)
     value = float((log_beta(after) - log_beta(before)).sum())
-    return LearnedClasses(TableClasses(sizes, table), Dirichlet(after), value)
+    return LearnedClasses(TableClasses(sizes, table), Dirichlet(after), value, prior=prior)
 
 
 def log_beta(concentration: Array) -> Any:

@@ -9,10 +9,13 @@ Reference: C. Bishop, "Pattern recognition and machine learning", 2006, sec. 4.2
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.arguments import (
     LabelledRows,
@@ -26,6 +29,7 @@ from posteriori.classification.joint import (
     joint_fingerprint,
     learn_priors,
 )
+from posteriori.classification.prior_width import widened
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.evidence import LogEvidence
@@ -54,7 +58,7 @@ class NaiveBayes(JointClassifier):
         Factors of the frequencies of each class's rows.
     priors : mapping from kind to distribution, optional
         Belief about a column's parameters in a class: ``NormalInverseGamma``, ``Beta``, ``Gamma``,
-        ``Dirichlet``. By default: as in :class:`GaussianDiscriminant`; Beta(1, 1); Gamma(1, rate = 1 /
+        ``Dirichlet`` (of "categorical" also a list, one for each column of the kind). By default: as in :class:`GaussianDiscriminant`; Beta(1, 1); Gamma(1, rate = 1 /
         mean of the column); Dirichlet(1, …, 1) over the categories up to the largest one seen.
 
     Attributes
@@ -134,6 +138,7 @@ class NaiveBayes(JointClassifier):
         self._forget()
         self.classes_ = rows.classes
         self.class_prior_ = labels.probabilities
+        self._labels = labels
         self._parts = {kind: part.densities for kind, part in learned.items()}
         per_class = sum(part.n_parameters for part in self._parts.values())
         self.n_parameters_ = len(rows.classes) - 1 + len(rows.classes) * per_class
@@ -142,6 +147,7 @@ class NaiveBayes(JointClassifier):
             self.log_likelihood_ = float(total)
             return self
         self.posterior_ = {kind: part.posterior for kind, part in learned.items()}
+        self._priors = {kind: part.prior for kind, part in learned.items()}
         self.log_evidence_ = LogEvidence(
             total, kind="exact", of="X,y", fingerprint=joint_fingerprint(rows)
         )
@@ -174,6 +180,49 @@ class NaiveBayes(JointClassifier):
             drawn[:, at] = self._parts[kind].sample(codes, rng)
         return drawn
 
+    # -- how the rows fare, and the prior ----------------------------------------------------
+
+    def _integrates(self) -> bool:
+        return self.estimate == "bayes"
+
+    def _left_out(self, x: Array, codes: Any) -> Array:
+        found = self._log_densities(x)
+        found[np.arange(len(x)), codes] = self._own_terms("left_out", x, codes)
+        return found
+
+    @available_if(_integrates)
+    def expected_log_likelihood(self, X: Any, y: Any) -> Array:
+        """Return E[ln p(x_n, y_n | parameters)] under the posterior, (N,): how well rows are fitted."""
+        x, codes = self._known_rows(X, y)
+        return self._own_terms("fit", x, codes) + self._labels.expected_log[codes]
+
+    @available_if(_integrates)
+    def with_prior_scaled(self, factor: float) -> Self:
+        """Return an unfitted copy whose priors of the columns are ``factor`` times as wide.
+
+        The strength of normal means and the pseudo-counts of Beta, Gamma and Dirichlet priors are divided
+        by the square. The priors of variances and class probabilities stay; what the data of this fit
+        have set in default priors is kept.
+        """
+        check_is_fitted(self)
+        wider = {
+            kind: [widened(one, factor) for one in prior]
+            if isinstance(prior, list)
+            else widened(prior, factor)
+            for kind, prior in self._priors.items()
+        }
+        return clone(self).set_params(priors=wider)
+
+    def _own_terms(self, which: str, x: Array, codes: Any) -> Array:
+        """Return what the beliefs say of rows in their classes, (N,): "left_out" or "fit"."""
+        total = np.zeros(len(x))
+        for kind, at in self._places.items():
+            belief, part = self.posterior_[kind], _take(x, at)
+            if kind == "table":  # one column, of combinations
+                belief, part = [belief], self._parts[kind].cells(part)[:, None]
+            total += getattr(KINDS[kind], which)(belief, part, codes)
+        return total
+
     # -- checks ------------------------------------------------------------------------------
 
     def _check_columns(self, width: int) -> tuple[str, ...]:
@@ -192,10 +241,11 @@ class NaiveBayes(JointClassifier):
         for kind, prior in priors.items():
             if kind not in KINDS:
                 raise ValueError(f"priors must be by kind ({', '.join(KINDS)}); got {kind!r}")
-            if not isinstance(prior, KINDS[kind].prior_family):
+            family = KINDS[kind].prior_family
+            several = kind == "categorical" and isinstance(prior, Sequence)
+            if not all(isinstance(one, family) for one in (prior if several else [prior])):
                 raise TypeError(
-                    f"the prior of {kind} columns must be a {KINDS[kind].prior_family.__name__}, "
-                    f"got {prior!r}"
+                    f"the prior of {kind} columns must be a {family.__name__}, got {prior!r}"
                 )
         return priors
 

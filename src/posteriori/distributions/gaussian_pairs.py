@@ -46,6 +46,12 @@ class WeightedMoments(NamedTuple):
             self.moments.merge(other.moments), self.log_carrier + other.log_carrier
         )
 
+    def without(self, other: WeightedMoments) -> WeightedMoments:
+        """Return the statistics without those of a part of the data."""
+        return WeightedMoments(
+            self.moments.without(other.moments), self.log_carrier - other.log_carrier
+        )
+
 
 class _NormalMean(Pair):
     """Unknown mean θ of x ~ N(aθ + b, v) with known a, b, v (per row, if need be)."""

@@ -42,6 +42,14 @@ class Sums:
             self.log_carrier + other.log_carrier,
         )
 
+    def without(self, other: Sums) -> Sums:
+        """Return the statistics without those of a part of the data."""
+        return Sums(
+            self.count - other.count,
+            tuple(a - b for a, b in zip(self.sums, other.sums, strict=True)),
+            self.log_carrier - other.log_carrier,
+        )
+
     @property
     def averages(self) -> Natural:
         """Mean of T(x): the mean parameters of the maximum-likelihood fit."""
@@ -100,6 +108,21 @@ class Moments:
             count,
             self.mean + share * shift,
             self.scatter + other.scatter + (self.count * share) * spread,
+        )
+
+    def without(self, other: Moments) -> Moments:
+        """Return the moments without those of a part of the data; about 0 where nothing is left."""
+        count = self.count - other.count
+        if not np.all(count > 0):
+            nothing = np.zeros(np.broadcast_shapes(self.mean.shape, other.mean.shape))
+            return Moments(count, nothing, np.zeros_like(other.scatter))
+        share = other.count / count
+        shift = other.mean - self.mean
+        spread = _square(shift, self.scatter.ndim > self.mean.ndim)
+        return Moments(
+            count,
+            self.mean - share * shift,
+            self.scatter - other.scatter - (self.count * share) * spread,
         )
 
     def scatter_about(self, point: Array) -> Array:
