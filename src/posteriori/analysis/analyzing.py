@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from posteriori.analysis.columns import Column, convert_column, describe_columns, to_pandas
 from posteriori.analysis.cross_fitting import split_rows
+from posteriori.analysis.leakage import revealing_columns
 from posteriori.analysis.ranking_table import ranking_table
 from posteriori.analysis.running import Outcome, Problem, run_candidates
 from posteriori.analysis.scores import Metrics, metrics_of
@@ -286,7 +287,7 @@ def _conclude(
         Comparison(rows),
         {o.name: metrics_of(o.unseen, problem.y, problem.classes) for o in done if o.unseen},
         {o.name: _scaled_evidences(o, problem) for o in done[:2] if o.evidence is not None},
-        _notes(goal, columns, ended),
+        _notes(goal, columns, problem, ended),
         seed,
     )
 
@@ -348,8 +349,33 @@ def _scaled_evidences(outcome: Outcome, problem: Problem) -> dict[float, float]:
     return {1.0: float(outcome.evidence or 0.0), **moved}
 
 
-def _notes(goal: Target, columns: list[Column], ended: str) -> tuple[str, ...]:
+#: Share of missing entries from which on a note says what stands in their place.
+_MANY_MISSING = 0.2
+
+
+def _notes(goal: Target, columns: list[Column], problem: Problem, ended: str) -> tuple[str, ...]:
     notes = [*goal.notes, *(f"{c.name!r}: {c.note}" for c in columns if c.note)]
+    notes += _notes_on_gaps(columns, len(goal.known))
+    notes += [
+        f"{name!r} alone tells {goal.column.name!r}: if it is known only afterwards, leave it out "
+        "with --drop (drop=)"
+        for name in revealing_columns(problem)
+    ]
+    if "date" in problem.kinds.values():
+        notes.append(
+            "rows are held out at random: that tests predictions between the dates, not forecasts"
+        )
     if ended:
         notes.append("the time limit was reached" if ended == "time" else "stopped by Ctrl-C")
     return tuple(notes)
+
+
+def _notes_on_gaps(columns: list[Column], rows: int) -> list[str]:
+    """Say what stands in for entries that are missing, where these are many."""
+    return [
+        f"{c.name!r}: {c.missing / rows:.0%} are missing; "
+        + ("that is a level of its own" if c.kind == "category" else "the mean stands in")
+        + ("" if c.kind == "category" else ", and a further column says where")
+        for c in columns
+        if c.used and c.missing > _MANY_MISSING * rows
+    ]
