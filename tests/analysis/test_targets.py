@@ -60,3 +60,8 @@ def test_traits_that_candidates_ask_for():
     assert target_of(1 + np.arange(30) // 2, "regression").traits == ("counts", "positive")
     assert target_of(np.linspace(-1, 1, 30)).traits == ()
     assert target_of(["a", "b"] * 10).traits == ("two classes",)
+
+
+def test_a_misspelt_target_is_answered_by_the_nearest_column():
+    with pytest.raises(ValueError, match="did you mean 'yield'"):
+        read_target(pd.DataFrame({"yield": [1.0, 2.0], "x": [1.0, 2.0]}), "yeild")

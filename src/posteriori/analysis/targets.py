@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,9 @@ def read_target(frame: pd.DataFrame, name: str, task: str = "auto") -> Target:
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
     if name not in frame.columns:
-        raise ValueError(f"there is no column {name!r}; there are {_some(frame.columns)}")
+        near = get_close_matches(name, list(frame.columns), n=1)
+        hint = f"did you mean {near[0]!r}? There are" if near else "there are"
+        raise ValueError(f"there is no column {name!r}; {hint} {_some(frame.columns)}")
     column = guess_column(name, frame[name])
     if column.kind in ("identifier", "text") and not _is_number(frame[name]):
         raise ValueError(

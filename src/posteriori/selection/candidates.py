@@ -293,8 +293,8 @@ def candidates_for(
     known = {c.name: c for c in CANDIDATES if c.task == task}
     for name in names:
         if name not in known:
-            near = get_close_matches(name, known, n=1, cutoff=0.4)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            near = get_close_matches(name, known, n=1, cutoff=0.6)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
             raise ValueError(f"no {task} model {name!r}{hint} There are: {', '.join(known)}")
         if not _suits(known[name], targets):
             raise ValueError(f"{name!r} is for {known[name].targets}, which the target is not")
