@@ -30,6 +30,10 @@ __all__ = [
 
 _MOST_POINTS = 800
 _MOST_BARS = 20
+#: Sizes in inches: texts of all figures come out about as large as those of the page.
+_BROAD = 5.6
+_SMALL = (4.0, 2.8)
+_CENTRED: dict[str, Any] = {"ha": "center", "va": "center", "color": INK}
 
 
 def draw_ranking(analysis: Analysis) -> str:
@@ -42,27 +46,32 @@ def draw_ranking(analysis: Analysis) -> str:
         gap = np.array([r.elpd_difference for r in rows]) / per_row
         error = 2.0 * np.nan_to_num([r.elpd_difference_se for r in rows]) / per_row
         axes.axvline(0.0, color=MUTED, lw=1)
-        axes.errorbar(gap, places, xerr=error, fmt="o", color=FIRST, lw=1.6, ms=6)
+        marks: dict[str, Any] = {"fmt": "o", "color": FIRST, "lw": 1.6, "ms": 6}
         axes.set_yticks(places, [r.name for r in rows])
         axes.set(xlabel="log predictive density per unseen row, behind the best")
-        far = _far_below(gap)
+        far = _far_below(gap, error)
         if far.any():  # they would squeeze the others
-            edge = 1.6 * gap[~far].min()
-            axes.set_xlim(left=1.05 * edge, right=-0.06 * edge)
+            left, right = (gap - error)[~far].min(), (gap + error)[~far].max()
+            edge = left - 0.1 * (right - left)
+            axes.set_xlim(left=edge - 0.04 * (right - left), right=right + 0.05 * (right - left))
             axes.plot(np.full(far.sum(), edge), places[far], "<", color=FIRST, ms=7)
+            axes.errorbar(gap[~far], places[~far], xerr=error[~far], **marks)
+        else:
+            axes.errorbar(gap, places, xerr=error, **marks)
+        axes.set_ylim(-0.6, len(rows) - 0.4)
         axes.grid(axis="x")
         axes.grid(visible=False, axis="y")
 
-    height = 0.9 + 0.34 * len(rows)
-    return render_svg("ranking", "How far each model is behind the best", paint, (7.0, height))
+    size = (_BROAD, 0.9 + 0.3 * len(rows))
+    return render_svg("ranking", "How far each model is behind the best", paint, size)
 
 
-def _far_below(gap: Array) -> Array:
-    """Tell which differences are several times as large as the next smaller one."""
+def _far_below(gap: Array, error: Array) -> Array:
+    """Tell which differences lie several times as far down as the bars of all smaller ones."""
     order = np.argsort(-gap)
-    ordered = gap[order]
+    reach = np.maximum.accumulate((error - gap)[order])
     for k in range(2, len(gap)):
-        if ordered[k] < 4.0 * ordered[k - 1] < 0.0:
+        if -gap[order[k]] > 4.0 * reach[k - 1] > 0.0:
             far = np.zeros(len(gap), dtype=bool)
             far[order[k:]] = True
             return far
@@ -80,9 +89,10 @@ def draw_predictions(analysis: Analysis) -> str:
         low, high = min(predicted.min(), actual.min()), max(predicted.max(), actual.max())
         axes.plot([low, high], [low, high], color=SECOND, lw=1.5, ls="--")
         axes.plot(predicted, actual, "o", color=FIRST, ms=3.2, alpha=0.5, mew=0)
+        axes.locator_params(nbins=6)
         axes.set(xlabel="predicted without the row", ylabel=_short(analysis.target.column.name))
 
-    return render_svg("predictions", "Targets against predictions of unseen rows", paint)
+    return render_svg("predictions", "Targets against predictions of unseen rows", paint, _SMALL)
 
 
 def draw_density(analysis: Analysis) -> str:
@@ -99,7 +109,7 @@ def draw_density(analysis: Analysis) -> str:
         axes.plot(grid, density, "o" if whole else "-", color=FIRST, lw=2, ms=4)
         axes.set(xlabel=_short(analysis.target.column.name), ylabel="density")
 
-    return render_svg("density", "Targets and the predictive density of another one", paint)
+    return render_svg("density", "Targets and the predictive density of another one", paint, _SMALL)
 
 
 def draw_residuals(analysis: Analysis) -> str:
@@ -113,9 +123,10 @@ def draw_residuals(analysis: Analysis) -> str:
     def paint(axes: Axes) -> None:
         axes.axhline(0.0, color=SECOND, lw=1.5, ls="--")
         axes.plot(predicted, residual, "o", color=FIRST, ms=3.2, alpha=0.5, mew=0)
+        axes.locator_params(nbins=6)
         axes.set(xlabel="predicted without the row", ylabel="residual")
 
-    return render_svg("residuals", "Residuals of unseen rows against predictions", paint)
+    return render_svg("residuals", "Residuals of unseen rows against predictions", paint, _SMALL)
 
 
 def draw_calibration(analysis: Analysis) -> str:
@@ -141,7 +152,9 @@ def _draw_levels(level: Array) -> str:
         axes.hist(level, bins=np.linspace(0, 1, bins + 1).tolist(), color=FIRST, rwidth=0.9)
         axes.set(xlabel="predictive probability of less than what came", ylabel="rows", xlim=(0, 1))
 
-    return render_svg("levels", "Levels of the targets in their predictive distributions", paint)
+    return render_svg(
+        "levels", "Levels of the targets in their predictive distributions", paint, _SMALL
+    )
 
 
 def _draw_reliability(stated: Array, came: Array) -> str:
@@ -160,7 +173,9 @@ def _draw_reliability(stated: Array, came: Array) -> str:
         axes.set(xlabel="stated probability", ylabel="share that came true")
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
 
-    return render_svg("reliability", "Stated probabilities against shares that came true", paint)
+    return render_svg(
+        "reliability", "Stated probabilities against shares that came true", paint, _SMALL
+    )
 
 
 def draw_confusion(analysis: Analysis) -> str:
@@ -179,20 +194,21 @@ def draw_confusion(analysis: Analysis) -> str:
         _shade(axes, share)
         for (i, j), number in np.ndenumerate(table):
             if len(classes) <= 10 and number:
-                axes.text(j, i, f"{number:,}", ha="center", va="center", color=INK, fontsize=10)
+                axes.text(j, i, f"{number:,}", **_CENTRED, fontsize=10)
         labels = [_short(str(label), 14) for label in classes]
-        axes.set_xticks(range(len(classes)), labels, rotation=30 if len(classes) > 3 else 0)
+        crowded = sum(map(len, labels)) > 24
+        axes.set_xticks(range(len(classes)), labels, rotation=30 if crowded else 0)
         axes.set_yticks(range(len(classes)), labels)
         axes.set(xlabel="predicted", ylabel="true")
 
-    size = (max(3.6, 0.5 * len(classes) + 2.0), max(3.0, 0.42 * len(classes) + 1.4))
+    size = (max(_SMALL[0], 0.4 * len(classes) + 1.6), max(_SMALL[1], 0.34 * len(classes) + 1.2))
     return render_svg("confusion", "True and predicted classes of unseen rows", paint, size)
 
 
 def draw_effects(effects: Effects, label: str) -> str:
     """Draw means and intervals, one line each."""
     shown = slice(0, _MOST_BARS)
-    names = [_short(name, 30) for name in effects.names[shown]]
+    names = [_short(name, 26) for name in effects.names[shown]]
 
     def paint(axes: Axes) -> None:
         places = np.arange(len(names))[::-1]
@@ -200,11 +216,12 @@ def draw_effects(effects: Effects, label: str) -> str:
         axes.hlines(places, effects.low[shown], effects.high[shown], color=FIRST, lw=2.2, alpha=0.7)
         axes.plot(effects.mean[shown], places, "o", color=FIRST, ms=5)
         axes.set_yticks(places, names)
+        axes.set_ylim(-0.6, len(names) - 0.4)
         axes.set(xlabel=label)
         axes.grid(axis="x")
         axes.grid(visible=False, axis="y")
 
-    return render_svg("effects", label, paint, (6.0, 0.9 + 0.28 * len(names)))
+    return render_svg("effects", label, paint, (_BROAD, 0.9 + 0.26 * len(names)))
 
 
 def draw_sensitivity(analysis: Analysis) -> str:
@@ -223,7 +240,7 @@ def draw_sensitivity(analysis: Analysis) -> str:
         axes.set(xlabel="scale of the prior, times", ylabel="log evidence")
         axes.legend()
 
-    return render_svg("sensitivity", "Log evidence against the scale of the prior", paint)
+    return render_svg("sensitivity", "Log evidence against the scale of the prior", paint, _SMALL)
 
 
 def draw_association(names: list[str], matrix: Array) -> str:
@@ -237,9 +254,7 @@ def draw_association(names: list[str], matrix: Array) -> str:
         if len(names) <= 12:
             for (i, j), value in np.ndenumerate(matrix):
                 if i != j:
-                    axes.text(
-                        j, i, f"{value:.1f}".lstrip("0"), ha="center", va="center", fontsize=8
-                    )
+                    axes.text(j, i, f"{value:.1f}".lstrip("0"), **_CENTRED, fontsize=8)
 
     size = (2.2 + 0.36 * len(names), 1.8 + 0.3 * len(names))
     return render_svg("association", "Association of columns", paint, size)
@@ -279,4 +294,9 @@ def _some_rows(count: int) -> Any:
 
 
 def _short(text: str, limit: int = 24) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    """Cut a long text in the middle: names of columns begin, and levels end, each in its own way."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    end = (limit - 1) // 3
+    return line[: limit - 1 - end] + "…" + line[-end:]

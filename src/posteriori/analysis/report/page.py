@@ -8,16 +8,17 @@ from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 from string import Template
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from posteriori.analysis.analyzing import Analysis
+from posteriori.analysis.columns import Column
 from posteriori.analysis.ranking_table import group_legend, ranking_table, short_number
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.association import association_matrix
 from posteriori.analysis.report.effects import column_importance, weight_effects
+from posteriori.selection.candidates import Candidate, candidates_for
 
 __all__ = ["make_page"]
 
@@ -53,12 +54,21 @@ def make_page(analysis: Analysis, title: str) -> str:
 
 
 def _lede(analysis: Analysis) -> str:
-    used = sum(c.used for c in analysis.columns)
-    return (
-        f"{analysis.target.task.capitalize()} of “{analysis.target.column.name}” from {used} columns "
-        f"in {len(analysis.problem.y):,} rows; {len(analysis.ranking.rows)} models compared by how "
-        "well they predict rows that they have not seen."
+    used, name = len(analysis.problem.kinds), analysis.target.column.name
+    what = (
+        f"The distribution of “{name}”"
+        if analysis.target.task == "density"
+        else f"{analysis.target.task.capitalize()} of “{name}” from {_count(used, 'column')}"
     )
+    return (
+        f"{what} in {_count(len(analysis.problem.y), 'row')}; "
+        f"{_count(len(analysis.ranking.rows), 'model')} compared by how well they predict rows that "
+        "they have not seen."
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _ranking(analysis: Analysis) -> str:
@@ -175,9 +185,13 @@ def _sensitivity(analysis: Analysis) -> str:
 def _glance(analysis: Analysis) -> str:
     notes = _list(analysis.notes)
     total = len(analysis.target.known)
+    X, shown = analysis.problem.X, analysis.columns[:_MOST_COLUMNS]
+    drawn = [(column, X.get(column.name)) for column in shown]
     body = "".join(
-        _column_row(column, analysis, key, total)
-        for key, column in enumerate(analysis.columns[:_MOST_COLUMNS])
+        _column_row(column, series, key, total)
+        for key, (column, series) in enumerate(
+            [(analysis.target.column, _values(analysis)), *drawn]
+        )
     )
     more = len(analysis.columns) - _MOST_COLUMNS
     rest = f"<p>And {more} more columns.</p>" if more > 0 else ""
@@ -189,10 +203,14 @@ def _glance(analysis: Analysis) -> str:
     return _section("The data at a glance", notes + table + rest + _association(analysis))
 
 
-def _column_row(column: Any, analysis: Analysis, key: int, total: int) -> str:
-    spark = ""
-    if column.name in analysis.problem.X:
-        spark = figures.draw_spark(column.name, analysis.problem.X[column.name], key)
+def _values(analysis: Analysis) -> pd.Series:
+    """Return the known targets: numbers, or classes as texts."""
+    values = pd.Series(analysis.problem.y)
+    return values if analysis.problem.classes is None else values.astype(str).astype(object)
+
+
+def _column_row(column: Column, series: pd.Series | None, key: int, total: int) -> str:
+    spark = "" if series is None else figures.draw_spark(column.name, series, key)
     missing = f"{100 * column.missing / max(total, 1):.1f}%" if column.missing else ""
     cells = (escape(column.kind), missing, f"{column.distinct:,}" if column.distinct else "", spark)
     kind = "" if column.used else ' class="unused"'
@@ -205,9 +223,7 @@ def _column_row(column: Any, analysis: Analysis, key: int, total: int) -> str:
 
 def _association(analysis: Analysis) -> str:
     columns = {str(name): analysis.problem.X[name] for name in analysis.problem.X}
-    target = pd.Series(analysis.problem.y)
-    if analysis.problem.classes is not None:
-        target = target.astype(str).astype(object)
+    target = _values(analysis)
     everything = {analysis.target.column.name: target, **columns}
     if len(everything) < 3:
         return ""
@@ -225,24 +241,31 @@ def _association(analysis: Analysis) -> str:
     return (
         "<p>Association of columns, from 0 to 1: rank correlation of numbers, Cramér’s V of "
         "categories, the correlation ratio between the two.</p>"
-        + _figure(figures.draw_association(list(everything), matrix))
+        + _figure(figures.draw_association(list(everything), matrix), broad=len(everything) > 6)
     )
 
 
 def _code(analysis: Analysis, title: str) -> str:
     drop = [c.name for c in analysis.columns if c.kind == "dropped"]
-    dropped = f", drop={drop!r}" if drop else ""
+    options = f", drop={drop!r}" if drop else ""
+    tried, suited = list(analysis.outcomes), [c.name for c in _suited(analysis)]
+    options += "" if set(tried) == set(suited) else f", models={tried!r}"
     code = (
         "import pandas as pd\n"
         "from posteriori import analyze\n\n"
         f"table = pd.read_csv({title!r})\n"
         f"analysis = analyze(table, target={analysis.target.column.name!r}, "
-        f"task={analysis.target.task!r}, seed={analysis.seed}{dropped})\n"
+        f"task={analysis.target.task!r}, seed={analysis.seed}{options})\n"
         "analysis.ranking.to_frame()\n"
         "analysis.best                      # the fitted pipeline\n"
         "analysis.model.predict(new_table)  # mean and interval, or class probabilities\n"
     )
     return _section("The same in Python", f"<pre><code>{escape(code)}</code></pre>")
+
+
+def _suited(analysis: Analysis) -> list[Candidate]:
+    target, (rows, inputs) = analysis.target, analysis.problem.X.shape
+    return candidates_for(target.task, targets=target.traits, inputs=inputs, rows=rows)
 
 
 def _versions(analysis: Analysis) -> str:

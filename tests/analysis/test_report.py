@@ -1,0 +1,285 @@
+"""The report: valid, self-contained, and everything from the data is text."""
+
+import re
+import shutil
+import subprocess
+from html import escape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from posteriori.analysis import Analysis, analyze
+from tests.analysis.tables import INPUTS, analysis_of, mixed_table
+
+_VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+SECTIONS = (
+    "The ranking",
+    "How well the best model predicts",
+    "What the best model has learned",
+    "Surprising rows",
+    "Sensitivity to the prior",
+    "The data at a glance",
+    "The same in Python",
+)
+
+
+class Page(HTMLParser):
+    """Elements, attributes and text of a page, whose tags must be balanced."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.headings: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        assert len({name for name, _ in attrs}) == len(attrs), f"<{tag}> repeats an attribute"
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in _VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+        if self.open and self.open[-1] == "h2":
+            self.headings.append(data)
+
+    def values(self, name: str) -> list[str]:
+        return [value for key, value in self.attributes if key == name]
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.words).split())
+
+
+def require_sound(page: Page) -> None:
+    """Valid and self-contained: no ids twice, nothing to fetch, nothing to run."""
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    for name in ("href", "xlink:href", "src", "srcset", "action", "data"):
+        assert all(value.startswith("#") for value in page.values(name)), name
+    referred = set(re.findall(r"#([\w.-]+)", " ".join(page.values("xlink:href"))))
+    assert referred <= set(ids)
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    assert page.tags.isdisjoint({"script", "link", "iframe", "object", "embed", "img", "form"})
+    assert page.open == []
+
+
+ANALYSES = [
+    ("y", "regression"),
+    ("count", "regression"),
+    ("two", "classification"),
+    ("five", "classification"),
+    ("y", "density"),
+    ("count", "density"),
+]
+
+
+@pytest.fixture(scope="module", params=ANALYSES, ids="-".join)
+def page(request: pytest.FixtureRequest) -> tuple[Analysis, str]:
+    analysis = analysis_of(*request.param)
+    return analysis, analysis.html("table.csv")
+
+
+def test_pages_are_sound(page: tuple[Analysis, str]) -> None:
+    require_sound(Page(page[1]))
+
+
+def test_all_sections_are_there(page: tuple[Analysis, str]) -> None:
+    analysis, text = page
+    expected = [
+        title
+        for title in SECTIONS
+        if analysis.target.task != "density" or title != "What the best model has learned"
+    ]
+    if not any(analysis.sensitivity.values()):
+        expected.remove("Sensitivity to the prior")
+    assert Page(text).headings == expected
+
+
+def test_what_is_printed_is_on_the_page(page: tuple[Analysis, str]) -> None:
+    analysis, text = page
+    words = Page(text).text
+    assert analysis.verdict in words
+    for row in analysis.ranking.rows:
+        assert row.name in words
+    for column in analysis.columns:
+        assert column.name in words
+    assert f"seed {analysis.seed}" in words
+
+
+def test_pages_follow_light_and_dark(page: tuple[Analysis, str]) -> None:
+    text = page[1]
+    assert '<meta name="color-scheme" content="light dark">' in text
+    assert "prefers-color-scheme: dark" in text
+    drawn = text[text.index("<svg") :]
+    # what is drawn has colours of the style sheet, which change with the scheme
+    assert not re.findall(r"(?:fill|stroke): ?#(?!fff)[0-9a-f]{6}", drawn)
+    used = set(re.findall(r"var\(--(\w+)\)", text))
+    style = text[: text.index("</style>")]
+    for name in used:
+        assert style.count(f"--{name}:") == 2, name
+
+
+def test_the_code_runs_and_gives_the_same_ranking(tmp_path: Path, monkeypatch) -> None:
+    table = mixed_table()[[*INPUTS, "y"]]
+    table.to_csv(tmp_path / "it's.csv", index=False)
+    names = ["constant", "linear"]
+    first = analyze(table, "y", models=names, drop=["when"], seed=3, jobs=1)
+    code = re.search(r"<pre><code>(.*?)</code></pre>", first.html("it's.csv"), flags=re.DOTALL)
+    assert code is not None
+    lines = Page(code[0]).words
+    monkeypatch.chdir(tmp_path)
+    known: dict[str, object] = {"new_table": table.head(3)}
+    exec("".join(lines), known)
+    again = known["analysis"]
+    assert isinstance(again, Analysis)
+    assert [r.name for r in again.ranking.rows] == [r.name for r in first.ranking.rows]
+    np.testing.assert_allclose(
+        [r.elpd for r in again.ranking.rows], [r.elpd for r in first.ranking.rows], rtol=1e-9
+    )
+
+
+def test_notebooks_show_the_page_in_a_frame() -> None:
+    shown = analysis_of("y", "density")._repr_html_()
+    frame = Page(shown)
+    assert frame.tags == {"iframe"}
+    require_sound(Page(frame.values("srcdoc")[0]))
+
+
+# -- names and entries that mean something to pages ----------------------------------------------
+
+STRANGE = [
+    "<script>alert(1)</script>",
+    "\"&'$\N{SNOWMAN}",
+    "$x$ ${y}",
+    "a\nb --> c",
+    "</svg></style><img src=x onerror=alert(1)>",
+    "long " * 60,
+    ' id="figure" #030303 #p1',
+]
+
+
+def strange_table(target: str) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = 60
+    table = {f"{name} {k}": rng.normal(size=rows) for k, name in enumerate(STRANGE)}
+    table["<i>levels</i>"] = rng.choice(STRANGE[:5], rows)
+    table["<u>code</u>"] = [f"<b>{k}</b>" for k in range(rows)]
+    table[target] = rng.choice(STRANGE[:3], rows)
+    return pd.DataFrame(table)
+
+
+@pytest.fixture(scope="module")
+def strange() -> Analysis:
+    target = "<script>document.title = 'run'</script>"
+    models = ["class frequencies", "logistic"]
+    return analyze(strange_table(target), target, models=models, folds=2, jobs=1)
+
+
+@pytest.mark.parametrize("title", ["<script>alert(1)</script>", "$title ${sections} & '\"\n"])
+def test_everything_from_the_data_is_text(strange: Analysis, title: str) -> None:
+    page = Page(strange.html(title))
+    require_sound(page)
+    for column in [*strange.columns, strange.target.column]:
+        assert " ".join(column.name.split()) in page.text
+    assert " ".join(title.split()) in page.text
+
+
+def test_a_failed_candidate_is_listed_with_its_reason(monkeypatch) -> None:
+    from posteriori.regression import RobustRegression
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("<b>no</b> luck")
+
+    monkeypatch.setattr(RobustRegression, "fit", fail)
+    names = ["constant", "robust linear"]
+    result = analyze(mixed_table()[["x", "y"]], "y", models=names, folds=2, jobs=1)
+    page = Page(result.html())
+    require_sound(page)
+    assert "robust linear: RuntimeError: <b>no</b> luck" in page.text
+    assert "“constant” is the only model that was fitted" in page.text
+
+
+# -- in a browser --------------------------------------------------------------------------------
+
+
+def find_browser() -> str:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip(f"there is no browser: none of {', '.join(names)}")
+    return found
+
+
+def browse(page: Path, profile: Path, *options: str) -> str:
+    command = [find_browser(), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+    command += [f"--user-data-dir={profile}", *options, page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return done.stdout
+
+
+#: Shows a page in a frame of a given width, and says how wide its content is.
+_RULER = """<!doctype html><title>ruler</title>
+<iframe srcdoc="{page}" style="width:{width}px;height:900px;border:0" onload="
+  const root = this.contentDocument.documentElement;
+  document.title = root.clientWidth + ' ' + root.scrollWidth + ' ' + root.scrollHeight"></iframe>"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [360, 1100])
+def test_pages_fit_into_windows(page: tuple[Analysis, str], width: int, tmp_path: Path) -> None:
+    ruler = tmp_path / "ruler.html"
+    ruler.write_text(_RULER.format(page=escape(page[1]), width=width), encoding="utf-8")
+    dom = browse(ruler, tmp_path / "profile", "--window-size=1300,1000", "--dump-dom")
+    measured = re.search(r"<title>(\d+) (\d+) (\d+)</title>", dom)
+    assert measured is not None
+    assert int(measured[1]) == width
+    assert int(measured[2]) <= width
+    assert int(measured[3]) > 2000  # the figures take their room
+
+
+@pytest.mark.slow
+def test_strange_names_do_not_widen_pages_or_run(strange: Analysis, tmp_path: Path) -> None:
+    page = strange.html("w" * 300)
+    ruler = tmp_path / "ruler.html"
+    ruler.write_text(_RULER.format(page=escape(page), width=360), encoding="utf-8")
+    dom = browse(ruler, tmp_path / "profile", "--window-size=1300,1000", "--dump-dom")
+    assert "<title>360 360 " in dom
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    dom = browse(tmp_path / "page.html", tmp_path / "profile", "--dump-dom")
+    assert "<title>run</title>" not in dom
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", ["1100,1400", "500,900"])
+def test_screenshots_show_the_page(page: tuple[Analysis, str], size: str, tmp_path: Path) -> None:
+    image = pytest.importorskip("matplotlib.image")
+    (tmp_path / "page.html").write_text(page[1], encoding="utf-8")
+    shot = tmp_path / "page.png"
+    options = (f"--window-size={size}", f"--screenshot={shot}")
+    browse(tmp_path / "page.html", tmp_path / "profile", *options)
+    pixels = image.imread(shot)[..., :3]
+    width, height = map(int, size.split(","))
+    assert pixels.shape[:2] == (height, width)
+    dark = (pixels.mean(axis=-1) < 0.5).mean(axis=1)  # share of ink in every line of pixels
+    assert (dark > 0).mean() > 0.3
+    assert dark.max() < 1.0
