@@ -48,7 +48,7 @@ def draw_ranking(analysis: Analysis) -> str:
         axes.axvline(0.0, color=MUTED, lw=1)
         marks: dict[str, Any] = {"fmt": "o", "color": FIRST, "lw": 1.6, "ms": 6}
         axes.set_yticks(places, [r.name for r in rows])
-        axes.set(xlabel="log predictive density per unseen row, behind the best")
+        axes.set(xlabel="log density per row, behind the best")
         far = _far_below(gap, error)
         if far.any():  # they would squeeze the others
             left, right = (gap - error)[~far].min(), (gap + error)[~far].max()
@@ -59,6 +59,7 @@ def draw_ranking(analysis: Analysis) -> str:
         else:
             axes.errorbar(gap, places, xerr=error, **marks)
         axes.set_ylim(-0.6, len(rows) - 0.4)
+        axes.locator_params(axis="x", nbins=6)
         axes.grid(axis="x")
         axes.grid(visible=False, axis="y")
 
