@@ -164,10 +164,7 @@ def _at_nodes(centre: Array, spread: Array) -> Iterator[tuple[Any, Array, Array,
     middle, arms = centre @ basis.T, basis @ root
     stds = np.sqrt((root**2).sum(axis=1))
     widths = np.ceil(np.log(np.maximum(stds, 1e-3)) / _SCALE).astype(int)
-    kinds, which = np.unique(widths, axis=0, return_inverse=True)
-    for kind, steps in enumerate(kinds.tolist()):
-        alike = np.flatnonzero(which.ravel() == kind)
-        z, weights = _nodes(tuple(steps))
+    for alike, z, weights in _rows_by_nodes(widths):
         size = max(1, _BLOCK // (len(z) * k))
         for first in range(0, len(alike), size):
             rows = alike[first : first + size]
@@ -179,6 +176,20 @@ def _at_nodes(centre: Array, spread: Array) -> Iterator[tuple[Any, Array, Array,
             total = p.sum(axis=1)
             p /= total[:, None, :]
             yield rows, p, weights, highest + np.log(total)
+
+
+def _rows_by_nodes(widths: Array) -> Iterator[tuple[Any, Array, Array]]:
+    """Yield places of rows that share nodes, with these; widths are steps of a scale, (N, K − 1)."""
+    kinds, which = np.unique(widths, axis=0, return_inverse=True)
+    which = which.ravel()
+    scattered = np.zeros(len(kinds), dtype=bool)
+    for kind, steps in enumerate(kinds.tolist()):
+        z, weights = _nodes(tuple(steps))
+        scattered[kind] = z is _scattered_nodes(len(steps))[0]
+        if not scattered[kind]:
+            yield np.flatnonzero(which == kind), z, weights
+    if scattered.any():  # with many classes nearly every row is of a kind of its own
+        yield np.flatnonzero(scattered[which]), *_scattered_nodes(widths.shape[1])
 
 
 def _root(spread: Array) -> Array:
@@ -194,13 +205,19 @@ def _nodes(steps: tuple[int, ...]) -> tuple[Array, Array]:
     """Return nodes (Q, K − 1) and weights (Q,) for predictors that vary so much along their axes."""
     most = _MOST_NODES if len(steps) <= 2 else _MOST_OF_MANY
     for digits in _DIGITS:
-        rules = [normal_rule(_SINGULAR / float(np.exp(_SCALE * s)), digits) for s in steps]
+        rules = [_rule(s, digits) for s in steps]
         if np.prod([float(len(z)) for z, _ in rules]) <= most:
             points = np.meshgrid(*(z for z, _ in rules), indexing="ij")
             weights = np.meshgrid(*(w for _, w in rules), indexing="ij")
             flat = np.prod(weights, axis=0).ravel()
             return np.stack([z.ravel() for z in points], axis=1), flat
     return _scattered_nodes(len(steps))
+
+
+@lru_cache(maxsize=1024)
+def _rule(step: int, digits: float) -> tuple[Array, Array]:
+    """Return nodes for a predictor whose standard deviation is so many steps of the scale."""
+    return normal_rule(_SINGULAR / float(np.exp(_SCALE * step)), digits)
 
 
 @lru_cache(maxsize=8)
