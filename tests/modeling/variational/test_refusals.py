@@ -75,7 +75,7 @@ def test_a_known_variance_whose_inverse_overflows() -> None:
     m.tau = Gamma(2.0, rate=1.0)
     m.w = Normal(0.0, precision=m.tau)
     m.x = Normal(m.w, variance=1e-320).iid("n")
-    with pytest.raises(ValueError, match="the variance of x is 1e-320, .* units in which"):
+    with pytest.raises(ValueError, match=r"the variance of x is 1e-320, .* units in which"):
         m.infer(x=X)
 
 
@@ -84,7 +84,7 @@ def test_concentrations_that_vanish_in_rounding() -> None:
     m.rest = Dirichlet(1e-20 * np.ones(2))
     m.y = Categorical(m.rest).iid("n")
     m.v = Normal(m.mu[m.y], variance=1.0)
-    with pytest.raises(ValueError, match="concentration of rest is 1e-20, .* at least 1e-15"):
+    with pytest.raises(ValueError, match=r"concentration of rest is 1e-20, .* at least 1e-15"):
         m.infer(x=X, v=X)
 
 

@@ -17,7 +17,7 @@ from posteriori import (
     Poisson,
     Wishart,
 )
-from posteriori.modeling.variational import streaming
+from posteriori.modeling.variational import stochastic, streaming
 from posteriori.modeling.variational.ascent import sweep
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.streamed_node import StreamedProblem
@@ -350,6 +350,33 @@ def test_batches_climb_to_the_bound_of_all_rows(name):
     assert_allclose(float(some.log_evidence), float(whole.log_evidence), rtol=0, atol=0.05)
     problem = result_of(some).problem
     assert_allclose(some.log_evidence, problem.slow_bound()[0], rtol=1e-12)
+
+
+def factors_with_own_noise(count, size):
+    m = Model()
+    m.alpha = Gamma(1e-2, 1e-2).iid(count)
+    m.W = Normal(0.0, precision=m.alpha).iid(size)
+    m.mu = Normal(0.0, variance=1e6).iid(size)
+    m.z = Normal(np.zeros(count), variance=1.0).iid("n")
+    m.tau = Gamma(1e-2 * np.ones(size), 1e-2)
+    m.y = Normal(m.W @ m.z + m.mu, precision=m.tau)
+    return m
+
+
+def test_batches_do_without_factors_that_only_describe_noise(monkeypatch):
+    """A third of two factors is noise of one column by another name: sweeps exchange them slowly."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(1200, 2)) @ rng.normal(size=(2, 6)) + 0.3 * rng.normal(size=(1200, 6))
+    y += 300.0
+    found = factors_with_own_noise(3, 6).infer(y=y, batch_size=100)
+    two = factors_with_own_noise(2, 6).infer(y=y)
+    assert_allclose(found.tau.mean, two.tau.mean, rtol=0, atol=0.5 * two.tau.std.min())
+    assert_allclose(found.mu.mean, two.mu.mean, rtol=0, atol=0.5 * two.mu.std.min())
+    covs = [p.W.mean @ p.W.mean.T for p in (found, two)]
+    assert_allclose(*covs, rtol=0, atol=two.W.std.min())
+    monkeypatch.setattr(stochastic, "drop_weakest", lambda *_: False)
+    slow = factors_with_own_noise(3, 6).infer(y=y, batch_size=100)
+    assert found.log_evidence > slow.log_evidence + 3.0
 
 
 def test_batches_of_all_rows_are_damped_sweeps():

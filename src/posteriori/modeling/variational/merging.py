@@ -23,12 +23,12 @@ from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.snapshots import restore, snapshot
 from posteriori.numerics.types import Array
 
-__all__ = ["Merger", "merge_states"]
+__all__ = ["Merger", "merge_states", "rises_above"]
 
 #: Sweeps that gain less than this, in nats, are slow; after so many of them merges are tried.
 _SLOW, _PATIENCE = 1.0, 10
 
-#: Pairs that are tried at a time, and the sweeps that each is given at most.
+#: Pairs that are tried at a time, and the sweeps that each trial is given at most.
 _PAIRS, _SWEEPS = 3, 10
 
 #: Pairs that share less than this are not tried.
@@ -96,16 +96,23 @@ class Merger:
         """Merge two classes and sweep; where that ends no higher, take it back."""
         kept = snapshot(self.problem)
         self.problem.owner[pair.name].merge(*pair)
-        before = -np.inf
-        for left in reversed(range(_SWEEPS)):
-            now = float(self._sweep(self.problem)[0])
-            if now > bound:
-                return True
-            if now + left * (now - before) <= bound:  # sweeps gain less and less
-                break
-            before = now
+        if rises_above(bound, self.problem, self._sweep):
+            return True
         restore(kept)
         return False
+
+
+def rises_above(bound: float, problem: Problem, sweep: Callable[[Problem], Array]) -> bool:
+    """Tell whether a few sweeps end above a bound."""
+    before = -np.inf
+    for left in reversed(range(_SWEEPS)):
+        now = float(sweep(problem)[0])
+        if now > bound:
+            return True
+        if now + left * (now - before) <= bound:  # sweeps gain less and less
+            return False
+        before = now
+    return False
 
 
 def merge_states(table: Table, states: Sequence[Axis], source: int, target: int) -> Table:

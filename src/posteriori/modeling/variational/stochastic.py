@@ -23,6 +23,7 @@ import numpy as np
 
 from posteriori.modeling.costs import counted
 from posteriori.modeling.variational.ascent import Ascent, ascend, sweep
+from posteriori.modeling.variational.dropping import drop_weakest
 from posteriori.modeling.variational.problem import Problem
 from posteriori.modeling.variational.rotation import Pair, rotate
 from posteriori.modeling.variational.streamed_node import StreamedProblem
@@ -94,10 +95,17 @@ def ascend_in_batches(
 
 
 def settle(problem: Problem, pairs: Sequence[Pair], *, tol: float) -> None:
-    """Ascend with the rows of a trial, and turn: small steps would take long to get there."""
+    """Ascend with the rows of a trial, and turn: small steps would take long to get there.
+
+    What creeps even so has a factor that only describes noise: without it the end is near.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        ascend(problem, tol=tol, max_iter=_SETTLING, pairs=pairs)
+        dropped = True
+        while dropped:
+            ascent = ascend(problem, tol=tol, max_iter=_SETTLING, pairs=pairs)
+            slow = not ascent.converged
+            dropped = slow and drop_weakest(problem, pairs, ascent.trace[-1], sweep)
 
 
 def _step(problem: StreamedProblem, rate: float) -> float:
