@@ -30,6 +30,8 @@ from posteriori.selection.ranking import with_differences, with_probabilities
 
 __all__ = ["Analysis", "analyze"]
 
+_INTERRUPTED = "interrupted"
+
 
 @dataclass(frozen=True)
 class Analysis:
@@ -73,6 +75,11 @@ class Analysis:
     def verdict(self) -> str:
         """One sentence: which model, how sure that is, what would change it."""
         return verdict(self.ranking.rows, len(self.problem.y))
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the work before all models were fitted."""
+        return any(outcome.failure == _INTERRUPTED for outcome in self.outcomes.values())
 
     @property
     def model(self) -> TableModel:
@@ -275,7 +282,7 @@ def _conclude(
     reached = {outcome.name: outcome for outcome in outcomes}
     for candidate in candidates:
         if candidate.name not in reached:
-            why = "not reached within the time limit" if ended == "time" else "interrupted"
+            why = "not reached within the time limit" if ended == "time" else _INTERRUPTED
             reached[candidate.name] = Outcome(candidate, failure=why)
     rows = _rank(list(reached.values()), problem)
     done = [reached[row.name] for row in rows]

@@ -1,5 +1,6 @@
 """The ``posteriori`` command."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -84,8 +85,14 @@ def compare(
         int | None, typer.Option(help="Read no more than so many rows.", min=1)
     ] = None,
 ) -> None:
-    """Find out which model a table supports, how surely, and what it predicts."""
+    """Find out which model a table supports, how surely, and what it predicts.
+
+    Ctrl-C ends the work with the ranking of the models that are done; then nothing is written, and
+    the exit code is 130.
+    """
     _require_file(data)
+    _require_place(html)
+    _require_place(save)
     from posteriori.cli.compare import Choices, run_compare
 
     choices = Choices(
@@ -117,6 +124,7 @@ def predict(
     """Append predictions with their uncertainty to a table."""
     _require_file(model)
     _require_file(data)
+    _require_place(out)
     from posteriori.cli.predict import run_predict
 
     _tell_errors(lambda: run_predict(model, data, out, mass))
@@ -140,6 +148,17 @@ def _require_file(path: str | Path) -> None:
         _fail(f"{path} {what}")
 
 
+def _require_place(path: Path | None) -> None:
+    """Refuse a file that could not be written, before the work is done."""
+    if path is None:
+        return
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        _fail(f"{path} cannot be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        _fail(f"{path} cannot be written: the folder {folder} is protected")
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
@@ -153,7 +172,7 @@ def _tell_errors(work: Callable[[], None]) -> None:
     except (ValueError, MemoryError) as error:
         _fail(str(error) or "out of memory")
     except KeyboardInterrupt:
-        _fail("stopped; nothing was written", code=130)
+        _fail("stopped by Ctrl-C: nothing was written", code=130)
 
 
 def _fail(message: str, code: int = 1) -> NoReturn:

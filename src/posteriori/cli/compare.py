@@ -55,10 +55,22 @@ def run_compare(choices: Choices) -> None:
 
 
 def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices) -> None:
-    """Compare models of a table, print the ranking, and write what was asked for."""
+    """Compare models of a table, print the ranking, and write what was asked for.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When Ctrl-C was pressed: after the ranking of what is done, with nothing written.
+    ValueError
+        When no model is left.
+    """
     analysis = _analyze_with_progress(console, frame, choices)
     _print_notes(console, analysis.notes)
     print_analysis(console, analysis)
+    if analysis.interrupted:
+        raise KeyboardInterrupt
+    if analysis.ranking.rows[0].failure:
+        raise ValueError(f"no model was fitted: {analysis.ranking.rows[0].failure}")
     if choices.save is not None:
         save_model(analysis.model, choices.save)
         console.print(f"Model saved to {choices.save}", markup=False, soft_wrap=True)
