@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import log_softmax, logsumexp, softmax
+from sklearn.datasets import load_iris, load_wine
 
 from posteriori.classification import BayesianLogisticRegression
 from posteriori.inference.expectation_propagation import fit_sites, softmax_sites, softmax_tilt
@@ -13,6 +14,7 @@ from posteriori.inference.site_predictors import SeveralPredictors
 from posteriori.inference.softmax_averages import contrasts
 from posteriori.inference.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.weight_belief import contrast_moments
+from posteriori.numerics.warnings import ConvergenceWarning
 from tests.classification.oracles import overlapping
 
 KINDS = ("laplace", "variational", "ep")
@@ -188,3 +190,31 @@ def test_separable_classes_end_in_finite_beliefs():
         model = BayesianLogisticRegression(1.0, kind).fit(X, [0, 0, 1, 1, 2, 2])
         np.testing.assert_array_equal(model.predict(X), [0, 0, 1, 1, 2, 2])
         assert np.isfinite(float(model.log_evidence_))
+
+
+@pytest.mark.parametrize(("approximation", "alpha"), [("ep", 1e-4), ("variational", 1e-6)])
+def test_what_does_not_settle_carries_no_evidence_of_its_own(approximation, alpha):
+    x, y = (
+        part[::12] for part in load_iris(return_X_y=True)
+    )  # separable: the prior holds the weights
+    with pytest.warns(ConvergenceWarning, match=f"steps of '{approximation}'.*those of 'laplace'"):
+        model = BayesianLogisticRegression(alpha, approximation).fit(x, y)
+    laplace = BayesianLogisticRegression(alpha).fit(x, y)
+    assert model.log_evidence_.kind == "laplace"
+    assert float(model.log_evidence_) == float(laplace.log_evidence_)
+    np.testing.assert_array_equal(model.predict_proba(x), laplace.predict_proba(x))
+
+
+def test_sites_that_do_not_come_nearer_are_given_up_early():
+    x, y = (part[::12] for part in load_wine(return_X_y=True))
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in \d\d steps of 'ep'"):
+        BayesianLogisticRegression(0.01, "ep", max_iter=1000).fit(x, y)
+
+
+def test_few_steps_are_enough_where_they_are_short():
+    x, y = overlapping(60, 3, seed=2)
+    full = BayesianLogisticRegression(1.0, "ep").fit(x, y)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 8 steps"):
+        near = BayesianLogisticRegression(1.0, "ep", max_iter=8).fit(x, y)
+    assert near.log_evidence_.kind == "ep"
+    assert float(near.log_evidence_) == pytest.approx(float(full.log_evidence_), abs=1e-3)

@@ -34,6 +34,7 @@ from posteriori.distributions.normal import Normal
 from posteriori.inference.ascent_arguments import check_ascent
 from posteriori.inference.expectation_propagation import fit_sites
 from posteriori.inference.generalized_linear import LinearPredictor
+from posteriori.inference.mode_finding import Mode
 from posteriori.inference.normal_bound import fit_normal_bound
 from posteriori.inference.site_predictors import SitePredictors, Sites, Tilt
 from posteriori.inference.softmax_averages import contrasts
@@ -48,9 +49,8 @@ from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["BayesianLinearClassifier"]
 
-#: What kind of evidence each approximation gives.
+#: What kind of evidence each approximation gives, where it is not Laplace's.
 _KINDS: dict[str, Kind] = {
-    "laplace": "laplace",
     "variational": "bound",
     "polya-gamma": "bound",
     "ep": "ep",
@@ -58,6 +58,9 @@ _KINDS: dict[str, Kind] = {
 
 #: With fewer effective parameters for each row than this, Laplace's posterior is not skewed.
 _SKEWED = 1e-3
+
+#: Expectation propagation whose last step was longer, in standard deviations, has no answer.
+_UNSETTLED = 0.01
 
 #: Numbers of draws × rows × classes that are worked on at a time.
 _BLOCK = 1 << 20
@@ -169,35 +172,56 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         if self.fit_intercept:
             mean[:, 0] = self._level(rows.counts / rows.counts.sum())
         precision = np.full(mean.size, float(self.prior_precision))
-        belief, corrected = self._beliefs(design, rows, precision, mean.ravel())
-        self._keep(belief, corrected, how, rows)
-        self._warn(belief)
+        beliefs = self._beliefs(design, rows, precision, mean.ravel())
+        self._keep(*beliefs, how, rows)
+        self._warn(beliefs[0])
         return self
 
     def _beliefs(
         self, design: Array, rows: LabelledRows, precision: Array, mean: Array
-    ) -> tuple[WeightBelief, WeightBelief]:
-        """Return the approximate posterior, and the belief that statements about rows come from."""
+    ) -> tuple[WeightBelief, WeightBelief, Kind]:
+        """Return the approximate posterior, the belief behind statements about rows, and the kind."""
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         density_of = partial(self._density, design, rows, precision, mean)
         mode = density_mode(density_of(None), **limits)
-        belief = laplace_belief(mode, precision)
-        if self.approximation == "laplace":
-            effective = len(mean) - float(precision @ np.diagonal(belief.cov))
-            if effective <= _SKEWED * rows.counts.sum():
-                return belief, belief
-            limits["max_iter"] = 1
-            return belief, fit_normal_bound(density_of, mode, precision, **limits)
         if self.approximation == "variational":
             belief = fit_normal_bound(density_of, mode, precision, **limits)
         elif self.approximation == "polya-gamma":
-            belief = self._augmented(design, rows, precision, mean, belief)
-        else:
+            near = laplace_belief(mode, precision)
+            belief = self._augmented(design, rows, precision, mean, near)
+        elif self.approximation == "ep":
+            near = laplace_belief(mode, precision)
             if len(rows.classes) > 2:  # cavities of flat sites at a far mode would be too wide
-                belief = fit_normal_bound(density_of, mode, precision, tol=self.tol, max_iter=3)
-            predictors, tilt, start = self._sites(design, rows, belief)
+                near = fit_normal_bound(density_of, mode, precision, tol=self.tol, max_iter=3)
+            predictors, tilt, start = self._sites(design, rows, near)
             belief, _ = fit_sites(predictors, tilt, precision, mean, start=start, **limits)
-        return belief, belief
+        if self.approximation == "laplace" or not self._settled(belief):
+            return (*self._laplace(density_of, mode, precision, rows), "laplace")
+        return belief, belief, _KINDS[self.approximation]
+
+    def _laplace(
+        self, density_of: Any, mode: Mode, precision: Array, rows: LabelledRows
+    ) -> tuple[WeightBelief, WeightBelief]:
+        """Return Laplace's belief, and the same moved to the mean where the posterior is skewed."""
+        belief = laplace_belief(mode, precision)
+        effective = len(precision) - float(precision @ np.diagonal(belief.cov))
+        if effective <= _SKEWED * rows.counts.sum():
+            return belief, belief
+        return belief, fit_normal_bound(density_of, mode, precision, tol=self.tol, max_iter=1)
+
+    def _settled(self, belief: WeightBelief) -> bool:
+        """Tell whether the answer can be used: any bound that was raised, EP near its fixed point."""
+        bound = self.approximation != "ep" and belief.n_iter > 0
+        if bound or belief.converged or belief.step <= _UNSETTLED:
+            return True
+        warnings.warn(
+            f"{type(self).__name__} did not converge in {belief.n_iter} steps of {self.approximation!r} "
+            f"(the last one was of {belief.step:.2g} standard deviations): posterior and evidence are "
+            "those of 'laplace'; raise max_iter or prior_precision",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+        return False
 
     def _columns(self, rows: LabelledRows) -> tuple[Standardization, Array]:
         if self.standardize:
@@ -227,6 +251,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         self,
         belief: WeightBelief,
         corrected: WeightBelief,
+        kind: Kind,
         how: Standardization,
         rows: LabelledRows,
     ) -> None:
@@ -243,7 +268,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         self.intercept_ = raw[:, d].copy() if self.fit_intercept else np.zeros(len(raw))
         self.log_evidence_ = LogEvidence(
             belief.log_evidence,
-            kind=_KINDS[self.approximation],
+            kind=kind,
             of="y|X",
             fingerprint=rows.fingerprint,
         )

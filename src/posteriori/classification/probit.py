@@ -61,7 +61,8 @@ class ProbitRegression(BayesianLinearClassifier):
         its mean; this one is moved and widened where the posterior is skewed. Equal to
         ``posterior_`` for other approximations.
     log_evidence_ : LogEvidence
-        Of kind "laplace", "bound" or "ep".
+        Of kind "laplace", "bound" or "ep"; where an approximation did not settle, a warning says so and
+        posterior and evidence are Laplace's.
     effective_parameters_ : float
         How many weights the data determine.
     n_iter_ : int

@@ -165,6 +165,8 @@ def fit_sites(
         It ends when a step moves no mean by more than this many standard deviations, and the log
         determinant of the precision by no more than this.
     max_iter : int
+        Most steps. It also ends, without having converged, where steps have long ceased to shrink; the
+        evidence says nothing then.
 
     Notes
     -----
@@ -186,7 +188,7 @@ def fit_sites(
                 "use approximation='variational'"
             )
         progress.note(max(step, abs(new.log_determinant)))
-        if progress.converged or progress.n_iter >= max_iter:
+        if progress.converged or progress.stalled or progress.n_iter >= max_iter:
             break
         part = min(progress.damping, _LONGEST / progress.step)
         sites = Sites(*(old + part * by for old, by in zip(sites, new.change, strict=True)))

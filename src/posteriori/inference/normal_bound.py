@@ -33,6 +33,9 @@ _LEAST_DAMPING = 0.05
 #: Means are found to this part of the step before.
 _INNER = 0.01
 
+#: Most steps to a mean; sums over the nodes of very wide beliefs are too rough to need more.
+_MOST_INNER = 60
+
 #: Digits of the means over predictors.
 _DIGITS = 9.0
 
@@ -85,7 +88,8 @@ def fit_normal_bound(
         It ends when a round moves no mean by more than this many standard deviations, and the log
         determinant of the precision by no more than this.
     max_iter : int
-        Most rounds.
+        Most rounds. It also ends, without having converged, where rounds have long ceased to shrink or
+        no mean is found; what is returned is still a bound.
 
     Notes
     -----
@@ -93,10 +97,14 @@ def fit_normal_bound(
     """
     mode, precision, mean = start, start.precision, start.point
     cov, progress = _inverse(precision), Progress(tol, _LEAST_DAMPING)
-    while not progress.converged and progress.n_iter < max_iter:
+    while not (progress.converged or progress.stalled) and progress.n_iter < max_iter:
         density = density_of(cov)
         near = max(0.1 * tol, _INNER * min(1.0, progress.step))
-        mode = find_mode(density, mean, tol=near, near=mode, curvature_at_mode=False)
+        mode = find_mode(
+            density, mean, tol=near, max_iter=_MOST_INNER, near=mode, curvature_at_mode=False
+        )
+        if not mode.converged:
+            break
         mode = mode._replace(precision=density.curvature(mode.point))
         change = mode.precision - precision
         step = float(np.abs((mode.point - mean) / np.sqrt(np.diagonal(cov))).max())

@@ -20,6 +20,9 @@ _BLOCK = 1 << 17
 #: can tell.
 _PATIENCE, _SMALL = 15, 1e-4
 
+#: Steps that have not shrunk for so many rounds will not.
+_MOST_IDLE = 40
+
 
 class Progress:
     """The steps of an ascent: whether it is at its end, and which part of the way to go next."""
@@ -47,6 +50,11 @@ class Progress:
     def converged(self) -> bool:
         """Whether the last step is short, or cannot become shorter."""
         return self.step <= self.tol or (self._since >= _PATIENCE and self._smallest <= _SMALL)
+
+    @property
+    def stalled(self) -> bool:
+        """Whether steps have long ceased to shrink."""
+        return self._since >= _MOST_IDLE
 
 
 class WeightBelief(NamedTuple):
