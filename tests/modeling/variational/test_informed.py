@@ -98,9 +98,26 @@ def measured_twice() -> Model:
     return m
 
 
+def classes_measured_twice() -> Model:
+    m = Model()
+    m.pi = Dirichlet([1, 1])
+    m.mu = Normal([-3, 3], variance=10)
+    m.tau = Gamma(2, rate=1)
+    m.z = Categorical(m.pi).iid("n")
+    m.x = Normal(m.mu[m.z], precision=m.tau)
+    m.w = Normal(0, variance=4)
+    m.noise = Gamma(2, rate=1)
+    m.y = Normal(m.w * m.x, precision=m.noise)
+    return m
+
+
 SERIES = np.array([0.3, 1.1, 0.8, -0.2, -0.9, -0.4, 0.1, 0.9, 1.6, 1.2])
 X = np.array([0.4, -1.2, 0.9, 2.0, -0.3, 1.1])
 Y = np.array([0.9, -2.0, 2.1, NAN, -0.8, 1.9])
+
+#: Numbers of two classes, and others that depend on them.
+LEFT_AND_RIGHT = np.array([-3, -2.6, 3.3, 2.9, -3.5, 2.2, 3.1])
+TWICE = np.array([-6.1, -5, 6.8, NAN, -7.3, 4.1, 6])
 
 #: Vectors of which parts are missing.
 VECTORS = np.array([[2, 2.4], [-2, NAN], [1.6, 2], [-2.5, -1.5], [NAN, 2], [-1.8, -2], [2.2, 1.7]])
@@ -121,6 +138,16 @@ CASES = {
         measured_twice,
         {"x": np.where(np.arange(6) == 2, NAN, X), "y": Y},
         ["mu", "tau", "w", "noise"],
+    ),
+    "classes of numbers that others depend on": (
+        classes_measured_twice,
+        {"x": LEFT_AND_RIGHT, "y": TWICE},
+        ["pi", "mu", "tau", "w", "noise"],
+    ),
+    "classes of gaps that others depend on": (
+        classes_measured_twice,
+        {"x": np.where(np.arange(7) == 1, NAN, LEFT_AND_RIGHT), "y": TWICE},
+        ["pi", "mu", "tau", "w", "noise"],
     ),
     "vectors beside parts of vectors": (vectors_of_one_class, {"x": VECTORS}, ["mu", "L"]),
     "classes beside parts of vectors": (vectors_of_classes, {"x": VECTORS}, ["pi", "mu", "L"]),
@@ -171,6 +198,24 @@ def test_a_class_without_data_is_as_likely_as_shared_beliefs_say() -> None:
     log_pi = post["pi"].mean_params[0]
     expected = np.exp(log_pi) / np.exp(log_pi).sum()
     assert_allclose(post["z"].probabilities[7:], np.broadcast_to(expected, (5, 2)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_classes_of_numbers_without_data_are_as_shared_beliefs_say(gap: bool) -> None:
+    """The numbers themselves are near the average of both classes."""
+    x = np.where(gap & (np.arange(7) == 1), NAN, LEFT_AND_RIGHT)
+    alone = classes_measured_twice().infer(x=x, y=TWICE)
+    post = classes_measured_twice().infer(x=with_gaps(x, "x", 4), y=with_gaps(TWICE, "y", 4))
+    assert_allclose(post["z"].probabilities[:7], alone["z"].probabilities, rtol=1e-5, atol=1e-15)
+    expected = np.exp(post["pi"].mean_params[0])
+    expected /= expected.sum()
+    assert_allclose(post["z"].probabilities[7:], np.broadcast_to(expected, (4, 2)), rtol=1e-9)
+    missing = post["x[missing]"].mean
+    assert_allclose(missing[-4:], expected @ post["mu"].mean, rtol=1e-9)
+    if gap:
+        assert_allclose(missing[0], alone["x[missing]"].mean[0], rtol=1e-5)
+    assert post.sample(3, rng=0)["z"].shape == (3, 11)
+    assert post.predict("y").mean.shape == (11,)
 
 
 def test_parts_of_vectors_keep_their_belief_beside_vectors_that_are_missing() -> None:

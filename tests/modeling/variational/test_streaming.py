@@ -376,7 +376,7 @@ def test_batches_do_without_factors_that_only_describe_noise(monkeypatch):
     assert_allclose(*covs, rtol=0, atol=two.W.std.min())
     monkeypatch.setattr(stochastic, "drop_weakest", lambda *_: False)
     slow = factors_with_own_noise(3, 6).infer(y=y, batch_size=100)
-    assert found.log_evidence > slow.log_evidence + 3.0
+    assert float(found.log_evidence) > float(slow.log_evidence) + 3.0
 
 
 def test_batches_of_all_rows_are_damped_sweeps():

@@ -161,6 +161,8 @@ class VariationalBlock:
         started = {*self._seeded(), *self.options.init}  # are of use before they are updated
         # precisions after means: measured from prior means they would hide what the start has found
         nodes.sort(key=lambda n: (not started.isdisjoint(n.names), n.kind == "conjugate"))
+        if solved is not None:  # new nodes answer for what they share with solved ones
+            nodes.sort(key=lambda n: n not in solved.nodes)
         local = [n for n in nodes if self._is_local(n.names)]
         local.sort(key=lambda n: n.kind == "discrete")
         return Problem(self.monomials, nodes, local, restart)
@@ -197,7 +199,7 @@ class VariationalBlock:
     def solve(self) -> VariationalResult:
         """Ascend with the members that data depend on; then find the belief about the others."""
         cut = find_informed(self.bound, self.written)
-        if cut is None or not can_extend(cut, self.groups, self.bound):
+        if cut is None:
             return self._solve()
         factors, empty = cut.factors(self.written, self.bound), cut.empty(self.bound)
         groups = [tuple(name for name in group if name not in empty) for group in self.groups]
@@ -209,7 +211,23 @@ class VariationalBlock:
             {name: cut.table(table) for name, table in self.references.items()},
             [group for group in groups if group],
         )._solve()
-        return VariationalResult(self, self._extended(informed, cut), informed.ascent, informed)
+        whole = self if can_extend(cut, self.groups, self.bound) else self._parted(cut)
+        return VariationalResult(whole, whole._extended(informed, cut), informed.ascent, informed)
+
+    def _parted(self, cut: Cut) -> VariationalBlock:
+        """Return the block with members without data believed in apart from what they share."""
+        groups = []
+        for group in self.groups:
+            touched = tuple(n for n in group if cut.touches(self.bound.layouts[n]))
+            groups += [tuple(n for n in group if n not in touched), touched]
+        return VariationalBlock(
+            self.bound,
+            self.names,
+            self.written,
+            self.options,
+            self.references,
+            [group for group in groups if group],
+        )
 
     def _extended(self, informed: VariationalResult, cut: Cut) -> Problem:
         """Return the beliefs about all members, given those about what they share."""
@@ -221,21 +239,25 @@ class VariationalBlock:
             if touched == [local.names]:  # found when somebody asks for it
                 return Stream(self, local.names).problem(solved.shared, solved.restart)
         problem = self._problem(1, solved, cut)
-        whole = [
-            n for n in problem.nodes if any(cut.touches(self.bound.layouts[x]) for x in n.names)
-        ]
+        whole = [node for node in problem.nodes if node not in solved.nodes]
         self._start_from_priors(problem, whole)
         if len(whole) > 1:
             for node in whole:
                 take_over(node, informed.problem, cut, self.bound)
-        before, after = -np.inf, 0.0
-        for _ in range(self.options.max_iter):
+            whole = [node for node in whole if not self._is_taken_over(node)]
+        after = -np.inf
+        for _ in range(self.options.max_iter if whole else 0):
             for node in whole:
                 node.update(problem.messages(node))
             before, after = after, float(problem.bound(whole[-1])[0])
             if len(whole) == 1 or after - before < self.options.tol:
                 break
         return problem
+
+    def _is_taken_over(self, node: Any) -> bool:
+        """Tell whether a node has its belief: members without data are as what they share says."""
+        alone = node.kind == "discrete" and len(node.names) == 1
+        return alone and node.names[0] not in chained_names(self.monomials, self.bound.layouts)
 
     def _solve(self) -> VariationalResult:
         """Ascend from several starts, and from the best of them to the end."""
