@@ -1,67 +1,113 @@
-"""What a target column is taken for."""
+"""What is to be predicted, guessed from the target column."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.targets import read_target
+from posteriori.analysis.targets import TASKS, read_target
 
 
-def target_of(values: object, task: str = "auto") -> object:
-    return read_target(pd.DataFrame({"y": values}), "y", task)
+def read(values, task="auto", name="y"):
+    return read_target(pd.DataFrame({name: values}), name, task)
 
 
 @pytest.mark.parametrize(
     ("values", "task"),
     [
-        (np.repeat([0, 1, 2], 20), "classification"),
-        (np.repeat([1, 2, 3, 4, 5], 12), "classification"),
-        (np.repeat([3.5, 8.0], 20), "classification"),
-        (["yes", "no"] * 10, "classification"),
-        (["red", "green", "blue"] * 10, "classification"),
-        (np.repeat([0, 1, 2, 3], [40, 30, 20, 2]), "regression"),  # counts: large ones are rare
-        (np.repeat([2, 3, 4], 20), "regression"),  # amounts: no names begin at 2
-        (np.repeat([0, 1, 3], 20), "regression"),
         (np.linspace(0, 1, 30), "regression"),
-        (["1,5", "2,5", "7,25"] * 10, "regression"),
+        (np.arange(30), "regression"),
+        ([3.0, 4.0] * 15, "classification"),
+        ([0, 1, 2] * 10, "classification"),
+        ([1, 2, 3] * 10, "classification"),
+        ([2, 3, 4] * 10, "regression"),
+        ([0, 1, 3] * 10, "regression"),
+        ([0, 1, 2] * 3, "regression"),
+        ([0] * 40 + [1] * 20 + [2], "regression"),  # a rare large one: counts
+        (["a", "b", "c"] * 10, "classification"),
+        (["yes", "no"] * 10, "classification"),
+        ([True, False] * 10, "classification"),
+        (["1.5", "2.5", "3.5", "7"] * 5, "regression"),
+        ([f"2020-01-{d:02d}" for d in range(1, 31)], "regression"),
+        (pd.Categorical([5, 6, 7] * 10), "classification"),
     ],
 )
-def test_task_is_guessed_from_the_values(values, task):
-    found = target_of(values)
-    assert found.task == task
-    assert any(task in note for note in found.notes)
+def test_tasks_are_guessed_and_said(values, task):
+    target = read(values)
+    assert target.task == task
+    assert any(note.startswith(f"{task}: 'y'") for note in target.notes)
 
 
-def test_notes_on_how_the_target_is_read_name_it():
-    assert target_of(["1,5", "2,5", "7,25"] * 10).notes[0].startswith("'y': numbers stored as text")
+def test_labels_stand_as_they_do_in_the_table():
+    assert list(read(["yes", "no", " yes"] * 3).classes) == ["no", "yes"]
+    assert list(read([True, False] * 5).classes) == [False, True]
+    assert read([True, False] * 5).classes.dtype == bool
+    whole = read([2.0, 7.0] * 5)
+    assert list(whole.classes) == [2, 7]
+    assert whole.classes.dtype == np.int64
+    assert list(read([0.5, 1.5] * 5).classes) == [0.5, 1.5]
 
 
-def test_labels_stay_as_they_stand_in_the_table():
-    assert target_of(["no", "yes"] * 10).classes.tolist() == ["no", "yes"]
-    assert target_of(np.repeat([1.0, 2.0], 20)).classes.tolist() == [1, 2]
+def test_rows_without_target_are_left_out():
+    target = read([1.5, None, 2.5, 3.5, np.inf, 4.5, 5.5])
+    np.testing.assert_array_equal(target.values, [1.5, 2.5, 3.5, 4.5, 5.5])
+    np.testing.assert_array_equal(target.known, [1, 0, 1, 1, 0, 1, 1])
+    assert "the target is missing in 2 of 7 rows (left out)" in target.notes
+
+
+def test_the_task_may_be_asked_for():
+    assert read([0, 1] * 10, "regression").classes is None
+    assert read([0, 1] * 10, "density").task == "density"
+    assert list(read(np.arange(6) % 3 + 10, "classification").classes) == [10, 11, 12]
 
 
 @pytest.mark.parametrize(
-    ("values", "words"),
+    ("values", "traits"),
     [
-        ([np.nan] * 20, "missing in every row"),
-        ([4.0] * 20, "nothing to predict"),
-        ([1.0, 2.0, 3.0] + [np.nan] * 20, "known in 3 rows only"),
-        ([f"person {k}" for k in range(30)], "a text of its own"),
+        ([0, 1, 5, 9, 30], ("counts",)),
+        ([1, 4, 5, 9, 30], ("counts", "positive")),
+        ([0.5, 1, 5, 9, 30], ("positive",)),
+        ([-1, 1, 5, 9, 30], ()),
+        ([0.0, 0.5, 5, 9, 30], ()),
+        (["a", "b", "a", "b", "a"], ("two classes",)),
+        (["a", "b", "c", "b", "a"], ()),
     ],
 )
-def test_targets_that_cannot_be_predicted_are_refused(values, words):
-    with pytest.raises(ValueError, match=words):
-        target_of(values)
+def test_traits(values, traits):
+    assert read(values).traits == traits
 
 
-def test_traits_that_candidates_ask_for():
-    assert target_of(np.arange(30) // 2, "regression").traits == ("counts",)
-    assert target_of(1 + np.arange(30) // 2, "regression").traits == ("counts", "positive")
-    assert target_of(np.linspace(-1, 1, 30)).traits == ()
-    assert target_of(["a", "b"] * 10).traits == ("two classes",)
+@pytest.mark.parametrize(
+    ("values", "task", "message"),
+    [
+        ([1.0, 2.0, 3.0], "guess", "task must be one of auto, regression, classification, density"),
+        ([None] * 9, "auto", "'y' is missing in every row; choose another column"),
+        (["?", "n/a", ""] * 3, "auto", "'y' is missing in every row"),
+        ([7.0] * 9, "auto", "'y' is always 7.0: with one value there is nothing to predict"),
+        (["a"] * 9, "auto", "'y' is always a: with one value"),
+        ([1.0, 2.0, None, None, None], "auto", "known in 2 rows only; at least 5 are needed"),
+        ([f"name {k}" for k in range(30)], "auto", "a text of its own in nearly every row"),
+        (["a", "b", "c"] * 4, "regression", "texts such as 'a': it can be classified, but regress"),
+        (["a", "b", "c"] * 4, "density", "but density needs numbers"),
+        ([f"l{k % 101}" for k in range(303)], "auto", "has 101 classes; group them into at most 100"),
+        (np.arange(300.0), "classification", "300 different numbers; classes are at most 100"),
+    ],
+)  # fmt: skip
+def test_targets_that_cannot_be_predicted(values, task, message):
+    with pytest.raises(ValueError, match=message):
+        read(values, task)
 
 
-def test_a_misspelt_target_is_answered_by_the_nearest_column():
-    with pytest.raises(ValueError, match="did you mean 'yield'"):
-        read_target(pd.DataFrame({"yield": [1.0, 2.0], "x": [1.0, 2.0]}), "yeild")
+def test_an_unknown_column_is_told_with_those_that_exist():
+    frame = pd.DataFrame({f"c{k}": [1.0, 2.0] for k in range(14)} | {"price": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"'none'; there are 'c0', 'c1'.* and 3 more"):
+        read_target(frame, "none")
+    with pytest.raises(ValueError, match="no column 'prize'; did you mean 'price'"):
+        read_target(frame, "prize")
+
+
+def test_all_tasks_are_known():
+    assert TASKS == ("auto", "regression", "classification", "density")
+
+
+def test_integers_that_number_rows_can_be_predicted():
+    assert read(np.arange(1, 31), name="row").task == "regression"

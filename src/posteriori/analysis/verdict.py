@@ -51,6 +51,11 @@ def verdict(rows: Sequence[Row], n_rows: int) -> str:
     if gap < 0.05 and not error >= 0.05:  # both would be printed as 0.0
         together = f"{_name(best)} and {_name(second)} predict unseen rows equally well."
         return together + _evidence(best, sound)
+    if not math.isfinite(gap):
+        return (
+            f"{_name(best)} predicts unseen rows best: {_name(second)} held some of them impossible."
+            + _evidence(best, sound)
+        )
     how = strength(gap, error)
     text = (
         f"{_name(best)} predicts unseen rows best, by {gap:.1f} ± {error:.1f} nats over "
@@ -66,6 +71,8 @@ def _meaning(how: str, gap: float, error: float, n_rows: int) -> str:
     if how == "weak":
         needed = _rows_to_decide(gap, error, n_rows)
         return f"a weak preference{needed}."
+    if how == "not known":
+        return "how sure that is cannot be told from so few rows."
     return f"a {how} difference, which new rows like these would hardly change."
 
 

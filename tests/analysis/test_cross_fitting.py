@@ -1,0 +1,141 @@
+"""Every row is predicted by a model that has not seen it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import Pipeline
+
+from posteriori.analysis.cross_fitting import Stopped, cross_fit, split_rows
+from posteriori.analysis.preparation import NumberColumns
+from posteriori.classification import BayesianLogisticRegression, ClassFrequencies
+from posteriori.regression import BayesianLinearRegression, PoissonRegression
+
+
+def pipeline(model, names=("a", "b")):
+    kinds = dict.fromkeys(names, "number")
+    return Pipeline([("columns", NumberColumns(kinds)), ("model", model)])
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    return X, X.to_numpy() @ [1.0, -2.0] + rng.normal(size=60) + 3.0
+
+
+def test_predictions_are_those_of_cross_validation(data):
+    X, y = data
+    splits = split_rows(y, 5, 0, classes=False)
+    flat = BayesianLinearRegression(prior_precision=1e-9, intercept_precision=1e-9)
+    found = cross_fit(pipeline(flat), X, y, splits)
+    expected = cross_val_predict(pipeline(LinearRegression()), X, y, cv=splits)
+    np.testing.assert_allclose(found.prediction, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_densities_and_levels_are_of_the_held_out_rows(data):
+    X, y = data
+    splits = split_rows(y, 3, 1, classes=False)
+    found = cross_fit(pipeline(BayesianLinearRegression()), X, y, splits)
+    for train, rows in splits:
+        model = pipeline(BayesianLinearRegression()).fit(X.iloc[train], y[train])
+        predictive = model[-1].predict_dist(model[:-1].transform(X.iloc[rows]))
+        np.testing.assert_allclose(found.log_density[rows], predictive.log_prob(y[rows]))
+        np.testing.assert_allclose(found.level[rows], predictive.cdf(y[rows]))
+
+
+def test_the_pipeline_is_left_as_it_is(data):
+    X, y = data
+    given = pipeline(BayesianLinearRegression())
+    cross_fit(given, X, y, split_rows(y, 2, 0, classes=False))
+    assert not hasattr(given[0], "scales_")
+
+
+@pytest.mark.parametrize("model", [BayesianLinearRegression(), PoissonRegression()])
+def test_probabilities_of_whole_targets_sum_to_one(model):
+    """Densities and masses of integers become comparable: each is a distribution over them."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"a": rng.normal(size=40), "b": rng.normal(size=40)})
+    y = rng.poisson(np.exp(1.0 + 0.3 * X["a"])).astype(float)
+    train, row = np.arange(39), np.array([39])
+    total = 0.0
+    for value in range(-60, 80) if isinstance(model, BayesianLinearRegression) else range(80):
+        changed = np.append(y[:39], float(value))
+        total += np.exp(cross_fit(pipeline(model), X, changed, [(train, row)]).log_density[39])
+    assert total == pytest.approx(1.0, abs=2e-6)
+
+
+def test_densities_of_other_targets_stay_densities(data):
+    X, y = data
+    splits = split_rows(y, 2, 0, classes=False)
+    found = cross_fit(pipeline(BayesianLinearRegression()), X, y, splits)
+    finer = cross_fit(pipeline(BayesianLinearRegression()), X, y / 100.0, splits)
+    np.testing.assert_allclose(finer.log_density, found.log_density + np.log(100.0), rtol=1e-6)
+
+
+# -- classes -------------------------------------------------------------------------------------
+
+
+def test_classes_are_spread_evenly():
+    y = np.repeat(["a", "b", "c"], [50, 20, 10])
+    for train, rows in split_rows(y, 5, 0, classes=True):
+        assert sorted(np.append(train, rows)) == list(range(80))
+        assert list(np.unique(y[rows], return_counts=True)[1]) == [10, 4, 2]
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_every_row_is_held_out_once(classes):
+    y = np.array([0] * 17 + [1] * 2 + [2])  # a class with fewer rows than folds
+    splits = split_rows(y, 5, 3, classes=classes)
+    held = np.concatenate([rows for _, rows in splits])
+    assert sorted(held) == list(range(20))
+    for train, rows in splits:
+        assert set(train).isdisjoint(rows)
+        assert len(train) + len(rows) == 20
+
+
+def test_a_class_that_training_lacks_has_what_a_uniform_prior_leaves():
+    X = pd.DataFrame({"a": np.arange(12.0), "b": np.arange(12.0) ** 2})
+    y = np.array(["u", "v"] * 5 + ["v", "w"])
+    classes = np.unique(y)
+    splits = split_rows(y, 3, 0, classes=True)
+    found = cross_fit(pipeline(ClassFrequencies()), X, y, splits, classes=classes)
+    np.testing.assert_allclose(found.prediction.sum(axis=1), 1.0, rtol=1e-12)
+    assert np.isfinite(found.log_density).all()
+    seen = next(len(train) for train, rows in splits if 11 in rows)
+    assert found.prediction[11, 2] == pytest.approx(1.0 / (seen + 3))
+    chosen = found.prediction[np.arange(12), np.searchsorted(classes, y)]
+    np.testing.assert_allclose(found.log_density, np.log(chosen), rtol=1e-12)
+
+
+def test_class_probabilities_are_those_of_each_fold(data):
+    X, y = data
+    labels = np.where(y > 3, "high", "low")
+    splits = split_rows(labels, 3, 0, classes=True)
+    found = cross_fit(
+        pipeline(BayesianLogisticRegression()), X, labels, splits, classes=np.unique(labels)
+    )
+    expected = cross_val_predict(
+        pipeline(BayesianLogisticRegression()), X, labels, cv=splits, method="predict_proba"
+    )
+    np.testing.assert_allclose(found.prediction, expected, rtol=1e-10)
+
+
+def test_work_can_be_stopped_between_fits(data):
+    X, y = data
+    asked = []
+
+    def stop():
+        asked.append(True)
+        return len(asked) > 2
+
+    with pytest.raises(Stopped):
+        cross_fit(
+            pipeline(BayesianLinearRegression()),
+            X,
+            y,
+            split_rows(y, 5, 0, classes=False),
+            stop=stop,
+        )
+    assert len(asked) == 3

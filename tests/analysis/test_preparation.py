@@ -1,0 +1,140 @@
+"""What models see of a table is learned from the rows that they are fitted to."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from posteriori.analysis.preparation import CodeColumns, NoColumns, NumberColumns
+from posteriori.regression import PolynomialBasis, SplineBasis
+
+KINDS = {"x": "number", "t": "date", "flag": "boolean", "colour": "category"}
+
+
+def table(**columns):
+    """Return a converted table: numbers as they are, texts as categories."""
+    return pd.DataFrame(
+        {
+            name: pd.Categorical(values) if isinstance(values[0], str) else np.array(values, float)
+            for name, values in columns.items()
+        }
+    )
+
+
+TRAIN = table(
+    x=[1.0, 2.0, 3.0, np.nan, 4.0, 5.0],
+    t=[2000.0, 2001.0, 2002.0, 2003.0, 2004.0, 2005.0],
+    flag=[0.0, 1.0, 0.0, 1.0, 1.0, 1.0],
+    colour=["red", "red", "red", "blue", "blue", "once"],
+)
+
+
+def names_and_values(columns, frame):
+    return dict(zip(columns.get_feature_names_out(), columns.transform(frame).T, strict=True))
+
+
+def test_numbers_are_standardised_and_gaps_marked():
+    found = names_and_values(NumberColumns(KINDS).fit(TRAIN), TRAIN)
+    x = TRAIN["x"].to_numpy()
+    expected = np.nan_to_num((x - np.nanmean(x)) / np.nanstd(x))
+    np.testing.assert_allclose(found["x"], expected, rtol=1e-12)
+    np.testing.assert_array_equal(found["x missing"], [0, 0, 0, 1, 0, 0])
+    assert "t missing" not in found
+
+
+def test_levels_have_a_column_each_but_the_most_frequent():
+    found = names_and_values(NumberColumns(KINDS).fit(TRAIN), TRAIN)
+    assert [name for name in found if name.startswith("colour")] == [
+        "colour = blue",
+        "colour = (other)",
+    ]
+    np.testing.assert_array_equal(found["colour = blue"], [0, 0, 0, 1, 1, 0])
+    np.testing.assert_array_equal(found["colour = (other)"], [0, 0, 0, 0, 0, 1])
+
+
+def test_only_training_rows_are_learned_from():
+    columns = NumberColumns(KINDS).fit(TRAIN)
+    alone = columns.transform(TRAIN)
+    other = table(x=[1e9], t=[3000.0], flag=[0.0], colour=["green"])
+    both = pd.concat([TRAIN.astype({"colour": object}), other.astype({"colour": object})])
+    both["colour"] = both["colour"].astype("category")
+    np.testing.assert_array_equal(columns.transform(both)[: len(TRAIN)], alone)
+
+
+def test_new_levels_and_gaps_belong_to_the_rest():
+    columns = NumberColumns(KINDS).fit(TRAIN)
+    new = table(x=[np.nan, 1.0], t=[np.nan, 2000.0], flag=[np.nan, 0.0], colour=["green", "blue"])
+    new["colour"] = new["colour"].cat.add_categories(["red"])
+    new.loc[1, "colour"] = None
+    found = names_and_values(columns, new)
+    np.testing.assert_array_equal(found["colour = (other)"], [1, 1])
+    np.testing.assert_array_equal(found["colour = blue"], [0, 0])
+    assert (found["x"][0], found["t"][0], found["flag"][0]) == (0.0, 0.0, 0.0)  # at the mean
+    assert np.isfinite(columns.transform(new)).all()
+
+
+def test_missing_levels_are_a_level():
+    train = TRAIN.copy()
+    train.loc[[0, 3], "colour"] = None
+    found = names_and_values(NumberColumns(KINDS).fit(train), train)
+    np.testing.assert_array_equal(found["colour = (missing)"], [1, 0, 0, 1, 0, 0])
+
+
+def test_columns_that_are_constant_in_a_fold_are_left_out():
+    fold = TRAIN.iloc[[0, 1, 2]].assign(x=3.0, flag=np.nan)
+    columns = NumberColumns(KINDS).fit(fold)
+    assert list(columns.get_feature_names_out()) == ["t"]
+    assert columns.transform(TRAIN).shape == (6, 1)
+
+
+def test_a_fold_without_information_has_no_inputs():
+    fold = TRAIN.iloc[[0, 0, 0]]
+    assert NumberColumns(KINDS).fit(fold).transform(TRAIN).shape == (6, 0)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-8, 1.0, 1e8, 1e300])
+def test_extreme_numbers_stay_in_range(scale):
+    columns = NumberColumns({"x": "number"})
+    found = columns.fit_transform(table(x=[scale, 2 * scale, 3 * scale]))
+    np.testing.assert_allclose(found[:, 0], np.array([-1, 0, 1]) * np.sqrt(1.5), rtol=1e-12)
+
+
+@pytest.mark.parametrize("basis", [PolynomialBasis(degree=2), SplineBasis(n_knots=3)])
+def test_a_basis_takes_numbers_and_dates_only(basis):
+    columns = NumberColumns(KINDS, basis=basis).fit(TRAIN)
+    names = list(columns.get_feature_names_out())
+    values = columns.transform(TRAIN)
+    assert values.shape == (6, len(names))
+    straight = NumberColumns(KINDS).fit(TRAIN)
+    kept = names_and_values(straight, TRAIN)
+    tail = ["flag", "x missing", "colour = blue", "colour = (other)"]
+    assert names[-4:] == tail
+    np.testing.assert_allclose(values[:, -4:].T, [kept[name] for name in tail], rtol=1e-12)
+    scaled = np.column_stack([kept["x"], kept["t"]])
+    np.testing.assert_allclose(values[:, :-4], clone(basis).fit_transform(scaled), rtol=1e-12)
+
+
+def test_only_so_many_levels_are_kept_apart():
+    levels = [f"l{k:02d}" for k in range(30) for _ in range(40 - k)]
+    columns = NumberColumns({"c": "category"}, max_levels=5).fit(table(c=levels))
+    assert list(columns.get_feature_names_out()) == [
+        *(f"c = l{k:02d}" for k in range(1, 5)),
+        "c = (other)",
+    ]
+
+
+def test_codes_keep_gaps_open_and_pool_new_levels():
+    columns = CodeColumns(KINDS).fit(TRAIN)
+    assert columns.columns == ["normal", "normal", "bernoulli", "categorical"]
+    new = TRAIN.copy()
+    new["colour"] = pd.Categorical(["red", "blue", "once", "green", None, "red"])
+    codes = columns.transform(new)
+    np.testing.assert_array_equal(codes[:, 3], [1, 2, 0, 0, np.nan, 1])
+    np.testing.assert_array_equal(codes[:, 0], TRAIN["x"])
+    assert list(columns.get_feature_names_out()) == list(KINDS)
+
+
+def test_no_columns():
+    columns = NoColumns().fit(TRAIN)
+    np.testing.assert_array_equal(columns.transform(TRAIN), np.zeros((6, 1)))
+    assert len(columns.get_feature_names_out()) == 0
