@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from posteriori.analysis.columns import Column, convert_column, describe_columns, to_pandas
-from posteriori.analysis.cross_fitting import split_rows
+from posteriori.analysis.cross_fitting import fit_in_parts, split_rows
 from posteriori.analysis.leakage import revealing_columns
 from posteriori.analysis.ranking_table import ranking_table
 from posteriori.analysis.running import Outcome, Problem, run_candidates
@@ -345,14 +347,16 @@ def _scaled_evidences(outcome: Outcome, problem: Problem) -> dict[float, float]:
     final = outcome.model[-1]
     if not hasattr(final, "with_prior_scaled"):
         return {}
-    inputs = outcome.model[:-1].transform(problem.X)
+
+    def refitted(scale: float) -> float:
+        steps = [("columns", outcome.model[0]), ("model", final.with_prior_scaled(scale))]
+        again = fit_in_parts(clone(Pipeline(steps)), problem.X, problem.y)
+        return float(again[-1].log_evidence_)
+
     # One thread each: the products are small, and threads that wait for one another cost more.
     with threadpool_limits(1), warnings.catch_warnings():  # only the evidence is wanted
         warnings.simplefilter("ignore")
-        moved = {
-            scale: float(final.with_prior_scaled(scale).fit(inputs, problem.y).log_evidence_)
-            for scale in SCALES
-        }
+        moved = {scale: refitted(scale) for scale in SCALES}
     return {1.0: float(outcome.evidence or 0.0), **moved}
 
 

@@ -14,7 +14,13 @@ from posteriori.distributions.batches import has_atoms
 from posteriori.numerics.types import Array
 from posteriori.selection.held_out import predictive_of
 
-__all__ = ["Stopped", "Unseen", "cross_fit", "split_rows"]
+__all__ = ["Stopped", "Unseen", "cross_fit", "fit_in_parts", "split_rows"]
+
+
+#: Rows that are predicted at a time.
+_PART = 1024
+#: Rows that are learned from at a time, by models that can.
+_FIT_PART = 4096
 
 
 class Stopped(Exception):  # noqa: N818  # not an error: the time is over, or Ctrl-C was pressed
@@ -92,11 +98,11 @@ def cross_fit(
         np.empty(n), np.empty(n if classes is None else (n, len(classes))), np.full(n, np.nan)
     )
     integers = classes is None and bool((y == np.floor(y)).all())
-    for model, rows in _fits(pipeline, X, y, splits, stop):
+    for model, seen, rows in _fits(pipeline, X, y, splits, stop):
         part = (
             _predict_numbers(model, X.iloc[rows], y[rows], integers)
             if classes is None
-            else _predict_classes(model, X.iloc[rows], y[rows], classes, n - len(rows))
+            else _predict_classes(model, X.iloc[rows], y[rows], classes, seen)
         )
         for whole, values in zip(found, part, strict=True):
             whole[rows] = values
@@ -105,11 +111,32 @@ def cross_fit(
 
 def _fits(
     pipeline: Any, X: pd.DataFrame, y: Any, splits: Any, stop: Callable[[], bool]
-) -> Iterator[tuple[Any, Any]]:
+) -> Iterator[tuple[Any, int, Any]]:
+    """Yield each fold's model, the number of its rows, and the held-out rows in parts.
+
+    A predictive distribution can take a hundred numbers a row.
+    """
     for train, rows in splits:
         if stop():
             raise Stopped
-        yield clone(pipeline).fit(X.iloc[train], y[train]), rows
+        model = fit_in_parts(clone(pipeline), X.iloc[train], y[train])
+        for start in range(0, len(rows), _PART):
+            yield model, len(train), rows[start : start + _PART]
+
+
+def fit_in_parts(pipeline: Any, X: pd.DataFrame, y: Any) -> Any:
+    """Fit a pipeline; a last step that can add rows up sees them part by part.
+
+    Then no matrix of all inputs is made, which wide bases would make many times as large as X.
+    """
+    columns, model = pipeline[0], pipeline[-1]
+    if len(X) <= _FIT_PART or not hasattr(model, "partial_fit"):
+        return pipeline.fit(X, y)
+    columns.fit(X, y)
+    for start in range(0, len(X), _FIT_PART):
+        part = slice(start, start + _FIT_PART)
+        model.partial_fit(columns.transform(X.iloc[part]), y[part])
+    return pipeline
 
 
 def _predict_numbers(model: Any, X: pd.DataFrame, y: Array, integers: bool) -> Unseen:

@@ -20,6 +20,9 @@ __all__ = ["CodeColumns", "NoColumns", "NumberColumns"]
 
 _OTHER, _MISSING = "(other)", "(missing)"
 
+#: Rows that are prepared at a time, so that no second copy of all inputs is made.
+_PART = 4096
+
 
 class Scale(NamedTuple):
     """How a column of numbers is centred, scaled and filled."""
@@ -81,6 +84,13 @@ class NumberColumns(TransformerMixin, BaseEstimator):
     def transform(self, X: pd.DataFrame) -> Array:
         """Return the inputs (N, D)."""
         check_is_fitted(self)
+        inputs = np.empty((len(X), len(self.get_feature_names_out())))
+        for start in range(0, len(X), _PART):
+            part = X.iloc[start : start + _PART]
+            inputs[start : start + _PART] = self._transform_part(part)
+        return inputs
+
+    def _transform_part(self, X: pd.DataFrame) -> Array:
         curved, parts = self._curved(), []
         if self.basis_ is not None:
             parts.append(np.asarray(self.basis_.transform(_stack(curved, X))))

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from posteriori.analysis.cross_fitting import Stopped, Unseen, cross_fit
+from posteriori.analysis.cross_fitting import Stopped, Unseen, cross_fit, fit_in_parts
 from posteriori.analysis.preparation import CodeColumns, NoColumns, NumberColumns
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.candidates import Candidate
@@ -176,9 +177,11 @@ def _fit(candidate: Candidate, problem: Problem, stop: threading.Event) -> Outco
     unseen = cross_fit(
         pipeline, problem.X, problem.y, problem.splits, classes=problem.classes, stop=stop.is_set
     )
+    if np.isnan(unseen.log_density).any():
+        raise ValueError("what it predicts for some unseen rows is no number")
     if stop.is_set():
         raise Stopped
-    model = pipeline.fit(problem.X, problem.y)
+    model = fit_in_parts(pipeline, problem.X, problem.y)
     return Outcome(candidate, model, unseen, getattr(model[-1], "log_evidence_", None))
 
 

@@ -301,7 +301,7 @@ def _without_rounding(factor: Array, sums: _Sums) -> Array:
 
 def _magnitudes(x: Array, y: Array) -> Array:
     """Return powers of two near the largest entry of each column, so that dividing is exact."""
-    largest = np.concatenate([np.abs(x).max(axis=0), np.abs(y).max(axis=0)])
+    largest = np.concatenate([np.maximum(a.max(axis=0), -a.min(axis=0)) for a in (x, y)])
     exponents = np.frexp(largest)[1]
     return np.where(largest > 0, np.ldexp(1.0, exponents - 1), 1.0)
 
