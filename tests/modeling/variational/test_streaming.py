@@ -155,6 +155,7 @@ def cut_into_parts(monkeypatch, rows):
     monkeypatch.setattr(streaming, "LARGEST", 1)
     monkeypatch.setattr(streaming, "FEWEST_ROWS", rows)
     monkeypatch.setattr(streaming, "MANY", 1)
+    monkeypatch.setattr(streaming, "MANY_COVARIANCES", 1)
 
 
 def result_of(post):

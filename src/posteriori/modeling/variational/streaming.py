@@ -41,8 +41,9 @@ SMALLEST, LARGEST, SHARE = 2**17, 2**18, 0.5
 #: Rows in a part, at least.
 FEWEST_ROWS = 64
 
-#: Rows are looked at in parts when their largest table would have this many numbers.
-MANY = 2**20
+#: Rows are looked at in parts when their largest table would have this many numbers, or their
+#: covariances, of which several tables are made.
+MANY, MANY_COVARIANCES = 2**20, 2**17
 
 #: Rows that starts are tried on.
 SAMPLE = 10_000
@@ -73,7 +74,8 @@ def find_stream(block: Any, starts: int) -> Stream | None:
             f"them, which those of {names} do not; leave batch_size out"
         )
     stream = Stream(block, local[0])
-    if batch is None and plate.size * stream.width * starts < MANY:
+    many = MANY_COVARIANCES if stream.has_covariances else MANY
+    if batch is None and plate.size * stream.width * starts < many:
         return None
     return stream
 
@@ -152,6 +154,7 @@ class Stream:
         seconds = [self.turns.second(name) for name in names] if self.turns else []
         self.sums = {s.key: s for s in (*(term.sum for term in self.terms), *seconds)}
         self.width = max(_width(term, self.plate) for term in self.terms)
+        self.has_covariances = any(_is_matrix(term, self.plate) for term in self.terms)
 
     def rows_in_part(self, starts: int) -> int:
         """Return how many rows to look at together."""
@@ -324,10 +327,16 @@ def _width(term: RowTerm, plate: Axis) -> int:
     local = [a for a in term.monomial.accesses if a not in term.shared]
     own = [labels_of(a) - {plate} for a in local]
     if isinstance(local[0], Access):  # sums over rows are matrix products; J and Σ are held
-        matrices = 2 * _count(own[0]) * _count(own[1]) if wide and len(own) == 2 else 1
+        matrices = 2 * _count(own[0]) * _count(own[1]) if _is_matrix(term, plate) else 1
         return max(matrices, *map(_count, (*own, *wide)))
     everything = set[Axis]().union(*own, *wide)
     return _count(everything) // min([a.size for a in everything if a.size > 1], default=1)
+
+
+def _is_matrix(term: RowTerm, plate: Axis) -> bool:
+    """Tell whether a term makes the precisions of normal vectors differ from row to row."""
+    local = [a for a in term.monomial.accesses if a not in term.shared]
+    return isinstance(local[0], Access) and len(local) == 2 and bool(_wide(term, plate))
 
 
 def _count(axes: Iterable[Axis]) -> int:
