@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import posteriori
-from posteriori.analysis import Analysis, analyze
+from posteriori.analysis import Analysis, analyze, running
 from posteriori.regression import RobustRegression
 from tests.analysis.tables import INPUTS, analysis_of, mixed_table
 
@@ -179,6 +179,21 @@ def test_a_failing_candidate_is_listed_with_its_reason():
     assert "robust linear" in repr(found)
     with pytest.raises(ValueError, match="'robust linear' was not fitted: RuntimeError"):
         found.table_model("robust linear")
+
+
+def test_a_candidate_that_predicts_no_numbers_has_failed(monkeypatch):
+    honest = running.cross_fit
+
+    def spoiled(pipeline, *arguments, **options):
+        found = honest(pipeline, *arguments, **options)
+        if isinstance(pipeline[-1], RobustRegression):
+            found.log_density[0] = np.nan
+        return found
+
+    monkeypatch.setattr(running, "cross_fit", spoiled)
+    found = fast(linear_table(), models=["constant", "robust linear"])
+    assert found.ranking.best == "constant"
+    assert "is no number" in found.outcomes["robust linear"].failure
 
 
 @pytest.mark.usefixtures("failing")

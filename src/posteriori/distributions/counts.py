@@ -83,11 +83,19 @@ _WINDOW = np.arange(-212.0, 213.0)
 def count_quantile(
     cdf: Callable[[Array], Array], q: Array, mean: Array, variance: Array, upper: Array
 ) -> Array:
-    """Return the least whole number with cdf(x) >= q, by bisection; ``upper`` where q = 1."""
+    """Return the least whole number with cdf(x) >= q, by bisection; ``upper`` where q = 1.
+
+    It begins between μ − σ √((1−q)/q) and μ + σ √(q/(1−q)) (Cantelli's inequality); a variance that
+    is too large will do.
+    """
     reach = 40.0 * np.sqrt(variance) + 800.0  # beyond, probabilities are below 1e-300
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = np.sqrt(q / (1.0 - np.asarray(q)))
+        below = np.fmin(reach, np.sqrt(variance) / odds)
+        above = np.fmin(reach, np.sqrt(variance) * odds)
     shape = np.broadcast_shapes(np.shape(q), np.shape(mean), np.shape(upper))
-    low = np.broadcast_to(np.maximum(np.floor(mean - reach), 0.0) - 1.0, shape)
-    high = np.broadcast_to(np.minimum(np.ceil(mean + reach), upper), shape)
+    low = np.broadcast_to(np.maximum(np.floor(mean - below), 0.0) - 1.0, shape)
+    high = np.broadcast_to(np.minimum(np.ceil(mean + above) + 1.0, upper), shape)
     for _ in range(int(np.ceil(np.log2(np.max(high - low, initial=2.0)))) + 1):
         middle = np.floor(0.5 * (low + high))
         enough = (cdf(middle) >= q) & (middle >= 0)

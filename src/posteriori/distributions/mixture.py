@@ -272,7 +272,22 @@ class UnivariateMixture(MixtureFamily, Univariate):
         possible = self.probabilities > 0
         low = np.where(possible, ends, np.inf).min(axis=-1)
         high = np.where(possible, ends, -np.inf).max(axis=-1)
+        if self._has_atoms and np.isfinite(ends).all() and (ends == np.floor(ends)).all():
+            return _least_whole(self._cdf, q, low, high)
         return invert_increasing(self._cdf, q, low, high)
+
+
+def _least_whole(cdf: Any, q: Array, low: Array, high: Array) -> Array:
+    """Return the least whole number in [low, high] with cdf(x) >= q, by bisection."""
+    low = low - 1.0
+    while True:
+        middle = np.floor(0.5 * (low + high))
+        moving = (middle > low) & (middle < high)
+        if not np.any(moving):
+            return high[()]
+        enough = cdf(middle) >= q
+        high = np.where(moving & enough, middle, high)
+        low = np.where(moving & ~enough, middle, low)
 
 
 def _restore(probabilities: Array, components: Any) -> MixtureFamily:
