@@ -94,6 +94,9 @@ def classifiers(classes: int) -> dict[str, Any]:
     }
     if classes < 5:  # slow beyond
         models["logistic (chosen penalty)"] = make_pipeline(StandardScaler(), chosen)
+        models["logistic splines (chosen penalty)"] = make_pipeline(
+            StandardScaler(), SplineTransformer(5), chosen
+        )
     return models
 
 

@@ -13,10 +13,9 @@ approximate inference for binary Gaussian process classification", 2005.
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -28,15 +27,21 @@ from posteriori.classification.arguments import (
     check_labelled_rows,
 )
 from posteriori.classification.base import ProbabilisticClassifier
-from posteriori.classification.linear_mode import class_weights, density_mode, n_predictors
+from posteriori.classification.linear_mode import (
+    class_signs,
+    class_weights,
+    density_mode,
+    n_predictors,
+    single_density,
+)
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
 from posteriori.inference.ascent_arguments import check_ascent
-from posteriori.inference.expectation_propagation import fit_sites
-from posteriori.inference.generalized_linear import LinearPredictor
+from posteriori.inference.expectation_propagation import curvature_sites, fit_sites
+from posteriori.inference.generalized_linear import Likelihood, LinearPredictor
 from posteriori.inference.mode_finding import Mode
 from posteriori.inference.normal_bound import fit_normal_bound
-from posteriori.inference.site_predictors import SitePredictors, Sites, Tilt
+from posteriori.inference.site_predictors import SinglePredictor, SitePredictors, Sites, Tilt
 from posteriori.inference.softmax_averages import contrasts
 from posteriori.inference.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.standardized import Standardization, standardize
@@ -47,7 +52,7 @@ from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["BayesianLinearClassifier"]
+__all__ = ["BayesianLinearClassifier", "Link"]
 
 #: What kind of evidence each approximation gives, where it is not Laplace's.
 _KINDS: dict[str, Kind] = {
@@ -55,6 +60,9 @@ _KINDS: dict[str, Kind] = {
     "polya-gamma": "bound",
     "ep": "ep",
 }
+
+#: How far from the given one the logarithm of the prior precision is looked for.
+_WIDEST = 9.0
 
 #: With fewer effective parameters for each row than this, Laplace's posterior is not skewed.
 _SKEWED = 1e-3
@@ -66,25 +74,34 @@ _UNSETTLED = 0.01
 _BLOCK = 1 << 20
 
 
+class Link(NamedTuple):
+    """How a predictor η gives the probability p of the second of two classes.
+
+    Attributes
+    ----------
+    curve, tilt : callable
+        From the signs of rows to their likelihood, and to its moments under cavities.
+    mean : callable
+        From means and variances of η to mean probabilities.
+    log_prob, level : callable
+        From η to ln p, and from p to η.
+    """
+
+    curve: Callable[[Array], Likelihood]
+    tilt: Callable[[Array], Tilt]
+    mean: Callable[[Array, Array], Array]
+    log_prob: Callable[[Array], Array]
+    level: Callable[[Array], Array]
+
+
 class BayesianLinearClassifier(ProbabilisticClassifier):
     """What classifiers with normal beliefs about weights have in common.
 
-    Parameters
-    ----------
-    prior_precision : float
-        Precision α of every weight, and of the intercept.
-    approximation : str
-        How the posterior is approximated.
-    fit_intercept : bool
-    standardize : bool
-        Whether the prior is stated on standardised columns, or on the columns as they are.
-    class_weight : mapping from labels to numbers > 0, "balanced" or None
-        How often rows of a class count. "balanced" gives all classes the same total.
-    tol : float
-        Learning ends when a step is shorter than this many standard deviations.
-    max_iter : int
-        Most steps.
+    Subclasses state the likelihood of two classes, and all that concerns more of them.
     """
+
+    #: How the predictor of two classes gives their probabilities.
+    _link: ClassVar[Link]
 
     #: The approximations that the likelihood has; "polya-gamma" is for two classes.
     _approximations: ClassVar[tuple[str, ...]] = ("laplace",)
@@ -102,9 +119,11 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         class_weight: Any = None,
         tol: float = 1e-8,
         max_iter: int = 1000,
+        hyperparameters: str = "fixed",
     ) -> None:
         self.prior_precision = prior_precision
         self.approximation = approximation
+        self.hyperparameters = hyperparameters
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.class_weight = class_weight
@@ -118,27 +137,26 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         )
         return tags
 
-    # -- what a likelihood states ------------------------------------------------------------
+    # -- the likelihood of two classes -------------------------------------------------------
 
-    @abstractmethod
     def _level(self, share: Array) -> Array:
         """Return the predictors (1,) or (K − 1,) with which classes have these shares (K,)."""
+        return np.asarray(self._link.level(share[1:]))
 
-    @abstractmethod
     def _density(
         self, design: Array, rows: LabelledRows, precision: Array, mean: Array, cov: Array | None
     ) -> LinearPredictor | SoftmaxPredictor:
         """Return the log posterior; with a covariance, its likelihoods averaged over predictors."""
+        curve = self._link.curve(class_signs(rows))
+        return single_density(design, curve, rows, precision, mean, cov)
 
-    @abstractmethod
     def _sites(
         self, design: Array, rows: LabelledRows, near: WeightBelief
     ) -> tuple[SitePredictors, Tilt, Sites]:
         """Return what expectation propagation needs, with sites from a belief that is near."""
-
-    @abstractmethod
-    def _probabilities(self, design: Array, belief: WeightBelief) -> Array:
-        """Return mean probabilities of the classes under a belief about the weights, (N, K)."""
+        sign, eta = class_signs(rows), design @ near.mean
+        start = curvature_sites(self._link.curve(sign)(eta, 0.0, slice(None)), eta)
+        return SinglePredictor(design, rows.frequency), self._link.tilt(sign), start
 
     def _augmented(
         self, design: Array, rows: LabelledRows, precision: Array, mean: Array, start: WeightBelief
@@ -146,9 +164,14 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         """Return the belief by latent variables that make the likelihood normal, where it has them."""
         raise NotImplementedError
 
-    @abstractmethod
+    def _probabilities(self, design: Array, belief: WeightBelief) -> Array:
+        """Return mean probabilities of the classes under a belief about the weights, (N, K)."""
+        mean, variance = row_moments(design, belief.mean, belief.cov)
+        return np.column_stack([self._link.mean(sign * mean, variance) for sign in (-1.0, 1.0)])
+
     def _log_probabilities(self, eta: Array) -> Array:
         """Return log probabilities of the classes (..., K) at predictors (..., 1) or (..., K − 1)."""
+        return np.concatenate([self._link.log_prob(-eta), self._link.log_prob(eta)], axis=-1)
 
     # -- learning ----------------------------------------------------------------------------
 
@@ -171,7 +194,11 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         mean = np.zeros((size, design.shape[1]))
         if self.fit_intercept:
             mean[:, 0] = self._level(rows.counts / rows.counts.sum())
-        precision = np.full(mean.size, float(self.prior_precision))
+        alpha = float(self.prior_precision)
+        if self.hyperparameters == "type-II":
+            alpha = self._likely_precision(design, rows, mean.ravel())
+        self.prior_precision_ = alpha
+        precision = np.full(mean.size, alpha)
         beliefs = self._beliefs(design, rows, precision, mean.ravel())
         self._keep(*beliefs, how, rows)
         self._warn(beliefs[0])
@@ -223,6 +250,29 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         )
         return False
 
+    def _likely_precision(self, design: Array, rows: LabelledRows, mean: Array) -> float:
+        """Return the prior precision α of highest Laplace evidence; each mode begins at the last one."""
+        from scipy.optimize import minimize_scalar
+
+        start = mean
+
+        def minus_evidence(log_alpha: float) -> float:
+            nonlocal start
+            precision = np.full(len(mean), np.exp(log_alpha))
+            density = self._density(design, rows, precision, mean, None)
+            mode = density_mode(density, tol=1e-5, max_iter=self.max_iter, start=start)
+            start = mode.point
+            return -laplace_belief(mode, precision).log_evidence
+
+        middle = float(np.log(self.prior_precision))
+        found = minimize_scalar(
+            minus_evidence,
+            bounds=(middle - _WIDEST, middle + _WIDEST),
+            method="bounded",
+            options={"xatol": 0.02},  # where the evidence is flat
+        )
+        return float(np.exp(found.x))
+
     def _columns(self, rows: LabelledRows) -> tuple[Standardization, Array]:
         if self.standardize:
             return standardize(rows.x, rows.frequency, intercept=self.fit_intercept)
@@ -236,6 +286,10 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
             raise ValueError(
                 f"approximation must be one of {', '.join(map(repr, self._approximations))}, got "
                 f"{self.approximation!r}"
+            )
+        if self.hyperparameters not in ("fixed", "type-II"):
+            raise ValueError(
+                f"hyperparameters must be 'fixed' or 'type-II', got {self.hyperparameters!r}"
             )
 
     def _check_classes(self, rows: LabelledRows) -> None:
@@ -258,7 +312,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         self.classes_ = rows.classes
         self._standardization = how
         self._weights, self._corrected = belief, corrected
-        alpha, d = float(self.prior_precision), len(how.scale)
+        alpha, d = self.prior_precision_, len(how.scale)
         self.posterior_ = self._stated(belief)
         self.corrected_posterior_ = (
             self.posterior_ if corrected is belief else self._stated(corrected)
@@ -268,7 +322,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         self.intercept_ = raw[:, d].copy() if self.fit_intercept else np.zeros(len(raw))
         self.log_evidence_ = LogEvidence(
             belief.log_evidence,
-            kind=kind,
+            kind=kind if self.hyperparameters == "fixed" else "type-II",
             of="y|X",
             fingerprint=rows.fingerprint,
         )
@@ -281,7 +335,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         mean, cov = class_weights(belief.mean, k), belief.cov
         if k > 2:  # what all predictors share is not seen: it keeps its prior
             spread = np.kron(contrasts(k), np.eye(len(turn)))
-            shared = np.eye(len(turn)) / float(self.prior_precision)
+            shared = np.eye(len(turn)) / self.prior_precision_
             cov = spread @ cov @ spread.T + np.kron(np.full((k, k), 1 / k), shared)
         turns = np.kron(np.eye(len(mean)), turn)
         return MvNormal(turns @ mean.ravel(), cov=turns @ cov @ turns.T)
@@ -354,8 +408,14 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         return draws.reshape(size, n_predictors(len(self.classes_)), -1)
 
     def with_prior_scaled(self, factor: float) -> Self:
-        """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
-        return clone(self).set_params(prior_precision=self.prior_precision / float(factor) ** 2)
+        """Return an unfitted copy whose prior has standard deviations ``factor`` times as large.
+
+        A learned precision is first kept as it is.
+        """
+        alpha = self.prior_precision if self.hyperparameters == "fixed" else self.prior_precision_
+        return clone(self).set_params(
+            prior_precision=alpha / float(factor) ** 2, hyperparameters="fixed"
+        )
 
     def _design(self, X: Any) -> Array:
         check_is_fitted(self)

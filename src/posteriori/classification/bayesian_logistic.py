@@ -10,11 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from posteriori.classification.arguments import LabelledRows
-from posteriori.classification.bayesian_linear import BayesianLinearClassifier
-from posteriori.classification.linear_mode import class_basis, class_signs, logistic_density
+from posteriori.classification.bayesian_linear import BayesianLinearClassifier, Link
+from posteriori.classification.linear_mode import class_signs, logistic_density
 from posteriori.inference.class_curves import logistic_curve, logistic_mean
 from posteriori.inference.expectation_propagation import (
-    curvature_sites,
     logistic_tilt,
     softmax_sites,
     softmax_tilt,
@@ -23,14 +22,13 @@ from posteriori.inference.generalized_linear import LinearPredictor
 from posteriori.inference.polya_gamma import fit_polya_gamma
 from posteriori.inference.site_predictors import (
     SeveralPredictors,
-    SinglePredictor,
     SitePredictors,
     Sites,
     Tilt,
 )
 from posteriori.inference.softmax_averages import average_softmax, contrasts
 from posteriori.inference.softmax_predictor import SoftmaxPredictor
-from posteriori.inference.weight_belief import WeightBelief, contrast_moments, row_moments
+from posteriori.inference.weight_belief import WeightBelief, contrast_moments
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 
@@ -60,6 +58,9 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         Learning ends when a step is shorter than this many standard deviations.
     max_iter : int
         Most steps.
+    hyperparameters : {"fixed", "type-II"}
+        "fixed": the precision above. "type-II": the one of highest evidence by Laplace's method, looked
+        for around the one above.
 
     Attributes
     ----------
@@ -74,9 +75,11 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         What probabilities, predictors and draws come from. Laplace's ``posterior_`` has the mode as
         its mean; this one is moved and widened where the posterior is skewed. Equal to
         ``posterior_`` for other approximations.
+    prior_precision_ : float
+        The given precision, or the learned one.
     log_evidence_ : LogEvidence
-        Of kind "laplace", "bound" or "ep"; where an approximation did not settle, a warning says so and
-        posterior and evidence are Laplace's.
+        Of kind "laplace", "bound" or "ep", or "type-II" with a learned precision; where an
+        approximation did not settle, a warning says so and posterior and evidence are Laplace's.
     effective_parameters_ : float
         How many weights the data determine.
     n_iter_ : int
@@ -103,14 +106,19 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
     'laplace'
     """
 
+    _link: ClassVar[Link] = Link(
+        logistic_curve,
+        logistic_tilt,
+        logistic_mean,
+        lambda eta: special.log_expit(eta),
+        lambda share: special.logit(share),
+    )
     _approximations: ClassVar[tuple[str, ...]] = ("laplace", "variational", "ep", "polya-gamma")
     _several_classes: ClassVar[bool] = True
 
     def _level(self, share: Array) -> Array:
-        log_share = np.log(share)
-        return (
-            log_share[1:] - log_share[0] if len(share) == 2 else contrasts(len(share)).T @ log_share
-        )
+        k = len(share)
+        return super()._level(share) if k == 2 else contrasts(k).T @ np.log(share)
 
     def _density(
         self, design: Array, rows: LabelledRows, precision: Array, mean: Array, cov: Array | None
@@ -121,13 +129,11 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         self, design: Array, rows: LabelledRows, near: WeightBelief
     ) -> tuple[SitePredictors, Tilt, Sites]:
         k = len(rows.classes)
-        if k > 2:
-            centre, spread = contrast_moments(design, near.mean, near.cov, k - 1)
-            several = SeveralPredictors(design, k - 1, rows.frequency)
-            return several, softmax_tilt(rows.codes), softmax_sites(centre, spread, rows.codes)
-        sign, eta = class_signs(rows), design @ near.mean
-        start = curvature_sites(logistic_curve(sign)(eta, 0.0, slice(None)), eta)
-        return SinglePredictor(design, rows.frequency), logistic_tilt(sign), start
+        if k == 2:
+            return super()._sites(design, rows, near)
+        centre, spread = contrast_moments(design, near.mean, near.cov, k - 1)
+        several = SeveralPredictors(design, k - 1, rows.frequency)
+        return several, softmax_tilt(rows.codes), softmax_sites(centre, spread, rows.codes)
 
     def _augmented(
         self, design: Array, rows: LabelledRows, precision: Array, mean: Array, start: WeightBelief
@@ -145,15 +151,15 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
 
     def _probabilities(self, design: Array, belief: WeightBelief) -> Array:
         k = len(self.classes_)
-        if k > 2:
-            centre, spread = contrast_moments(design, belief.mean, belief.cov, k - 1)
-            p = average_softmax(centre, spread)[0]
-            return p / p.sum(axis=1, keepdims=True)
-        mean, variance = row_moments(design, belief.mean, belief.cov)
-        return np.column_stack([logistic_mean(-mean, variance), logistic_mean(mean, variance)])
+        if k == 2:
+            return super()._probabilities(design, belief)
+        centre, spread = contrast_moments(design, belief.mean, belief.cov, k - 1)
+        p = average_softmax(centre, spread)[0]
+        return p / p.sum(axis=1, keepdims=True)
 
     def _log_probabilities(self, eta: Array) -> Array:
-        if len(self.classes_) == 2:
-            return np.concatenate([special.log_expit(-eta), special.log_expit(eta)], axis=-1)
-        full = eta @ class_basis(len(self.classes_)).T
+        k = len(self.classes_)
+        if k == 2:
+            return super()._log_probabilities(eta)
+        full = eta @ contrasts(k).T
         return full - special.logsumexp(full, axis=-1, keepdims=True)

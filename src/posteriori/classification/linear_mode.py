@@ -96,12 +96,13 @@ def density_mode(
     tol: float,
     max_iter: int,
     curvature_at_mode: bool = True,
+    start: Array | None = None,
 ) -> Mode:
-    """Return the mode of the weights, from their prior mean; options as in ``find_mode``."""
+    """Return the mode of the weights, from their prior mean by default; options as in ``find_mode``."""
     climb: Any = posterior_mode if isinstance(density, LinearPredictor) else find_mode
     mode: Mode = climb(
         density,
-        density.prior_mean,
+        density.prior_mean if start is None else start,
         tol=tol,
         max_iter=max_iter,
         curvature_at_mode=curvature_at_mode,

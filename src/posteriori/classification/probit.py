@@ -9,18 +9,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
-from posteriori.classification.arguments import LabelledRows
-from posteriori.classification.bayesian_linear import BayesianLinearClassifier
-from posteriori.classification.linear_mode import class_signs, single_density
+from posteriori.classification.bayesian_linear import BayesianLinearClassifier, Link
 from posteriori.inference.class_curves import probit_curve, probit_mean
-from posteriori.inference.expectation_propagation import curvature_sites, probit_tilt
-from posteriori.inference.generalized_linear import LinearPredictor
-from posteriori.inference.site_predictors import SinglePredictor, SitePredictors, Sites, Tilt
-from posteriori.inference.weight_belief import WeightBelief, row_moments
+from posteriori.inference.expectation_propagation import probit_tilt
 from posteriori.numerics.lazy import special
-from posteriori.numerics.types import Array
 
 __all__ = ["ProbitRegression"]
 
@@ -47,6 +39,9 @@ class ProbitRegression(BayesianLinearClassifier):
         Learning ends when a step is shorter than this many standard deviations.
     max_iter : int
         Most steps.
+    hyperparameters : {"fixed", "type-II"}
+        "fixed": the precision above. "type-II": the one of highest evidence by Laplace's method, looked
+        for around the one above.
 
     Attributes
     ----------
@@ -60,9 +55,11 @@ class ProbitRegression(BayesianLinearClassifier):
         What probabilities, predictors and draws come from. Laplace's ``posterior_`` has the mode as
         its mean; this one is moved and widened where the posterior is skewed. Equal to
         ``posterior_`` for other approximations.
+    prior_precision_ : float
+        The given precision, or the learned one.
     log_evidence_ : LogEvidence
-        Of kind "laplace", "bound" or "ep"; where an approximation did not settle, a warning says so and
-        posterior and evidence are Laplace's.
+        Of kind "laplace", "bound" or "ep", or "type-II" with a learned precision; where an
+        approximation did not settle, a warning says so and posterior and evidence are Laplace's.
     effective_parameters_ : float
         How many weights the data determine.
     n_iter_ : int
@@ -75,27 +72,11 @@ class ProbitRegression(BayesianLinearClassifier):
     array([0, 1])
     """
 
+    _link: ClassVar[Link] = Link(
+        probit_curve,
+        probit_tilt,
+        probit_mean,
+        lambda eta: special.log_ndtr(eta),
+        lambda share: special.ndtri(share),
+    )
     _approximations: ClassVar[tuple[str, ...]] = ("laplace", "variational", "ep")
-
-    def _level(self, share: Array) -> Array:
-        return np.asarray(special.ndtri(share[1:]))
-
-    def _density(
-        self, design: Array, rows: LabelledRows, precision: Array, mean: Array, cov: Array | None
-    ) -> LinearPredictor:
-        curve = probit_curve(class_signs(rows))
-        return single_density(design, curve, rows, precision, mean, cov)
-
-    def _sites(
-        self, design: Array, rows: LabelledRows, near: WeightBelief
-    ) -> tuple[SitePredictors, Tilt, Sites]:
-        sign, eta = class_signs(rows), design @ near.mean
-        start = curvature_sites(probit_curve(sign)(eta, 0.0, slice(None)), eta)
-        return SinglePredictor(design, rows.frequency), probit_tilt(sign), start
-
-    def _probabilities(self, design: Array, belief: WeightBelief) -> Array:
-        mean, variance = row_moments(design, belief.mean, belief.cov)
-        return np.column_stack([probit_mean(-mean, variance), probit_mean(mean, variance)])
-
-    def _log_probabilities(self, eta: Array) -> Array:
-        return np.concatenate([special.log_ndtr(-eta), special.log_ndtr(eta)], axis=-1)

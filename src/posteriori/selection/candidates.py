@@ -236,6 +236,15 @@ CANDIDATES: tuple[Candidate, ...] = (
         cost=1.0,
     ),
     Candidate(
+        "logistic (learned scale)",
+        "classification",
+        "posteriori.classification.BayesianLogisticRegression",
+        {"hyperparameters": "type-II"},
+        "one scale of all weights, chosen by evidence",
+        2.0,
+        most_rows=10_000,  # with more, the scale of the prior hardly matters
+    ),
+    Candidate(
         "probit",
         "classification",
         "posteriori.classification.ProbitRegression",
