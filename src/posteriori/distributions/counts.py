@@ -85,14 +85,11 @@ def count_quantile(
 ) -> Array:
     """Return the least whole number with cdf(x) >= q, by bisection; ``upper`` where q = 1.
 
-    It begins between μ − σ √((1−q)/q) and μ + σ √(q/(1−q)) (Cantelli's inequality); a variance that
-    is too large will do.
+    It begins between μ − σ √((1−q)/q) and μ + σ √(q/(1−q)) (Cantelli's inequality).
     """
-    reach = 40.0 * np.sqrt(variance) + 800.0  # beyond, probabilities are below 1e-300
-    with np.errstate(divide="ignore", invalid="ignore"):
-        odds = np.sqrt(q / (1.0 - np.asarray(q)))
-        below = np.fmin(reach, np.sqrt(variance) / odds)
-        above = np.fmin(reach, np.sqrt(variance) * odds)
+    inner = np.clip(q, 1e-300, 1.0 - 2.0**-53)
+    odds = np.sqrt(inner / (1.0 - inner))
+    below, above = np.sqrt(variance) / odds, np.sqrt(variance) * odds
     shape = np.broadcast_shapes(np.shape(q), np.shape(mean), np.shape(upper))
     low = np.broadcast_to(np.maximum(np.floor(mean - below), 0.0) - 1.0, shape)
     high = np.broadcast_to(np.minimum(np.ceil(mean + above) + 1.0, upper), shape)

@@ -98,9 +98,7 @@ class NegativeBinomial(Univariate):
         return np.where(x < 0, 0.0, np.where(x == np.inf, 1.0, below))[()]
 
     def _quantile(self, q: Array) -> Array:
-        # tails fall like (1 − p)ˣ, wider than the standard deviation where r is small
-        reach = np.maximum(self.variance, (20.0 / self.probability) ** 2)
-        return count_quantile(self._cdf, q, self.mean, reach, _NO_LIMIT)
+        return count_quantile(self._cdf, q, self.mean, self.variance, _NO_LIMIT)
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         rate = rng.standard_gamma(self.count, shape or None) * (self.mean / self.count)
