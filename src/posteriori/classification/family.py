@@ -40,8 +40,8 @@ class GenerativeClassifier(JointClassifier):
         Belief about a class's parameters, conjugate to the family: they are integrated out. None
         plugs in the member of highest likelihood.
     class_prior : array (K,), optional
-        Known probabilities of the sorted classes; learned by default. There is no ``class_weight``: a
-        prior takes whole rows, and what classes are worth is said here.
+        Known probabilities of the sorted classes; learned by default. There is no ``class_weight``:
+        it would change nothing else.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ class FisherDiscriminant(
         Number of directions, at most K − 1; all if None.
     scatter : {"sum", "average"}
         S_W as the sum of scatters over all rows, or of class covariances: equal classes then count
-        equally, however many rows they have.
+        equally, however many rows they have (``class_weight="balanced"`` elsewhere).
     ridge : float
         Share of the columns' variances that is added to S_W, in its units.
 

@@ -30,7 +30,9 @@ class KNeighborsClassifier(ProbabilisticClassifier):
     ----------
     n_neighbors : int
     concentration : float
-        α > 0, pseudo-count of every class: no class is ever ruled out by a few neighbours.
+        α > 0, pseudo-count of every class: no class is ever ruled out by a few neighbours. There is no
+        ``class_weight``, as the nearest rows are counted: :func:`posteriori.decision.compensate_priors`
+        weighs classes afterwards.
 
     Attributes
     ----------
