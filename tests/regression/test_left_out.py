@@ -99,7 +99,7 @@ def test_expected_log_likelihood_is_the_mean_of_the_draws(parameters):
 def test_the_mean_likelihood_of_draws_is_the_predictive_density(parameters):
     x, y = rows()
     model = BayesianLinearRegression(**parameters).fit(x, y)
-    densities = np.exp(model.log_likelihood_draws(x, y, 40_000, 1))
+    densities = np.exp(model.log_likelihood_draws(x, y, 5_000, 1))
     error = densities.std(axis=0) / np.sqrt(len(densities))
     expected = np.exp(model.predict_dist(x).log_prob(y))
     assert np.all(np.abs(densities.mean(axis=0) - expected) < 5 * error)
@@ -117,7 +117,7 @@ GENERALIZED = [
 def test_draws_of_generalised_regressions_average_to_their_predictions(model, y):
     x, _ = rows()
     model.fit(x, y)
-    densities = np.exp(model.log_likelihood_draws(x, y, 40_000, 1))
+    densities = np.exp(model.log_likelihood_draws(x, y, 5_000, 1))
     error = densities.std(axis=0) / np.sqrt(len(densities))
     expected = np.exp(model.predict_dist(x).log_prob(y))
     assert np.all(np.abs(densities.mean(axis=0) - expected) < 5 * error + 2e-3 * expected)
