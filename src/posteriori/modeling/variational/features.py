@@ -78,7 +78,9 @@ def find_features(
             codes += data.shape[1]
         else:
             parts.append(_standardised(data))
-    columns = np.concatenate(parts, axis=1) if parts else np.empty((0, 0))
+    if not parts:
+        return None
+    columns = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
     return Features(columns, len(parts) == codes == 1) if columns.shape[1] else None
 
 
@@ -92,18 +94,21 @@ def _data_of_members(
     full = np.broadcast_to(values, tuple(a.size for a in labels))
     if rows is not None:
         full = full[rows]
-    return full.reshape(math.prod(full.shape[: len(seen)]), -1).astype(np.float64)
+    flat = full.reshape(math.prod(full.shape[: len(seen)]), -1)
+    return flat.astype(np.float64, copy=rows is None)
 
 
 def _standardised(data: Array) -> Array:
-    """Return columns of mean 0 and variance 1, with 0 for gaps, without those that never vary."""
+    """Make columns of mean 0 and variance 1, with 0 for gaps, in place; drop those that never vary."""
     gaps = np.isnan(data)
     there = np.maximum((~gaps).sum(axis=0), 1)
-    center = np.where(gaps, 0.0, data).sum(axis=0) / there
-    data = np.where(gaps, 0.0, data - center)
-    spreads = np.sqrt((data**2).sum(axis=0) / there)
+    data[gaps] = 0.0
+    data -= data.sum(axis=0) / there
+    data[gaps] = 0.0
+    spreads = np.sqrt(np.einsum("nd,nd->d", data, data) / there)
     kept = spreads > 0
-    return data[:, kept] / spreads[kept]
+    data /= np.where(kept, spreads, 1.0)
+    return data if kept.all() else data[:, kept]
 
 
 def indicators(codes: Array, states: int, rng: np.random.Generator) -> Array:

@@ -160,7 +160,8 @@ class Stream:
         """Return how many rows to look at together."""
         wide = [table for term in self.terms for table in _wide(term, self.plate)]
         data = {id(t[0]): _count(t.axes) for t in wide}
-        numbers = min(max(SHARE * sum(data.values()), SMALLEST), LARGEST)
+        numbers = max(SHARE * sum(data.values()), SMALLEST)
+        numbers = min(numbers / 2 if self.has_covariances else numbers, LARGEST)
         return max(int(numbers / (self.width * starts)), FEWEST_ROWS)
 
     def sample(self, rng: np.random.Generator) -> IntArray | None:
