@@ -273,7 +273,7 @@ def test_the_belief_about_rows_is_found_when_asked_for(small_parts):
 def test_memory_does_not_grow_with_beliefs_about_rows():
     rng = np.random.default_rng(1)
     model, _ = mixture()
-    x = rng.normal(size=(300_000, 2)) + 8.0 * rng.integers(0, 3, 300_000)[:, None]
+    x = rng.normal(size=(150_000, 2)) + 8.0 * rng.integers(0, 3, 150_000)[:, None]
     tracemalloc.start()
     model.infer(x=x, max_iter=2, tol=1e9)
     peak = tracemalloc.get_traced_memory()[1]
