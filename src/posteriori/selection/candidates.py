@@ -236,7 +236,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         cost=1.0,
     ),
     Candidate(
-        "logistic (learned scale)",
+        "logistic (learned)",
         "classification",
         "posteriori.classification.BayesianLogisticRegression",
         {"hyperparameters": "type-II"},
@@ -261,6 +261,18 @@ CANDIDATES: tuple[Candidate, ...] = (
         basis="posteriori.regression.SplineBasis",
         basis_parameters={"n_knots": 5},
         most_inputs=40,
+    ),
+    Candidate(
+        "splines (learned)",
+        "classification",
+        "posteriori.classification.BayesianLogisticRegression",
+        {"hyperparameters": "type-II"},
+        "a smooth curve for every column of numbers, one scale chosen by evidence",
+        12.0,
+        basis="posteriori.regression.SplineBasis",
+        basis_parameters={"n_knots": 5},
+        most_inputs=40,
+        most_rows=10_000,
     ),
     Candidate(
         "nearest neighbours",
