@@ -339,7 +339,10 @@ main()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for a child")
-@pytest.mark.parametrize("models", ["constant,robust linear", "robust linear"])
+@pytest.mark.parametrize(
+    "models",
+    ["constant,robust linear", pytest.param("robust linear", marks=pytest.mark.slow)],
+)
 def test_interrupted_runs_tell_what_is_done(table: Path, tmp_path: Path, models: str) -> None:
     saved = ["--html", str(tmp_path / "r.html"), "--save", str(tmp_path / "m.po")]
     options = ["compare", str(table), "--target", "y", "--models", models, "--jobs", "1"]
