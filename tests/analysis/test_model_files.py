@@ -31,6 +31,7 @@ TARGETS = {
         ("two", "classification", ("class frequencies", "naive Bayes", "linear discriminant")),
         ("two", "classification", ("quadratic discriminant", "logistic", "probit")),
         ("two", "classification", ("logistic splines", "nearest neighbours")),
+        ("two", "classification", ("logistic (learned)", "splines (learned)")),
     )
     for name in names
 }
