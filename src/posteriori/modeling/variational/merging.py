@@ -99,6 +99,7 @@ class Merger:
         if rises_above(bound, self.problem, self._sweep):
             return True
         restore(kept)
+        self.problem.reduce()  # sums of the local nodes as they were
         return False
 
 
