@@ -306,6 +306,17 @@ def test_show_describes_a_model(written: tuple[str, Path, Path]) -> None:
 # -- as processes --------------------------------------------------------------------------------
 
 
+def test_show_prints_names_as_they_are_without_codes_for_the_terminal(tmp_path: Path) -> None:
+    odd = "[red]a\x1b[2J"
+    frame = pd.DataFrame({odd: np.arange(30.0) % 7, "y": np.arange(30.0)})
+    data, model = tmp_path / "odd.csv", tmp_path / "odd.po"
+    frame.to_csv(data, index=False)
+    assert run("compare", data, "--target", "y", *FEW, "--save", model).exit_code == 0
+    output = run("show", model).output
+    assert "[red]a\N{REPLACEMENT CHARACTER}[2J" in output
+    assert "\x1b[2J" not in output
+
+
 def start(*arguments: object, **options: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", "from posteriori.cli import main; main()"]
     return subprocess.Popen(

@@ -330,12 +330,17 @@ def _row(outcome: Outcome, problem: Problem) -> Row:
 
 
 def _group(outcome: Outcome) -> str:
-    """Name what an evidence is of; inputs may be coded differently, targets have mass or density."""
+    """Name what an evidence is of.
+
+    Inputs may be coded differently, targets have mass or density; and an evidence whose scale was
+    chosen by it is larger than one whose scale was fixed before.
+    """
     if outcome.evidence is None:
         return ""
     if outcome.evidence.of == "X,y":
         return f"X,y ({outcome.candidate.encoding})"
-    return "y|X (counts)" if outcome.candidate.targets == "counts" else outcome.evidence.of
+    of = "y|X (counts)" if outcome.candidate.targets == "counts" else outcome.evidence.of
+    return f"{of}, chosen scale" if outcome.evidence.kind == "type-II" else of
 
 
 #: Factors by which the scale of a prior is changed to see how far the evidence moves.

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from posteriori.analysis.model_files import load_model
 from posteriori.analysis.ranking_table import short_number
@@ -36,16 +37,16 @@ def run_show(model: Path) -> None:
     """Describe a saved model."""
     learned = load_model(model)
     console = Console(highlight=False)
-    console.print(f"{learned.name}: predicts {learned.target}", style="bold", markup=False)
+    console.print(_plain(f"{learned.name}: predicts {learned.target}"), style="bold")
     for line in describe_model(learned):
-        console.print(f"  {line}", markup=False, soft_wrap=True)
+        console.print(_plain(f"  {line}"), soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for heading in ("column", "kind", "note"):
         table.add_column(heading)
     for column in learned.columns:
-        table.add_row(column.name, column.kind, column.note)
+        table.add_row(*map(_plain, (column.name, column.kind, column.note)))
     console.print()
-    console.print(table, markup=False)
+    console.print(table)
 
 
 def describe_model(model: TableModel) -> list[str]:
@@ -62,3 +63,8 @@ def describe_model(model: TableModel) -> list[str]:
     if errors:
         lines.append(f"on unseen rows: {', '.join(errors)}")
     return lines
+
+
+def _plain(text: str) -> Text:
+    """Return text as it is: no markup, and no control codes for the terminal."""
+    return Text("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
