@@ -84,10 +84,13 @@ class NumberColumns(TransformerMixin, BaseEstimator):
     def transform(self, X: pd.DataFrame) -> Array:
         """Return the inputs (N, D)."""
         check_is_fitted(self)
-        inputs = np.empty((len(X), len(self.get_feature_names_out())))
-        for start in range(0, len(X), _PART):
-            part = X.iloc[start : start + _PART]
-            inputs[start : start + _PART] = self._transform_part(part)
+        first = self._transform_part(X.iloc[:_PART])
+        if len(X) <= _PART:
+            return first
+        inputs = np.empty((len(X), first.shape[1]))
+        inputs[:_PART] = first
+        for start in range(_PART, len(X), _PART):
+            inputs[start : start + _PART] = self._transform_part(X.iloc[start : start + _PART])
         return inputs
 
     def _transform_part(self, X: pd.DataFrame) -> Array:
