@@ -6,7 +6,8 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
@@ -51,8 +52,6 @@ class Analysis:
     ranking : Comparison
     metrics : dict of dict
         Errors of unseen rows, by name of the candidate.
-    sensitivity : dict of dict
-        Log evidence with the prior's scale changed, by name and factor; of the best few.
     notes : tuple of str
         What was guessed and done.
     seed : int
@@ -64,7 +63,6 @@ class Analysis:
     outcomes: dict[str, Outcome]
     ranking: Comparison
     metrics: dict[str, Metrics]
-    sensitivity: dict[str, dict[float, float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     seed: int = 0
 
@@ -72,6 +70,15 @@ class Analysis:
     def best(self) -> Any:
         """The pipeline that predicts unseen rows best, fitted to all rows."""
         return self.outcomes[self.ranking.best].model
+
+    @cached_property
+    def sensitivity(self) -> dict[str, dict[float, float]]:
+        """Log evidence of the best two models with the prior's scale changed, by name and factor.
+
+        Costs four fits of each when it is first asked for.
+        """
+        best = list(self.outcomes.values())[:2]
+        return {o.name: _scaled_evidences(o, self.problem) for o in best if o.evidence is not None}
 
     @property
     def verdict(self) -> str:
@@ -295,7 +302,6 @@ def _conclude(
         {outcome.name: outcome for outcome in done},
         Comparison(rows),
         {o.name: metrics_of(o.unseen, problem.y, problem.classes) for o in done if o.unseen},
-        {o.name: _scaled_evidences(o, problem) for o in done[:2] if o.evidence is not None},
         _notes(goal, columns, problem, ended),
         seed,
     )
