@@ -27,6 +27,7 @@ from posteriori.analysis.table_model import TableModel
 from posteriori.analysis.targets import Target, read_target
 from posteriori.analysis.verdict import verdict
 from posteriori.selection.candidates import Candidate, candidates_for
+from posteriori.selection.comparing import PRIOR_SCALES
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.psis import standard_error
 from posteriori.selection.ranking import with_differences, with_probabilities
@@ -349,10 +350,6 @@ def _group(outcome: Outcome) -> str:
     return f"{of}, chosen scale" if outcome.evidence.kind == "type-II" else of
 
 
-#: Factors by which the scale of a prior is changed to see how far the evidence moves.
-SCALES = (0.25, 0.5, 2.0, 4.0)
-
-
 def _scaled_evidences(outcome: Outcome, problem: Problem) -> dict[float, float]:
     """Return the log evidence with the prior's scale changed."""
     final = outcome.model[-1]
@@ -367,7 +364,7 @@ def _scaled_evidences(outcome: Outcome, problem: Problem) -> dict[float, float]:
     # One thread each: the products are small, and threads that wait for one another cost more.
     with threadpool_limits(1), warnings.catch_warnings():  # only the evidence is wanted
         warnings.simplefilter("ignore")
-        moved = {scale: refitted(scale) for scale in SCALES}
+        moved = {scale: refitted(scale) for scale in PRIOR_SCALES}
     return {1.0: float(outcome.evidence or 0.0), **moved}
 
 

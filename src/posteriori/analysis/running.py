@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
@@ -191,8 +192,6 @@ def _reason(error: Exception) -> str:
 
 
 def _threads_each(workers: int) -> int | None:
-    import os
-
     return max(1, (os.cpu_count() or 1) // workers) if workers > 1 else None
 
 

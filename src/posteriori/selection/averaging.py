@@ -83,7 +83,7 @@ class _Average(BaseEstimator):
         """Return Σ w_k f(model_k)."""
         check_is_fitted(self)
         pairs = zip(self.weights_.values(), self.models_.values(), strict=True)
-        return sum(w * np.asarray(predict(model)) for w, model in pairs)  # type: ignore[return-value]
+        return np.sum([w * np.asarray(predict(model)) for w, model in pairs], axis=0)
 
 
 class ModelAverage(RegressorMixin, _Average):

@@ -21,10 +21,10 @@ from posteriori.selection.held_out import HeldOut, held_out_density, last_step, 
 from posteriori.selection.ranking import ranked, with_differences, with_probabilities
 from posteriori.selection.same_data import require_same_data
 
-__all__ = ["compare", "fitted", "select"]
+__all__ = ["PRIOR_SCALES", "compare", "fitted", "select"]
 
 #: Factors by which the scale of a prior is changed to see how far the verdict moves.
-_SCALES = (0.25, 0.5, 2.0, 4.0)
+PRIOR_SCALES = (0.25, 0.5, 2.0, 4.0)
 
 
 class _How(NamedTuple):
@@ -196,7 +196,7 @@ def _of_posterior(name: str, posterior: Any, how: _How) -> _Findings:
         folds=how.folds,
         draws=how.draws,
         seed=how.seed,
-        scales=_SCALES if how.sensitivity else (),
+        scales=PRIOR_SCALES if how.sensitivity else (),
     )
     return _Findings(row, posterior.log_evidence, held)
 
@@ -252,6 +252,6 @@ def _sensitivity(final: Any, inputs: Any, y: Any, value: float) -> float:
         return float("nan")
     moved = [
         float(final.with_prior_scaled(scale).fit(inputs, y).log_evidence_) - value
-        for scale in _SCALES
+        for scale in PRIOR_SCALES
     ]
     return float(np.max(np.abs(moved)))

@@ -80,7 +80,7 @@ class PredictiveMixture(Univariate):
     def _average(self, values: Sequence[Any]) -> Array:
         """Return Σ p_k v_k; members of probability 0 do not count, even where infinite."""
         pairs = zip(self.probabilities, values, strict=True)
-        return sum(p * np.asarray(v) for p, v in pairs if p > 0)  # type: ignore[return-value]
+        return np.sum([p * np.asarray(v) for p, v in pairs if p > 0], axis=0)
 
     @cached_property
     def mean(self) -> Array:
