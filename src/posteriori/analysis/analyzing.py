@@ -36,6 +36,9 @@ __all__ = ["Analysis", "analyze"]
 
 _INTERRUPTED = "interrupted"
 
+#: Most processes that are started unasked.
+_MOST_JOBS = 8
+
 
 @dataclass(frozen=True)
 class Analysis:
@@ -176,7 +179,8 @@ def analyze(
     folds : int
         Parts of the rows that are held out in turn.
     jobs : int, optional
-        Candidates that are fitted at a time; as many as there are processors by default.
+        Fits at a time, in processes of their own where the table is large; as many as there are
+        processors, but at most 8, by default.
     time_limit : float, optional
         Seconds after which no result is waited for.
     seed : int
@@ -217,7 +221,7 @@ def analyze(
     outcomes, ended = run_candidates(
         candidates,
         problem,
-        jobs=jobs or os.cpu_count() or 1,
+        jobs=jobs or min(os.cpu_count() or 1, _MOST_JOBS),
         time_limit=time_limit,
         on_outcome=_with_time_left(candidates, on_outcome),
     )

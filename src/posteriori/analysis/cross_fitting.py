@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,17 +14,13 @@ from posteriori.distributions.batches import has_atoms
 from posteriori.numerics.types import Array
 from posteriori.selection.held_out import predictive_of
 
-__all__ = ["Stopped", "Unseen", "cross_fit", "fit_in_parts", "split_rows"]
+__all__ = ["Unseen", "fit_in_parts", "join_folds", "predict_fold", "split_rows"]
 
 
 #: Rows that are predicted at a time.
 _PART = 1024
 #: Rows that are learned from at a time, by models that can.
 _FIT_PART = 4096
-
-
-class Stopped(Exception):  # noqa: N818  # not an error: the time is over, or Ctrl-C was pressed
-    """The work was ended between two fits."""
 
 
 class Unseen(NamedTuple):
@@ -65,16 +61,10 @@ def split_rows(y: Any, folds: int, seed: int, *, classes: bool) -> list[tuple[An
     return list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(places, y))
 
 
-def cross_fit(
-    pipeline: Any,
-    X: pd.DataFrame,
-    y: Any,
-    splits: list[tuple[Any, Any]],
-    *,
-    classes: Any = None,
-    stop: Callable[[], bool] = lambda: False,
+def predict_fold(
+    pipeline: Any, X: pd.DataFrame, y: Any, split: tuple[Any, Any], classes: Any = None
 ) -> Unseen:
-    """Fit to all rows but those of one fold, and predict these; for every fold.
+    """Fit to all rows but those of one fold, and predict these.
 
     Parameters
     ----------
@@ -82,46 +72,29 @@ def cross_fit(
         Left as it is.
     X : DataFrame
     y : (N,)
-    splits : list of pairs of rows
+    split : pair of (n,)
+        Training rows, and those held out.
     classes : (K,), optional
         All labels, for classification.
-    stop : callable
-        Asked before every fit.
-
-    Raises
-    ------
-    Stopped
-        When ``stop()`` is true.
     """
-    n = len(y)
-    found = Unseen(
-        np.empty(n), np.empty(n if classes is None else (n, len(classes))), np.full(n, np.nan)
-    )
+    train, held_out = split
+    model = fit_in_parts(clone(pipeline), X.iloc[train], y[train])
     integers = classes is None and bool((y == np.floor(y)).all())
-    for model, seen, rows in _fits(pipeline, X, y, splits, stop):
-        part = (
+    parts = []
+    for start in range(0, len(held_out), _PART):  # a distribution can take 100 numbers a row
+        rows = held_out[start : start + _PART]
+        parts.append(
             _predict_numbers(model, X.iloc[rows], y[rows], integers)
             if classes is None
-            else _predict_classes(model, X.iloc[rows], y[rows], classes, seen)
+            else _predict_classes(model, X.iloc[rows], y[rows], classes, len(train))
         )
-        for whole, values in zip(found, part, strict=True):
-            whole[rows] = values
-    return found
+    return Unseen(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
 
-def _fits(
-    pipeline: Any, X: pd.DataFrame, y: Any, splits: Any, stop: Callable[[], bool]
-) -> Iterator[tuple[Any, int, Any]]:
-    """Yield each fold's model, the number of its rows, and the held-out rows in parts.
-
-    A predictive distribution can take a hundred numbers a row.
-    """
-    for train, rows in splits:
-        if stop():
-            raise Stopped
-        model = fit_in_parts(clone(pipeline), X.iloc[train], y[train])
-        for start in range(0, len(rows), _PART):
-            yield model, len(train), rows[start : start + _PART]
+def join_folds(parts: Sequence[Unseen], splits: list[tuple[Any, Any]]) -> Unseen:
+    """Return what is said of all rows, in their order, from what is said of each fold."""
+    places = np.argsort(np.concatenate([rows for _, rows in splits]))
+    return Unseen(*(np.concatenate(values)[places] for values in zip(*parts, strict=True)))
 
 
 def fit_in_parts(pipeline: Any, X: pd.DataFrame, y: Any) -> Any:

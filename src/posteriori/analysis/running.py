@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import queue
-import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
-from threadpoolctl import threadpool_limits
 
-from posteriori.analysis.cross_fitting import Stopped, Unseen, cross_fit, fit_in_parts
+from posteriori.analysis.cross_fitting import Unseen, fit_in_parts, join_folds, predict_fold
 from posteriori.analysis.preparation import CodeColumns, NoColumns, NumberColumns
+from posteriori.analysis.workers import Submit, beside, in_processes
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.candidates import Candidate
 
 __all__ = ["Outcome", "Problem", "make_pipeline", "run_candidates"]
+
+
+#: Numbers in all inputs, times the classes beyond the first, from which on processes are started.
+_WORTH_PROCESSES = 300_000
+
+_DIED = "a process that fitted it died, perhaps for lack of memory: try fewer --jobs (jobs=), or fewer rows"
 
 
 class Problem(NamedTuple):
@@ -87,6 +90,15 @@ def make_pipeline(candidate: Candidate, kinds: dict[str, str]) -> Pipeline:
     return Pipeline([("columns", columns), ("model", model)])
 
 
+class _Part(NamedTuple):
+    """One fit: what it says of a fold that it has not seen, or the model of all rows."""
+
+    result: Any
+    seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+    failure: str = ""
+
+
 def run_candidates(
     candidates: Sequence[Candidate],
     problem: Problem,
@@ -104,106 +116,97 @@ def run_candidates(
     ended : {"", "interrupted", "time"}
         Why some were not.
     """
-    waiting: queue.SimpleQueue[Candidate] = queue.SimpleQueue()
-    for candidate in candidates:
-        waiting.put(candidate)
-    finished: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-    stop = threading.Event()
-    n_workers = max(1, min(jobs, len(candidates)))
-    with _collect_warnings() as heard, threadpool_limits(_threads_each(n_workers)):
-        for _ in range(n_workers):
-            work = threading.Thread(
-                target=_work, args=(waiting, finished, problem, stop, heard), daemon=True
-            )
-            work.start()
-        return _gather(finished, len(candidates), stop, time_limit, on_outcome)
+    several = 1 if problem.classes is None else len(problem.classes) - 1
+    large = problem.X.size * several >= _WORTH_PROCESSES
+    workers = in_processes(problem, jobs) if large and jobs > 1 else beside(problem)
+    deadline = float("inf") if time_limit is None else time.monotonic() + time_limit
+    outcomes: list[Outcome] = []
+
+    def keep(outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        on_outcome(outcome)
+
+    try:
+        with workers as submit:
+            in_time = _gather(submit, candidates, problem, deadline, keep)
+    except KeyboardInterrupt:
+        return outcomes, "interrupted"
+    return outcomes, "" if in_time else "time"
 
 
 def _gather(
-    finished: queue.SimpleQueue[Outcome],
-    count: int,
-    stop: threading.Event,
-    time_limit: float | None,
-    on_outcome: Callable[[Outcome], None],
-) -> tuple[list[Outcome], str]:
-    deadline = None if time_limit is None else time.monotonic() + time_limit
-    outcomes: list[Outcome] = []
-    try:
-        while len(outcomes) < count:
-            if deadline is not None and time.monotonic() > deadline:
-                return outcomes, "time"
-            try:
-                outcome = finished.get(timeout=0.1)
-            except queue.Empty:
-                continue
-            outcomes.append(outcome)
-            on_outcome(outcome)
-    except KeyboardInterrupt:
-        return outcomes, "interrupted"
-    finally:
-        stop.set()
-    return outcomes, ""
-
-
-def _work(
-    waiting: queue.SimpleQueue[Candidate],
-    finished: queue.SimpleQueue[Outcome],
+    submit: Submit,
+    candidates: Sequence[Candidate],
     problem: Problem,
-    stop: threading.Event,
-    heard: dict[int, list[str]],
-) -> None:
-    while not stop.is_set():
-        try:
-            candidate = waiting.get_nowait()
-        except queue.Empty:
-            return
-        mine = heard.setdefault(threading.get_ident(), [])
-        mine.clear()
-        start = time.perf_counter()
-        try:
-            outcome = _fit(candidate, problem, stop)
-        except Stopped:
-            return
-        except Exception as error:  # one bad candidate must not end the others
-            outcome = Outcome(candidate, failure=_reason(error))
-        finished.put(
-            outcome._replace(
-                seconds=time.perf_counter() - start, warnings=tuple(dict.fromkeys(mine))
-            )
-        )
+    deadline: float,
+    keep: Callable[[Outcome], None],
+) -> bool:
+    """Keep each candidate's outcome once all its fits are done; tell whether all were in time."""
+    folds = [*range(len(problem.splits)), None]
+    fits = [(c, [submit(_fit, c, fold) for fold in folds]) for c in candidates]
+    owner = {future: fit for fit in fits for future in fit[1]}
+    waiting = set(owner)
+    while waiting:
+        if time.monotonic() > deadline:
+            return False
+        for future in wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED).done:
+            if future not in waiting:  # its candidate has failed
+                continue
+            waiting.remove(future)
+            candidate, mine = owner[future]
+            if _part(future).failure:
+                for other in mine:
+                    other.cancel()
+                waiting -= set(mine)
+                keep(_outcome(candidate, [_part(future)], problem))
+            elif waiting.isdisjoint(mine):
+                keep(_outcome(candidate, [_part(other) for other in mine], problem))
+    return True
 
 
-def _fit(candidate: Candidate, problem: Problem, stop: threading.Event) -> Outcome:
-    pipeline = make_pipeline(candidate, problem.kinds)
-    unseen = cross_fit(
-        pipeline, problem.X, problem.y, problem.splits, classes=problem.classes, stop=stop.is_set
+def _part(future: Future[_Part]) -> _Part:
+    """Return what a fit gave; only a process that was killed has an exception of its own."""
+    return _Part(None, failure=_DIED) if future.exception() else future.result()
+
+
+def _outcome(candidate: Candidate, parts: list[_Part], problem: Problem) -> Outcome:
+    told = Outcome(
+        candidate,
+        seconds=sum(part.seconds for part in parts),
+        warnings=tuple(dict.fromkeys(text for part in parts for text in part.warnings)),
+        failure=parts[0].failure,
     )
+    if told.failure:
+        return told
+    model = parts[-1].result
+    unseen = join_folds([part.result for part in parts[:-1]], problem.splits)
+    evidence = getattr(model[-1], "log_evidence_", None)
+    return told._replace(model=model, unseen=unseen, evidence=evidence)
+
+
+def _fit(problem: Problem, candidate: Candidate, fold: int | None) -> _Part:
+    """Fit a candidate to all rows, or to those outside a fold; failures become words."""
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            part = _Part(_result(problem, candidate, fold))
+        except Exception as error:  # one bad candidate must not end the others
+            part = _Part(None, failure=_reason(error))
+    told = dict.fromkeys(" ".join(str(warning.message).split()) for warning in heard)
+    return part._replace(seconds=time.perf_counter() - start, warnings=tuple(told))
+
+
+def _result(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
+    pipeline = make_pipeline(candidate, problem.kinds)
+    if fold is None:
+        return fit_in_parts(pipeline, problem.X, problem.y)
+    unseen = predict_fold(pipeline, problem.X, problem.y, problem.splits[fold], problem.classes)
     if np.isnan(unseen.log_density).any():
         raise ValueError("what it predicts for some unseen rows is no number")
-    if stop.is_set():
-        raise Stopped
-    model = fit_in_parts(pipeline, problem.X, problem.y)
-    return Outcome(candidate, model, unseen, getattr(model[-1], "log_evidence_", None))
+    return unseen
 
 
 def _reason(error: Exception) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _threads_each(workers: int) -> int | None:
-    return max(1, (os.cpu_count() or 1) // workers) if workers > 1 else None
-
-
-@contextmanager
-def _collect_warnings() -> Iterator[dict[int, list[str]]]:
-    """Keep warnings by the thread that gave them, in place of printing them."""
-    heard: dict[int, list[str]] = {}
-
-    def keep(message: Warning | str, category: Any, filename: str, lineno: int, *_: Any) -> None:
-        heard.setdefault(threading.get_ident(), []).append(" ".join(str(message).split()))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        warnings.showwarning = keep  # type: ignore[assignment]
-        yield heard

@@ -29,7 +29,7 @@ from posteriori.inference.softmax_averages import (
 )
 from posteriori.inference.weight_belief import Progress, WeightBelief
 from posteriori.numerics.lazy import special
-from posteriori.numerics.normal_rule import normal_rule
+from posteriori.numerics.normal_rule import rules_by_width
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -52,9 +52,6 @@ _DIGITS = 11.0
 
 #: From this standard deviation on, a cavity is smoother than the logistic function.
 _WIDE = 3.0
-
-#: Numbers of nodes that are worked on at a time.
-_BLOCK = 1 << 15
 
 
 def curvature_sites(curve: Curve, eta: Array) -> Sites:
@@ -109,18 +106,15 @@ def logistic_tilt(sign: Array) -> Tilt:
 
 def _narrow_logistic(margin: Array, std: Array) -> tuple[Array, Array, Array]:
     """Return ln Z, Z′/Z and Z″/Z of Z = E σ(η), η ~ N(margin, std²), by nodes of η."""
-    z, share = normal_rule(np.pi / max(float(std.max(initial=0.0)), 1e-3), _DIGITS)
     sums = np.empty((3, len(margin)))
-    step = max(1, _BLOCK // len(z))
-    for first in range(0, len(margin), step):
-        here = slice(first, first + step)
-        p = margin[here, None] + std[here, None] * z
+    for rows, z, share in rules_by_width(std, np.pi, _DIGITS):
+        p = margin[rows, None] + std[rows, None] * z
         special.expit(p, out=p)
-        sums[0, here] = p @ share
+        sums[0, rows] = p @ share
         bend = p * (1.0 - p)  # σ′
-        sums[1, here] = bend @ share
+        sums[1, rows] = bend @ share
         np.multiply(bend, p, out=p)
-        sums[2, here] = p @ share
+        sums[2, rows] = p @ share
     slope = sums[1] / sums[0]
     return np.log(sums[0]), slope, slope - 2.0 * sums[2] / sums[0]  # E σ″ = E σ′(1 − 2σ)
 

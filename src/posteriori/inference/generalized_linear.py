@@ -17,7 +17,7 @@ import numpy as np
 from posteriori.inference.mode_finding import Mode, find_mode
 from posteriori.numerics.types import Array
 
-__all__ = ["Curve", "LinearPredictor", "ShapeCurve", "posterior_mode", "weighted_gram"]
+__all__ = ["Curve", "LinearPredictor", "Rows", "ShapeCurve", "posterior_mode", "weighted_gram"]
 
 #: Numbers of X that are worked on at a time.
 _BLOCK = 1 << 17
@@ -61,8 +61,11 @@ class Curve(NamedTuple):
     shape: ShapeCurve | None = None
 
 
+#: Which rows are meant.
+Rows = slice | Array
+
 #: From predictors of some rows, the log shape (0 if there is none), and which rows these are.
-Likelihood = Callable[[Array, float, slice], Curve]
+Likelihood = Callable[[Array, float, Rows], Curve]
 
 
 class LinearPredictor:
@@ -72,7 +75,7 @@ class LinearPredictor:
     ----------
     x : (N, D)
     likelihood : callable
-        Takes predictors (n,), the log shape, and a slice of the rows they belong to.
+        Takes predictors (n,), the log shape, and which rows they belong to.
     prior_precision : (D, D) or (D + 1, D + 1)
         Λ; the larger where the family has a shape. May be singular where a weight is to be free.
     prior_mean : (D,) or (D + 1,)
@@ -140,10 +143,10 @@ class LinearPredictor:
         share = np.full(len(x), len(self.x) / len(x))
         frequency = share if self.frequency is None else share * self.frequency[::every]
 
-        def likelihood(eta: Array, shape: float, rows: slice) -> Curve:
-            return self.likelihood(
-                eta, shape, slice(rows.start * every, rows.stop * every, (rows.step or 1) * every)
-            )
+        places = np.arange(0, len(self.x), every)
+
+        def likelihood(eta: Array, shape: float, rows: Rows) -> Curve:
+            return self.likelihood(eta, shape, places[rows])
 
         return LinearPredictor(
             x, likelihood, self.prior_precision, self.prior_mean, frequency, self.turn

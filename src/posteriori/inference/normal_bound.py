@@ -19,10 +19,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from posteriori.inference.generalized_linear import Curve, Likelihood
+from posteriori.inference.generalized_linear import Curve, Likelihood, Rows
 from posteriori.inference.mode_finding import LogDensity, Mode, find_mode
 from posteriori.inference.weight_belief import Progress, WeightBelief
-from posteriori.numerics.normal_rule import normal_rule
+from posteriori.numerics.normal_rule import rules_by_width
 from posteriori.numerics.types import Array
 
 __all__ = ["averaged_likelihood", "fit_normal_bound"]
@@ -49,18 +49,17 @@ def averaged_likelihood(likelihood: Likelihood, variance: Array) -> Likelihood:
         Whose log has no singularity much nearer to the real line than π, such as a logistic one.
     variance : (N,)
     """
-    std = np.sqrt(variance)
+    std, places = np.sqrt(variance), np.arange(len(variance))
 
-    def average(eta: Array, shape: float, rows: slice) -> Curve:
-        s = std[rows]
-        z, weights = normal_rule(np.pi / max(float(s.max(initial=0.0)), 1e-3), _DIGITS)
-        value, slope, bend = np.zeros((3, len(eta)))
-        for at, weight in zip(z, weights, strict=True):
-            curve = likelihood(eta + at * s, shape, rows)
-            value += weight * curve.value
-            slope += weight * curve.slope
-            bend += weight * curve.curvature
-        return Curve(value, slope, bend)
+    def average(eta: Array, shape: float, rows: Rows) -> Curve:
+        spread, place = std[rows], places[rows]
+        means = np.empty((3, len(eta)))
+        for some, z, weights in rules_by_width(spread, np.pi, _DIGITS):
+            at = eta[some, None] + spread[some, None] * z
+            curve = likelihood(at.ravel(), shape, np.repeat(place[some], len(z)))
+            for mean, values in zip(means, curve[:3], strict=True):
+                mean[some] = values.reshape(at.shape) @ weights
+        return Curve(*means)
 
     return average
 

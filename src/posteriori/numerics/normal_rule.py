@@ -13,19 +13,26 @@ P. Davis & P. Rabinowitz, "Methods of numerical integration", 1984, sec. 4.6.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
 
 from posteriori.numerics.types import Array
 
-__all__ = ["normal_rule"]
+__all__ = ["normal_rule", "rules_by_width"]
 
 #: Most nodes; functions that turn so sharply are nearly linear on both sides of the turn.
 _MOST = 301
 
 #: Most nodes of a Gauss–Hermite rule.
 _MOST_HERMITE = 30
+
+#: Standard deviations up to this share a rule.
+_NARROWEST = 1.0 / 16.0
+
+#: Nodes of all rows that are worked on at a time.
+_BLOCK = 1 << 15
 
 
 def normal_rule(distance: float, digits: float) -> tuple[Array, Array]:
@@ -53,6 +60,34 @@ def normal_rule(distance: float, digits: float) -> tuple[Array, Array]:
         if math.lgamma(n + 1.0) - 2.0 * n * math.log(distance) <= -tail:
             return _hermite(n + 1)
     return _trapezoid(half, math.sqrt(2.0 * tail))
+
+
+def rules_by_width(
+    std: Array, singularity: float, digits: float
+) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield rows of similar standard deviations with nodes and weights for them.
+
+    One wide row would else give its many nodes to all others.
+
+    Parameters
+    ----------
+    std : (N,)
+    singularity : float
+        Distance from the real line to the nearest singularity of the function.
+    digits : float
+
+    Yields
+    ------
+    rows : (n,)
+        Places in ``std``; each comes once.
+    z, weights : (Q,)
+    """
+    octave = np.ceil(np.log2(np.maximum(std, _NARROWEST)))
+    for level in np.unique(octave):
+        z, weights = normal_rule(singularity / float(np.exp2(level)), digits)
+        rows, step = np.flatnonzero(octave == level), max(1, _BLOCK // len(z))
+        for first in range(0, len(rows), step):
+            yield rows[first : first + step], z, weights
 
 
 @lru_cache(maxsize=64)

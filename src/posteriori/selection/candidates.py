@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 __all__ = ["CANDIDATES", "Candidate", "candidates_for"]
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NOTHING: Mapping[str, Any] = {}
 
 
 class Candidate(NamedTuple):
@@ -84,6 +83,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         {"prior_precision": float("inf")},
         "one level for all rows, unit information around the mean",
         0.5,
+        encoding="nothing",
     ),
     Candidate("linear", "regression", _LINEAR, prior=_UNIT),
     Candidate(
@@ -203,6 +203,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "posteriori.classification.ClassFrequencies",
         prior="all class probabilities equally likely",
         cost=0.2,
+        encoding="nothing",
     ),
     Candidate(
         "naive Bayes",
