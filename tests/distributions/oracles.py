@@ -25,6 +25,8 @@ __all__ = [
     "compositions",
     "counts",
     "cov",
+    "density",
+    "digits",
     "expect",
     "half_line",
     "high_precision",
@@ -260,6 +262,11 @@ def panels(edges: Any, n: int = 12) -> Rule:
 # -- expectations ------------------------------------------------------------------------------
 
 
+def density(d: Any, x: Any) -> np.ndarray:
+    """Return the density at the points, not its logarithm."""
+    return np.exp(d.log_prob(np.asarray(x, dtype=float)))
+
+
 def mass(d: Any, rule: Rule) -> np.ndarray:
     """Return w p(x), the probability that each point of the rule stands for."""
     return rule.weights * np.exp(d.log_prob(rule.points))
@@ -294,10 +301,15 @@ def statistics_of(d: Any) -> Callable[[Any], np.ndarray]:
     return lambda x: flatten_statistics(type(d).sufficient(x, *known), d._natural_ndims)
 
 
-# -- many digits -------------------------------------------------------------------------------
+# -- digits ------------------------------------------------------------------------------------
 
 
 def high_precision(f: Callable[..., Any], *arguments: float, digits: int = 60) -> float:
     """Evaluate ``f`` on exact copies of float arguments with many digits, and round once."""
     with mpmath.workdps(digits):
         return float(f(*(mpmath.mpf(float(a)) for a in arguments)))
+
+
+def digits(value: Any, expected: Any, decimals: int) -> None:
+    """Agree with a number printed with so many decimals."""
+    np.testing.assert_allclose(value, expected, rtol=0, atol=0.5001 * 10.0**-decimals)

@@ -10,7 +10,8 @@ import posteriori.distributions as room
 from posteriori.distributions import maps
 from posteriori.distributions.base import CAPABILITIES, Distribution
 from posteriori.distributions.exponential import ExponentialFamily
-from tests.distributions.cases import CASES, pick, restack
+from tests.distributions.cases import CASES
+from tests.distributions.family_case import pick, restack
 
 FAMILIES = [pytest.param(case, id=case.id) for case in CASES]
 #: What a user who types in a printed value has at hand.
