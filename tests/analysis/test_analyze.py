@@ -182,7 +182,7 @@ def test_a_failing_candidate_is_listed_with_its_reason():
 
 
 def test_a_candidate_that_predicts_no_numbers_has_failed(monkeypatch):
-    honest = running.cross_fit
+    honest = running.predict_fold
 
     def spoiled(pipeline, *arguments, **options):
         found = honest(pipeline, *arguments, **options)
@@ -190,7 +190,7 @@ def test_a_candidate_that_predicts_no_numbers_has_failed(monkeypatch):
             found.log_density[0] = np.nan
         return found
 
-    monkeypatch.setattr(running, "cross_fit", spoiled)
+    monkeypatch.setattr(running, "predict_fold", spoiled)
     found = fast(linear_table(), models=["constant", "robust linear"])
     assert found.ranking.best == "constant"
     assert "is no number" in found.outcomes["robust linear"].failure

@@ -376,3 +376,55 @@ def test_interrupted_runs_tell_what_is_done(table: Path, tmp_path: Path, models:
     assert list(tmp_path.iterdir()) == []
     verdict = "“constant” is the only model" if "constant" in models else "No model could be fitted"
     assert verdict in out
+
+
+#: The same with processes; Ctrl-C reaches these too.
+_SLOW_PROCESSES = """
+import time
+from posteriori.analysis import running
+running._WORTH_PROCESSES = 0
+honest = running._fit
+def wait(problem, candidate, fold):
+    if candidate.name == "linear":
+        time.sleep(600)
+    return honest(problem, candidate, fold)
+running._fit = wait
+from posteriori.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for a child")
+@pytest.mark.slow
+def test_interrupted_processes_leave_nothing(table: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    options = ["--target", "y", "--models", "constant,linear", "--jobs", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", _SLOW_PROCESSES, "compare", str(table), *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "200", "TMPDIR": str(scratch)},
+    )
+    assert process.stdout is not None
+    while not process.stdout.readline().startswith(b"  constant:"):
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = (stream.decode() for stream in process.communicate(timeout=60))
+    assert process.returncode == 130, err
+    assert err == "posteriori: stopped by Ctrl-C: nothing was written\n"
+    assert "linear: interrupted" in out
+    assert list(scratch.iterdir()) == []
+    _require_group_ends(process.pid)
+
+
+def _require_group_ends(group: int) -> None:
+    """Wait for the processes that see to it that nothing of their parent is left."""
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"processes of the group {group} are alive")

@@ -28,6 +28,9 @@ _MOST = 301
 #: Most nodes of a Gauss–Hermite rule.
 _MOST_HERMITE = 30
 
+#: Added to the exponents above for the factors that these leave out, of 2 to 4.
+_MARGIN = math.log(4.0)
+
 #: Standard deviations up to this share a rule.
 _NARROWEST = 1.0 / 16.0
 
@@ -51,7 +54,7 @@ def normal_rule(distance: float, digits: float) -> tuple[Array, Array]:
     >>> len(z), round(float(w @ z**2), 12)
     (5, 1.0)
     """
-    tail = digits * math.log(10.0)
+    tail = digits * math.log(10.0) + _MARGIN
     step = math.pi * math.sqrt(2.0 / tail)
     if distance < math.sqrt(2.0 * tail):
         step = 2.0 * math.pi * distance / (tail + 0.5 * distance**2)

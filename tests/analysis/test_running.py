@@ -1,0 +1,127 @@
+"""Fits in processes give what fits in this one give, and leave nothing behind."""
+
+import os
+import signal
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from posteriori.analysis import running
+from posteriori.analysis.cross_fitting import split_rows
+from posteriori.analysis.running import Problem, run_candidates
+from posteriori.analysis.workers import beside, in_processes
+from posteriori.regression import RobustRegression
+from posteriori.selection.candidates import candidates_for
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=90), "b": pd.Categorical(rng.choice(list("uvw"), 90))})
+    y = X["a"].to_numpy() + rng.normal(size=90)
+    kinds = {"a": "number", "b": "category"}
+    return Problem(X, y, kinds, None, split_rows(y, 3, 0, classes=False))
+
+
+def double(data, factor):
+    return factor * data
+
+
+def name_process(data):
+    return os.getpid()
+
+
+def die(data):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fail(data):
+    raise ValueError("not this")
+
+
+def sleep(data):
+    time.sleep(600)
+
+
+@pytest.mark.parametrize("workers", [beside, lambda data: in_processes(data, 2)])
+def test_results_and_errors_come_back(workers):
+    with workers(np.arange(3.0)) as submit:
+        results = [submit(double, k) for k in range(4)]
+        failed = submit(fail)
+        for k, result in enumerate(results):
+            np.testing.assert_array_equal(result.result(60), k * np.arange(3.0))
+        assert str(failed.exception(60)) == "not this"
+
+
+def test_processes_share_the_data_and_are_ended():
+    table = pd.DataFrame({"x": np.arange(2.0e5)})
+    start = time.monotonic()
+    with in_processes(table, 2) as submit:
+        submit(sleep)
+        there = submit(name_process).result(60)
+        kind = submit(_memory_kind).result(60)
+    assert time.monotonic() - start < 60
+    assert there != os.getpid()
+    assert kind == "memmap"
+    with pytest.raises(ProcessLookupError):
+        os.kill(there, 0)
+
+
+def _memory_kind(table):
+    base = table["x"].to_numpy()
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    return type(base).__name__
+
+
+def test_both_ways_give_the_same(problem, monkeypatch):
+    candidates = candidates_for("regression", ["constant", "linear", "splines"])
+    here, _ = run_candidates(candidates, problem)
+    monkeypatch.setattr(running, "_WORTH_PROCESSES", 0)
+    there, ended = run_candidates(candidates, problem, jobs=2)
+    assert ended == ""
+    found = {outcome.name: outcome for outcome in there}
+    for one in here:
+        other = found[one.name]
+        assert float(other.evidence) == pytest.approx(float(one.evidence), rel=1e-12)
+        np.testing.assert_allclose(other.unseen.log_density, one.unseen.log_density, rtol=1e-10)
+        np.testing.assert_allclose(other.model.predict(problem.X), one.model.predict(problem.X))
+
+
+def test_a_process_that_dies_is_told(problem, monkeypatch):
+    monkeypatch.setattr(running, "_WORTH_PROCESSES", 0)
+    monkeypatch.setattr(running, "_fit", lambda problem, candidate, fold: die(problem))
+    candidates = candidates_for("regression", ["constant", "linear"])
+    outcomes, ended = run_candidates(candidates, problem, jobs=2)
+    assert ended == ""
+    assert sorted(outcome.name for outcome in outcomes) == ["constant", "linear"]
+    assert all("died, perhaps for lack of memory" in outcome.failure for outcome in outcomes)
+
+
+def test_the_time_limit_ends_fits_in_processes(problem, monkeypatch):
+    monkeypatch.setattr(running, "_WORTH_PROCESSES", 0)
+    monkeypatch.setattr(running, "_fit", lambda problem, candidate, fold: sleep(problem))
+    start = time.monotonic()
+    outcomes, ended = run_candidates(
+        candidates_for("regression", ["linear"]), problem, jobs=2, time_limit=0.5
+    )
+    assert (outcomes, ended) == ([], "time")
+    assert time.monotonic() - start < 60
+
+
+def test_warnings_are_kept_with_the_candidate(problem, monkeypatch):
+    def complain(self, X, y):
+        warnings.warn("so\nso", UserWarning, stacklevel=1)
+        return honest(self, X, y)
+
+    honest = RobustRegression.fit
+    monkeypatch.setattr(RobustRegression, "fit", complain)
+    candidates = candidates_for("regression", ["constant", "robust linear"])
+    outcomes, _ = run_candidates(candidates, problem)
+    assert {outcome.name: outcome.warnings for outcome in outcomes} == {
+        "constant": (),
+        "robust linear": ("so so",),
+    }
