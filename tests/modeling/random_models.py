@@ -6,7 +6,7 @@ an engine: it becomes one mean and one covariance matrix, which are conditioned 
 """
 
 import decimal
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,158 +14,10 @@ from hypothesis import strategies as st
 
 from posteriori import MvNormal, Normal
 from posteriori.modeling import Chain, Input, Model, dot
+from tests.modeling.exact_conditioning import exact_array, inverse
+from tests.modeling.twins import CAPACITY, Known, Twin, spread, union
 
-__all__ = ["Conditioned", "Entry", "RandomModel", "condition", "exact_array", "gaussian_models"]
-
-decimal.getcontext().prec = 50
-exact = np.frompyfunc(decimal.Decimal, 1, 1)
-CAPACITY = 44
-LOG_2PI = decimal.Decimal("1.8378770664093454835606594728112352797227949472756")
-
-
-def exact_array(values: Any) -> np.ndarray:
-    return np.asarray(exact(np.asarray(values, dtype=float)), dtype=object)
-
-
-# -- quantities written twice ------------------------------------------------------------------
-
-
-class Known(NamedTuple):
-    """A constant: what stands in the model, its named plates, and its numbers (*plates, *shape)."""
-
-    expression: Any
-    plates: tuple[str, ...]
-    values: np.ndarray
-
-
-class Twin(NamedTuple):
-    """An expression, and its coefficients (*plates, *shape, 1 + CAPACITY); the first is constant."""
-
-    expression: Any
-    plates: tuple[str, ...]
-    values: np.ndarray
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.values.shape[len(self.plates) : -1]
-
-    def __add__(self, other: "Twin") -> "Twin":
-        plates = union(self.plates, other.plates)
-        ndim = max(len(self.shape), len(other.shape))
-        values = spread(self, plates, ndim) + spread(other, plates, ndim)
-        return Twin(self.expression + other.expression, plates, values)
-
-    def plus(self, known: Known) -> "Twin":
-        constant = np.zeros((*known.values.shape, 1 + CAPACITY), dtype=object)
-        constant[..., 0] = exact_array(known.values)
-        return self + Twin(known.expression, known.plates, constant)
-
-    def times(self, known: Known) -> "Twin":
-        plates = union(known.plates, self.plates)
-        factor = Twin(None, known.plates, exact_array(known.values)[..., None])
-        ndim = max(len(self.shape), len(factor.shape))
-        values = spread(factor, plates, ndim) * spread(self, plates, ndim)
-        return Twin(known.expression * self.expression, plates, values)
-
-    def multiplied_by(self, matrix: Known) -> "Twin":
-        """Return matrix @ self, over the first of one or two axes."""
-        plates = union(matrix.plates, self.plates)
-        flat = spread(self, plates, len(self.shape))
-        lead, rest = flat.shape[: len(plates)], flat.shape[len(plates) + 1 :]
-        flat = flat.reshape(*lead, self.shape[0], -1)
-        left = Twin(None, matrix.plates, exact_array(matrix.values)[..., None])
-        product = spread(left, plates, 2)[..., 0] @ flat
-        values = product.reshape(*product.shape[:-1], *rest)
-        return Twin(matrix.expression @ self.expression, plates, values)
-
-    def dotted(self, vector: np.ndarray, write: Callable[[Any, Any], Any]) -> "Twin":
-        """Return the sum over the last axis, weighted."""
-        values = (self.values * exact_array(vector)[:, None]).sum(axis=-2)
-        return Twin(write(vector, self.expression), self.plates, values)
-
-    def at(self, *index: Any) -> "Twin":
-        """Return self[index], for whole numbers, lists and slices."""
-        inner = np.moveaxis(self.values, range(len(self.plates)), range(-len(self.plates), 0))
-        values = np.moveaxis(inner[index], range(-len(self.plates), 0), range(len(self.plates)))
-        return Twin(self.expression[index], self.plates, values)
-
-    def gathered(self, codes: Known) -> "Twin":
-        """Return self[codes]: along a named plate, or along a new first axis."""
-        index = codes.values.astype(int)
-        if not codes.plates:
-            return self.at(index)._replace(expression=self.expression[codes.expression])
-        (plate,) = codes.plates
-        plates = union(self.plates, codes.plates)
-        axis = len(self.plates)
-        if plate not in self.plates:
-            values = np.take(self.values, index, axis=axis)
-            return Twin(self.expression[codes.expression], plates, values)
-        along = self.plates.index(plate)
-        moved = np.moveaxis(self.values, (along, axis), (0, 1))
-        values = np.moveaxis(moved[np.arange(len(index)), index], 0, along)
-        return Twin(self.expression[codes.expression], plates, values)
-
-
-def union(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-    return a + tuple(p for p in b if p not in a)
-
-
-def spread(twin: Any, plates: tuple[str, ...], ndim: int) -> np.ndarray:
-    """Return the coefficients with these plates and at least this number of axes."""
-    own = [p for p in plates if p in twin.plates]
-    order = [twin.plates.index(p) for p in own]
-    rest = range(len(twin.plates), twin.values.ndim)
-    values = twin.values.transpose(*order, *rest)
-    shape = [values.shape[own.index(p)] if p in own else 1 for p in plates]
-    fill = [1] * (ndim - len(twin.shape))
-    return values.reshape(*shape, *fill, *values.shape[len(own) :])
-
-
-# -- exact conditioning ------------------------------------------------------------------------
-
-
-class Conditioned(NamedTuple):
-    """Means, covariances and evidence given some of the numbers; NaN stands for the given ones."""
-
-    mean: np.ndarray
-    cov: np.ndarray
-    log_evidence: float
-
-
-def eliminate(matrix: np.ndarray, count: int) -> tuple[np.ndarray, list[decimal.Decimal]]:
-    """Return the Schur complement of the first rows, and the pivots."""
-    rest, pivots = matrix.copy(), []
-    for _ in range(count):
-        pivots.append(rest[0, 0])
-        rest = rest[1:, 1:] - np.outer(rest[1:, 0], rest[0, 1:] / rest[0, 0])
-    return rest, pivots
-
-
-def condition(mean: np.ndarray, cov: np.ndarray, values: np.ndarray) -> Conditioned:
-    """Condition N(mean, cov) on the values that are not NaN."""
-    seen, hidden = np.flatnonzero(~np.isnan(values)), np.flatnonzero(np.isnan(values))
-    order, size = np.concatenate([seen, hidden]), len(values)
-    bordered = np.zeros((size + 1, size + 1), dtype=object)
-    bordered[:size, :size] = cov[np.ix_(order, order)]
-    bordered[: len(seen), size] = exact_array(values[seen]) - mean[seen]
-    bordered[size, : len(seen)] = bordered[: len(seen), size]
-    rest, pivots = eliminate(bordered, len(seen))
-    out_mean, out_cov = np.full(size, np.nan), np.full((size, size), np.nan)
-    out_mean[hidden] = (mean[hidden] - rest[:-1, -1]).astype(float)
-    out_cov[np.ix_(hidden, hidden)] = rest[:-1, :-1].astype(float)
-    log_det = sum((p.ln() for p in pivots), start=decimal.Decimal(0))
-    return Conditioned(out_mean, out_cov, float((rest[-1, -1] - log_det - len(seen) * LOG_2PI) / 2))
-
-
-def inverse(matrix: np.ndarray) -> np.ndarray:
-    size = len(matrix)
-    bordered = np.zeros((2 * size, 2 * size), dtype=object)
-    bordered[:size, :size] = exact_array(matrix)
-    bordered[:size, size:] = bordered[size:, :size] = exact_array(np.eye(size))
-    return -eliminate(bordered, size)[0]
-
-
-# -- the model ---------------------------------------------------------------------------------
+__all__ = ["Entry", "RandomModel", "gaussian_models"]
 
 
 class Entry(NamedTuple):

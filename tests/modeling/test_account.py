@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posteriori import Beta, Normal
+from posteriori import Bernoulli, Beta, Binomial, Normal
 from posteriori.modeling import Model
+from tests.modeling import conjugate_models as conjugate
 from tests.modeling import discrete_models as discrete
-from tests.modeling import test_common_precision as scaled
-from tests.modeling import test_conjugate as conjugate
+from tests.modeling import scaled_models as scaled
 from tests.modeling import test_gaussian as gaussian
 from tests.modeling.discrete_cases import CASES as DISCRETE
 
@@ -83,11 +83,11 @@ def test_energies_are_averages_over_draws(build: Any, data: dict[str, Any]) -> N
 def test_children_of_several_families_share_the_energy() -> None:
     m = Model()
     m.p = Beta(2.0, 1.5)
-    m.bits = conjugate.Bernoulli(m.p).iid("n")
-    m.counts = conjugate.Binomial(6, m.p).iid("k")
+    m.bits = Bernoulli(m.p).iid("n")
+    m.counts = Binomial(6, m.p).iid("k")
     post = m.infer(bits=conjugate.BITS, counts=conjugate.COUNTS)
     p = post.p.sample(20_000, rng=0)
-    for name, family in (("bits", conjugate.Bernoulli(p)), ("counts", conjugate.Binomial(6, p))):
+    for name, family in (("bits", Bernoulli(p)), ("counts", Binomial(6, p))):
         data = conjugate.BITS if name == "bits" else conjugate.COUNTS
         logs = sum(family.log_prob(float(x)) for x in data)
         error = np.std(logs) / np.sqrt(len(p))

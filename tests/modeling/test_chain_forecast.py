@@ -8,7 +8,7 @@ import pytest
 
 from posteriori import Model, MvNormal, Normal, StudentT
 from posteriori.modeling import Chain, Input
-from tests.modeling import test_common_precision as scaled
+from tests.modeling import scaled_models as scaled
 from tests.modeling import test_gaussian as gaussian
 from tests.modeling import test_gaussian_chain as chains
 from tests.modeling.oracles import dense_answer

@@ -5,7 +5,7 @@ import pytest
 
 from posteriori import MvNormal, Normal, StudentT
 from posteriori.modeling import Chain, Model
-from tests.modeling import test_common_precision as scaled
+from tests.modeling import scaled_models as scaled
 from tests.modeling import test_gaussian as gaussian
 
 

@@ -21,7 +21,7 @@ from posteriori.distributions import (
     Wishart,
 )
 from posteriori.modeling import Chain, Input, Model
-from tests.modeling import test_common_precision as scaled
+from tests.modeling import scaled_models as scaled
 
 RNG = np.random.default_rng(5)
 V = np.array([[0.6, 0.1], [0.1, 0.4]])

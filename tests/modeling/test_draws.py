@@ -8,8 +8,8 @@ import pytest
 
 from posteriori import Bernoulli, Beta, Categorical, Gamma, MvNormal, Normal, Poisson
 from posteriori.modeling import Chain, Input, Model, take
-from tests.modeling import test_common_precision as scaled
-from tests.modeling import test_conjugate as conjugate
+from tests.modeling import conjugate_models as conjugate
+from tests.modeling import scaled_models as scaled
 from tests.modeling import test_gaussian as gaussian
 
 SIZE = 4000

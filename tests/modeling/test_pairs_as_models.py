@@ -1,6 +1,6 @@
 """Every conjugate pair that is no conjugate block, written as a model, against `bayes`.
 
-Pairs with one unknown that is not a normal mean have their rows in ``test_conjugate``.
+Pairs with one unknown that is not a normal mean have their rows in ``conjugate_models``.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from posteriori.distributions import (
 )
 from posteriori.distributions.conjugate import list_pairs
 from posteriori.modeling import Input, Model, dot
-from tests.modeling.test_conjugate import CASES as CONJUGATE
+from tests.modeling.conjugate_models import CASES as CONJUGATE
 
 RNG = np.random.default_rng(17)
 N = 9

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posteriori import Beta, Normal
+from posteriori import Bernoulli, Beta, Normal
 from posteriori.modeling import Chain, Model
 from posteriori.modeling.costs import Cost
+from tests.modeling import conjugate_models as conjugate
 from tests.modeling import discrete_models as discrete
-from tests.modeling import test_common_precision as scaled
-from tests.modeling import test_conjugate as conjugate
+from tests.modeling import scaled_models as scaled
 from tests.modeling import test_gaussian as gaussian
 from tests.modeling.discrete_cases import CASES as DISCRETE
 
@@ -79,7 +79,7 @@ def steps(n: int) -> Any:
 def coins(n: int) -> Any:
     m = Model()
     m.p = Beta(1.0, 1.0)
-    m.y = conjugate.Bernoulli(m.p).iid("n")
+    m.y = Bernoulli(m.p).iid("n")
     return m.plan(y=np.zeros(n))
 
 

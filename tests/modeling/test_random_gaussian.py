@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from posteriori import MvNormal, Normal
 from posteriori.modeling import Chain, Input, Model, dot
-from tests.modeling.random_models import Entry, RandomModel, condition, gaussian_models
+from tests.modeling.exact_conditioning import condition
+from tests.modeling.random_models import Entry, RandomModel, gaussian_models
 
 
 class Problem(NamedTuple):
