@@ -123,5 +123,5 @@ def test_approximations_of_two_classes_name_the_one_that_takes_more(model):
 @pytest.mark.parametrize("estimator", ESTIMATORS[2:])
 def test_a_few_steps_are_reported_as_such(estimator):
     X, y = overlapping(60, 2)
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps.*raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps.*Raise max_iter"):
         clone(estimator).set_params(max_iter=1).fit(X, y)

@@ -50,4 +50,4 @@ def test_inputs_are_better_than_none(demo: tuple[str, str]) -> None:
 def test_demo_into_a_missing_folder_says_so(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["demo", "--html", str(tmp_path / "none" / "a.html")])
     assert done.exit_code == 1
-    assert "No such file or directory" in done.output
+    assert "cannot be written: there is no folder" in done.output

@@ -193,7 +193,7 @@ def _fit(problem: Problem, candidate: Candidate, fold: int | None) -> _Part:
             part = _Part(_result(problem, candidate, fold))
         except Exception as error:  # one bad candidate must not end the others
             part = _Part(None, failure=_reason(error))
-    told = dict.fromkeys(" ".join(str(warning.message).split()) for warning in heard)
+    told = dict.fromkeys(_first_sentence(str(warning.message)) for warning in heard)
     return part._replace(seconds=time.perf_counter() - start, warnings=tuple(told))
 
 
@@ -205,6 +205,11 @@ def _result(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
     if np.isnan(unseen.log_density).any():
         raise ValueError("what it predicts for some unseen rows is no number")
     return unseen
+
+
+def _first_sentence(text: str) -> str:
+    """Return what a warning says; what follows is what can be done about it in Python."""
+    return " ".join(text.split()).partition(". ")[0]
 
 
 def _reason(error: Exception) -> str:

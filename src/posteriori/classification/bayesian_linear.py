@@ -244,7 +244,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         warnings.warn(
             f"{type(self).__name__} did not converge in {belief.n_iter} steps of {self.approximation!r} "
             f"(the last one was of {belief.step:.2g} standard deviations): posterior and evidence are "
-            "those of 'laplace'; raise max_iter or prior_precision",
+            "those of 'laplace'. Raise max_iter or prior_precision.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -344,7 +344,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         if not belief.converged:
             warnings.warn(
                 f"{type(self).__name__} did not converge in {belief.n_iter} steps: the last one was "
-                f"of {belief.step:.2g} standard deviations; raise max_iter or prior_precision",
+                f"of {belief.step:.2g} standard deviations. Raise max_iter or prior_precision.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -49,6 +49,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the random draws.", min=0)] = 0,
 ) -> None:
     """Compare models of built-in data and write a report with figures."""
+    _require_place(html)
     from posteriori.cli.demo import run_demo
 
     _tell_errors(lambda: run_demo(html, seed))

@@ -87,7 +87,7 @@ def print_analysis(console: Console, analysis: Analysis) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for position in kept:
         justify: Literal["left", "right"] = "left" if position == 0 else "right"
-        table.add_column(header[position], justify=justify, no_wrap=True)
+        table.add_column(header[position], justify=justify, no_wrap=position > 0)
     for place, row in enumerate(rows):
         table.add_row(*(row[k] for k in kept), style="bold" if place == 0 else None)
     console.print()

@@ -28,7 +28,7 @@ def warn_unless_converged(estimator: Any, mode: Mode) -> None:
     if not mode.converged:
         warnings.warn(
             f"{type(estimator).__name__} did not converge in {mode.n_iter} passes: the Newton step "
-            f"is {mode.gradient_norm:.2g} standard deviations; raise max_iter or prior_precision",
+            f"is {mode.gradient_norm:.2g} standard deviations. Raise max_iter or prior_precision.",
             ConvergenceWarning,
             stacklevel=3,
         )

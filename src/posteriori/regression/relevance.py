@@ -87,7 +87,7 @@ def find_relevance(problem: RelevanceProblem, start: Array) -> Relevance:
         if state.height - before < _GAIN * max(1.0, abs(before)) and _settled(problem, u, state):
             return Relevance(u, problem.rows / state.misfit, state.height, n_iter, True)
     warnings.warn(
-        f"relevances still move after {n_iter} rounds; drop columns that repeat one another",
+        f"relevances still move after {n_iter} rounds. Drop columns that repeat one another.",
         ConvergenceWarning,
         stacklevel=2,
     )

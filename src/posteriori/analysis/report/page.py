@@ -18,13 +18,13 @@ from posteriori.analysis.ranking_table import group_legend, ranking_table, short
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.association import association_matrix
 from posteriori.analysis.report.effects import column_importance, weight_effects
+from posteriori.analysis.report.surprises import expected_at_least, surprising_rows
 from posteriori.selection.candidates import Candidate, candidates_for
 
 __all__ = ["make_page"]
 
 _MOST_COLUMNS = 60
 _MOST_ASSOCIATED = 15
-_SURPRISING = 8
 
 
 def make_page(analysis: Analysis, title: str) -> str:
@@ -124,6 +124,11 @@ def _predictions(analysis: Analysis) -> str:
 def _posterior(analysis: Analysis) -> str:
     if not analysis.problem.kinds:
         return ""
+    if analysis.outcomes[analysis.ranking.best].candidate.encoding == "nothing":
+        return _section(
+            "What the best model has learned",
+            "<p>That the columns do not help: it predicts the same for every row.</p>",
+        )
     effects = weight_effects(analysis.best)
     if effects is not None and len(effects.names):
         text = (
@@ -144,25 +149,29 @@ def _posterior(analysis: Analysis) -> str:
 def _surprises(analysis: Analysis) -> str:
     unseen = analysis.outcomes[analysis.ranking.best].unseen
     assert unseen is not None
-    order = np.argsort(unseen.log_density)[:_SURPRISING]
-    places = np.flatnonzero(analysis.target.known)[order]
-    classes = analysis.problem.classes
-    rows = []
-    for row, place in zip(order, places, strict=True):
-        actual = analysis.problem.y[row]
-        if classes is None:
-            said = short_number(float(unseen.prediction[row]))
-            actual = short_number(float(actual))
-        else:
-            said = str(classes[unseen.prediction[row].argmax()])
-        rows.append(
-            (str(place + 1), str(actual), said, short_number(float(unseen.log_density[row])))
+    y, classes = analysis.problem.y, analysis.problem.classes
+    codes = None if classes is None else np.searchsorted(classes, y)
+    chosen = surprising_rows(unseen, codes)
+    if not len(chosen):
+        return _section(
+            "Surprising rows",
+            "<p>None: no row is less probable than the least probable of so many rows should be if "
+            "the best model is right.</p>",
         )
+    expected = expected_at_least(unseen, codes)
+    places = np.flatnonzero(analysis.target.known)[chosen]
+    rows = []
+    for row, place in zip(chosen, places, strict=True):
+        if classes is None:
+            came, said = short_number(float(y[row])), short_number(float(unseen.prediction[row]))
+        else:
+            came, said = str(y[row]), str(classes[unseen.prediction[row].argmax()])
+        rows.append((str(place + 1), came, said, f"{expected[row]:.1g}"))
     return _section(
         "Surprising rows",
-        "<p>The rows that the best model found least probable: errors in the data, or what the "
-        "model does not know. Row 1 is the first below the header.</p>"
-        + _table(("row", "came", "predicted", "log density"), rows),
+        "<p>Rows of which the best model expected fewer than one so improbable: errors in the data, "
+        "or what the model does not know. Row 1 is the first below the header.</p>"
+        + _table(("row", "came", "predicted", "such rows expected"), rows),
     )
 
 

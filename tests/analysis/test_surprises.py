@@ -1,0 +1,55 @@
+"""A row surprises where the model expected fewer than one like it."""
+
+import numpy as np
+import pytest
+
+from posteriori.analysis.cross_fitting import Unseen
+from posteriori.analysis.report.surprises import expected_at_least, surprising_rows
+
+
+def numbers(level):
+    level = np.asarray(level, dtype=float)
+    return Unseen(np.log(np.minimum(level, 1 - level)), np.zeros(len(level)), level)
+
+
+def classes(p, codes):
+    p = np.asarray(p, dtype=float)
+    return Unseen(np.log(p[np.arange(len(p)), codes]), p, np.full(len(p), np.nan))
+
+
+def test_expected_numbers_by_hand():
+    found = expected_at_least(numbers([0.5, 0.1, 0.999, 0.25]))
+    np.testing.assert_allclose(found, [4.0, 0.8, 0.008, 2.0], rtol=1e-12)
+    assert list(surprising_rows(numbers([0.5, 0.1, 0.999, 0.25]))) == [2, 1]
+
+
+def test_expected_classes_by_hand():
+    p, codes = [[0.9, 0.1], [0.6, 0.4], [0.02, 0.98]], [1, 0, 0]
+    found = expected_at_least(classes(p, codes), codes)
+    # up to 0.1: 0.02 + 0.1; up to 0.6: 0.02 + 0.1 + 0.4 + 0.6; up to 0.02: itself
+    np.testing.assert_allclose(found, [0.12, 1.12, 0.02], rtol=1e-12)
+    assert list(surprising_rows(classes(p, codes), codes)) == [2, 0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_calibrated_model_is_hardly_surprised(seed):
+    """Of a thousand rows that follow the model, about one is listed, and not eight."""
+    rng = np.random.default_rng(seed)
+    listed = [len(surprising_rows(numbers(rng.random(1000)))) for _ in range(100)]
+    assert 0.6 < np.mean(listed) < 1.5
+    p = rng.dirichlet(np.ones(3), size=1000)
+    listed = []
+    for _ in range(50):
+        codes = (rng.random((1000, 1)) > np.cumsum(p, axis=1)[:, :2]).sum(axis=1)
+        listed.append(len(surprising_rows(classes(p, codes), codes)))
+    assert 0.5 < np.mean(listed) < 1.7
+
+
+def test_what_happens_to_every_tenth_row_does_not_surprise():
+    p = np.tile([0.9, 0.1], (200, 1)) * (1.0 + 1e-14)
+    codes = np.repeat([0, 1], [180, 20])
+    assert list(surprising_rows(classes(p, codes), codes)) == []
+
+
+def test_no_more_than_asked_for_are_listed():
+    assert len(surprising_rows(numbers(np.full(50, 1e-6)), most=5)) == 5
