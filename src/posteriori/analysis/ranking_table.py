@@ -19,6 +19,7 @@ _SHOWN_METRICS = 1
 _WORDS = {
     "y|X": "target given columns",
     "y|X (counts)": "counts given columns",
+    "y|X, chosen scale": "target given columns, prior scale chosen by it",
     "X,y (numbers)": "target and columns",
     "X,y (codes)": "target and columns, with codes for categories",
 }

@@ -17,7 +17,8 @@ import numpy as np
 
 from posteriori.factors.axes import Axes, Label, Names, as_names, pair, refuse_axis
 from posteriori.factors.cells import _SMALL, contract_cells
-from posteriori.factors.factor import _BITS, Factor, _from_logs, _make, _tightened
+from posteriori.factors.factor import Factor, _make
+from posteriori.factors.scaled_cells import BITS, ScaledCells, scale_logs, tighten
 
 __all__ = ["Decoding", "contract", "decode"]
 
@@ -144,18 +145,19 @@ def _contract_two(a: Factor, b: Factor, keep: tuple[str, ...]) -> Factor:
         return _contract_two(a.marginal(plan.alone[0]), b.marginal(plan.alone[1]), keep)
     if plan.nothing_summed:
         return (a * b).transpose(keep)
-    if not _fits(a, b, plan):
-        a, b = _tightened(a), _tightened(b)
-        if not _fits(a, b, plan):
+    left, right = a._scaled, b._scaled
+    if not _fits(left, right, plan):
+        left, right = tighten(left), tighten(right)
+        if not _fits(left, right, plan):
             return _contract_logs(a, b, keep)
-    assert a._exponent is not None
-    assert b._exponent is not None
+    assert left.exponent is not None
+    assert right.exponent is not None
     if plan.small:
-        cells = np.einsum(plan.subscripts, a._cells, b._cells)
+        cells = np.einsum(plan.subscripts, left.cells, right.cells)
     else:
-        cells = contract_cells(a._cells, b._cells, *plan.numbers)
-    low, high = a._low + b._low, a._high + b._high + plan.log2_terms
-    return _make(plan.axes, cells, a._exponent + b._exponent, low, high)
+        cells = contract_cells(left.cells, right.cells, *plan.numbers)
+    low, high = left.low + right.low, left.high + right.high + plan.log2_terms
+    return _make(plan.axes, ScaledCells(cells, left.exponent + right.exponent, low, high))
 
 
 def _contract_logs(a: Factor, b: Factor, keep: tuple[str, ...]) -> Factor:
@@ -167,16 +169,16 @@ def _contract_logs(a: Factor, b: Factor, keep: tuple[str, ...]) -> Factor:
     name = max(sizes, key=sizes.__getitem__)
     rest = tuple(other for other in keep if other != name)
     slices = [
-        _contract_two(a.restrict({name: label}), b.restrict({name: label}), rest)._logs()
+        _contract_two(a.restrict({name: label}), b.restrict({name: label}), rest)._scaled.logs()
         for label in union.labels[union.position[name]]
     ]
     axes = union.select(union.position[other] for other in (name, *rest))
-    return _from_logs(axes, np.stack(slices)).transpose(keep)
+    return _make(axes, scale_logs(np.stack(slices))).transpose(keep)
 
 
-def _fits(a: Factor, b: Factor, plan: _Pair) -> bool:
+def _fits(a: ScaledCells, b: ScaledCells, plan: _Pair) -> bool:
     """Tell whether plain numbers hold every product and every sum."""
-    return a._low + b._low >= -_BITS and a._high + b._high + plan.log2_terms <= _BITS
+    return a.low + b.low >= -BITS and a.high + b.high + plan.log2_terms <= BITS
 
 
 @lru_cache(_PLANS)
