@@ -149,7 +149,7 @@ def _contract_two(a: Factor, b: Factor, keep: tuple[str, ...]) -> Factor:
     if not _fits(left, right, plan):
         left, right = tighten(left), tighten(right)
         if not _fits(left, right, plan):
-            return _contract_logs(a, b, keep)
+            return _contract_logs(_make(a._axes, left), _make(b._axes, right), keep)
     assert left.exponent is not None
     assert right.exponent is not None
     if plan.small:
