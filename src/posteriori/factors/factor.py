@@ -253,7 +253,8 @@ class Factor:
 
     def _with(self, axes: Axes, cells: Array) -> Factor:
         """Return a factor of some of the cells, which lie within the bounds of all."""
-        return _make(axes, ScaledCells(cells, *self._scaled[1:]))
+        _, exponent, low, high = self._scaled
+        return _make(axes, ScaledCells(cells, exponent, low, high))
 
     # -- normalisation and information -----------------------------------------------------
 
