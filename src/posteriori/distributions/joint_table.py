@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, NoReturn, Self, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 
 from posteriori.distributions.categorical import Categorical
 from posteriori.distributions.conditional_table import ConditionalTable
 from posteriori.distributions.derivation import Derivation, Step, assume, derive, symbol
-from posteriori.distributions.events import Event, EventLike
 from posteriori.distributions.labels import decode_labels
+from posteriori.distributions.probability_table import ProbabilityTable, some_names
 from posteriori.distributions.table_data import count_rows
 from posteriori.distributions.table_query import parse_assignment, parse_query
 from posteriori.factors import Factor
 from posteriori.factors.axes import Label, Names, as_names, hint
-from posteriori.factors.factor import nats_per
 from posteriori.numerics.random import as_generator
-from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import probability as check_probability
 
@@ -34,7 +32,7 @@ Labels = Mapping[str, Iterable[Label]] | Sequence[Iterable[Label] | None] | None
 _SUM_TOLERANCE = 1e-6
 
 
-class JointTable:
+class JointTable(ProbabilityTable):
     """A joint distribution of discrete variables, one probability per cell.
 
     Parameters
@@ -87,7 +85,6 @@ class JointTable:
     5.0
     """
 
-    factor: Factor
     _origin: tuple[Step, ...]
 
     def __init__(self, names: Names, probabilities: Any, labels: Labels = None) -> None:
@@ -185,38 +182,11 @@ class JointTable:
         """
         return cls.from_factor(count_rows(data, names, labels, weights, pseudocount))
 
-    # -- what it holds ---------------------------------------------------------------------
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the variables."""
-        return self.factor.names
-
-    @property
-    def labels(self) -> dict[str, tuple[Label, ...]]:
-        """Labels of each variable, by name."""
-        return self.factor.labels
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of labels of each variable."""
-        return self.factor.shape
-
-    @property
-    def probabilities(self) -> Array:
-        """The cells, with sum 1."""
-        return self.factor.values
-
-    @property
-    def mode(self) -> dict[str, Label]:
-        """The most probable cell (the first one, if several are equal)."""
-        return self.factor.argmax()
-
     # -- the rules of probability ----------------------------------------------------------
 
     def marginal(self, names: Names) -> JointTable:
         """Return p(names), the sum over all other variables."""
-        return JointTable._of(self.factor.marginal(_some(names)))
+        return JointTable._of(self.factor.marginal(some_names(names)))
 
     def conditional(self, target: Names, given: Names) -> ConditionalTable:
         """Return p(target | given) for every value of ``given``.
@@ -232,9 +202,8 @@ class JointTable:
         >>> (t.conditional("T", given="D") * t.marginal("D")).factor.allclose(t.factor)
         True
         """
-        targets, known = _some(target, "target"), as_names(given, "given")
-        both = self.factor.marginal(as_names((*known, *targets), "target and given"))
-        return ConditionalTable._of(both / both.marginal(known), targets, known)
+        targets, known = some_names(target, "target"), as_names(given, "given")
+        return ConditionalTable._of(self._conditional(targets, known), targets, known)
 
     def __mul__(self, other: object) -> JointTable:
         """Apply the product rule: p(A) · p(B | A) = p(A, B)."""
@@ -324,118 +293,6 @@ class JointTable:
         """Return the logarithm of the probability of an assignment of some or all variables."""
         return self.factor.reduce(parse_assignment(assignment, self.labels)).log_total
 
-    # -- events ----------------------------------------------------------------------------
-
-    def event(self, event: EventLike) -> Event:
-        """Return an event, which combines by ``&``, ``|`` and ``~``.
-
-        Parameters
-        ----------
-        event : str, mapping or function
-            ``"D=1, T=0"``, ``{"D": 1}``, or a function whose arguments are named like variables:
-            ``lambda D, T: D == T``.
-        """
-        return Event.read(self.factor, event)
-
-    def event_probability(self, *events: EventLike, given: EventLike | None = None) -> float:
-        """Return the probability that all ``events`` happen, given another.
-
-        Examples
-        --------
-        >>> dice = JointTable(["a", "b"], np.full((6, 6), 1 / 36), [range(1, 7)] * 2)
-        >>> round(dice.event_probability(lambda a, b: a + b == 7), 12) == round(1 / 6, 12)
-        True
-        >>> round(dice.event_probability("a=6", given=lambda a, b: a + b >= 11) * 3, 12)
-        2.0
-        """
-        if not events:
-            raise TypeError("event_probability needs at least one event")
-        first, *others = map(self.event, events)
-        for other in others:
-            first = first & other
-        return first.probability if given is None else first.given(self.event(given))
-
-    def mutually_exclusive(self, *events: EventLike, tolerance: float = 1e-12) -> bool:
-        """Tell whether no two of the events can happen together."""
-        read = [self.event(event) for event in events]
-        pairs = ((a, b) for i, a in enumerate(read) for b in read[:i])
-        return all((a & b).probability <= tolerance for a, b in pairs)
-
-    def collectively_exhaustive(self, *events: EventLike, tolerance: float = 1e-12) -> bool:
-        """Tell whether one of the events is certain to happen."""
-        neither = self.event(lambda: True)
-        for event in events:
-            neither = neither & ~self.event(event)
-        return neither.probability <= tolerance
-
-    def independent(
-        self, a: Names, b: Names, given: Names = (), *, tolerance: float = 1e-9
-    ) -> bool:
-        """Tell whether p(a, b | given) = p(a | given) p(b | given) for all that can happen.
-
-        Parameters
-        ----------
-        a, b, given : str or iterable of str
-            Sets of variables that do not overlap.
-        tolerance : float
-            By how much the two sides may differ.
-        """
-        both, product, known = self._split(a, b, given)
-        gap = np.abs((both / known).values - (product / known / known).values)
-        return bool(np.all(gap <= tolerance))
-
-    # -- information -----------------------------------------------------------------------
-
-    def entropy(self, names: Names | None = None, *, unit: str = "nats") -> float:
-        """Return the entropy −Σ p ln p of all variables, or of ``names`` (in nats or bits)."""
-        return (self.factor if names is None else self.marginal(names).factor).entropy(unit=unit)
-
-    def conditional_entropy(self, target: Names, given: Names, *, unit: str = "nats") -> float:
-        """Return H(target | given) = H(target, given) − H(given).
-
-        Examples
-        --------
-        >>> t = JointTable(["x", "y"], [[0.4, 0.1], [0.1, 0.4]])
-        >>> round(t.conditional_entropy("y", given="x", unit="bits"), 10)
-        0.7219280949
-        """
-        table = self.conditional(target, given)
-        weights = self.factor.marginal(table.factor.names).values
-        logs = np.where(weights > 0, table.factor.log_values, 0.0)
-        return float(-np.sum(weights * logs)) / nats_per(unit) + 0.0
-
-    def mutual_information(
-        self, a: Names, b: Names, given: Names = (), *, unit: str = "nats"
-    ) -> float:
-        """Return I(a; b | given), the divergence of p(a, b) from p(a) p(b).
-
-        Examples
-        --------
-        >>> t = JointTable(["x", "y"], [[0.4, 0.1], [0.1, 0.4]])
-        >>> round(t.mutual_information("x", "y", unit="bits"), 10)
-        0.2780719051
-        """
-        both, product, known = self._split(a, b, given)
-        terms = relative_entropy_terms(both.values, (product / known).values)
-        return float(np.sum(terms)) / nats_per(unit)
-
-    def kl(self, other: JointTable, *, unit: str = "nats") -> float:
-        """Return KL(self ‖ other), infinite where the other excludes what this one allows."""
-        if not self.factor._same_axes(other.factor):
-            raise ValueError(
-                f"KL divergence needs tables over the same names and labels, got "
-                f"{self.labels} and {other.labels}"
-            )
-        theirs = other.factor.transpose(self.names).values
-        return float(np.sum(relative_entropy_terms(self.probabilities, theirs))) / nats_per(unit)
-
-    def _split(self, a: Names, b: Names, given: Names) -> tuple[Factor, Factor, Factor]:
-        """Return p(a, b, c), p(a, c) p(b, c) and p(c), the first two with axes in one order."""
-        first, second, known = _some(a, "a"), _some(b, "b"), as_names(given, "given")
-        both = self.factor.marginal(as_names((*first, *second, *known), "a, b and given"))
-        product = both.marginal((*first, *known)) * both.marginal((*second, *known))
-        return both, product.transpose(both.names), both.marginal(known)
-
     # -- draws and frames ------------------------------------------------------------------
 
     def sample(self, size: int | None = None, *, rng: Seed = None) -> dict[str, Any]:
@@ -482,13 +339,6 @@ class JointTable:
 
     def __hash__(self) -> int:
         return hash(("JointTable", self.factor))
-
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise AttributeError(f"a JointTable is a value: make a new one instead of setting {name}")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        public = [known for known in dir(type(self)) if not known.startswith("_")]
-        raise AttributeError(f"JointTable has no attribute {name!r}{hint(name, public)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return JointTable._of, (self.factor, self._origin)
@@ -544,13 +394,6 @@ def _scopes(table: ConditionalTable | JointTable) -> tuple[tuple[str, ...], tupl
     raise TypeError(
         f"from_conditionals takes ConditionalTable and JointTable, got {type(table).__name__}"
     )
-
-
-def _some(names: Names, argument: str = "names") -> tuple[str, ...]:
-    chosen = as_names(names, argument)
-    if not chosen:
-        raise ValueError(f"{argument} needs at least one name")
-    return chosen
 
 
 def _written(given: Mapping[str, Label]) -> str:
