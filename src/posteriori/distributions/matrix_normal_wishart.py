@@ -18,9 +18,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from posteriori.distributions.cone import factor, is_positive_definite
-from posteriori.distributions.joint import ETAS, JointFamily
+from posteriori.distributions.joint import ETAS
+from posteriori.distributions.matrix_joint import WishartSpread
 from posteriori.distributions.matrix_normal import MatrixNormal, real_table
-from posteriori.distributions.wishart import Wishart, check_dof
+from posteriori.distributions.wishart import check_dof
 from posteriori.numerics.linalg import inverse_from_factor, symmetrize, triangular_inverse
 from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.symbol import Symbol
@@ -37,7 +38,7 @@ class WeightsPrecision(NamedTuple):
     precision: Array
 
 
-class MatrixNormalWishart(JointFamily):
+class MatrixNormalWishart(WishartSpread):
     """Matrix-normal-Wishart distribution of pairs (matrix of weights, precision matrix).
 
     Parameters
@@ -72,8 +73,6 @@ class MatrixNormalWishart(JointFamily):
     }
     _shown = ("location", "mean_precision=", "dof=", "scale=")
     _record = WeightsPrecision
-    _spread_family = Wishart
-    _sign = 1.0
     _strength_name = "mean_precision"
     _event_ndims = (2, 2)
     _natural_ndims = (0, 2, 1, 2)
@@ -101,26 +100,6 @@ class MatrixNormalWishart(JointFamily):
         """Precision K between the inputs, in units of Λ."""
         self._require_proper("mean_precision")
         return self._strength
-
-    @cached_property
-    def dof(self) -> Array:
-        """Degrees of freedom ν of the precision."""
-        self._require_proper("dof")
-        return self.marginal_precision().dof
-
-    @cached_property
-    def scale(self) -> Array:
-        """Scale V of the precision."""
-        return self.marginal_precision().scale
-
-    @cached_property
-    def inverse_scale(self) -> Array:
-        """Inverse scale V⁻¹ of the precision."""
-        return self.marginal_precision().inverse_scale
-
-    def marginal_precision(self) -> Wishart:
-        """Return Wishart(ν, V), the distribution of Λ."""
-        return self._spread
 
     def given_precision(self, precision: Any) -> MatrixNormal:
         """Return the distribution of the weights given Λ."""

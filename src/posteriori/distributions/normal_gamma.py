@@ -7,22 +7,19 @@ statistics :math:`(\ln\tau, \tau, \tau\mu, \tau\mu^2)`.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from posteriori.distributions.gamma import Gamma
-from posteriori.distributions.joint import ETAS, JointFamily
-from posteriori.distributions.mean_and_spread import MeanPrecision
+from posteriori.distributions.joint import ETAS
+from posteriori.distributions.joint_parts import GammaSpread, NumberStrength
 from posteriori.distributions.student_t import StudentT
-from posteriori.numerics.types import Array
 from posteriori.numerics.validation import positive, real
 
 __all__ = ["NormalGamma"]
 
 
-class NormalGamma(JointFamily):
+class NormalGamma(GammaSpread, NumberStrength):
     """Normal-gamma distribution of pairs (mean, precision).
 
     Parameters
@@ -53,9 +50,6 @@ class NormalGamma(JointFamily):
         **dict.fromkeys(ETAS, 0),
     }
     _shown = ("location", "mean_strength=", "shape=", "rate=")
-    _record = MeanPrecision
-    _spread_family = Gamma
-    _sign = 1.0
 
     def __new__(cls, mean: Any, mean_strength: Any, shape: Any, rate: Any) -> Self:
         return cls._from(
@@ -64,29 +58,6 @@ class NormalGamma(JointFamily):
             shape=positive("shape", shape),
             rate=positive("rate", rate),
         )
-
-    @cached_property
-    def mean_strength(self) -> Array:
-        """Strength κ of the mean."""
-        self._require_proper("mean_strength")
-        return self._strength
-
-    @cached_property
-    def shape(self) -> Array:
-        """Shape a of the precision."""
-        self._require_proper("shape")
-        return self.marginal_precision().shape
-
-    @cached_property
-    def rate(self) -> Array:
-        """Rate b of the precision."""
-        self._require_proper("rate")
-        return self.marginal_precision().rate
-
-    def marginal_precision(self) -> Gamma:
-        """Return Gamma(a, b), the distribution of τ."""
-        marginal: Gamma = self._spread
-        return marginal
 
     def marginal_mean(self) -> StudentT:
         """Return the distribution of μ: Student t, 2a degrees of freedom, scale² = b/(aκ)."""

@@ -8,23 +8,20 @@ of regression weights is :class:`VectorNormalInverseGamma`.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from posteriori.distributions.inverse_gamma import InverseGamma
-from posteriori.distributions.joint import ETAS, JointFamily
-from posteriori.distributions.mean_and_spread import MeanVariance
+from posteriori.distributions.joint import ETAS
+from posteriori.distributions.joint_parts import InverseGammaSpread, NumberStrength
 from posteriori.distributions.student_t import StudentT
 from posteriori.distributions.vector_normal_inverse_gamma import VectorNormalInverseGamma
-from posteriori.numerics.types import Array
 from posteriori.numerics.validation import exactly_one, positive, real
 
 __all__ = ["NormalInverseGamma"]
 
 
-class NormalInverseGamma(JointFamily):
+class NormalInverseGamma(InverseGammaSpread, NumberStrength):
     """Normal-inverse-gamma distribution of pairs (mean, variance).
 
     Parameters
@@ -56,9 +53,6 @@ class NormalInverseGamma(JointFamily):
         **dict.fromkeys(ETAS, 0),
     }
     _shown = ("location", "mean_strength=", "shape=", "scale=")
-    _record = MeanVariance
-    _spread_family = InverseGamma
-    _sign = -1.0
 
     def __new__(
         cls,
@@ -84,29 +78,6 @@ class NormalInverseGamma(JointFamily):
             shape=positive("shape", shape),
             scale=positive("scale", scale),
         )
-
-    @cached_property
-    def mean_strength(self) -> Array:
-        """Strength κ of the mean."""
-        self._require_proper("mean_strength")
-        return self._strength
-
-    @cached_property
-    def shape(self) -> Array:
-        """Shape a of the variance."""
-        self._require_proper("shape")
-        return self.marginal_variance().shape
-
-    @cached_property
-    def scale(self) -> Array:
-        """Scale b of the variance."""
-        self._require_proper("scale")
-        return self.marginal_variance().scale
-
-    def marginal_variance(self) -> InverseGamma:
-        """Return InverseGamma(a, b), the distribution of σ²."""
-        marginal: InverseGamma = self._spread
-        return marginal
 
     def marginal_mean(self) -> StudentT:
         """Return the distribution of μ: Student t, 2a degrees of freedom, scale² = b/(aκ)."""

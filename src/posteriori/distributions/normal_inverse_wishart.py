@@ -9,7 +9,7 @@ Natural parameters :math:`(-\tfrac{\nu+D+2}2, -\tfrac12(\Psi+\kappa mm^\top), \k
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import cast
 
 import numpy as np
 
@@ -18,14 +18,7 @@ from posteriori.distributions.joint import ETAS
 from posteriori.distributions.matrix_joint import MatrixJoint
 from posteriori.distributions.mean_and_spread import MeanCov
 from posteriori.distributions.mv_student_t import MvStudentT
-from posteriori.distributions.wishart import check_dof
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import (
-    positive,
-    positive_definite,
-    real_vector,
-    require_same_size,
-)
 
 __all__ = ["NormalInverseWishart"]
 
@@ -61,26 +54,9 @@ class NormalInverseWishart(MatrixJoint):
         "scale": 2,
         **dict(zip(ETAS, (0, 2, 1, 0), strict=True)),
     }
-    _shown = ("location", "mean_strength=", "dof=", "scale=")
     _record = MeanCov
     _spread_family = InverseWishart
     _sign = -1.0
-
-    def __new__(cls, mean: Any, mean_strength: Any, dof: Any, scale: Any) -> Self:
-        centre, matrix = real_vector("mean", mean), positive_definite("scale", scale)
-        require_same_size(centre, matrix, "scale")
-        return cls._from(
-            location=centre,
-            mean_strength=positive("mean_strength", mean_strength),
-            dof=check_dof(dof, matrix),
-            scale=matrix,
-        )
-
-    @cached_property
-    def mean_strength(self) -> Array:
-        """Strength κ of the mean."""
-        self._require_proper("mean_strength")
-        return self._strength
 
     @cached_property
     def dof(self) -> Array:

@@ -7,28 +7,20 @@ Natural parameters :math:`(\tfrac{\nu-D}2, -\tfrac12(V^{-1}+\kappa mm^\top), \ka
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any, Self, cast
+from typing import cast
 
 import numpy as np
 
 from posteriori.distributions.joint import ETAS
-from posteriori.distributions.matrix_joint import MatrixJoint
+from posteriori.distributions.matrix_joint import MatrixJoint, WishartSpread
 from posteriori.distributions.mean_and_spread import MeanPrecision
 from posteriori.distributions.mv_student_t import MvStudentT
-from posteriori.distributions.wishart import Wishart, check_dof
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import (
-    positive,
-    positive_definite,
-    real_vector,
-    require_same_size,
-)
 
 __all__ = ["NormalWishart"]
 
 
-class NormalWishart(MatrixJoint):
+class NormalWishart(WishartSpread, MatrixJoint):
     """Normal-Wishart distribution of pairs (mean vector, precision matrix).
 
     Parameters
@@ -60,47 +52,7 @@ class NormalWishart(MatrixJoint):
         "inverse_scale": 2,
         **dict(zip(ETAS, (0, 2, 1, 0), strict=True)),
     }
-    _shown = ("location", "mean_strength=", "dof=", "scale=")
     _record = MeanPrecision
-    _spread_family = Wishart
-    _sign = 1.0
-
-    def __new__(cls, mean: Any, mean_strength: Any, dof: Any, scale: Any) -> Self:
-        centre, matrix = real_vector("mean", mean), positive_definite("scale", scale)
-        require_same_size(centre, matrix, "scale")
-        return cls._from(
-            location=centre,
-            mean_strength=positive("mean_strength", mean_strength),
-            dof=check_dof(dof, matrix),
-            scale=matrix,
-        )
-
-    @cached_property
-    def mean_strength(self) -> Array:
-        """Strength κ of the mean."""
-        self._require_proper("mean_strength")
-        return self._strength
-
-    @cached_property
-    def dof(self) -> Array:
-        """Degrees of freedom ν of the precision."""
-        self._require_proper("dof")
-        return self.marginal_precision().dof
-
-    @cached_property
-    def scale(self) -> Array:
-        """Scale V of the precision."""
-        return self.marginal_precision().scale
-
-    @cached_property
-    def inverse_scale(self) -> Array:
-        """Inverse scale V⁻¹ of the precision."""
-        return self.marginal_precision().inverse_scale
-
-    def marginal_precision(self) -> Wishart:
-        """Return Wishart(ν, V), the distribution of Λ."""
-        marginal: Wishart = self._spread
-        return marginal
 
     def marginal_mean(self) -> MvStudentT:
         """Return the distribution of μ: Student t with c = ν − D + 1, scale V⁻¹/(cκ)."""

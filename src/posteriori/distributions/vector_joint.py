@@ -12,7 +12,7 @@ from posteriori.distributions.joint import JointFamily, vector_size
 from posteriori.numerics.linalg import inverse_from_factor, outer, triangular_inverse
 from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import positive_definite
+from posteriori.numerics.validation import positive_definite, real_vector, require_same_size
 
 __all__ = ["VectorJoint"]
 
@@ -23,6 +23,14 @@ class VectorJoint(JointFamily):
     _strength_name = "mean_precision"
     _event_ndims = (1, 0)
     _natural_ndims = (0, 0, 1, 2)
+
+    @staticmethod
+    def _check_weights(mean: Any, mean_precision: Any) -> dict[str, Array]:
+        """Return location m and precision K of the weights as parameters."""
+        location = real_vector("mean", mean)
+        precision = positive_definite("mean_precision", mean_precision)
+        require_same_size(location, precision, "mean_precision")
+        return {"location": location, "mean_precision": precision}
 
     @cached_property
     def mean_precision(self) -> Array:

@@ -7,26 +7,18 @@ Natural parameters :math:`(a-1+\tfrac D2, -b-\tfrac12m^\top Km, Km, -\tfrac12K)`
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, Self
 
-from posteriori.distributions.gamma import Gamma
 from posteriori.distributions.joint import ETAS
-from posteriori.distributions.mean_and_spread import MeanPrecision
+from posteriori.distributions.joint_parts import GammaSpread
 from posteriori.distributions.mv_student_t import MvStudentT
 from posteriori.distributions.vector_joint import VectorJoint
-from posteriori.numerics.types import Array
-from posteriori.numerics.validation import (
-    positive,
-    positive_definite,
-    real_vector,
-    require_same_size,
-)
+from posteriori.numerics.validation import positive
 
 __all__ = ["VectorNormalGamma"]
 
 
-class VectorNormalGamma(VectorJoint):
+class VectorNormalGamma(GammaSpread, VectorJoint):
     """Normal-gamma distribution of pairs (vector of weights, precision).
 
     Parameters
@@ -54,37 +46,13 @@ class VectorNormalGamma(VectorJoint):
         **dict(zip(ETAS, (0, 0, 1, 2), strict=True)),
     }
     _shown = ("location", "mean_precision=", "shape=", "rate=")
-    _record = MeanPrecision
-    _spread_family = Gamma
-    _sign = 1.0
 
     def __new__(cls, mean: Any, *, mean_precision: Any, shape: Any, rate: Any) -> Self:
-        centre = real_vector("mean", mean)
-        precision = positive_definite("mean_precision", mean_precision)
-        require_same_size(centre, precision, "mean_precision")
         return cls._from(
-            location=centre,
-            mean_precision=precision,
+            **cls._check_weights(mean, mean_precision),
             shape=positive("shape", shape),
             rate=positive("rate", rate),
         )
-
-    @cached_property
-    def shape(self) -> Array:
-        """Shape a of the precision."""
-        self._require_proper("shape")
-        return self.marginal_precision().shape
-
-    @cached_property
-    def rate(self) -> Array:
-        """Rate b of the precision."""
-        self._require_proper("rate")
-        return self.marginal_precision().rate
-
-    def marginal_precision(self) -> Gamma:
-        """Return Gamma(a, b), the distribution of τ."""
-        marginal: Gamma = self._spread
-        return marginal
 
     def marginal_mean(self) -> MvStudentT:
         """Return the distribution of w: Student t, 2a degrees of freedom, scale (b/a)K⁻¹."""

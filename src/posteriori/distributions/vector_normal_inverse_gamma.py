@@ -7,26 +7,18 @@ Natural parameters :math:`(-a-1-\tfrac D2, -b-\tfrac12m^\top\Lambda m, \Lambda m
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, Self
 
-from posteriori.distributions.inverse_gamma import InverseGamma
 from posteriori.distributions.joint import ETAS
-from posteriori.distributions.mean_and_spread import MeanVariance
+from posteriori.distributions.joint_parts import InverseGammaSpread
 from posteriori.distributions.mv_student_t import MvStudentT
 from posteriori.distributions.vector_joint import VectorJoint
-from posteriori.numerics.types import Array
-from posteriori.numerics.validation import (
-    positive,
-    positive_definite,
-    real_vector,
-    require_same_size,
-)
+from posteriori.numerics.validation import positive
 
 __all__ = ["VectorNormalInverseGamma"]
 
 
-class VectorNormalInverseGamma(VectorJoint):
+class VectorNormalInverseGamma(InverseGammaSpread, VectorJoint):
     """Normal-inverse-gamma distribution of pairs (vector of weights, variance).
 
     ``NormalInverseGamma(mean, mean_precision=..., ...)`` makes the same values.
@@ -56,37 +48,13 @@ class VectorNormalInverseGamma(VectorJoint):
         **dict(zip(ETAS, (0, 0, 1, 2), strict=True)),
     }
     _shown = ("location", "mean_precision=", "shape=", "scale=")
-    _record = MeanVariance
-    _spread_family = InverseGamma
-    _sign = -1.0
 
     def __new__(cls, mean: Any, *, mean_precision: Any, shape: Any, scale: Any) -> Self:
-        centre = real_vector("mean", mean)
-        precision = positive_definite("mean_precision", mean_precision)
-        require_same_size(centre, precision, "mean_precision")
         return cls._from(
-            location=centre,
-            mean_precision=precision,
+            **cls._check_weights(mean, mean_precision),
             shape=positive("shape", shape),
             scale=positive("scale", scale),
         )
-
-    @cached_property
-    def shape(self) -> Array:
-        """Shape a of the variance."""
-        self._require_proper("shape")
-        return self.marginal_variance().shape
-
-    @cached_property
-    def scale(self) -> Array:
-        """Scale b of the variance."""
-        self._require_proper("scale")
-        return self.marginal_variance().scale
-
-    def marginal_variance(self) -> InverseGamma:
-        """Return InverseGamma(a, b), the distribution of σ²."""
-        marginal: InverseGamma = self._spread
-        return marginal
 
     def marginal_mean(self) -> MvStudentT:
         """Return the distribution of w: Student t, 2a degrees of freedom, scale (b/a)Λ⁻¹."""
