@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from posteriori.distributions.joint import vector_size
+from posteriori.distributions.joint import JointFamily, vector_size
 from posteriori.distributions.joint_parts import NumberStrength
 from posteriori.distributions.wishart import Wishart, check_dof
 from posteriori.numerics.linalg import outer, symmetrize
