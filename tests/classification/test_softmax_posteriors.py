@@ -9,11 +9,11 @@ from posteriori.classification import BayesianLogisticRegression
 from posteriori.inference.expectation_propagation import fit_sites, softmax_sites, softmax_tilt
 from posteriori.inference.fixed_form import fit_normal_belief
 from posteriori.inference.mode_finding import find_mode
-from posteriori.inference.normal_bound import fit_normal_bound
+from posteriori.inference.normal_bound import fit_normal_bound, move_to_mean
 from posteriori.inference.site_predictors import SeveralPredictors
 from posteriori.inference.softmax_averages import contrasts
 from posteriori.inference.softmax_predictor import SoftmaxPredictor
-from posteriori.inference.weight_belief import contrast_moments
+from posteriori.inference.weight_belief import contrast_moments, laplace_belief
 from posteriori.numerics.warnings import ConvergenceWarning
 from tests.classification.oracles import overlapping
 
@@ -218,3 +218,65 @@ def test_few_steps_are_enough_where_they_are_short():
         near = BayesianLogisticRegression(1.0, "ep", max_iter=8).fit(x, y)
     assert near.log_evidence_.kind == "ep"
     assert float(near.log_evidence_) == pytest.approx(float(full.log_evidence_), abs=1e-3)
+
+
+def several_classes(k, n=120, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d))
+    y = np.argmax(3.0 * x @ rng.normal(size=(d, k)) + rng.gumbel(size=(n, k)), axis=1)
+    y[:k] = np.arange(k)
+    return x, y
+
+
+@pytest.mark.parametrize("k", [3, 6])
+def test_moving_to_the_mean_is_one_round_of_the_bound(k):
+    """The mean is where averaged likelihoods have no slope, the precision their curvature there."""
+    x, y = several_classes(k)
+    size = (k - 1) * x.shape[1]
+    precision, mean = np.full(size, 0.5), np.zeros(size)
+
+    def density_of(cov):
+        spread = None if cov is None else contrast_moments(x, mean, cov, k - 1)[1]
+        return SoftmaxPredictor(x, y, k, precision, mean, None, spread)
+
+    mode = find_mode(density_of(None), mean)
+    belief = laplace_belief(mode, precision)
+    moved = move_to_mean(belief, density_of, mode)
+    averaged = density_of(belief.cov)
+    wanted = averaged.curvature(moved.mean)
+    _, slope = averaged.value_and_gradient(moved.mean)
+    assert np.abs(slope / np.sqrt(np.diagonal(wanted))).max() < 0.01
+    assert np.abs((moved.mean - mode.point) / np.sqrt(np.diagonal(belief.cov))).max() > 0.1
+    np.testing.assert_allclose(np.linalg.inv(moved.cov), wanted, rtol=1e-8, atol=1e-8)
+    assert moved.log_evidence == belief.log_evidence
+
+
+def test_averaged_log_posterior_has_the_derivatives_it_states():
+    """Also where a Hessian is asked for at another point than the last gradient."""
+    k = 5
+    x, y = several_classes(k, n=30)
+    root = np.random.default_rng(1).normal(size=(30, k - 1, k - 1))
+    size = (k - 1) * x.shape[1]
+    density = SoftmaxPredictor(
+        x, y, k, np.ones(size), np.zeros(size), np.arange(30.0), root @ root.swapaxes(1, 2)
+    )
+    rng = np.random.default_rng(2)
+    w, way, h = rng.normal(size=size), rng.normal(size=size), 1e-5
+    (up, after), (down, before) = (density.value_and_gradient(w + s * h * way) for s in (1, -1))
+    hessian, (_, gradient) = density.curvature(w), density.value_and_gradient(w)
+    assert gradient @ way == pytest.approx((up - down) / (2 * h), rel=1e-6)
+    np.testing.assert_allclose(hessian @ way, (before - after) / (2 * h), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(density.curvature(w), hessian)
+
+
+@pytest.mark.parametrize("k", [3, 4])
+def test_stated_posterior_is_that_of_all_class_weights(k):
+    """(B ⊗ T) C (B ⊗ T)ᵀ with what all predictors share, which keeps its prior."""
+    x, y = several_classes(k)
+    model = BayesianLogisticRegression(0.3).fit(2.0 + 3.0 * x, y)
+    turn = model._standardization.turn()
+    whole = np.kron(contrasts(k), turn)
+    shared = np.kron(np.full((k, 1), 1.0 / np.sqrt(k)), turn)
+    cov = whole @ model._weights.cov @ whole.T + shared @ shared.T / 0.3
+    np.testing.assert_allclose(model.posterior_.cov, cov, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(model.posterior_.mean, whole @ model._weights.mean, rtol=1e-10)

@@ -5,9 +5,9 @@ import pytest
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from posteriori.inference.softmax_averages import (
+    SpreadNodes,
     average_softmax,
     contrasts,
-    softmax_curvature,
     tilt_softmax,
 )
 from posteriori.numerics.normal_rule import normal_rule
@@ -42,8 +42,9 @@ def test_rules_give_the_digits_they_are_asked_for(std, digits):
 @pytest.mark.parametrize(("k", "scale"), [(2, 0.1), (2, 2.0), (3, 0.1), (3, 1.0)])
 def test_means_and_curvatures_are_the_integrals(k, scale):
     centre, root, spread = beliefs(k, scale)
-    p, log_sum = average_softmax(centre, spread)
-    bend = softmax_curvature(centre, spread)
+    means = SpreadNodes(spread).moments(centre)
+    p, log_sum, bend = average_softmax(centre, spread), means.log_sum, means.curvature()
+    np.testing.assert_array_equal(means.first, p)
     z, weights = dense_rule(k - 1, 201)
     basis = contrasts(k)
     for n in range(len(centre)):
@@ -82,7 +83,7 @@ def test_tilted_moments_are_those_of_predictors_times_probabilities(k, scale):
 @pytest.mark.parametrize(("scale", "near"), [(0.1, 1e-6), (0.5, 1e-3), (2.0, 1e-2)])
 def test_many_classes_are_near_long_simulations(scale, near):
     centre, root, spread = beliefs(8, scale, seed=2)
-    p, _ = average_softmax(centre, spread)
+    p = average_softmax(centre, spread)
     z = np.random.default_rng(0).normal(size=(50_000, 7))
     z = np.concatenate([z, -z])
     for n in range(2):
@@ -90,3 +91,21 @@ def test_many_classes_are_near_long_simulations(scale, near):
         pairs = 0.5 * (at[:50_000] + at[50_000:])
         error = pairs.std(axis=0) / np.sqrt(50_000)
         np.testing.assert_array_less(np.abs(p[n] - pairs.mean(axis=0)), near + 5 * error)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 30.0, 1e3, 1e6])
+@pytest.mark.parametrize("k", [3, 6])
+def test_beliefs_of_any_width_have_the_means_of_their_nodes(k, scale):
+    """Beside exponentials of each node less the highest, which cannot overflow."""
+    centre, _, spread = beliefs(k, scale, seed=3)
+    nodes = SpreadNodes(spread)
+    means = nodes.moments(centre * scale)
+    for rows, z, halves in nodes._groups:
+        for n in rows:
+            arms = nodes._arms[n] @ np.concatenate([z, -z], axis=1)
+            eta = (contrasts(k) @ centre[n] * scale)[:, None] + arms
+            weights, p = np.concatenate([halves, halves]), softmax(eta, axis=0)
+            np.testing.assert_allclose(means.first[n], p @ weights, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(means.second[n], (p * weights) @ p.T, rtol=1e-9, atol=1e-12)
+            log_sum = (eta - log_softmax(eta, axis=0))[0] @ weights
+            assert means.log_sum[n] == pytest.approx(log_sum, rel=1e-9)

@@ -27,12 +27,14 @@ from posteriori.classification.arguments import (
     check_labelled_rows,
 )
 from posteriori.classification.base import ProbabilisticClassifier
+from posteriori.classification.learned_precision import likely_precision
 from posteriori.classification.linear_mode import (
     class_signs,
     class_weights,
     density_mode,
     n_predictors,
     single_density,
+    turn_weights,
 )
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.distributions.normal import Normal
@@ -40,12 +42,16 @@ from posteriori.inference.ascent_arguments import check_ascent
 from posteriori.inference.expectation_propagation import curvature_sites, fit_sites
 from posteriori.inference.generalized_linear import Likelihood, LinearPredictor
 from posteriori.inference.mode_finding import Mode
-from posteriori.inference.normal_bound import fit_normal_bound
+from posteriori.inference.normal_bound import fit_normal_bound, move_to_mean
 from posteriori.inference.site_predictors import SinglePredictor, SitePredictors, Sites, Tilt
 from posteriori.inference.softmax_averages import contrasts
 from posteriori.inference.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.standardized import Standardization, standardize
-from posteriori.inference.weight_belief import WeightBelief, laplace_belief, row_moments
+from posteriori.inference.weight_belief import (
+    WeightBelief,
+    laplace_belief,
+    row_moments,
+)
 from posteriori.numerics.estimator_rows import check_inputs
 from posteriori.numerics.evidence import Kind, LogEvidence
 from posteriori.numerics.random import as_generator
@@ -60,9 +66,6 @@ _KINDS: dict[str, Kind] = {
     "polya-gamma": "bound",
     "ep": "ep",
 }
-
-#: How far from the given one the logarithm of the prior precision is looked for.
-_WIDEST = 9.0
 
 #: With fewer effective parameters for each row than this, Laplace's posterior is not skewed.
 _SKEWED = 1e-3
@@ -196,7 +199,12 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
             mean[:, 0] = self._level(rows.counts / rows.counts.sum())
         alpha = float(self.prior_precision)
         if self.hyperparameters == "type-II":
-            alpha = self._likely_precision(design, rows, mean.ravel())
+            alpha = likely_precision(
+                lambda precision: self._density(design, rows, precision, mean.ravel(), None),
+                mean.size,
+                alpha,
+                max_iter=self.max_iter,
+            )
         self.prior_precision_ = alpha
         precision = np.full(mean.size, alpha)
         beliefs = self._beliefs(design, rows, precision, mean.ravel())
@@ -234,7 +242,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         effective = len(precision) - float(precision @ np.diagonal(belief.cov))
         if effective <= _SKEWED * rows.counts.sum():
             return belief, belief
-        return belief, fit_normal_bound(density_of, mode, precision, tol=self.tol, max_iter=1)
+        return belief, move_to_mean(belief, density_of, mode)
 
     def _settled(self, belief: WeightBelief) -> bool:
         """Tell whether the answer can be used: any bound that was raised, EP near its fixed point."""
@@ -249,29 +257,6 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
             stacklevel=4,
         )
         return False
-
-    def _likely_precision(self, design: Array, rows: LabelledRows, mean: Array) -> float:
-        """Return the prior precision α of highest Laplace evidence; each mode begins at the last one."""
-        from scipy.optimize import minimize_scalar
-
-        start = mean
-
-        def minus_evidence(log_alpha: float) -> float:
-            nonlocal start
-            precision = np.full(len(mean), np.exp(log_alpha))
-            density = self._density(design, rows, precision, mean, None)
-            mode = density_mode(density, tol=1e-5, max_iter=self.max_iter, start=start)
-            start = mode.point
-            return -laplace_belief(mode, precision).log_evidence
-
-        middle = float(np.log(self.prior_precision))
-        found = minimize_scalar(
-            minus_evidence,
-            bounds=(middle - _WIDEST, middle + _WIDEST),
-            method="bounded",
-            options={"xatol": 0.02},  # where the evidence is flat
-        )
-        return float(np.exp(found.x))
 
     def _columns(self, rows: LabelledRows) -> tuple[Standardization, Array]:
         if self.standardize:
@@ -332,13 +317,12 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
     def _stated(self, belief: WeightBelief) -> MvNormal:
         """Return a belief about standardised weights as one about those of the raw columns."""
         k, turn = len(self.classes_), self._standardization.turn()
-        mean, cov = class_weights(belief.mean, k), belief.cov
+        mean = class_weights(belief.mean, k) @ turn.T
+        cov = turn_weights(belief.cov, np.eye(1) if k == 2 else contrasts(k), turn)
         if k > 2:  # what all predictors share is not seen: it keeps its prior
-            spread = np.kron(contrasts(k), np.eye(len(turn)))
-            shared = np.eye(len(turn)) / self.prior_precision_
-            cov = spread @ cov @ spread.T + np.kron(np.full((k, k), 1 / k), shared)
-        turns = np.kron(np.eye(len(mean)), turn)
-        return MvNormal(turns @ mean.ravel(), cov=turns @ cov @ turns.T)
+            shared = turn @ turn.T / (k * self.prior_precision_)
+            cov += np.tile(shared, (k, k))
+        return MvNormal(mean.ravel(), cov=cov)
 
     def _warn(self, belief: WeightBelief) -> None:
         if not belief.converged:

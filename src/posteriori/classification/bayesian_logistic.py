@@ -154,7 +154,7 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         if k == 2:
             return super()._probabilities(design, belief)
         centre, spread = contrast_moments(design, belief.mean, belief.cov, k - 1)
-        p = average_softmax(centre, spread)[0]
+        p = average_softmax(centre, spread)
         return p / p.sum(axis=1, keepdims=True)
 
     def _log_probabilities(self, eta: Array) -> Array:

@@ -24,6 +24,7 @@ __all__ = [
     "logistic_density",
     "n_predictors",
     "single_density",
+    "turn_weights",
 ]
 
 
@@ -46,6 +47,26 @@ def class_weights(point: Array, classes: int) -> Array:
     """Return the weights of the only predictor (1, P), or of those of K classes, which sum to 0."""
     rows = point.reshape(n_predictors(classes), -1)
     return rows if classes == 2 else contrasts(classes) @ rows
+
+
+def turn_weights(cov: Array, basis: Array, turn: Array) -> Array:
+    """Return (B ⊗ T) C (B ⊗ T)ᵀ, of weights of all columns class by class, (K P, K P).
+
+    Parameters
+    ----------
+    cov : (M P, M P)
+        Of M weight vectors.
+    basis : (K, M)
+        B, how those of classes are made of them.
+    turn : (P, P)
+        T, how those of raw columns are made of those of standardised ones.
+    """
+    (k, m), p = basis.shape, len(turn)
+
+    def turn_rows(c: Array) -> Array:
+        return (basis @ (turn @ c.reshape(m, p, -1)).reshape(m, -1)).reshape(k * p, -1)
+
+    return turn_rows(turn_rows(cov).T)
 
 
 def logistic_density(
@@ -96,15 +117,12 @@ def density_mode(
     tol: float,
     max_iter: int,
     curvature_at_mode: bool = True,
-    start: Array | None = None,
+    near: Mode | None = None,
 ) -> Mode:
-    """Return the mode of the weights, from their prior mean by default; options as in ``find_mode``."""
+    """Return the mode of the weights, from their prior mean or a mode that is near, as ``find_mode``."""
+    limits: Any = {"tol": tol, "max_iter": max_iter, "curvature_at_mode": curvature_at_mode}
+    if near is not None:
+        return find_mode(density, near.point, near=near, **limits)
     climb: Any = posterior_mode if isinstance(density, LinearPredictor) else find_mode
-    mode: Mode = climb(
-        density,
-        density.prior_mean if start is None else start,
-        tol=tol,
-        max_iter=max_iter,
-        curvature_at_mode=curvature_at_mode,
-    )
+    mode: Mode = climb(density, density.prior_mean, **limits)
     return mode

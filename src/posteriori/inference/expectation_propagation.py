@@ -22,9 +22,8 @@ from posteriori.inference.class_curves import probit_curve
 from posteriori.inference.generalized_linear import Curve
 from posteriori.inference.site_predictors import SitePredictors, Sites, Tilt
 from posteriori.inference.softmax_averages import (
-    average_softmax,
+    SpreadNodes,
     contrasts,
-    softmax_curvature,
     tilt_softmax,
 )
 from posteriori.inference.weight_belief import Progress, WeightBelief
@@ -62,8 +61,9 @@ def curvature_sites(curve: Curve, eta: Array) -> Sites:
 def softmax_sites(centre: Array, spread: Array, codes: Any) -> Sites:
     """Return the sites with the mean slopes and curvatures over contrasts N(c, S), rows of (K − 1)."""
     basis = contrasts(centre.shape[1] + 1)
-    bend = softmax_curvature(centre, spread)
-    slope = basis[codes] - average_softmax(centre, spread)[0] @ basis
+    means = SpreadNodes(spread).moments(centre)
+    bend = means.curvature()
+    slope = basis[codes] - means.first @ basis
     return Sites(bend, slope + (bend @ centre[..., None])[..., 0])
 
 

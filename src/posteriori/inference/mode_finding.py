@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from posteriori.numerics.lazy import lapack
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -226,8 +227,7 @@ class _Bend:
             share = float(moved @ g) / product
             g = g - share * change
             shares.append(share)
-        half = np.linalg.solve(self._root, g / self.scale)
-        step = np.linalg.solve(self._root.T, half) / self.scale
+        step = lapack.dpotrs(self._root.T, g / self.scale)[0] / self.scale
         for (moved, change, product), share in zip(self._pairs, reversed(shares), strict=True):
             step = step + (share - float(change @ step) / product) * moved
         return step

@@ -16,16 +16,18 @@ J. van Niekerk & H. Rue, "Low-rank variational Bayes correction to the Laplace m
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from posteriori.inference.generalized_linear import Curve, Likelihood, Rows
 from posteriori.inference.mode_finding import LogDensity, Mode, find_mode
+from posteriori.inference.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.weight_belief import Progress, WeightBelief
 from posteriori.numerics.normal_rule import rules_by_width
 from posteriori.numerics.types import Array
 
-__all__ = ["averaged_likelihood", "fit_normal_bound"]
+__all__ = ["averaged_likelihood", "fit_normal_bound", "move_to_mean"]
 
 #: The part of the way that covariances go is halved where they overshoot, down to this.
 _LEAST_DAMPING = 0.05
@@ -35,6 +37,9 @@ _INNER = 0.01
 
 #: Most steps to a mean; sums over the nodes of very wide beliefs are too rough to need more.
 _MOST_INNER = 60
+
+#: Steps of more standard deviations are first made with rough means, to this many.
+_FAR, _ROUGHLY = 1.0, 0.5
 
 #: Digits of the means over predictors.
 _DIGITS = 9.0
@@ -99,12 +104,9 @@ def fit_normal_bound(
     while not (progress.converged or progress.stalled) and progress.n_iter < max_iter:
         density = density_of(cov)
         near = max(0.1 * tol, _INNER * min(1.0, progress.step))
-        mode = find_mode(
-            density, mean, tol=near, max_iter=_MOST_INNER, near=mode, curvature_at_mode=False
-        )
+        mode = _ascend(density, mean, mode, near, far=progress.step > _FAR)
         if not mode.converged:
             break
-        mode = mode._replace(precision=density.curvature(mode.point))
         change = mode.precision - precision
         step = float(np.abs((mode.point - mean) / np.sqrt(np.diagonal(cov))).max())
         progress.note(max(step, abs(float((change * cov).sum()))))
@@ -114,6 +116,30 @@ def fit_normal_bound(
     bound += 0.5 * float(np.log(prior_precision).sum() + np.linalg.slogdet(cov)[1])
     bound += 0.5 * float(len(mean) - prior_precision @ np.diagonal(cov))
     return WeightBelief(mean, cov, bound, progress.n_iter, progress.converged, progress.step)
+
+
+def move_to_mean(
+    belief: WeightBelief, density_of: Callable[[Array], LogDensity], mode: Mode
+) -> WeightBelief:
+    """Return Laplace's belief after a round of :func:`fit_normal_bound`, with its own evidence.
+
+    Where no mean is found it stays as it is.
+    """
+    moved = _ascend(density_of(belief.cov), mode.point, mode, _INNER, far=True)
+    if not moved.converged:
+        return belief
+    return belief._replace(mean=moved.point, cov=_inverse(moved.precision))
+
+
+def _ascend(density: LogDensity, start: Array, near: Mode, tol: float, *, far: bool) -> Mode:
+    """Return the mode of averaged likelihoods; from far away, sums over few nodes lead near it."""
+    limits: dict[str, Any] = {"max_iter": _MOST_INNER, "curvature_at_mode": False}
+    if far and isinstance(density, SoftmaxPredictor):
+        rough = find_mode(density.roughly(), start, tol=_ROUGHLY, near=near, **limits)
+        mode = find_mode(density, rough.point, tol=tol, **limits)
+    else:
+        mode = find_mode(density, start, tol=tol, near=near, **limits)
+    return mode._replace(precision=density.curvature(mode.point)) if mode.converged else mode
 
 
 def _inverse(precision: Array) -> Array:

@@ -1,54 +1,63 @@
 r"""Means of softmax probabilities, and of their products, over normal predictors.
 
 The contrasts of a row are :math:`v\sim N(c, S)`, its classes have :math:`p = \mathrm{softmax}(Bv)`.
-With :math:`v = c + Lz`, :math:`LL^T = S`, the nodes of z are products of those of one dimension.
-Where these would be too many (a handful of classes, or wide beliefs) the nodes are points of a
-low-discrepancy sequence, taken with both signs and turned so that their mean is 0 and their
-covariance is exactly the identity: they are then exact for polynomials of degree 3, and err with the
-fourth power of the standard deviations.
-
-References: H. Niederreiter, "Random number generation and quasi-Monte Carlo methods", 1992;
-A. Genz & F. Bretz, "Computation of multivariate normal and t probabilities", 2009, sec. 4.2.
+With :math:`v = c + Lz`, :math:`LL^T = S`, means are sums over nodes of z: products of those of one
+dimension, or scattered points where these would be too many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.lazy import special
-from posteriori.numerics.normal_rule import normal_rule
+from posteriori.inference.product_nodes import FINE, Fineness, nodes_by_width
 from posteriori.numerics.types import Array
 
 __all__ = [
+    "SoftmaxMoments",
     "SoftmaxTilt",
+    "SpreadNodes",
     "average_softmax",
     "contrasts",
+    "known_moments",
     "softmax",
-    "softmax_curvature",
     "tilt_softmax",
 ]
 
-#: Digits that products of rules are asked for, from the first that needs few enough nodes.
-_DIGITS = (9.0, 7.0, 5.0, 4.0)
-
-#: Most nodes of up to three classes, and of more.
-_MOST_NODES, _MOST_OF_MANY = 6000, 1000
-
-#: Pairs of points where no product is small enough.
-_PAIRS = 1024
-
 #: Numbers of nodes × classes that are worked on at a time.
-_BLOCK = 1 << 17
+_BLOCK = 1 << 15
 
 #: Two classes are as probable as each other, with opposite signs, this far off the real line.
-_SINGULAR = np.pi / np.sqrt(2.0)
+_SINGULAR = float(np.pi / np.sqrt(2.0))
 
-#: Logarithm of the factor between the widths that nodes are made for.
-_SCALE = 0.25
+
+#: Exponentials of numbers up to this, and their products and inverses, are numbers.
+_IN_RANGE = 300.0
+
+
+class SoftmaxMoments(NamedTuple):
+    """Means over the contrasts of rows.
+
+    Attributes
+    ----------
+    log_sum : (N,)
+        Of ln Σ_k exp(η_k).
+    first : (N, K)
+        Of p.
+    second : (N, K, K), optional
+        Of ppᵀ; where it is not given, the product of the means.
+    """
+
+    log_sum: Array
+    first: Array
+    second: Array | None = None
+
+    def curvature(self) -> Array:
+        """Return Bᵀ(diag⟨p⟩ − ⟨ppᵀ⟩)B, (N, K − 1, K − 1)."""
+        p, second = self.first, self.second
+        return _in_contrasts(p, p[:, :, None] * p[:, None, :] if second is None else second)
 
 
 class SoftmaxTilt(NamedTuple):
@@ -84,8 +93,56 @@ def softmax(eta: Array) -> tuple[Array, Array]:
     return p, highest + np.log(total)
 
 
-def average_softmax(centre: Array, spread: Array) -> tuple[Array, Array]:
-    """Return the means of p (N, K) and of ln Σ_k exp(η_k) (N,) over contrasts N(c, S).
+def known_moments(centre: Array) -> SoftmaxMoments:
+    """Return what the means are where the contrasts c (N, K − 1) are known."""
+    p, log_sum = softmax(centre @ contrasts(centre.shape[1] + 1).T)
+    return SoftmaxMoments(log_sum, p)
+
+
+class SpreadNodes:
+    """Nodes for contrasts N(c, S) of rows, for any c.
+
+    A row's nodes depend on nothing but its own spread, and continuously but for their number.
+
+    Parameters
+    ----------
+    spread : (N, K − 1, K − 1)
+        Covariances S, which may be singular.
+    fineness : Fineness
+    """
+
+    def __init__(self, spread: Array, fineness: Fineness = FINE) -> None:
+        root = _root(spread)
+        self._basis = contrasts(spread.shape[1] + 1)
+        self._arms = self._basis @ root
+        std = np.sqrt((root**2).sum(axis=1))
+        self._groups = list(nodes_by_width(std, _SINGULAR, fineness))
+
+    def moments(self, centre: Array) -> SoftmaxMoments:
+        """Return means at contrasts c (N, K − 1)."""
+        n, k = len(centre), len(self._basis)
+        log_sum, first, second = np.empty(n), np.empty((n, k)), np.empty((n, k, k))
+        for rows, p, weights, logs in self.at(centre):
+            log_sum[rows], first[rows] = logs @ weights, p @ weights
+            second[rows] = (p * weights) @ p.swapaxes(1, 2)
+        return SoftmaxMoments(log_sum, first, second)
+
+    def at(self, centre: Array) -> Iterator[tuple[Any, Array, Array, Array]]:
+        """Yield places of rows, p (n, K, Q), weights (Q,) and ln Σ exp η (n, Q)."""
+        middle = centre @ self._basis.T
+        for alike, z, halves in self._groups:
+            weights = np.concatenate([halves, halves])
+            size = max(1, _BLOCK // (len(weights) * middle.shape[1]))
+            for start in range(0, len(alike), size):
+                rows = alike[start : start + size]
+                p, highest = _exponentials(middle[rows], self._arms[rows] @ z)
+                total = p.sum(axis=1)
+                p *= (1.0 / total)[:, None, :]
+                yield rows, p, weights, highest + np.log(total)
+
+
+def average_softmax(centre: Array, spread: Array) -> Array:
+    """Return the means of p over contrasts N(c, S), (N, K).
 
     Parameters
     ----------
@@ -94,31 +151,13 @@ def average_softmax(centre: Array, spread: Array) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> flat, _ = average_softmax(np.zeros((1, 2)), np.eye(2)[None])
-    >>> flat.round(9)
+    >>> average_softmax(np.zeros((1, 2)), np.eye(2)[None]).round(9)
     array([[0.33333333, 0.33333333, 0.33333333]])
     """
-    log_sum, p = np.empty(len(centre)), np.empty((len(centre), centre.shape[1] + 1))
-    for rows, at, weights, logs in _at_nodes(centre, spread):
-        p[rows], log_sum[rows] = at @ weights, logs @ weights
-    return p, log_sum
-
-
-def softmax_curvature(centre: Array, spread: Array | None) -> Array:
-    """Return Bᵀ(diag(p) − ppᵀ)B at contrasts c, or its mean over N(c, S), (N, K − 1, K − 1)."""
-    basis = contrasts(centre.shape[1] + 1)
-    if spread is None:
-        first = softmax(centre @ basis.T)[0]
-        mean = first @ basis
-        second = mean[:, :, None] * mean[:, None, :]
-    else:
-        first = np.empty((len(centre), len(basis)))
-        second = np.empty((len(centre), *basis.shape[1:] * 2))
-        for rows, p, weights, _ in _at_nodes(centre, spread):
-            turned = basis.T @ p
-            first[rows] = p @ weights
-            second[rows] = (turned * weights) @ turned.swapaxes(1, 2)
-    return (basis.T * first[:, None, :]) @ basis - second
+    p = np.empty((len(centre), centre.shape[1] + 1))
+    for rows, at, weights, _ in SpreadNodes(spread).at(centre):
+        p[rows] = at @ weights
+    return p
 
 
 def tilt_softmax(centre: Array, spread: Array, codes: Any) -> SoftmaxTilt:
@@ -138,58 +177,46 @@ def tilt_softmax(centre: Array, spread: Array, codes: Any) -> SoftmaxTilt:
         Class of each row, 0 to K − 1.
     """
     n, k = len(centre), centre.shape[1] + 1
-    basis = contrasts(k)
-    mass, first, second = np.empty(n), np.empty((n, k)), np.empty((n, k - 1, k - 1))
-    for rows, p, weights, _ in _at_nodes(centre, spread):
+    mass, first, second = np.empty(n), np.empty((n, k)), np.empty((n, k, k))
+    for rows, p, weights, _ in SpreadNodes(spread).at(centre):
         tilted = p[np.arange(len(p)), codes[rows]] * weights
         mass[rows] = np.maximum(tilted.sum(axis=1), 1e-300)
         tilted /= mass[rows][:, None]
         first[rows] = (p @ tilted[:, :, None])[..., 0]
-        turned = basis.T @ p
-        second[rows] = (turned * tilted[:, None, :]) @ turned.swapaxes(1, 2)
+        second[rows] = (p * tilted[:, None, :]) @ p.swapaxes(1, 2)
     towards = -first
     towards[np.arange(n), codes] += 1.0
-    mean = first @ basis
-    curvature = (basis.T * first[:, None, :]) @ basis - 2.0 * second
-    return SoftmaxTilt(np.log(mass), towards @ basis, curvature + mean[:, :, None] * mean[:, None])
+    both = 2.0 * second - first[:, :, None] * first[:, None, :]
+    return SoftmaxTilt(np.log(mass), towards @ contrasts(k), _in_contrasts(first, both))
 
 
-def _at_nodes(centre: Array, spread: Array) -> Iterator[tuple[Any, Array, Array, Array]]:
-    """Yield places of rows, p (n, K, Q), weights (Q,) and ln Σ exp η (n, Q).
+def _exponentials(middle: Array, turn: Array) -> tuple[Array, Array]:
+    """Return exp(m ± t − a) of predictors m (n, K), t (n, K, Q), and a, (n, 1) or (n, 2Q).
 
-    A row's nodes depend on nothing but its own spread, and continuously but for their number.
+    The exponentials of both signs are one another's inverse, but where they would be out of range.
     """
-    k = centre.shape[1] + 1
-    basis, root = contrasts(k), _root(spread)
-    middle, arms = centre @ basis.T, basis @ root
-    stds = np.sqrt((root**2).sum(axis=1))
-    widths = np.ceil(np.log(np.maximum(stds, 1e-3)) / _SCALE).astype(int)
-    for alike, z, weights in _rows_by_nodes(widths):
-        size = max(1, _BLOCK // (len(z) * k))
-        for first in range(0, len(alike), size):
-            rows = alike[first : first + size]
-            p = arms[rows] @ z.T
-            p += middle[rows][:, :, None]
-            highest = p.max(axis=1)
-            p -= highest[:, None, :]
-            np.exp(p, out=p)
-            total = p.sum(axis=1)
-            p /= total[:, None, :]
-            yield rows, p, weights, highest + np.log(total)
+    n, k, q = turn.shape
+    p, middle = np.empty((n, k, 2 * q)), middle[:, :, None]
+    if np.abs(turn).max(initial=0.0) < _IN_RANGE:
+        highest = middle.max(axis=1)
+        level = np.exp(middle - highest[:, None])
+        np.exp(turn, out=turn)
+        np.multiply(level, turn, out=p[..., :q])
+        np.divide(level, turn, out=p[..., q:])
+        return p, highest
+    np.add(middle, turn, out=p[..., :q])
+    np.subtract(middle, turn, out=p[..., q:])
+    highest = p.max(axis=1)
+    p -= highest[:, None]
+    return np.exp(p, out=p), highest
 
 
-def _rows_by_nodes(widths: Array) -> Iterator[tuple[Any, Array, Array]]:
-    """Yield places of rows that share nodes, with these; widths are steps of a scale, (N, K − 1)."""
-    kinds, which = np.unique(widths, axis=0, return_inverse=True)
-    which = which.ravel()
-    scattered = np.zeros(len(kinds), dtype=bool)
-    for kind, steps in enumerate(kinds.tolist()):
-        z, weights = _nodes(tuple(steps))
-        scattered[kind] = z is _scattered_nodes(len(steps))[0]
-        if not scattered[kind]:
-            yield np.flatnonzero(which == kind), z, weights
-    if scattered.any():  # with many classes nearly every row is of a kind of its own
-        yield np.flatnonzero(scattered[which]), *_scattered_nodes(widths.shape[1])
+def _in_contrasts(first: Array, second: Array) -> Array:
+    """Return Bᵀ(diag(first) − second)B, (N, K − 1, K − 1)."""
+    basis = contrasts(first.shape[1])
+    inner, diagonal = -second, np.arange(len(basis))
+    inner[:, diagonal, diagonal] += first
+    return basis.T @ inner @ basis
 
 
 def _root(spread: Array) -> Array:
@@ -198,35 +225,3 @@ def _root(spread: Array) -> Array:
     return np.linalg.cholesky(
         spread + (1e-12 * size + 1e-300)[:, None, None] * np.eye(spread.shape[1])
     )
-
-
-@lru_cache(maxsize=256)
-def _nodes(steps: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return nodes (Q, K − 1) and weights (Q,) for predictors that vary so much along their axes."""
-    most = _MOST_NODES if len(steps) <= 2 else _MOST_OF_MANY
-    for digits in _DIGITS:
-        rules = [_rule(s, digits) for s in steps]
-        if np.prod([float(len(z)) for z, _ in rules]) <= most:
-            points = np.meshgrid(*(z for z, _ in rules), indexing="ij")
-            weights = np.meshgrid(*(w for _, w in rules), indexing="ij")
-            flat = np.prod(weights, axis=0).ravel()
-            return np.stack([z.ravel() for z in points], axis=1), flat
-    return _scattered_nodes(len(steps))
-
-
-@lru_cache(maxsize=1024)
-def _rule(step: int, digits: float) -> tuple[Array, Array]:
-    """Return nodes for a predictor whose standard deviation is so many steps of the scale."""
-    return normal_rule(_SINGULAR / float(np.exp(_SCALE * step)), digits)
-
-
-@lru_cache(maxsize=8)
-def _scattered_nodes(d: int) -> tuple[Array, Array]:
-    """Return points of both signs with mean 0 and covariance I, all of the same weight."""
-    from scipy.stats import qmc
-
-    u = qmc.Sobol(d, scramble=False).random(_PAIRS) + 0.5 / _PAIRS  # no point in a corner
-    z = special.ndtri(u)
-    z = np.concatenate([z, -z])
-    root = np.linalg.cholesky(z.T @ z / len(z))
-    return np.linalg.solve(root, z.T).T, np.full(len(z), 1.0 / len(z))

@@ -13,16 +13,17 @@ Reference: C. Bishop, "Pattern recognition and machine learning", 2006, eqs. 4.1
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 
 from posteriori.inference.generalized_linear import weighted_gram
+from posteriori.inference.product_nodes import FINE, ROUGH, Fineness
 from posteriori.inference.softmax_averages import (
-    average_softmax,
+    SoftmaxMoments,
+    SpreadNodes,
     contrasts,
-    softmax,
-    softmax_curvature,
+    known_moments,
 )
 from posteriori.numerics.types import Array
 
@@ -30,6 +31,9 @@ __all__ = ["SoftmaxPredictor", "block_gram"]
 
 #: Numbers of X that are worked on at a time.
 _BLOCK = 1 << 17
+
+#: Contrasts of rows (n, K − 1), and means over them.
+RowMeans: TypeAlias = tuple[Array, SoftmaxMoments]
 
 
 class SoftmaxPredictor:
@@ -49,6 +53,8 @@ class SoftmaxPredictor:
         How often each row counts.
     spread : (N, K − 1, K − 1), optional
         Covariances of the contrasts of rows: each log likelihood is then its mean over them.
+    fineness : Fineness
+        Of these means.
     """
 
     def __init__(
@@ -60,6 +66,7 @@ class SoftmaxPredictor:
         prior_mean: Array,
         frequency: Array | None = None,
         spread: Array | None = None,
+        fineness: Fineness = FINE,
     ) -> None:
         self.x = x
         self.codes = codes
@@ -68,6 +75,25 @@ class SoftmaxPredictor:
         self.prior_mean = prior_mean
         self.frequency = frequency
         self.spread = spread
+        step = max(1, _BLOCK // max(x.shape[1], classes))
+        self._rows = [slice(first, first + step) for first in range(0, len(x), step)]
+        self._nodes: list[SpreadNodes | None] = [
+            None if spread is None else SpreadNodes(spread[rows], fineness) for rows in self._rows
+        ]
+        self._last_point, self._last_means = np.empty(0), list[RowMeans]()
+
+    def roughly(self) -> SoftmaxPredictor:
+        """Return the same log posterior with means over few nodes."""
+        return SoftmaxPredictor(
+            self.x,
+            self.codes,
+            len(self.basis),
+            self.prior_precision,
+            self.prior_mean,
+            self.frequency,
+            self.spread,
+            ROUGH,
+        )
 
     def value_and_gradient(self, w: Array) -> tuple[float, Array]:
         """Return the log posterior and its gradient."""
@@ -75,41 +101,42 @@ class SoftmaxPredictor:
         pull = self.prior_precision * offset
         total, gradient = -0.5 * float(offset @ pull), -pull
         slopes = np.zeros((self.basis.shape[1], self.x.shape[1]))
-        for rows, centre in self._blocks(w):
+        for rows, (centre, means) in zip(self._rows, self._means(w), strict=True):
             x, codes = self.x[rows], self.codes[rows]
-            p, log_sum = self._probabilities(centre, rows)
-            places = np.arange(len(x))
-            value = (centre * self.basis[codes]).sum(axis=1) - log_sum
-            p[places, codes] -= 1.0  # p − t
+            value = (centre * self.basis[codes]).sum(axis=1) - means.log_sum
+            gap = means.first.copy()
+            gap[np.arange(len(x)), codes] -= 1.0  # p − t
             if self.frequency is not None:
                 value = value * self.frequency[rows]
-                p *= self.frequency[rows][:, None]
+                gap *= self.frequency[rows][:, None]
             total += float(value.sum())
-            slopes -= (p @ self.basis).T @ x
+            slopes -= (gap @ self.basis).T @ x
         return total, gradient + slopes.ravel()
 
     def curvature(self, w: Array) -> Array:
-        """Return minus the Hessian: blocks Σ f r_ij x xᵀ with r = Bᵀ(diag(p) − ppᵀ)B."""
+        """Return minus the Hessian: blocks Σ f r_ij x xᵀ with r = Bᵀ⟨diag(p) − ppᵀ⟩B."""
         total = np.diag(self.prior_precision)
-        for rows, centre in self._blocks(w):
-            r = softmax_curvature(centre, None if self.spread is None else self.spread[rows])
+        for rows, (_, means) in zip(self._rows, self._means(w), strict=True):
+            r = means.curvature()
             if self.frequency is not None:
                 r *= self.frequency[rows][:, None, None]
-            total = total + block_gram(self.x[rows], r)
+            total += block_gram(self.x[rows], r)
         return total
 
-    def _probabilities(self, centre: Array, rows: slice) -> tuple[Array, Array]:
-        if self.spread is None:
-            return softmax(centre @ self.basis.T)
-        return average_softmax(centre, self.spread[rows])
+    def _means(self, w: Array) -> list[RowMeans]:
+        """Return contrasts (n, K − 1) and means of rows by blocks.
 
-    def _blocks(self, w: Array) -> Iterator[tuple[slice, Array]]:
-        """Yield rows and their contrasts (n, K − 1)."""
-        weights = w.reshape(self.basis.shape[1], -1)
-        step = max(1, _BLOCK // max(self.x.shape[1], len(self.basis)))
-        for first in range(0, len(self.x), step):
-            rows = slice(first, first + step)
-            yield rows, self.x[rows] @ weights.T
+        Means over nodes cost more than the Hessian that is made of them: the last are kept for it.
+        """
+        if not np.array_equal(self._last_point, w):
+            weights = w.reshape(self.basis.shape[1], -1).T
+            centres = [self.x[rows] @ weights for rows in self._rows]
+            self._last_means = [
+                (centre, known_moments(centre) if nodes is None else nodes.moments(centre))
+                for centre, nodes in zip(centres, self._nodes, strict=True)
+            ]
+            self._last_point = w.copy()
+        return self._last_means
 
 
 def block_gram(x: Array, r: Array) -> Array:

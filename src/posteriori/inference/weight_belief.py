@@ -10,7 +10,14 @@ from posteriori.inference.mode_finding import Mode, laplace_evidence
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["Progress", "WeightBelief", "contrast_moments", "laplace_belief", "row_moments"]
+__all__ = [
+    "Progress",
+    "WeightBelief",
+    "contrast_moments",
+    "evidence_at",
+    "laplace_belief",
+    "row_moments",
+]
 
 #: Numbers of X that are worked on at a time.
 _BLOCK = 1 << 17
@@ -83,10 +90,19 @@ class WeightBelief(NamedTuple):
 def laplace_belief(mode: Mode, prior_precision: Array) -> WeightBelief:
     """Return N(mode, A⁻¹) with Laplace's evidence, for independent normal priors."""
     root = np.linalg.inv(mode.factor)
-    log_evidence = laplace_evidence(mode) + 0.5 * float((np.log(prior_precision) - LOG_2PI).sum())
     return WeightBelief(
-        mode.point, root.T @ root, log_evidence, mode.n_iter, mode.converged, mode.gradient_norm
+        mode.point,
+        root.T @ root,
+        evidence_at(mode, prior_precision),
+        mode.n_iter,
+        mode.converged,
+        mode.gradient_norm,
     )
+
+
+def evidence_at(mode: Mode, prior_precision: Array) -> float:
+    """Return Laplace's log evidence for independent normal priors."""
+    return laplace_evidence(mode) + 0.5 * float((np.log(prior_precision) - LOG_2PI).sum())
 
 
 def row_moments(x: Array, mean: Array, cov: Array) -> tuple[Array, Array]:
