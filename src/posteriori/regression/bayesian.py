@@ -24,6 +24,7 @@ from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
+from posteriori.regression.belief import LinearBelief
 from posteriori.regression.hyper_grid import HyperGrid
 from posteriori.regression.learned import Learned
 from posteriori.regression.learning import scaled_prior
@@ -231,7 +232,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the expected targets (N,), with ``return_std`` also their standard deviations."""
-        belief = self._fitted().solution.belief
+        belief = self._belief
         x = check_inputs(self, X)
         if not return_std:
             return belief.level + (x - belief.centre) @ belief.coef
@@ -262,7 +263,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         Mixture
             Of these, for hyperparameters="grid".
         """
-        belief = self._fitted().solution.belief
+        belief = self._belief
         x = check_inputs(self, X)
         level: Array | float = 1.0 if noise else 0.0
         if noise_variance is not None:
@@ -274,20 +275,9 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
 
         It is that of the noise-free function, σ² φ(x)ᵀA⁻¹φ(x'), with the posterior mean of σ².
         """
-        belief = self._fitted().solution.belief
+        belief = self._belief
         x = check_inputs(self, X)
-        x_other = x if other is None else check_inputs(self, other)
-        if len(belief.probabilities) > 1:
-            values, others = belief.values(x), belief.values(x_other)
-            centred = values - (values @ belief.probabilities)[:, None]
-            between = (centred * belief.probabilities) @ others.T
-        else:
-            between = np.zeros((len(x), len(x_other)))
-        variances = belief.noise_variances
-        within = np.einsum(
-            "g,gnm->nm", belief.probabilities * variances, belief.co_spread(x, x_other)
-        )
-        return within + between
+        return belief.covariance(x, x if other is None else check_inputs(self, other))
 
     def equivalent_kernel(self, X: Any, X_train: Any, noise_variance: Any = None) -> Array:
         r"""Return how much each training target counts in each prediction: (N, N_train).
@@ -317,16 +307,15 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
 
     def sample_weights(self, size: int = 1, *, random_state: Seed = None) -> Array:
         """Draw weights from the posterior: (S, D), or (S, D + 1) with the intercept last."""
-        belief = self._fitted().solution.belief
+        belief = self._belief
         weights, intercepts, _ = belief.sample(size, as_generator(random_state))
         return weights if belief.level_precision is None else np.column_stack([weights, intercepts])
 
     def sample_functions(self, X: Any, size: int = 1, *, random_state: Seed = None) -> Array:
         """Draw functions from the posterior and return their values at X: (S, N)."""
-        belief = self._fitted().solution.belief
-        x = check_inputs(self, X)
-        weights, intercepts, _ = belief.sample(size, as_generator(random_state))
-        return weights @ x.T + intercepts[:, None]
+        generator = as_generator(random_state)
+        values, _ = self._belief.sample_values(check_inputs(self, X), size, generator)
+        return values
 
     # -- how the rows fare -----------------------------------------------------------------
 
@@ -338,33 +327,27 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         and not offered where all rows have chosen the hyper-parameters.
         """
         rows = self._seen_rows(X, y, noise_variance)
-        belief = self._fitted().solution.belief
-        return leave_one_out_log_density(belief, rows.x, rows.y, _or_one(rows.variance))
+        return leave_one_out_log_density(self._belief, rows.x, rows.y, _or_one(rows.variance))
 
     def expected_log_likelihood(self, X: Any, y: Any, noise_variance: Any = None) -> Array:
         """Return E[ln p(y_n | w, σ²)] under the posterior, (N,): how well each row is fitted."""
         rows = self._seen_rows(X, y, noise_variance)
-        belief = self._fitted().solution.belief
-        return expected_log_likelihood(belief, rows.x, rows.y, _or_one(rows.variance))
+        return expected_log_likelihood(self._belief, rows.x, rows.y, _or_one(rows.variance))
 
     def log_likelihood_draws(
         self, X: Any, y: Any, size: int, rng: Seed = None, noise_variance: Any = None
     ) -> Array:
         """Return ln p(y_n | θ_s) of rows under draws of the posterior, (S, N)."""
         rows = self._seen_rows(X, y, noise_variance)
-        belief = self._fitted().solution.belief
-        weights, intercepts, noise = belief.sample(size, as_generator(rng))
+        values, noise = self._belief.sample_values(rows.x, size, as_generator(rng))
         variance = noise[:, None] * _or_one(rows.variance)
-        residual = rows.y - (weights @ rows.x.T + intercepts[:, None])
-        return -0.5 * (LOG_2PI + np.log(variance) + residual**2 / variance)
+        return -0.5 * (LOG_2PI + np.log(variance) + (rows.y - values) ** 2 / variance)
 
     def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""
-        belief, generator = self._fitted().solution.belief, as_generator(rng)
-        x = check_inputs(self, X)
-        weights, intercepts, noise = belief.sample(size, generator)
-        errors = np.sqrt(noise)[:, None] * generator.standard_normal((size, len(x)))
-        return weights @ x.T + intercepts[:, None] + errors
+        generator = as_generator(rng)
+        values, noise = self._belief.sample_values(check_inputs(self, X), size, generator)
+        return values + np.sqrt(noise)[:, None] * generator.standard_normal(values.shape)
 
     def with_prior_scaled(self, factor: float) -> BayesianLinearRegression:
         """Return an unfitted copy whose prior has standard deviations ``factor`` times as large.
@@ -394,19 +377,23 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         return self._learned
 
     @property
+    def _belief(self) -> LinearBelief:
+        return self._fitted().solution.belief
+
+    @property
     def coef_(self) -> Array:
         """Posterior means of the weights (D,)."""
-        return self._fitted().solution.belief.coef
+        return self._belief.coef
 
     @property
     def intercept_(self) -> float:
         """Posterior mean of the value at x = 0."""
-        return self._fitted().solution.belief.intercept
+        return self._belief.intercept
 
     @property
     def posterior_(self) -> Any:
         """Distribution of the weights, the intercept last if there is one."""
-        return self._fitted().solution.belief.posterior()
+        return self._belief.posterior()
 
     @property
     def log_evidence_(self) -> LogEvidence:
@@ -421,7 +408,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
     @property
     def noise_variance_(self) -> float:
         """Posterior mean of σ², or its known or chosen value."""
-        return self._fitted().solution.belief.noise_variance
+        return self._belief.noise_variance
 
     @property
     def prior_precision_(self) -> Any:

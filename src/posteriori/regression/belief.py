@@ -103,6 +103,17 @@ class LinearBelief:
         right = (other - self.centre) @ self.directions
         return (left / self.precisions[:, None, :]) @ right.T + self._level_spread
 
+    def covariance(self, x: Array, other: Array) -> Array:
+        """Return the covariance of f(x) and f(x') within members and between them: (N, N')."""
+        within = np.einsum(
+            "g,gnm->nm", self.probabilities * self.noise_variances, self.co_spread(x, other)
+        )
+        if len(self.probabilities) == 1:
+            return within
+        values, others = self.values(x), self.values(other)
+        centred = values - (values @ self.probabilities)[:, None]
+        return within + (centred * self.probabilities) @ others.T
+
     @property
     def _level_spread(self) -> float:
         return 0.0 if self.level_precision is None else 1.0 / self.level_precision
@@ -155,6 +166,11 @@ class LinearBelief:
         weights = self.mean[member] + std * (steps @ self.directions.T)
         level = self.level + std[:, 0] * noise[:, -1] * np.sqrt(self._level_spread)
         return weights, level - weights @ self.centre, variance
+
+    def sample_values(self, x: Array, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draw functions and return their values at x (S, N), with noise variances (S,)."""
+        weights, intercepts, variance = self.sample(size, rng)
+        return weights @ x.T + intercepts[:, None], variance
 
     # -- forms of the answer ---------------------------------------------------------------
 
