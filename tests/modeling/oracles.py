@@ -7,7 +7,7 @@ import numpy as np
 
 from posteriori.modeling import Model
 
-__all__ = ["DenseAnswer", "dense_answer"]
+__all__ = ["DenseAnswer", "assert_dense", "dense_answer"]
 
 
 class DenseAnswer(NamedTuple):
@@ -51,3 +51,19 @@ def dense_answer(
     log_det = np.linalg.slogdet(precision)[1]
     evidence = value(mean) + 0.5 * (start * np.log(2 * np.pi) - log_det)
     return DenseAnswer(mean, cov, places, evidence)
+
+
+def assert_dense(
+    model: Model, data: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
+) -> None:
+    """Compare evidence, marginals and joint posterior of a normal model with the dense answer."""
+    post, exact = model.infer(data), dense_answer(model, data, shapes)
+    np.testing.assert_allclose(float(post.log_evidence), exact.log_evidence, rtol=0, atol=1e-9)
+    for name, shape in shapes.items():
+        d, place = post[name], exact.places[name]
+        assert np.shape(d.mean) == shape
+        np.testing.assert_allclose(np.ravel(d.mean), exact.mean[place], atol=1e-9)
+        np.testing.assert_allclose(np.ravel(d.variance), np.diag(exact.cov)[place], atol=1e-10)
+    joint = post.joint(*shapes)
+    np.testing.assert_allclose(joint.mean, exact.mean, atol=1e-9)
+    np.testing.assert_allclose(joint.cov, exact.cov, atol=1e-9)

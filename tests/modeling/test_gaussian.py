@@ -10,7 +10,7 @@ from scipy import sparse
 
 from posteriori import MvNormal, Normal
 from posteriori.modeling import Chain, Input, Model, dot
-from tests.modeling.oracles import dense_answer
+from tests.modeling.oracles import assert_dense, dense_answer
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(9, 2))
@@ -186,21 +186,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_posterior_and_evidence_are_those_of_the_dense_joint(name: str) -> None:
     case = CASES[name]
-    model = case.build()
-    post = model.infer(case.data)
-    exact = dense_answer(model, case.data, case.shapes)
-    assert float(post.log_evidence) == pytest.approx(exact.log_evidence, abs=1e-8)
-    for variable, shape in case.shapes.items():
-        d, place = post[variable], exact.places[variable]
-        assert np.shape(d.mean) == shape
-        np.testing.assert_allclose(np.ravel(d.mean), exact.mean[place], atol=1e-8)
-        np.testing.assert_allclose(
-            np.ravel(d.variance), np.diag(exact.cov)[place], rtol=1e-7, atol=1e-10
-        )
-    names = tuple(case.shapes)
-    joint = post.joint(*names)
-    np.testing.assert_allclose(joint.mean, exact.mean, atol=1e-8)
-    np.testing.assert_allclose(joint.cov, exact.cov, atol=1e-8)
+    assert_dense(case.build(), case.data, case.shapes)
 
 
 @pytest.mark.parametrize(
