@@ -63,20 +63,15 @@ def make_fruit(
     >>> fruit.classes, fruit.truth["means"].tolist()
     (('peach', 'apple'), [[1.7, 2.5], [1.0, 1.0]])
     """
-    p = number("apple_probability", apple_probability, probability)
-    means = np.array([[1.7, 2.5], [1.0, 1.0]])
-    cov = np.array([[0.2, 0.1], [0.1, 0.3]])
-    generator = as_generator(rng)
-    labels = (generator.random(count("n_samples", n_samples)) < p).astype(int)
-    return labelled(
-        draw_normals(generator, labels, means, np.stack([cov, cov])),
-        labels,
+    return _draw_two_classes(
+        number("apple_probability", apple_probability, probability),
+        np.array([[1.7, 2.5], [1.0, 1.0]]),
+        np.array([[0.2, 0.1], [0.1, 0.3]]),
+        count("n_samples", n_samples),
+        rng,
         "Roughness and colour of apples and peaches.",
         ("roughness", "color", "fruit"),
         ("peach", "apple"),
-        probabilities=np.array([1 - p, p]),
-        means=means,
-        cov=cov,
         new_point=np.array([2.3, 1.5]),
     )
 
@@ -321,19 +316,15 @@ def make_fish(
     >>> fish.classes, fish.truth["means"][:, 0].tolist()
     (('salmon', 'sea bass'), [11.5, 13.5])
     """
-    p = number("sea_bass_probability", sea_bass_probability, probability)
-    means, cov = np.array([[11.5, 4.0], [13.5, 6.0]]), np.eye(2)
-    generator = as_generator(rng)
-    labels = (generator.random(count("n_samples", n_samples)) < p).astype(int)
-    return labelled(
-        draw_normals(generator, labels, means, np.stack([cov, cov])),
-        labels,
+    return _draw_two_classes(
+        number("sea_bass_probability", sea_bass_probability, probability),
+        np.array([[11.5, 4.0], [13.5, 6.0]]),
+        np.eye(2),
+        count("n_samples", n_samples),
+        rng,
         "Length and lightness of salmon and sea bass.",
         ("length", "lightness", "species"),
         ("salmon", "sea bass"),
-        probabilities=np.array([1 - p, p]),
-        means=means,
-        cov=cov,
     )
 
 
@@ -353,4 +344,31 @@ def labelled(
         target=names[-1],
         classes=classes,
         truth=truth,
+    )
+
+
+def _draw_two_classes(
+    share: float,
+    means: Array,
+    cov: Array,
+    size: int,
+    rng: Seed,
+    description: str,
+    names: tuple[str, ...],
+    classes: tuple[str, str],
+    **truth: Any,
+) -> Dataset:
+    """Draw normal points of two classes with one covariance; ``share`` is that of the second."""
+    generator = as_generator(rng)
+    labels = (generator.random(size) < share).astype(int)
+    return labelled(
+        draw_normals(generator, labels, means, np.stack([cov, cov])),
+        labels,
+        description,
+        names,
+        classes,
+        probabilities=np.array([1 - share, share]),
+        means=means,
+        cov=cov,
+        **truth,
     )

@@ -138,10 +138,8 @@ class ClassifierAverage(ClassifierMixin, _Average):
     Parameters
     ----------
     models : list of (name, classifier)
-    weights : {"evidence", "stacking"}
-        Posterior probabilities of the models, or weights of highest held-out log score.
-    prior : mapping of names to numbers, optional
-        Prior probabilities of the models, for "evidence"; equal by default.
+    weights, prior
+        As of :class:`ModelAverage`.
 
     Attributes
     ----------
