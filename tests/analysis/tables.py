@@ -38,6 +38,12 @@ def mixed_table(rows: int = 80, seed: int = 0) -> pd.DataFrame:
 
 
 @cache
+def long_analysis_of(target: str, task: str = "auto") -> Analysis:
+    """Return all models of a table so long that it is learned from in parts."""
+    return analyze(mixed_table(4200)[[*INPUTS, target]], target, task=task, folds=2, jobs=1)
+
+
+@cache
 def analysis_of(target: str, task: str = "auto") -> Analysis:
     """Return all models of one target of the table, in few folds."""
     return analyze(mixed_table()[[*INPUTS, target]], target, task=task, folds=2, jobs=1)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from posteriori.analysis import load_model, save_model
 from posteriori.analysis.object_tree import CLASSES, from_tree, to_tree
 from posteriori.selection.candidates import CANDIDATES
-from tests.analysis.tables import analysis_of, mixed_table
+from tests.analysis.tables import analysis_of, long_analysis_of, mixed_table
 
 #: Which target of the table of tests every candidate is fitted to.
 TARGETS = {
@@ -63,6 +63,20 @@ def test_models_answer_as_before(target: str, task: str, name: str, tmp_path: Pa
     pd.testing.assert_frame_equal(again.predict(new), model.predict(new), rtol=1e-10)
     assert (again.name, again.target, again.columns) == (model.name, model.target, model.columns)
     assert again.facts == model.facts
+
+
+@pytest.mark.parametrize(
+    ("target", "task"),
+    [("positive", "regression"), ("count", "density"), ("two", "classification")],
+)
+def test_models_of_long_tables_answer_as_before(target: str, task: str, tmp_path: Path) -> None:
+    analysis, new = long_analysis_of(target, task), mixed_table(8, seed=1)
+    for name, outcome in analysis.outcomes.items():
+        assert not outcome.failure, name
+        model = analysis.table_model(name)
+        save_model(model, tmp_path / "m.po")
+        again = load_model(tmp_path / "m.po")
+        pd.testing.assert_frame_equal(again.predict(new), model.predict(new), rtol=1e-10)
 
 
 # -- damaged files -----------------------------------------------------------------------------
@@ -351,6 +365,8 @@ def test_all_classes_of_the_table_are_used(tmp_path: Path) -> None:
     for (task, name), target in TARGETS.items():
         saved(target, task, name, tmp_path / "m.po")
         collect(content_of(tmp_path / "m.po")[0])
+    save_model(long_analysis_of("positive", "regression").table_model("linear"), tmp_path / "m.po")
+    collect(content_of(tmp_path / "m.po")[0])
     assert found == {f"{module}:{name}" for module, names in CLASSES.items() for name in names}
 
 

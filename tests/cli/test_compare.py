@@ -232,6 +232,35 @@ def test_no_time_leaves_no_model(table: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_nothing_is_written_over_what_is_read(table: Path, tmp_path: Path) -> None:
+    before = table.read_bytes()
+    for option in ("--save", "--html"):
+        require_refusal(run("compare", table, "--target", "y", option, table), "is named twice")
+    both = ["--save", tmp_path / "a", "--html", tmp_path / "." / "a"]
+    require_refusal(run("compare", table, "--target", "y", *both), "is named twice")
+    assert table.read_bytes() == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_of_no_columns_is_saved_and_predicts(table: Path, tmp_path: Path) -> None:
+    model, new = tmp_path / "c.po", tmp_path / "new.csv"
+    done = run("compare", table, "--target", "y", "--models", "constant", "--save", model)
+    assert done.exit_code == 0, done.output
+    new.write_text("anything\n1\n2\n")
+    lines = run("predict", model, new).output.splitlines()
+    assert lines[0] == "anything,y_mean,y_low,y_high"
+    assert lines[1].partition(",")[2] == lines[2].partition(",")[2]
+
+
+def test_defects_are_told_in_a_line(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise TypeError("no\nsuch thing")
+
+    monkeypatch.setattr("posteriori.cli.compare.analyze", fail)
+    done = run("compare", table, "--target", "y")
+    require_refusal(done, "TypeError: no such thing. This is a defect of posteriori")
+
+
 # -- predict and show ----------------------------------------------------------------------------
 
 

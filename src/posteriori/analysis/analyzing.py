@@ -20,8 +20,14 @@ from threadpoolctl import threadpool_limits
 from posteriori.analysis.columns import Column, convert_column, describe_columns, to_pandas
 from posteriori.analysis.cross_fitting import fit_in_parts, split_rows
 from posteriori.analysis.leakage import revealing_columns
-from posteriori.analysis.ranking_table import ranking_table
-from posteriori.analysis.running import Outcome, Problem, run_candidates
+from posteriori.analysis.ranking_table import aligned, ranking_table
+from posteriori.analysis.running import (
+    INTERRUPTED,
+    OUT_OF_TIME,
+    Outcome,
+    Problem,
+    run_candidates,
+)
 from posteriori.analysis.scores import Metrics, metrics_of
 from posteriori.analysis.table_model import TableModel
 from posteriori.analysis.targets import Target, read_target
@@ -32,9 +38,7 @@ from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.psis import standard_error
 from posteriori.selection.ranking import with_differences, with_probabilities
 
-__all__ = ["Analysis", "analyze"]
-
-_INTERRUPTED = "interrupted"
+__all__ = ["Analysis", "analyze", "suited_candidates"]
 
 #: Most processes that are started unasked.
 _MOST_JOBS = 8
@@ -92,7 +96,7 @@ class Analysis:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the work before all models were fitted."""
-        return any(outcome.failure == _INTERRUPTED for outcome in self.outcomes.values())
+        return any(outcome.failure == INTERRUPTED for outcome in self.outcomes.values())
 
     @property
     def model(self) -> TableModel:
@@ -104,11 +108,12 @@ class Analysis:
         outcome = self.outcomes[name]
         if outcome.model is None:
             raise ValueError(f"{name!r} was not fitted: {outcome.failure}")
+        seen = set() if outcome.candidate.encoding == "nothing" else set(self.problem.kinds)
         return TableModel(
             name,
             self.target.column.name,
             outcome.model,
-            tuple(c for c in self.columns if c.name in self.problem.kinds),
+            tuple(c for c in self.columns if c.name in seen),
             self.target.classes,
             self._facts(outcome),
         )
@@ -147,7 +152,7 @@ class Analysis:
 
     def __repr__(self) -> str:
         header, rows = ranking_table(self)
-        return "\n".join([*_aligned([header, *rows]), "", self.verdict])
+        return "\n".join([*aligned([header, *rows]), "", self.verdict])
 
 
 def analyze(
@@ -211,13 +216,7 @@ def analyze(
     _require_known(drop, frame)
     columns = describe_columns(frame.drop(columns=target), drop)
     problem = _make_problem(frame, goal, columns, folds, seed)
-    candidates = candidates_for(
-        goal.task,
-        models,
-        targets=goal.traits,
-        inputs=problem.X.shape[1],
-        rows=len(problem.y),
-    )
+    candidates = suited_candidates(goal, problem, models)
     outcomes, ended = run_candidates(
         candidates,
         problem,
@@ -226,6 +225,22 @@ def analyze(
         on_outcome=_with_time_left(candidates, on_outcome),
     )
     return _conclude(goal, columns, problem, candidates, outcomes, ended, seed)
+
+
+def suited_candidates(
+    goal: Target, problem: Problem, models: Sequence[str] = ()
+) -> list[Candidate]:
+    """Return the models to try on a table, or those of the given names, cheapest first."""
+    rows, inputs = problem.X.shape
+    numbers = [name for name, kind in problem.kinds.items() if kind in ("number", "date")]
+    return candidates_for(
+        goal.task,
+        models,
+        targets=goal.traits,
+        inputs=inputs,
+        rows=rows,
+        curved=any(problem.X[name].nunique() > 2 for name in numbers),
+    )
 
 
 def _with_time_left(
@@ -244,18 +259,6 @@ def _with_time_left(
             tell(outcome, len(candidates), left)
 
     return told
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return lines of text: names to the left, numbers to the right."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return [
-        "  ".join(
-            cell.ljust(width) if k == 0 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def _require_known(drop: Iterable[str], frame: pd.DataFrame) -> None:
@@ -296,7 +299,7 @@ def _conclude(
     reached = {outcome.name: outcome for outcome in outcomes}
     for candidate in candidates:
         if candidate.name not in reached:
-            why = "not reached within the time limit" if ended == "time" else _INTERRUPTED
+            why = OUT_OF_TIME if ended == "time" else INTERRUPTED
             reached[candidate.name] = Outcome(candidate, failure=why)
     rows = _rank(list(reached.values()), problem)
     done = [reached[row.name] for row in rows]

@@ -45,7 +45,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.distributions.mvnormal": ("MvNormal",),
     "posteriori.distributions.normal_inverse_gamma": ("NormalInverseGamma",),
     "posteriori.distributions.normal_inverse_wishart": ("NormalInverseWishart",),
-    "posteriori.inference.regression_statistics": ("RegressionStatistics",),
+    "posteriori.inference.regression_statistics": ("RegressionStatistics", "SafeGram"),
     "posteriori.inference.standardized": ("Standardization",),
     "posteriori.inference.weight_belief": ("WeightBelief",),
     "posteriori.numerics.evidence": ("Fingerprint", "LogEvidence"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, NamedTuple
@@ -18,11 +19,14 @@ from posteriori.analysis.workers import Submit, beside, in_processes
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.candidates import Candidate
 
-__all__ = ["Outcome", "Problem", "make_pipeline", "run_candidates"]
+__all__ = ["INTERRUPTED", "OUT_OF_TIME", "Outcome", "Problem", "make_pipeline", "run_candidates"]
 
 
 #: Numbers in all inputs, times the classes beyond the first, from which on processes are started.
 _WORTH_PROCESSES = 300_000
+
+#: Failures of candidates that were not waited for.
+INTERRUPTED, OUT_OF_TIME = "interrupted", "not reached within the time limit"
 
 _DIED = "a process that fitted it died, perhaps for lack of memory: try fewer --jobs (jobs=), or fewer rows"
 
@@ -128,7 +132,7 @@ def run_candidates(
 
     try:
         with workers as submit:
-            in_time = _gather(submit, candidates, problem, deadline, keep)
+            in_time = _gather(submit, jobs + 1, candidates, problem, deadline, keep)
     except KeyboardInterrupt:
         return outcomes, "interrupted"
     return outcomes, "" if in_time else "time"
@@ -136,31 +140,38 @@ def run_candidates(
 
 def _gather(
     submit: Submit,
+    at_once: int,
     candidates: Sequence[Candidate],
     problem: Problem,
     deadline: float,
     keep: Callable[[Outcome], None],
 ) -> bool:
-    """Keep each candidate's outcome once all its fits are done; tell whether all were in time."""
+    """Keep each candidate's outcome once all its fits are done; tell whether all were in time.
+
+    Only as many fits are handed over as are soon begun: those that wait cannot be taken back.
+    """
     folds = [*range(len(problem.splits)), None]
-    fits = [(c, [submit(_fit, c, fold) for fold in folds]) for c in candidates]
-    owner = {future: fit for fit in fits for future in fit[1]}
-    waiting = set(owner)
-    while waiting:
+    tasks = deque((c, place) for c in candidates for place in range(len(folds)))
+    parts: dict[str, dict[int, _Part]] = {c.name: {} for c in candidates}
+    running: dict[Future[_Part], tuple[Candidate, int]] = {}
+    while tasks or running:
         if time.monotonic() > deadline:
             return False
-        for future in wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED).done:
-            if future not in waiting:  # its candidate has failed
+        while tasks and len(running) < at_once:
+            candidate, place = tasks.popleft()
+            running[submit(_fit, candidate, folds[place])] = candidate, place
+        for future in wait(running, timeout=0.1, return_when=FIRST_COMPLETED).done:
+            candidate, place = running.pop(future)
+            if candidate.name not in parts:  # it has failed
                 continue
-            waiting.remove(future)
-            candidate, mine = owner[future]
-            if _part(future).failure:
-                for other in mine:
-                    other.cancel()
-                waiting -= set(mine)
-                keep(_outcome(candidate, [_part(future)], problem))
-            elif waiting.isdisjoint(mine):
-                keep(_outcome(candidate, [_part(other) for other in mine], problem))
+            part, mine = _part(future), parts[candidate.name]
+            mine[place] = part
+            if part.failure:
+                keep(_outcome(candidate, [part], problem))
+                del parts[candidate.name]
+                tasks = deque(task for task in tasks if task[0] is not candidate)
+            elif len(mine) == len(folds):
+                keep(_outcome(candidate, [mine[k] for k in range(len(folds))], problem))
     return True
 
 

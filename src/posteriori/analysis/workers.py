@@ -11,8 +11,9 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -49,9 +50,19 @@ def in_processes(data: Any, count: int) -> Iterator[Submit]:
         joblib.dump(data, path)
         executor = ProcessPoolExecutor(count, initializer=_prepare, initargs=(path, threads))
         try:
-            yield lambda function, *arguments: executor.submit(_call, function, *arguments)
+            yield partial(_submit_unless_broken, executor)
         finally:
             executor.shutdown(kill_workers=True)
+
+
+def _submit_unless_broken(executor: Executor, *call: Any) -> Future[Any]:
+    """Submit a call; once a process has died, all further ones have failed."""
+    try:
+        return executor.submit(_call, *call)
+    except BrokenExecutor as error:
+        failed: Future[Any] = Future()
+        failed.set_exception(error)
+        return failed
 
 
 class _Daemon(Executor):

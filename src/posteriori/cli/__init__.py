@@ -1,7 +1,7 @@
 """The ``posteriori`` command."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -94,6 +94,7 @@ def compare(
     _require_file(data)
     _require_place(html)
     _require_place(save)
+    _require_different((html, save), (data,))
     from posteriori.cli.compare import Choices, run_compare
 
     choices = Choices(
@@ -126,6 +127,7 @@ def predict(
     _require_file(model)
     _require_file(data)
     _require_place(out)
+    _require_different((out,), (model, data))
     from posteriori.cli.predict import run_predict
 
     _tell_errors(lambda: run_predict(model, data, out, mass))
@@ -160,6 +162,17 @@ def _require_place(path: Path | None) -> None:
         _fail(f"{path} cannot be written: the folder {folder} is protected")
 
 
+def _require_different(written: Sequence[Path | None], read: Sequence[str | Path]) -> None:
+    """Refuse to write over what is read, or over what was just written."""
+    taken = {Path(path).resolve() for path in read if str(path) != "-"}
+    for path in written:
+        if path is None:
+            continue
+        if path.resolve() in taken:
+            _fail(f"{path} is named twice: what is read and written must be different files")
+        taken.add(path.resolve())
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
@@ -172,6 +185,9 @@ def _tell_errors(work: Callable[[], None]) -> None:
         _fail(f"{error.filename or 'file'}: {error.strerror or error}")
     except (ValueError, MemoryError) as error:
         _fail(str(error) or "out of memory")
+    except Exception as error:
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        _fail(f"{what}. This is a defect of posteriori: please report it with the command you gave")
     except KeyboardInterrupt:
         _fail("stopped by Ctrl-C: nothing was written", code=130)
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
 from posteriori.analysis.analyzing import Analysis, analyze
 from posteriori.analysis.model_files import save_model
-from posteriori.analysis.ranking_table import group_legend, ranking_table
+from posteriori.analysis.ranking_table import aligned, group_legend, ranking_table
 from posteriori.analysis.reading import read_table
 from posteriori.numerics.record_files import write_whole
 
@@ -26,6 +26,9 @@ _HELD_OUT = (
     "held out: log density of rows that the model has not seen, ± standard error; "
     "behind: its difference to the best, row by row"
 )
+
+#: Columns that are left out where the window is narrow, in this order.
+_GO_FIRST = ("seconds", "kind", "evidence", "prob.")
 
 
 class Choices(NamedTuple):
@@ -71,28 +74,24 @@ def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices) -> 
         raise KeyboardInterrupt
     if analysis.ranking.rows[0].failure:
         raise ValueError(f"no model was fitted: {analysis.ranking.rows[0].failure}")
-    if choices.save is not None:
-        save_model(analysis.model, choices.save)
-        console.print(f"Model saved to {choices.save}", markup=False, soft_wrap=True)
     if choices.html is not None:
         page = analysis.html(title=Path(choices.data).name)
         write_whole(choices.html, page.encode())
         console.print(f"Report written to {choices.html}", markup=False, soft_wrap=True)
+    if choices.save is not None:
+        save_model(analysis.model, choices.save)
+        console.print(f"Model saved to {choices.save}", markup=False, soft_wrap=True)
 
 
 def print_analysis(console: Console, analysis: Analysis) -> None:
     """Print the ranking, what failed and why, and the verdict."""
     header, rows = ranking_table(analysis)
     kept = _columns_that_fit([header, *rows], console.width)
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for position in kept:
-        justify: Literal["left", "right"] = "left" if position == 0 else "right"
-        table.add_column(header[position], justify=justify, no_wrap=position > 0)
-    for place, row in enumerate(rows):
-        table.add_row(*(row[k] for k in kept), style="bold" if place == 0 else None)
+    lines = aligned([tuple(row[k] for k in kept) for row in (header, *rows)])
     console.print()
-    console.print(table)
-    for line in (_HELD_OUT, *group_legend(analysis)):
+    for line, style in zip(lines, ("dim", "bold", *[""] * len(rows)), strict=False):
+        console.print(line, style=style, markup=False, soft_wrap=True)
+    for line in _explanations(analysis, [header[k] for k in kept], header):
         _print_indented(console, line, "dim")
     for outcome in analysis.outcomes.values():
         if outcome.failure:
@@ -104,19 +103,27 @@ def print_analysis(console: Console, analysis: Analysis) -> None:
     console.print()
 
 
+def _explanations(analysis: Analysis, shown: Sequence[str], header: Sequence[str]) -> list[str]:
+    """Say what the columns mean, and which a wider window would show."""
+    lines = [_HELD_OUT, *(group_legend(analysis) if "prob." in shown else ())]
+    hidden = [name for name in header if name not in shown]
+    return [*lines, f"a wider window also shows: {', '.join(hidden)}"] if hidden else lines
+
+
 def _print_indented(console: Console, text: str, style: str) -> None:
     for line in Text(text).wrap(console, console.width - 2):
         console.print(f"  {line.plain.rstrip()}", style=style, markup=False)
 
 
-def _columns_that_fit(rows: list[tuple[str, ...]], width: int) -> list[int]:
-    """Return the places of the columns to show; the last but the probability go first."""
-    widths = [max(len(row[k]) for row in rows) + 2 for k in range(len(rows[0]))]
-    kept = list(range(len(widths)))
-    for heading in ("seconds", "kind"):
-        place = rows[0].index(heading)
+def _columns_that_fit(rows: Sequence[tuple[str, ...]], width: int) -> list[int]:
+    """Return the places of the columns to show: those go first that the verdict needs least."""
+    header = rows[0]
+    widths = [max(len(row[k]) for row in rows) + 2 for k in range(len(header))]
+    kept = list(range(len(header)))
+    errors = [name for name in header[3:] if name not in _GO_FIRST]
+    for heading in (*_GO_FIRST, *errors, "held out"):
         if sum(widths[k] for k in kept) - 2 > width:
-            kept.remove(place)
+            kept.remove(header.index(heading))
     return kept
 
 
