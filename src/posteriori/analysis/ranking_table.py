@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from posteriori.analysis.number_words import fixed_number, number_with_error, short_number
+from posteriori.analysis.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.selection.comparison import Row
 
 if TYPE_CHECKING:
     from posteriori.analysis.analyzing import Analysis
 
-__all__ = ["group_legend", "ranking_table", "short_number"]
+__all__ = ["aligned", "group_legend", "ranking_table"]
 
 #: How many of the errors that people know are shown.
 _SHOWN_METRICS = 1
@@ -24,9 +27,12 @@ _WORDS = {
     "X,y (codes)": "target and columns, with codes for categories",
 }
 
+#: What stands in the place of numbers that were not waited for, and of the time they took.
+_UNREACHED = {OUT_OF_TIME: ("not reached", ""), INTERRUPTED: ("interrupted", "")}
+
 
 def ranking_table(analysis: Analysis) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return header and rows, best first; models that failed come last, with no numbers."""
+    """Return header and rows, best first; models without a result come last, with no numbers."""
     best = analysis.metrics.get(analysis.ranking.rows[0].name, {})
     metrics = list(best)[:_SHOWN_METRICS]
     groups = _group_letters(analysis.ranking.rows)
@@ -44,6 +50,18 @@ def group_legend(analysis: Analysis) -> list[str]:
     return [f"evidence and prob. compare within a group only ({named})"]
 
 
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return lines of text: names to the left, numbers to the right."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
 def _group_letters(rows: tuple[Row, ...]) -> dict[str, str]:
     """Return a letter for each group of evidences that compare, if there is more than one."""
     groups = list(dict.fromkeys(row.of for row in rows if row.of))
@@ -56,42 +74,34 @@ def _cells(
     row: Row, analysis: Analysis, metrics: list[str], groups: dict[str, str]
 ) -> tuple[str, ...]:
     if row.failure:
-        return (row.name, "failed", *("" for _ in range(len(metrics) + 4)), f"{row.seconds:.2g}")
+        word, seconds = _UNREACHED.get(row.failure, ("failed", short_number(row.seconds, 2)))
+        return (row.name, word, *("" for _ in range(len(metrics) + 4)), seconds)
     behind = (
-        "" if row.elpd_difference == 0.0 else _pair(row.elpd_difference, row.elpd_difference_se)
+        ""
+        if row.elpd_difference == 0.0
+        else number_with_error(row.elpd_difference, row.elpd_difference_se)
     )
     errors = [short_number(analysis.metrics[row.name][name]) for name in metrics]
     group = groups.get(row.of, "")
-    evidence = _signed(row.log_evidence) if row.of else ""
+    evidence = _evidence(row.log_evidence) if row.of else ""
     alone = sum(other.of == row.of for other in analysis.ranking.rows) < 2
     probability = "" if alone else _probability(row.probability)
     probability += group if row.of else ""
     return (
         row.name,
-        _pair(row.elpd, row.elpd_se),
+        number_with_error(row.elpd, row.elpd_se),
         behind,
         *errors,
         evidence,
         row.kind,
         probability,
-        f"{row.seconds:.2g}",
+        short_number(row.seconds, 2),
     )
 
 
-def short_number(value: float) -> str:
-    """Write a number with four digits."""
-    if math.isnan(value):
-        return ""
-    return f"{value:.4g}".replace("-", "−")
-
-
-def _pair(value: float, error: float) -> str:
-    digits = 1 if error < 10 else 0
-    return f"{value:.{digits}f} ± {error:.{digits}f}".replace("-", "−")
-
-
-def _signed(value: float) -> str:
-    return f"{value:.1f}".replace("-", "−")
+def _evidence(value: float) -> str:
+    """Write a log evidence; where it is large, its decimals decide nothing."""
+    return fixed_number(value, 1 if abs(value) < 1e4 else 0)
 
 
 def _probability(p: float) -> str:

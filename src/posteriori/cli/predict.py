@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from posteriori.analysis.model_files import load_model
-from posteriori.analysis.ranking_table import short_number
+from posteriori.analysis.number_words import fixed_number, short_number
 from posteriori.analysis.reading import read_table
 from posteriori.analysis.table_model import TableModel
 from posteriori.numerics.record_files import write_whole
@@ -58,7 +58,7 @@ def describe_model(model: TableModel) -> list[str]:
     if facts.get("prior"):
         lines.append(f"prior: {facts['prior']}")
     if facts.get("log_evidence") is not None:
-        lines.append(f"log evidence: {facts['log_evidence']:.2f} ({facts.get('kind')})")
+        lines.append(f"log evidence: {fixed_number(facts['log_evidence'], 2)} ({facts.get('kind')})")
     errors = [f"{name} {short_number(value)}" for name, value in facts.get("metrics", {}).items()]
     if errors:
         lines.append(f"on unseen rows: {', '.join(errors)}")

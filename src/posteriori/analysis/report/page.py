@@ -14,7 +14,8 @@ import pandas as pd
 
 from posteriori.analysis.analyzing import Analysis
 from posteriori.analysis.columns import Column
-from posteriori.analysis.ranking_table import group_legend, ranking_table, short_number
+from posteriori.analysis.number_words import short_number
+from posteriori.analysis.ranking_table import group_legend, ranking_table
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.association import association_matrix
 from posteriori.analysis.report.effects import column_importance, weight_effects
