@@ -237,3 +237,15 @@ def test_every_outcome_is_told_with_what_is_left():
     assert [total for _, total, _ in told] == [2, 2]
     assert told[0][2] > 0.0
     assert told[1][2] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_curves_are_tried_only_where_a_column_can_bend():
+    """Of columns with two values every function is linear: two names of one model."""
+    rng = np.random.default_rng(9)
+    table = pd.DataFrame(rng.integers(0, 2, (60, 3)) > 0, columns=["a", "b", "y"])
+    table["c"] = rng.integers(0, 2, 60)
+    straight = {row.name for row in analyze(table, "y", folds=2).ranking.rows}
+    assert {"logistic", "logistic (learned)"} <= straight
+    assert straight.isdisjoint({"logistic splines", "splines (learned)"})
+    bent = analyze(table.assign(c=rng.normal(size=60)), "y", folds=2)
+    assert "logistic splines" in {row.name for row in bent.ranking.rows}

@@ -111,3 +111,21 @@ def test_all_tasks_are_known():
 
 def test_integers_that_number_rows_can_be_predicted():
     assert read(np.arange(1, 31), name="row").task == "regression"
+
+
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [
+        (1e300, "'y' holds -?[0-9.]+e.300.* divide the column"),
+        (1e-300, "'y' is at most.* multiply"),
+    ],
+)
+def test_targets_whose_squares_cannot_be_computed_are_refused(scale, said):
+    with pytest.raises(ValueError, match=said):
+        read_target(pd.DataFrame({"y": scale * np.linspace(-1.5, 2.0, 30)}), "y")
+
+
+@pytest.mark.parametrize("scale", [1e100, 1e-100])
+def test_far_units_are_taken(scale):
+    table = pd.DataFrame({"y": scale * np.linspace(-1.5, 2.0, 30)})
+    assert read_target(table, "y").task == "regression"

@@ -22,6 +22,9 @@ _RAREST_CLASS = 5
 _MOST_CLASSES = 100
 _FEWEST_ROWS = 5
 
+#: Amounts beyond this, or all below its inverse, cannot be squared and summed.
+_LARGEST = 1e120
+
 
 @dataclass(frozen=True)
 class Target:
@@ -117,7 +120,21 @@ def _with_values(series: pd.Series, column: Column, asked: str) -> Target:
             f"the target {column.name!r} holds texts such as {seen.iloc[0]!r}: it can be classified, "
             f"but {task} needs numbers"
         )
-    return Target(column, task, seen.to_numpy(np.float64), known, None, tuple(notes))
+    numbers = seen.to_numpy(np.float64)
+    _require_moderate(column.name, numbers)
+    return Target(column, task, numbers, known, None, tuple(notes))
+
+
+def _require_moderate(name: str, values: Any) -> None:
+    """Refuse targets of a size whose squares computers cannot hold."""
+    largest = values[np.argmax(np.abs(values))]
+    size = abs(largest)
+    if size > _LARGEST or size < 1.0 / _LARGEST:
+        what, remedy = ("holds", "divide") if size > 1.0 else ("is at most", "multiply")
+        raise ValueError(
+            f"the target {name!r} {what} {largest:.3g}, whose square is beyond what can be computed "
+            f"with: check that value, or {remedy} the column by a power of ten"
+        )
 
 
 def _guess_task(column: Column, seen: pd.Series) -> tuple[str, str]:

@@ -294,6 +294,7 @@ def candidates_for(
     targets: Sequence[str] = (),
     inputs: int = 0,
     rows: int = 0,
+    curved: bool = True,
 ) -> list[Candidate]:
     """Return the models to try, cheapest first.
 
@@ -306,6 +307,9 @@ def candidates_for(
         What is known about the targets.
     inputs, rows : int
         Size of the data.
+    curved : bool
+        Whether some input has more than two values. Otherwise a function of it is a straight line,
+        and a candidate with a basis would be the same model as one without.
 
     Raises
     ------
@@ -323,7 +327,10 @@ def candidates_for(
     chosen = [known[name] for name in names] or [
         c
         for c in known.values()
-        if _suits(c, targets) and inputs <= c.most_inputs and rows <= c.most_rows
+        if _suits(c, targets)
+        and inputs <= c.most_inputs
+        and rows <= c.most_rows
+        and (curved or not c.basis)
     ]
     return sorted(chosen, key=lambda c: c.cost)
 

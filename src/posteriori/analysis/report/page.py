@@ -12,7 +12,7 @@ from string import Template
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.analyzing import Analysis
+from posteriori.analysis.analyzing import Analysis, suited_candidates
 from posteriori.analysis.columns import Column
 from posteriori.analysis.number_words import short_number
 from posteriori.analysis.ranking_table import group_legend, ranking_table
@@ -20,7 +20,6 @@ from posteriori.analysis.report import figures
 from posteriori.analysis.report.association import association_matrix
 from posteriori.analysis.report.effects import column_importance, weight_effects
 from posteriori.analysis.report.surprises import expected_at_least, surprising_rows
-from posteriori.selection.candidates import Candidate, candidates_for
 
 __all__ = ["make_page"]
 
@@ -258,8 +257,9 @@ def _association(analysis: Analysis) -> str:
 def _code(analysis: Analysis, title: str) -> str:
     drop = [c.name for c in analysis.columns if c.kind == "dropped"]
     options = f", drop={drop!r}" if drop else ""
-    tried, suited = list(analysis.outcomes), [c.name for c in _suited(analysis)]
-    options += "" if set(tried) == set(suited) else f", models={tried!r}"
+    tried = list(analysis.outcomes)
+    suited = {c.name for c in suited_candidates(analysis.target, analysis.problem)}
+    options += "" if set(tried) == suited else f", models={tried!r}"
     code = (
         "import pandas as pd\n"
         "from posteriori import analyze\n\n"
@@ -271,11 +271,6 @@ def _code(analysis: Analysis, title: str) -> str:
         "analysis.model.predict(new_table)  # mean and interval, or class probabilities\n"
     )
     return _section("The same in Python", f"<pre><code>{escape(code)}</code></pre>")
-
-
-def _suited(analysis: Analysis) -> list[Candidate]:
-    target, (rows, inputs) = analysis.target, analysis.problem.X.shape
-    return candidates_for(target.task, targets=target.traits, inputs=inputs, rows=rows)
 
 
 def _versions(analysis: Analysis) -> str:
