@@ -37,9 +37,10 @@ def test_strength_counts_standard_errors(difference: float, error: float, word: 
     ("gap", "error", "words"),
     [
         (10.0, 2.0, "“a” predicts unseen rows best, by 10.0 ± 2.0 nats over “b”: a very clear"),
+        (3.0, 1.0, "a small difference, which hardly matters for prediction."),
         (6.0, 2.0, "a clear difference, which new rows like these would hardly change"),
         (0.0, 0.0, "“a” and “b” predict unseen rows equally well."),
-        (0.01, 10.0, "for prediction it does not matter which one is used"),
+        (0.3, 10.0, "do not decide between them, and for prediction it hardly matters which"),
         (math.inf, math.nan, "“b” held some of them impossible."),
         (3.0, math.nan, "how sure that is cannot be told from so few rows"),
     ],
@@ -77,3 +78,38 @@ def test_what_the_evidence_adds() -> None:
     )
     other = replace(second, of="X,y")  # of other data: it says nothing about the best
     assert "evidence" not in verdict([best, other], 50)
+    third = replace(second, name="c", elpd_difference=-9.0)
+    said = verdict([best, other, third], 50)
+    assert "The evidence cannot compare these two; it prefers “a” in its group of 2" in said
+
+
+def test_evidences_that_nearly_tie_are_not_quoted() -> None:
+    best, second = rows(4.0, 1.0)
+    best = replace(best, of="y|X", probability=0.4, log_evidence=-5.0)
+    second = replace(second, of="y|X", probability=0.6, log_evidence=-4.6)
+    assert "evidence" not in verdict([best, second], 50)
+
+
+def test_the_columns_must_help() -> None:
+    best, second = rows(4.0, 1.0)
+    flat = replace(second, name="constant", elpd_difference=-8.0, elpd_difference_se=5.0)
+    said = verdict([best, second, flat], 100, baseline="constant")
+    assert said.startswith("The columns tell next to nothing that these rows show: “a” predicts")
+    assert "by 8.0 ± 5.0 nats over “constant”, which ignores them." in said
+    clear = replace(flat, elpd_difference_se=3.0)
+    assert "ignores" not in verdict([best, second, clear], 100, baseline="constant")
+    said = verdict([best, second], 100, baseline="a")
+    assert said == "“a” predicts unseen rows best: no model finds help in the columns."
+
+
+def test_few_rows_do_not_tell_how_many_are_needed() -> None:
+    said = verdict(rows(4.0, 6.0), 9)
+    assert said.endswith("the data do not decide between them.")
+
+
+def test_reservations() -> None:
+    said = verdict(rows(10.0, 2.0), 100, untried=2, revealing=["code"])
+    assert said.endswith(
+        "2 models were not tried and may do better. "
+        "But 'code' alone tells the target: is that known beforehand?"
+    )

@@ -63,6 +63,8 @@ class Analysis:
     notes : tuple of str
         What was guessed and done.
     seed : int
+    revealing : tuple of str
+        Columns that alone tell the target.
     """
 
     target: Target
@@ -73,6 +75,7 @@ class Analysis:
     metrics: dict[str, Metrics]
     notes: tuple[str, ...] = ()
     seed: int = 0
+    revealing: tuple[str, ...] = ()
 
     @property
     def best(self) -> Any:
@@ -91,7 +94,15 @@ class Analysis:
     @property
     def verdict(self) -> str:
         """One sentence: which model, how sure that is, what would change it."""
-        return verdict(self.ranking.rows, len(self.problem.y))
+        flat = (o.name for o in self.outcomes.values() if o.candidate.encoding == "nothing")
+        untried = [o for o in self.outcomes.values() if o.failure in (INTERRUPTED, OUT_OF_TIME)]
+        return verdict(
+            self.ranking.rows,
+            len(self.problem.y),
+            baseline=next(flat, "") if self.target.task != "density" else "",
+            untried=len(untried),
+            revealing=self.revealing,
+        )
 
     @property
     def interrupted(self) -> bool:
@@ -303,6 +314,7 @@ def _conclude(
             reached[candidate.name] = Outcome(candidate, failure=why)
     rows = _rank(list(reached.values()), problem)
     done = [reached[row.name] for row in rows]
+    revealing = tuple(revealing_columns(problem))
     return Analysis(
         goal,
         columns,
@@ -310,8 +322,9 @@ def _conclude(
         {outcome.name: outcome for outcome in done},
         Comparison(rows),
         {o.name: metrics_of(o.unseen, problem.y, problem.classes) for o in done if o.unseen},
-        _notes(goal, columns, problem, ended),
+        _notes(goal, columns, problem, revealing, ended),
         seed,
+        revealing,
     )
 
 
@@ -379,13 +392,15 @@ def _scaled_evidences(outcome: Outcome, problem: Problem) -> dict[float, float]:
 _MANY_MISSING = 0.2
 
 
-def _notes(goal: Target, columns: list[Column], problem: Problem, ended: str) -> tuple[str, ...]:
+def _notes(
+    goal: Target, columns: list[Column], problem: Problem, revealing: Iterable[str], ended: str
+) -> tuple[str, ...]:
     notes = [*goal.notes, *(f"{c.name!r}: {c.note}" for c in columns if c.note)]
     notes += _notes_on_gaps(columns, len(goal.known))
     notes += [
         f"{name!r} alone tells {goal.column.name!r}: if it is known only afterwards, leave it out "
         "with --drop (drop=)"
-        for name in revealing_columns(problem)
+        for name in revealing
     ]
     if "date" in problem.kinds.values():
         notes.append(
