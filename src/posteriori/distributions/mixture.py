@@ -17,6 +17,7 @@ import numpy as np
 from posteriori.distributions.base import Distribution, Univariate
 from posteriori.distributions.batches import has_atoms, take_members
 from posteriori.distributions.categorical import Categorical
+from posteriori.distributions.count_sweep import mixed_count_quantile
 from posteriori.distributions.mvnormal import MvNormal
 from posteriori.numerics.linalg import outer
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
@@ -268,6 +269,8 @@ class UnivariateMixture(MixtureFamily, Univariate):
         return np.minimum((self.probabilities * below).sum(axis=-1), 1.0)[()]
 
     def _quantile(self, q: Array) -> Array:
+        if hasattr(self.components, "_panjer"):
+            return mixed_count_quantile(self.probabilities, self.components, q)
         ends = self.components.quantile(np.asarray(q)[..., None])
         possible = self.probabilities > 0
         low = np.where(possible, ends, np.inf).min(axis=-1)

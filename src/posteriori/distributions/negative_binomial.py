@@ -100,6 +100,11 @@ class NegativeBinomial(Univariate):
     def _quantile(self, q: Array) -> Array:
         return count_quantile(self._cdf, q, self.mean, self.variance, _NO_LIMIT)
 
+    def _panjer(self) -> tuple[Array, Array]:
+        """Return a and b with p(x + 1)/p(x) = a + b/(x + 1)."""
+        failure = self.mean / (self.count + self.mean)
+        return failure, (self.count - 1.0) * failure
+
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         rate = rng.standard_gamma(self.count, shape or None) * (self.mean / self.count)
         return rng.poisson(rate) * 1.0

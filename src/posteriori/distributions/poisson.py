@@ -139,6 +139,10 @@ class Poisson(ExponentialFamily, Univariate):
     def _quantile(self, q: Array) -> Array:
         return count_quantile(self._cdf, q, self.rate, self.rate, _NO_LIMIT)
 
+    def _panjer(self) -> tuple[Array, Array]:
+        """Return a and b with p(x + 1)/p(x) = a + b/(x + 1)."""
+        return np.zeros_like(self.rate), self.rate
+
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return rng.poisson(self.rate, shape or None) * 1.0
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from posteriori.numerics.types import Array
 
-__all__ = ["as_kernel_input", "compiled"]
+__all__ = ["as_kernel_input", "compiled", "compiled_sums"]
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -23,6 +23,16 @@ def compiled(function: _Function) -> _Function:
     from numba import njit
 
     return cast(_Function, njit(cache=True)(function))
+
+
+def compiled_sums(function: _Function) -> _Function:
+    """Compile as ``compiled`` does a function whose sums may be taken several terms at a time.
+
+    Their rounding may then differ between machines; NaN and infinity keep their meaning.
+    """
+    from numba import njit
+
+    return cast(_Function, njit(cache=True, fastmath={"reassoc", "contract"})(function))
 
 
 def as_kernel_input(a: Array) -> Array:
