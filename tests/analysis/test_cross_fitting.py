@@ -7,10 +7,16 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.cross_fitting import join_folds, predict_fold, split_rows
+from posteriori.analysis.cross_fitting import (
+    join_folds,
+    predict_fold,
+    recording_step,
+    repeated_value,
+    split_rows,
+)
 from posteriori.analysis.preparation import NumberColumns
 from posteriori.classification import BayesianLogisticRegression, ClassFrequencies
-from posteriori.regression import BayesianLinearRegression, PoissonRegression
+from posteriori.regression import BayesianLinearRegression, PoissonRegression, RobustRegression
 
 
 def pipeline(model, names=("a", "b")):
@@ -76,6 +82,59 @@ def test_densities_of_other_targets_stay_densities(data):
     found = cross_fit(pipeline(BayesianLinearRegression()), X, y, splits)
     finer = cross_fit(pipeline(BayesianLinearRegression()), X, y / 100.0, splits)
     np.testing.assert_allclose(finer.log_density, found.log_density + np.log(100.0), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        ([1.0, 2.0, 700.0], 1.0),
+        ([-100.0, 200.0, 300.0], 1.0),
+        ([0.1, 0.25, 19.99], 0.01),
+        ([1e6 + 0.29, 1e6 + 0.5], 0.01),
+        ([1e-5, 3e-5, 2.5e-4], 1e-5),
+        ([1.0, 1.0 + 1e-12], 0.0),  # too fine to matter
+        ([np.pi, np.e, 0.0], 0.0),
+        ([0.0] * 4 + list(np.sqrt(np.arange(2.0, 90.0))), 0.0),  # few rows repeat
+        (
+            [0.0] * 20 + list(np.sqrt([2.0, 3.0, 5.0, 7.0])),
+            np.median(np.diff([0, *np.sqrt([2, 3, 5, 7])])),
+        ),
+        ([1e300, 3e300], 1.0),
+    ],
+)
+def test_targets_show_to_which_step_they_were_recorded(values, step):
+    assert recording_step(np.array(values)) == pytest.approx(step, rel=1e-12)
+
+
+def test_a_value_that_many_rows_share_is_found():
+    y = np.concatenate([np.full(30, 2.5), np.linspace(0, 1, 70)])
+    assert repeated_value(y) == (2.5, 0.3)
+    assert repeated_value(y[30:]) is None
+    assert repeated_value(np.array([1.0, 1.0, 2.0, 3.0])) is None
+
+
+def test_probabilities_of_recorded_targets_sum_to_one(data):
+    """Targets with one decimal place: the average densities times the step are a distribution."""
+    X, y = data
+    possible = np.round(np.arange(-40.0, 40.0, 0.1), 1)
+    rows = np.arange(60, 60 + len(possible))
+    longer = pd.concat([X, X.iloc[[0] * len(possible)]], ignore_index=True)
+    targets = np.append(np.round(y, 1), possible)
+    model = pipeline(BayesianLinearRegression())
+    found = predict_fold(model, longer, targets, (np.arange(60), rows))
+    assert 0.1 * np.exp(found.log_density).sum() == pytest.approx(1.0, abs=1e-6)
+
+
+def test_no_model_is_better_for_being_narrower_than_the_step():
+    """Nine in ten targets are 0.0: a spike there has the density of the whole step at most."""
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
+    y = np.where(rng.random(200) < 0.9, 0.0, rng.gamma(4.0, 20.0, 200).round(1))
+    splits = split_rows(y, 4, 0, classes=False)
+    robust = cross_fit(pipeline(RobustRegression()), X, y, splits).log_density
+    linear = cross_fit(pipeline(BayesianLinearRegression()), X, y, splits).log_density
+    assert robust.max() <= np.log(10.0) + 1e-12
+    assert linear.sum() > robust.sum()
 
 
 # -- classes -------------------------------------------------------------------------------------

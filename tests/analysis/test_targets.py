@@ -129,3 +129,10 @@ def test_targets_whose_squares_cannot_be_computed_are_refused(scale, said):
 def test_far_units_are_taken(scale):
     table = pd.DataFrame({"y": scale * np.linspace(-1.5, 2.0, 30)})
     assert read_target(table, "y").task == "regression"
+
+
+def test_a_value_that_repeats_is_said():
+    amounts = np.append(np.zeros(50), np.linspace(0.5, 9.7, 50))
+    assert any(note.startswith("'y' is 0 in 50% of the rows") for note in read(amounts).notes)
+    assert not any("of the rows" in note for note in read(np.ceil(2 * amounts)).notes)  # counts
+    assert not any("of the rows" in note for note in read(amounts[50:]).notes)

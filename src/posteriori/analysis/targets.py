@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.columns import Column, convert_column, guess_column
+from posteriori.analysis.cross_fitting import repeated_value
+from posteriori.analysis.wording import counted
 
 __all__ = ["TASKS", "Target", "read_target"]
 
@@ -97,11 +99,11 @@ def _with_values(series: pd.Series, column: Column, asked: str) -> Target:
     values = convert_column(column, series)
     known = values.notna().to_numpy()
     rows, missing = int(known.sum()), int((~known).sum())
-    notes = [f"{column.name!r}: {column.note}"] if column.note else []
+    notes = []
     if rows < _FEWEST_ROWS:
         raise ValueError(
-            f"the target {column.name!r} is known in {rows} rows only; at least {_FEWEST_ROWS} are "
-            "needed"
+            f"the target {column.name!r} is known in {counted(rows, 'row')} only; at least "
+            f"{_FEWEST_ROWS} are needed"
         )
     if missing:
         share = missing / len(known)
@@ -110,6 +112,9 @@ def _with_values(series: pd.Series, column: Column, asked: str) -> Target:
     seen = values[known]
     guess, why = _guess_task(column, seen)
     task = guess if asked == "auto" else asked
+    words_are_classes = task == "classification" and column.kind in ("category", "boolean")
+    if column.note and not words_are_classes:  # such notes are about words as inputs
+        notes.insert(0, f"{column.name!r}: {column.note}")
     if asked == "auto":
         notes.append(why)
     if task == "classification":
@@ -122,7 +127,21 @@ def _with_values(series: pd.Series, column: Column, asked: str) -> Target:
         )
     numbers = seen.to_numpy(np.float64)
     _require_moderate(column.name, numbers)
+    notes += _notes_on_repeats(column.name, numbers)
     return Target(column, task, numbers, known, None, tuple(notes))
+
+
+def _notes_on_repeats(name: str, values: Any) -> list[str]:
+    """Say that an amount takes one value again and again, which no density expects."""
+    found = None if (values == np.floor(values)).all() else repeated_value(values)
+    if found is None:
+        return []
+    value, share = found
+    return [
+        f"{name!r} is {value:g} in {share:.0%} of the rows, which models of amounts do not expect: "
+        f"judge them by their errors as well, or predict whether it is {value:g} and, from the "
+        "other rows, how large it is otherwise"
+    ]
 
 
 def _require_moderate(name: str, values: Any) -> None:
