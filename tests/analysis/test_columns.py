@@ -6,12 +6,20 @@ import pytest
 
 from posteriori.analysis.columns import (
     Column,
+    column_name,
     convert_column,
-    describe_columns,
     guess_column,
     to_pandas,
 )
-from posteriori.analysis.values import read_dates, read_numbers, read_truths
+from posteriori.analysis.describing import describe_columns
+from posteriori.analysis.numbers_in_texts import read_numbers
+from posteriori.analysis.values import (
+    are_whole_days,
+    dates_of,
+    read_dates,
+    read_truths,
+    years_of,
+)
 
 
 def guess(values, name="x", **options):
@@ -36,6 +44,11 @@ def converted(values, name="x"):
         (["12%", "3.5 %", "100%"], [12.0, 3.5, 100.0]),
         (["−4", "+2", ".5"], [-4.0, 2.0, 0.5]),
         (["1 000", "20\N{NO-BREAK SPACE}000", "3"], [1000.0, 20000.0, 3.0]),
+        (["(45)", "190", "(1,899.5)"], [-45.0, 190.0, -1899.5]),
+        (["($45)", "-$3", "$-4"], [-45.0, -3.0, -4.0]),
+        (["60 kg", "71kg", "8.5 kg"], [60.0, 71.0, 8.5]),
+        (["20,5 °C", "-3,25 °C"], [20.5, -3.25]),
+        (["1.234", "2,5"], [1234.0, 2.5]),
     ],
 )
 def test_numbers_in_texts(texts, values):
@@ -44,7 +57,22 @@ def test_numbers_in_texts(texts, values):
     np.testing.assert_array_equal(found.values, values)
 
 
-@pytest.mark.parametrize("texts", [["a", "b"], ["1", "two"], ["1,23,4", "x"], ["", "."], ["12-3"]])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["a", "b"],
+        ["1", "two"],
+        ["1,23,4", "x"],
+        ["", "."],
+        ["12-3"],
+        ["60 kg", "71 lb"],
+        ["1st", "2nd", "3rd"],
+        ["(1)", "(2)", "(3)"],
+        ["(-4)", "5)"],
+        ["+44 337937", "+44 552597"],
+        ["01:49", "07:55"],
+    ],
+)
 def test_texts_that_are_no_numbers(texts):
     assert read_numbers(texts) is None
 
@@ -56,7 +84,10 @@ def test_texts_that_are_no_numbers(texts):
         (["13.02.2000", "01.02.2000"], "day first", [2000 + 43 / 365.2425, 2000 + 31 / 365.2425]),
         (["02/13/2000", "02/01/2000"], "month first", [2000 + 43 / 365.2425, 2000 + 31 / 365.2425]),
         (["2000-01-01T12:00:00Z"], "year first", [2000 + 0.5 / 365.2425]),
-        (["Jan 1, 2000", "Feb 1, 2000"], "year first", [2000.0, 2000 + 31 / 365.2425]),
+        (["01 February 2000", "1-Jan-00"], "month in words", [2000 + 31 / 365.2425, 2000.0]),
+        (["01/02/2000", "02/01/2000"], "month first", [2000 + 1 / 365.2425, 2000 + 31 / 365.2425]),
+        (["01.02.2000", "02.01.2000"], "day first", [2000 + 31 / 365.2425, 2000 + 1 / 365.2425]),
+        (["Jan 1, 2000", "Feb 1, 2000"], "month in words", [2000.0, 2000 + 31 / 365.2425]),
     ],
 )
 def test_dates_in_texts(texts, style, years):
@@ -64,6 +95,91 @@ def test_dates_in_texts(texts, style, years):
     assert found is not None
     assert found.style == style
     np.testing.assert_allclose(found.values, years, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("texts", "remark"),
+    [
+        (["$3", "€ 4", "5%"], "the sign $ is left out"),
+        (["$3", "€ 4", "5%"], "amounts of different currencies are not converted"),
+        (["$3", "€ 4", "5%"], "12% is 12"),
+        (["60 kg", "71 kg"], "the unit 'kg' is left out"),
+        (["(45)", "190"], "(12) is −12"),
+        (
+            ["388", "50,112"],
+            "'50,112' is read as 50112: commas part thousands here; if they are decimal signs, write "
+            "points",
+        ),
+        (
+            ["$1.234", "$5.678"],
+            "'$1.234' is read as 1.234: points are decimal signs here; if they part thousands, leave "
+            "them out",
+        ),
+    ],
+)
+def test_what_is_left_out_of_numbers_is_said(texts, remark):
+    assert remark in read_numbers(texts).remarks
+    assert remark in guess([*texts, *texts]).note
+
+
+@pytest.mark.parametrize(
+    "texts", [["1", "2.5"], ["3,25", "1.234,5"], ["1,234.5", "1,000"], ["1,000,000", "2,5"]]
+)
+def test_numbers_that_can_be_read_in_one_way_need_no_remark(texts):
+    found = read_numbers(texts)
+    assert found is None or found.remarks == ()
+
+
+def test_units_are_part_of_the_style():
+    column = guess(["60 kg", "71,5 kg", "8 kg"])
+    assert (column.kind, column.style) == ("number", "comma kg")
+    new = convert_column(column, pd.Series(["1,5 kg", "2", "3 lb"]))
+    np.testing.assert_array_equal(new, [1.5, 2.0, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("texts", "remark"),
+    [
+        (
+            ["04/03/2020", "03/03/2020"],
+            "day first would fit as well: if '04/03/2020' means 2020-03-04, write the dates like that",
+        ),
+        (
+            ["04.03.20"],
+            "month first would fit as well: if '04.03.20' means 2020-04-03, write the dates like that",
+        ),
+        (
+            ["13/01/2020", "01/13/2020"],
+            "'13/01/2020' has the day first, '01/13/2020' the month: write all of them year first",
+        ),
+    ],
+)
+def test_dates_that_can_be_read_in_two_ways_are_said(texts, remark):
+    assert read_dates(texts).remarks == (remark,)
+
+
+@pytest.mark.parametrize("texts", [["13/01/2020", "04/03/2020"], ["03/03/2020"], ["2020-03-04"]])
+def test_dates_that_can_be_read_in_one_way_need_no_remark(texts):
+    assert read_dates(texts).remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("times", "whole_days"),
+    [
+        (["2024-02-29", "1899-12-31", "2262-01-01"], True),
+        (["2024-02-29T23:59:59", "2000-01-01T00:00:01"], False),
+    ],
+)
+def test_decimal_years_go_back_to_dates(times, whole_days):
+    moments = pd.Series(np.array(times, dtype="datetime64[s]"))
+    years = years_of(moments)
+    assert are_whole_days(years) is whole_days
+    np.testing.assert_array_equal(dates_of(years, whole_days=whole_days), moments)
+
+
+def test_years_beyond_the_calendar_are_no_dates():
+    found = dates_of(np.array([np.nan, np.inf, -3.0, 1e300, 2000.0]), whole_days=True)
+    np.testing.assert_array_equal(np.isnat(found), [True, True, True, True, False])
 
 
 @pytest.mark.parametrize("texts", [["1-2"], ["Room 12"], ["3.14"], ["abc"], ["99/99/2000", "x"]])
@@ -75,7 +191,7 @@ def test_texts_that_are_no_dates(texts):
 def test_an_impossible_date_among_many_is_missing():
     column = guess([*(f"2020-01-{d:02d}" for d in range(1, 31)), "2020-02-31"])
     assert (column.kind, column.missing) == ("date", 1)
-    assert "'2020-02-31' count as missing" in column.note
+    assert "1 entry such as '2020-02-31' taken as missing" in column.note
 
 
 @pytest.mark.parametrize(("texts", "yes"), [(["Yes", "NO"], "yes"), (["t", "f"], "t")])
@@ -147,6 +263,48 @@ def test_repeated_columns_are_used_once():
     assert kinds == [("a", "number"), ("b", "duplicate"), ("c", "number")]
 
 
+X = np.random.default_rng(3).normal(20.0, 5.0, 40)
+
+
+@pytest.mark.parametrize(
+    ("other", "kind"),
+    [
+        (100.0 * X, "duplicate"),
+        (32.0 - 1.8 * X, "duplicate"),
+        (X + 1e-5 * X**2, "number"),
+        (np.where(np.arange(40) == 7, np.nan, X), "number"),
+    ],
+)
+def test_columns_that_repeat_others_up_to_scale_are_used_once(other, kind):
+    frame = pd.DataFrame({"a": X, "noise": X[::-1] ** 2, "b": other, "c": 3.0 * X})
+    columns = describe_columns(frame)
+    assert [c.kind for c in columns] == ["number", "number", kind, "duplicate"]
+    assert columns[3].note == "repeats 'a' up to shift and scale: left out"
+
+
+def test_few_rows_are_functions_of_one_another_by_chance():
+    frame = pd.DataFrame({"a": [1.0, 2.0, None], "b": [5.0, 9.0, None]})
+    assert [c.used for c in describe_columns(frame)] == [True, True]
+
+
+def test_what_was_seen_is_remembered():
+    assert guess([3.0, np.nan, -1.5]).limits == (-1.5, 3.0)
+    assert guess(["$3", "$5,000"]).limits == (3.0, 5000.0)
+    assert guess(LEVELS).levels == ("red", "green", "blue")
+    assert guess([f"l{k % 2000}" for k in range(4000)]).levels == ()
+
+
+@pytest.mark.parametrize(("name", "text"), [("x", "x"), (" x ", "x"), (0, "0"), (np.int64(3), "3")])
+def test_names_of_columns(name, text):
+    assert column_name(name) == text
+
+
+@pytest.mark.parametrize("name", [None, True, 1.5, ["x"]])
+def test_what_names_no_column(name):
+    with pytest.raises(ValueError, match="a column is named by a text or an integer, got"):
+        column_name(name)
+
+
 def test_columns_can_be_left_out():
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [2.0, 3.0]})
     assert [c.used for c in describe_columns(frame, drop=["a"])] == [False, True]
@@ -161,7 +319,7 @@ def test_complex_numbers_are_refused():
 
 
 def test_infinite_entries_are_missing():
-    assert guess([1.0, np.inf, 2.0]).note == "1 infinite entries count as missing"
+    assert guess([1.0, np.inf, 2.0]).note == "1 infinite entry taken as missing"
     np.testing.assert_array_equal(converted([1.0, np.inf, 2.0]), [1.0, np.nan, 2.0])
 
 

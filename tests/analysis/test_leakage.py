@@ -14,7 +14,7 @@ NUMBERS = np.random.default_rng(0).normal(size=N)
 
 def revealed(column, y, classes=None):
     X = pd.DataFrame({"x": column})
-    return revealing_columns(Problem(X, y, {"x": "number"}, classes, [])) == ["x"]
+    return revealing_columns(Problem(X, y, {"x": "number"}, classes, [])) == {"x": "values"}
 
 
 def gaps(values, share):
@@ -56,4 +56,38 @@ def test_of_numbers(column, answer):
 
 def test_few_rows_reveal_nothing():
     X = pd.DataFrame({"x": np.arange(10.0)})
-    assert revealing_columns(Problem(X, np.arange(10.0), {"x": "number"}, None, [])) == []
+    assert revealing_columns(Problem(X, np.arange(10.0), {"x": "number"}, None, [])) == {}
+
+
+def told(column, y, classes=None):
+    return revealing_columns(Problem(pd.DataFrame({"x": column}), y, {}, classes, []))
+
+
+@pytest.mark.parametrize(
+    ("missing", "answer"),
+    [
+        (LABELS == "no", True),
+        (LABELS == "yes", True),
+        ((LABELS == "no") & (np.arange(N) > 1), False),  # one exception
+        (np.arange(N) < 30, False),
+        (np.zeros(N, dtype=bool), False),
+    ],
+)
+@pytest.mark.parametrize("noise", [NUMBERS, pd.Categorical(["a", "b", "b", "a"] * 15)])
+def test_gaps_that_tell_classes(missing, answer, noise):
+    column = pd.Series(noise).where(~missing)
+    assert told(column, LABELS, np.array(["no", "yes"])) == ({"x": "gaps"} if answer else {})
+
+
+@pytest.mark.parametrize(
+    ("missing", "answer"),
+    [(NUMBERS > 0.5, True), (NUMBERS < 0.5, True), (NUMBERS > 9.0, False), (LABELS == "no", False)],
+)
+def test_gaps_that_tell_numbers(missing, answer):
+    noise = np.random.default_rng(5).normal(size=N)
+    assert told(np.where(missing, np.nan, noise), NUMBERS) == ({"x": "gaps"} if answer else {})
+
+
+def test_few_gaps_reveal_nothing():
+    column = np.where(np.sort(NUMBERS)[-4] <= NUMBERS, np.nan, NUMBERS[::-1])
+    assert told(column, NUMBERS) == {}

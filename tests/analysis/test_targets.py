@@ -47,6 +47,15 @@ def test_labels_stand_as_they_do_in_the_table():
     assert list(read([0.5, 1.5] * 5).classes) == [0.5, 1.5]
 
 
+@pytest.mark.parametrize("values", [["No", "Yes"] * 10, [f"class {k % 40}" for k in range(400)]])
+def test_classes_have_no_notes_about_words_as_inputs(values):
+    assert read(values).notes == (f"classification: 'y' names {len(set(values))} classes",)
+
+
+def test_words_that_become_numbers_are_said():
+    assert "'y': 'yes' is 1, the other word 0" in read(["no", "yes"] * 10, "regression").notes
+
+
 def test_rows_without_target_are_left_out():
     target = read([1.5, None, 2.5, 3.5, np.inf, 4.5, 5.5])
     np.testing.assert_array_equal(target.values, [1.5, 2.5, 3.5, 4.5, 5.5])

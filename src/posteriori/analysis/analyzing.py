@@ -17,8 +17,10 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from posteriori.analysis.columns import Column, convert_column, describe_columns, to_pandas
+from posteriori.analysis.cautions import cautions
+from posteriori.analysis.columns import Column, column_name, convert_column, to_pandas
 from posteriori.analysis.cross_fitting import fit_in_parts, split_rows
+from posteriori.analysis.describing import describe_columns
 from posteriori.analysis.leakage import revealing_columns
 from posteriori.analysis.ranking_table import aligned, ranking_table
 from posteriori.analysis.running import (
@@ -223,9 +225,10 @@ def analyze(
     'linear'
     """
     frame = to_pandas(table)
-    goal = read_target(frame, target, task)
-    _require_known(drop, frame)
-    columns = describe_columns(frame.drop(columns=target), drop)
+    goal = read_target(frame, column_name(target), task)
+    dropped = [column_name(name) for name in ([drop] if isinstance(drop, str) else drop)]
+    _require_known(dropped, frame)
+    columns = describe_columns(frame.drop(columns=goal.column.name), dropped)
     problem = _make_problem(frame, goal, columns, folds, seed)
     candidates = suited_candidates(goal, problem, models)
     outcomes, ended = run_candidates(
@@ -314,7 +317,7 @@ def _conclude(
             reached[candidate.name] = Outcome(candidate, failure=why)
     rows = _rank(list(reached.values()), problem)
     done = [reached[row.name] for row in rows]
-    revealing = tuple(revealing_columns(problem))
+    revealing = revealing_columns(problem)
     return Analysis(
         goal,
         columns,
@@ -324,7 +327,7 @@ def _conclude(
         {o.name: metrics_of(o.unseen, problem.y, problem.classes) for o in done if o.unseen},
         _notes(goal, columns, problem, revealing, ended),
         seed,
-        revealing,
+        tuple(revealing),
     )
 
 
@@ -393,15 +396,11 @@ _MANY_MISSING = 0.2
 
 
 def _notes(
-    goal: Target, columns: list[Column], problem: Problem, revealing: Iterable[str], ended: str
+    goal: Target, columns: list[Column], problem: Problem, revealing: dict[str, str], ended: str
 ) -> tuple[str, ...]:
     notes = [*goal.notes, *(f"{c.name!r}: {c.note}" for c in columns if c.note)]
     notes += _notes_on_gaps(columns, len(goal.known))
-    notes += [
-        f"{name!r} alone tells {goal.column.name!r}: if it is known only afterwards, leave it out "
-        "with --drop (drop=)"
-        for name in revealing
-    ]
+    notes += cautions(problem, goal.column.name, revealing)
     if "date" in problem.kinds.values():
         notes.append(
             "rows are held out at random: that tests predictions between the dates, not forecasts"

@@ -5,26 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from posteriori.analysis.numbers_in_texts import read_numbers
 from posteriori.analysis.values import (
     MISSING_WORDS,
+    ReadTexts,
     read_dates,
-    read_numbers,
     read_truths,
     years_of,
 )
+from posteriori.analysis.wording import counted
 
-__all__ = ["Column", "convert_column", "describe_columns", "guess_column", "to_pandas"]
+__all__ = ["Column", "column_name", "convert_column", "guess_column", "to_pandas"]
 
 #: Kinds that models can use; the others say why a column is left out.
 USED = ("number", "boolean", "date", "category")
 
 #: Categories with more levels than this are pooled.
 MANY_LEVELS = 20
+
+#: Levels that are remembered, so that new ones can be told.
+_MOST_LEVELS = 1000
 
 _READERS = {"boolean": read_truths, "number": read_numbers, "date": read_dates}
 _ID_NAME = re.compile(r"(^|[\W_])(id|index|idx|key|uuid|guid|row|nr|no)$|^unnamed", re.IGNORECASE)
@@ -46,6 +52,10 @@ class Column:
     missing, distinct : int
     note : str
         What was guessed, or why the column is left out.
+    limits : pair of float, or empty
+        The smallest and the largest number or decimal year that was seen.
+    levels : tuple of str
+        All levels of a category, if these are not too many.
     """
 
     name: str
@@ -54,6 +64,8 @@ class Column:
     missing: int = 0
     distinct: int = 0
     note: str = ""
+    limits: tuple[float, ...] = ()
+    levels: tuple[str, ...] = ()
 
     @property
     def used(self) -> bool:
@@ -93,29 +105,17 @@ def _distinct_names(names: Iterable[str]) -> list[str]:
     return out
 
 
-def describe_columns(frame: pd.DataFrame, drop: Iterable[str] = ()) -> list[Column]:
-    """Guess the kind of every column; of columns with equal content only the first is used."""
-    dropped = set(drop)
-    columns: list[Column] = []
-    first: dict[tuple[int, int, int], str] = {}
-    for name in frame.columns:
-        if name in dropped:
-            columns.append(Column(name, "dropped", note="left out as asked"))
-            continue
-        column = guess_column(name, frame[name])
-        if column.used:
-            digest = int(pd.util.hash_pandas_object(frame[name], index=False).sum())
-            key = (digest, column.missing, column.distinct)
-            if key in first and _same(frame[name], frame[first[key]]):
-                note = f"repeats {first[key]!r}: left out"
-                column = replace(column, kind="duplicate", note=note)
-            first.setdefault(key, name)
-        columns.append(column)
-    return columns
+def column_name(name: Any) -> str:
+    """Return the name that :func:`to_pandas` gives to a column: integers become texts.
 
-
-def _same(one: pd.Series, other: pd.Series) -> bool:
-    return bool(((one == other) | (one.isna() & other.isna())).all())
+    Raises
+    ------
+    ValueError
+        When it is no name of a column.
+    """
+    if isinstance(name, str) or (isinstance(name, Integral) and not isinstance(name, bool)):
+        return str(name).strip()
+    raise ValueError(f"a column is named by a text or an integer, got {name!r}")
 
 
 def guess_column(name: str, series: pd.Series) -> Column:
@@ -129,14 +129,15 @@ def guess_column(name: str, series: pd.Series) -> Column:
     infinite = int(np.isinf(values).sum())
     column = Column(name, kind, missing=len(values) - len(seen), distinct=distinct)
     if infinite:
-        column = replace(column, note=f"{infinite} infinite entries count as missing")
+        note = f"{counted(infinite, 'infinite entry', 'infinite entries')} taken as missing"
+        column = replace(column, note=note)
     if distinct < 2:
         return _without_information(column, seen)
     if kind == "number" and _numbers_rows(name, seen, distinct):
         return replace(
             column, kind="identifier", note="an integer of its own for each row: left out"
         )
-    return column
+    return replace(column, limits=_limits(seen))
 
 
 def _guess_texts(name: str, series: pd.Series) -> Column:
@@ -151,29 +152,46 @@ def _guess_texts(name: str, series: pd.Series) -> Column:
         if found is None:
             continue
         strange = int(np.isin(codes, np.flatnonzero(np.isnan(found.values))).sum())
-        note = _text_note(kind, found.style, found.strange, strange)
-        return replace(column, kind=kind, style=found.style, missing=missing + strange, note=note)
+        return replace(
+            column,
+            kind=kind,
+            style=found.style,
+            missing=missing + strange,
+            note=_text_note(kind, found, strange),
+            limits=_limits(found.values),
+        )
     seen = len(codes) - missing
     if seen >= 10 and len(texts) > 0.9 * seen:
         length = float(np.mean([len(text) for text in texts]))
         kind, what = ("text", "free text") if length > 40 else ("identifier", "an identifier")
         return replace(column, kind=kind, note=f"{what}, nearly all rows differ: left out")
+    if len(texts) <= _MOST_LEVELS:
+        column = replace(column, levels=tuple(texts))
     if len(texts) > MANY_LEVELS:
         note = f"{len(texts)} levels: the {MANY_LEVELS} most frequent are kept apart"
         return replace(column, note=note)
     return column
 
 
-def _text_note(kind: str, style: str, strange: list[str], n_strange: int) -> str:
-    note = {
-        "number": "numbers stored as text" + (", decimal comma" if style == "comma" else ""),
-        "date": f"dates, {style}: used as decimal years",
-        "boolean": f"{style!r} is 1, the other word 0",
-    }[kind]
+def _text_note(kind: str, found: ReadTexts, n_strange: int) -> str:
+    comma = ", decimal comma" if found.style.startswith("comma") else ""
+    notes = [
+        {
+            "number": f"numbers stored as text{comma}",
+            "date": f"dates, {found.style}: used as decimal years",
+            "boolean": f"{found.style!r} is 1, the other word 0",
+        }[kind],
+        *found.remarks,
+    ]
     if n_strange:
-        some = ", ".join(repr(text[:30]) for text in strange)
-        note += f"; {n_strange} entries such as {some} count as missing"
-    return note
+        some = ", ".join(repr(text[:30]) for text in found.strange)
+        entries = counted(n_strange, "entry", "entries")
+        notes.append(f"{entries} such as {some} taken as missing")
+    return "; ".join(notes)
+
+
+def _limits(values: Any) -> tuple[float, ...]:
+    return (float(np.nanmin(values)), float(np.nanmax(values)))
 
 
 def _without_information(column: Column, seen: Any) -> Column:
@@ -209,14 +227,18 @@ def convert_column(column: Column, series: pd.Series) -> pd.Series:
         values = _plain_values(column.kind, series)
         return pd.Series(np.where(np.isfinite(values), values, np.nan), index=series.index)
     codes, texts = _factorize(series)
-    found = _READERS[column.kind](texts, column.style or _default_style(column.kind))
-    values = found.values if found is not None else np.full(len(texts), np.nan)
+    values = _read_again(column, texts)
     if len(texts) and np.isnan(values).all():
         raise ValueError(
             f"column {column.name!r} should hold a {column.kind}, but it holds texts such as "
             f"{texts[0][:30]!r}"
         )
     return pd.Series(np.append(values, np.nan)[codes], index=series.index)
+
+
+def _read_again(column: Column, texts: list[str]) -> Any:
+    found = _READERS[column.kind](texts, column.style or _default_style(column.kind))
+    return found.values if found is not None else np.full(len(texts), np.nan)
 
 
 def _default_style(kind: str) -> str:

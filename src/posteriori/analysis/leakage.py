@@ -15,24 +15,37 @@ __all__ = ["revealing_columns"]
 #: With fewer rows, a column may do so by chance.
 _FEWEST_ROWS = 20
 
+#: Fewest rows with and without an entry, if its being missing is to tell something.
+_FEWEST_GAPS = 5
+
 #: Rank correlation with a number from which on a column says the same.
 _SAME = 0.999
 
 
-def revealing_columns(problem: Problem) -> list[str]:
-    """Return the columns that alone tell the target, with next to no error.
+def revealing_columns(problem: Problem) -> dict[str, str]:
+    """Return the columns that alone tell the target, with next to no error, and by what.
 
-    A number does so if each class has an interval of its own, or if it orders the rows as the
-    target does; a category, if all rows of a level are of one class.
+    By "values": a number does so if each class has an interval of its own, or if it orders the rows
+    as the target does; a category, if all rows of a level are of one class. By "gaps": entries
+    are missing for all rows of some classes and no others, or for the rows with the largest or
+    the smallest targets.
     """
-    y = problem.y
-    if problem.classes is not None:
-        y = np.searchsorted(problem.classes, y)
-    return [
-        str(name)
-        for name, series in problem.X.items()
-        if _reveals(series, y, numbers=problem.classes is None)
-    ]
+    numbers = problem.classes is None
+    y = problem.y if numbers else np.searchsorted(problem.classes, problem.y)
+    told = {}
+    for name, series in problem.X.items():
+        if _gaps_reveal(series.isna().to_numpy(), y, numbers=numbers):
+            told[str(name)] = "gaps"
+        elif _reveals(series, y, numbers=numbers):
+            told[str(name)] = "values"
+    return told
+
+
+def _gaps_reveal(missing: Any, y: Any, *, numbers: bool) -> bool:
+    if len(y) < _FEWEST_ROWS or min(missing.sum(), (~missing).sum()) < _FEWEST_GAPS:
+        return False
+    codes = missing.astype(int)
+    return _intervals_are_pure(y, codes) if numbers else _levels_are_pure(y, codes)
 
 
 def _reveals(series: pd.Series, y: Any, *, numbers: bool) -> bool:

@@ -13,7 +13,16 @@ import pandas as pd
 
 from posteriori.numerics.types import Array
 
-__all__ = ["MISSING_WORDS", "ReadTexts", "read_dates", "read_numbers", "read_truths", "years_of"]
+__all__ = [
+    "MISSING_WORDS",
+    "ReadTexts",
+    "are_whole_days",
+    "dates_of",
+    "if_most",
+    "read_dates",
+    "read_truths",
+    "years_of",
+]
 
 #: Words for a missing value, beside the empty text, in small letters.
 MISSING_WORDS = frozenset(
@@ -23,16 +32,18 @@ MISSING_WORDS = frozenset(
 #: Words that say false and true.
 _TRUTHS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"))
 
-_CURRENCY = "$€£¥"
-_POINT_NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(,\d{3})+)?(\.\d*)?([eE][+-]?\d+)?")
-_COMMA_NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+")
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?([T ].*)?"
     r"|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .*)?"
     r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}( .*)?"
     r"|[A-Za-z]{3,9} \d{1,2},? \d{4}( .*)?"
 )
-_DAY_OR_MONTH_FIRST = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.]\d{2,4}")
+_DAY_OR_MONTH_FIRST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})[-/.](\d{2,4})")
+_MONTH_NAMED = re.compile(r"(\d{1,2}[ -])?[A-Za-z]{3}")
+
+#: A year of the Gregorian calendar, and where decimal years begin to count.
+_DAYS_OF_YEAR = 365.2425
+_EPOCH = np.datetime64("2000-01-01T00:00:00", "s")
 
 #: Share of the texts that must be understood before a column is read that way.
 _MOST = 0.95
@@ -49,42 +60,27 @@ class ReadTexts(NamedTuple):
         How they were read; reading new texts in the same style gives the same numbers.
     strange : list of str
         The first texts that were not understood.
+    remarks : tuple of str
+        What was left out of the texts, and what else they could have meant.
     """
 
     values: Array
     style: str
     strange: list[str]
+    remarks: tuple[str, ...] = ()
 
 
-def read_numbers(texts: list[str], style: str = "") -> ReadTexts | None:
-    """Read texts such as ``1,234.5``, ``$12``, ``12%`` or ``3,5``; None if most are no numbers.
-
-    Parameters
-    ----------
-    texts : list of str
-    style : {"", "point", "comma"}
-        The decimal sign, if it is known: then any share of numbers will do.
-    """
-    bare = [_without_units(text) for text in texts]
-    signs = [style] if style else ["point", "comma"]
-    found = [_read_decimal(bare, sign) for sign in signs]
-    best = int(np.argmin([np.isnan(values).sum() for values in found]))
-    return _if_most(found[best], signs[best], texts, anyway=bool(style))
+def if_most(
+    values: Array, style: str, texts: list[str], remarks: tuple[str, ...] = (), *, anyway: bool
+) -> ReadTexts | None:
+    """Return what was read, unless too little of it was understood."""
+    wrong = np.flatnonzero(np.isnan(values))
+    if not anyway and len(wrong) > (1 - _MOST) * len(values):
+        return None
+    return ReadTexts(values, style, [texts[i] for i in wrong[:3]], remarks)
 
 
-def _without_units(text: str) -> str:
-    bare = text.replace("\N{NO-BREAK SPACE}", "").replace("\N{MINUS SIGN}", "-").replace(" ", "")
-    return bare.strip(_CURRENCY).removesuffix("%").rstrip(_CURRENCY)
-
-
-def _read_decimal(texts: list[str], sign: str) -> Array:
-    form, thousands = (_POINT_NUMBER, ",") if sign == "point" else (_COMMA_NUMBER, ".")
-    values = np.full(len(texts), np.nan)
-    for place, text in enumerate(texts):
-        if form.fullmatch(text) or (sign == "comma" and text.lstrip("+-").isdigit()):
-            plain = text.replace(thousands, "").replace(",", ".")
-            values[place] = float(plain) if any(c.isdigit() for c in plain) else np.nan
-    return values
+# -- dates -----------------------------------------------------------------------------------
 
 
 def read_dates(texts: list[str], style: str = "") -> ReadTexts | None:
@@ -93,22 +89,57 @@ def read_dates(texts: list[str], style: str = "") -> ReadTexts | None:
     Parameters
     ----------
     texts : list of str
-    style : {"", "day first", "month first", "year first"}
+    style : {"", "day first", "month first", "year first", "month in words"}
         The order of day and month, if it is known.
     """
     looks = np.array([bool(_DATE.fullmatch(text)) for text in texts])
     if not style and looks.mean() < _MOST:
         return None
-    style = style or _date_order(texts)
+    chosen, remarks = (style, ()) if style else _date_order(texts)
     likely = [text if good else None for text, good in zip(texts, looks, strict=True)]
     times = pd.to_datetime(
         pd.Series(likely, dtype=object),
         format="mixed",
-        dayfirst=style == "day first",
+        dayfirst=chosen == "day first",
         errors="coerce",
         utc=True,
     )
-    return _if_most(years_of(times), style, texts, anyway=bool(style))
+    return if_most(years_of(times), chosen, texts, remarks, anyway=bool(style))
+
+
+def _date_order(texts: list[str]) -> tuple[str, tuple[str, ...]]:
+    """Return what comes first in dates, and what must be said about it.
+
+    Points between day and month are written where the day is first.
+    """
+    found = [match for text in texts if (match := _DAY_OR_MONTH_FIRST.match(text))]
+    if not found:
+        named = any(_MONTH_NAMED.match(text) for text in texts)
+        return ("month in words" if named else "year first"), ()
+    day_first = next((m for m in found if int(m[1]) > 12), None)
+    month_first = next((m for m in found if int(m[3]) > 12), None)
+    if day_first and month_first:
+        both = f"{day_first[0]!r} has the day first, {month_first[0]!r} the month"
+        return "day first", (f"{both}: write all of them year first",)
+    if day_first or month_first:
+        return ("day first" if day_first else "month first"), ()
+    points = found[0][2] == "."
+    style, other = ("day first", "month first") if points else ("month first", "day first")
+    return style, _other_order(found, other)
+
+
+def _other_order(found: list[re.Match[str]], other: str) -> tuple[str, ...]:
+    """Say what a date would be in the other order, if any would be different."""
+    example = next((m for m in found if int(m[1]) != int(m[3])), None)
+    if example is None:
+        return ()
+    first, second = int(example[1]), int(example[3])
+    month, day = (first, second) if other == "month first" else (second, first)
+    year = example[4] if len(example[4]) == 4 else f"20{example[4][-2:]}"
+    return (
+        f"{other} would fit as well: if {example[0]!r} means {year}-{month:02d}-{day:02d}, "
+        "write the dates like that",
+    )
 
 
 def years_of(times: Any) -> Array:
@@ -117,14 +148,41 @@ def years_of(times: Any) -> Array:
     if moments.dt.tz is None:
         moments = moments.dt.tz_localize("UTC")
     days = (moments - pd.Timestamp("2000-01-01", tz="UTC")) / pd.Timedelta(days=1)
-    return 2000.0 + days.to_numpy(dtype=np.float64, na_value=np.nan) / 365.2425
+    return 2000.0 + days.to_numpy(dtype=np.float64, na_value=np.nan) / _DAYS_OF_YEAR
 
 
-def _date_order(texts: list[str]) -> str:
-    fields = [match.groups() for text in texts if (match := _DAY_OR_MONTH_FIRST.match(text))]
-    if not fields:
-        return "year first"
-    return "day first" if any(int(first) > 12 for first, _ in fields) else "month first"
+def dates_of(years: Array, *, whole_days: bool) -> Any:
+    """Return decimal years as times, to the day or to the second; none beyond the calendar.
+
+    Parameters
+    ----------
+    years : (N,)
+    whole_days : bool
+
+    Returns
+    -------
+    (N,) of datetime64[s]
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> dates_of(years_of(pd.to_datetime(["2024-02-29"])), whole_days=True).astype(str)
+    array(['2024-02-29T00:00:00'], dtype='<U19')
+    """
+    known = (years >= 1.0) & (years < 9999.0)
+    days = (np.where(known, years, 2000.0) - 2000.0) * _DAYS_OF_YEAR
+    seconds = np.rint(days) * 86400.0 if whole_days else np.rint(days * 86400.0)
+    times = _EPOCH + seconds.astype("timedelta64[s]")
+    return np.where(known, times, np.datetime64("NaT", "s"))
+
+
+def are_whole_days(years: Array) -> bool:
+    """Tell whether decimal years came from dates without a time of day."""
+    days = (years - 2000.0) * _DAYS_OF_YEAR
+    return bool((np.abs(days - np.rint(days)) < 1e-6).all())
+
+
+# -- truth values ----------------------------------------------------------------------------
 
 
 def read_truths(texts: list[str], style: str = "") -> ReadTexts | None:
@@ -133,12 +191,5 @@ def read_truths(texts: list[str], style: str = "") -> ReadTexts | None:
     for no, yes in _TRUTHS:
         if (style == yes) if style else set(small) == {no, yes}:
             values = np.array([{no: 0.0, yes: 1.0}.get(text, np.nan) for text in small])
-            return _if_most(values, yes, texts, anyway=True)
+            return if_most(values, yes, texts, anyway=True)
     return None
-
-
-def _if_most(values: Array, style: str, texts: list[str], *, anyway: bool) -> ReadTexts | None:
-    wrong = np.flatnonzero(np.isnan(values))
-    if not anyway and len(wrong) > (1 - _MOST) * len(values):
-        return None
-    return ReadTexts(values, style, [texts[i] for i in wrong[:3]])
