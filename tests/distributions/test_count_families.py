@@ -1,14 +1,15 @@
-"""Counts: digits, entropies and edges of Poisson and binomial numbers."""
+"""Counts: digits, entropies and edges of Poisson and (negative) binomial numbers."""
 
 from itertools import product
 
 import numpy as np
 import pytest
-from mpmath import log, loggamma
+from mpmath import betainc, log, loggamma, mpf, workdps
 from scipy import stats
 
 from posteriori.distributions.binomial import Binomial
 from posteriori.distributions.multinomial import Multinomial
+from posteriori.distributions.negative_binomial import NegativeBinomial
 from posteriori.distributions.poisson import Poisson
 from posteriori.numerics.special import poisson_kernel
 from tests.distributions.oracles import high_precision
@@ -231,3 +232,14 @@ def test_the_kernel_of_counts_is_the_same_for_numbers_and_arrays():
     table = poisson_kernel(x[:, None], rates)
     for (i, v), (j, u) in product(enumerate(x), enumerate(rates)):
         assert poisson_kernel(v, u) == pytest.approx(table[i, j], rel=1e-14)
+
+
+@pytest.mark.parametrize("count", [0.3, 7.5, 50.0])
+@pytest.mark.parametrize("mean", [1e-6, 2.0, 1e3, 1e9, 1e17])
+def test_negative_binomial_cdf_keeps_its_digits(count, mean):
+    """P(X <= x) = I_p(r, x + 1) with p = r/(r + μ), which rounds to 0 or 1 in one of two forms."""
+    x = np.floor(0.7 * mean)
+    with workdps(40):
+        p = mpf(count) / (mpf(count) + mpf(mean))
+        exact = float(betainc(count, x + 1.0, 0, p, regularized=True))
+    assert NegativeBinomial(count, mean=mean).cdf(x) == pytest.approx(exact, rel=2e-13)

@@ -92,9 +92,11 @@ class NegativeBinomial(Univariate):
     # -- univariate ------------------------------------------------------------------------
 
     def _cdf(self, x: Array) -> Array:
-        failure = self.mean / (self.count + self.mean)
         last = np.minimum(np.floor(np.maximum(x, 0.0)), 1e300)
-        below = special.betaincc(last + 1.0, self.count, failure)
+        r, mean, above = np.broadcast_arrays(self.count, self.mean, last + 1.0)
+        rare, below = mean > r, np.empty(r.shape)  # the smaller of p and 1 − p has all its digits
+        special.betainc(r, above, r / (r + mean), out=below, where=rare)
+        special.betaincc(above, r, mean / (r + mean), out=below, where=~rare)
         return np.where(x < 0, 0.0, np.where(x == np.inf, 1.0, below))[()]
 
     def _quantile(self, q: Array) -> Array:
