@@ -4,13 +4,16 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import sys
+import threading
+import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis import reading
+from posteriori.analysis import sources
 from posteriori.analysis.reading import read_table
 
 ROWS = [("a", 1.5, "Zürich"), ("b", 2.5, "Oslo, Norway"), ("c", None, "Rome")]
@@ -151,7 +154,7 @@ def test_too_many_columns_are_refused_before_they_are_parsed(tmp_path):
 
 
 def test_large_files_are_refused_or_read_in_part(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(sources, "MOST_BYTES", 10_000)
     rows = "\n".join(f"{k},{k}" for k in range(5_000))
     (tmp_path / "t").write_text("x,y\n" + rows, encoding="utf-8")
     with pytest.raises(ValueError, match="--max-rows"):
@@ -160,7 +163,7 @@ def test_large_files_are_refused_or_read_in_part(tmp_path, monkeypatch):
 
 
 def test_a_small_archive_of_a_large_file_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(sources, "MOST_BYTES", 1 << 20)
     (tmp_path / "t").write_bytes(gzip.compress(b"x,y\n" + b"1,2\n" * 1_000_000))
     with pytest.raises(ValueError, match="holds more than"):
         read_table(tmp_path / "t")
@@ -169,3 +172,152 @@ def test_a_small_archive_of_a_large_file_is_refused(tmp_path, monkeypatch):
 def test_max_rows_must_be_positive(tmp_path):
     with pytest.raises(ValueError, match="max_rows must be at least 1, got 0"):
         read_table(tmp_path / "t", max_rows=0)
+
+
+# -- headers, and rows that do not fit them ------------------------------------------------------
+
+
+def written(tmp_path, content, name="t.csv"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def test_names_may_hold_line_breaks_and_separators(tmp_path):
+    path = written(tmp_path, 'x,"new\nline","a,b"\n1,2,3\n4,5,6\n')
+    frame = read_table(path).frame
+    assert list(frame.columns) == ["x", "new\nline", "a,b"]
+    np.testing.assert_array_equal(frame, [[1, 2, 3], [4, 5, 6]])
+
+
+def test_empty_lines_above_the_header(tmp_path):
+    frame = read_table(written(tmp_path, "\n\nx,y\n1,2\n")).frame
+    assert list(frame.columns) == ["x", "y"]
+    np.testing.assert_array_equal(frame, [[1, 2]])
+
+
+def test_comments_above_the_header_are_left_out_and_said(tmp_path):
+    path = written(tmp_path, '# of "2024\n\n# by someone\nx,y\n1,2\n3,4\n5\n')
+    table = read_table(path)
+    assert list(table.frame.columns) == ["x", "y"]
+    assert len(table.frame) == 3
+    assert "2 lines before the header, beginning with #, left out" in table.notes
+    assert any("(line 7)" in note for note in table.notes)
+
+
+def test_a_header_may_begin_with_the_sign_of_a_comment(tmp_path):
+    frame = read_table(written(tmp_path, "#id,y\n1,2\n3,4\n")).frame
+    assert list(frame.columns) == ["#id", "y"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b\n1,2\n1,2,3,4\n", "line 3 has 4 cells, more than the 2 of the header"),
+        ('a,b\n"1\n1",2\n1,2,3\n', "line 4 has 3 cells, more than the 2 of the header"),
+        ("a,b\n1,2,5\n3,4,\n", "line 2 has 3 cells, .*end no line with the separator"),
+        ("Report\na,b\n1,2\n3,4\n", "line 2 has 2 cells, more than the 1 of the header"),
+        ('a,b\n1,2\n3,"4\n5,6\n', "a quotation mark in line 3 is never closed; close it, or rem"),
+    ],
+)
+def test_lines_that_do_not_fit_are_named(tmp_path, content, message):
+    with pytest.raises(ValueError, match=message):
+        read_table(written(tmp_path, content))
+
+
+def test_separators_at_the_end_of_every_line_make_no_column(tmp_path):
+    frame = read_table(written(tmp_path, "a,b\n1,2,\n3,4,\n")).frame
+    np.testing.assert_array_equal(frame, [[1, 2], [3, 4]])
+
+
+def test_an_endless_first_cell_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="cannot be read as a table"):
+        read_table(written(tmp_path, '"' + "a,\n" * 100_000))
+
+
+def test_short_rows_are_said(tmp_path):
+    table = read_table(written(tmp_path, "a,b,c\n1,2,3\n4\n\n5,6\n7,8,\n"))
+    np.testing.assert_array_equal(table.frame["a"], [1, 4, 5, 7])
+    assert (
+        "2 rows with fewer cells than the 3 of the header (the first in line 3): their other cells "
+        "are missing"
+    ) in table.notes
+    one = read_table(written(tmp_path, "a,b\n1,2\n4\n"))
+    assert one.notes[-1].endswith("(line 3): its other cells are missing")
+    assert len(read_table(written(tmp_path, "a,b\n1,2\n4,\n")).notes) == 1
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_rows_that_were_not_read_are_said(tmp_path, kind):
+    frame = pd.DataFrame({"x": np.arange(10.0), "y": np.arange(10.0)})
+    path = tmp_path / "t"
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    elif kind == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    part = read_table(path, max_rows=4)
+    np.testing.assert_array_equal(part.frame, frame[:4])
+    assert "only the first 4 rows were read, as asked: there are more" in part.notes
+    whole = read_table(path, max_rows=10)
+    assert len(whole.frame) == 10
+    assert not any("were read" in note for note in whole.notes)
+
+
+# -- archives and pipes --------------------------------------------------------------------------
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def test_a_zip_archive_of_one_file(tmp_path):
+    files = {"folder/": b"", "folder/t.csv": text().encode(), "__MACOSX/t.csv": b"\0"}
+    table = read_table(zipped(tmp_path / "t.zip", files))
+    require_rows(table.frame)
+    assert "compressed with zip" in table.notes
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (
+            {"a.csv": b"x\n1\n", "b.csv": b"x\n1\n"},
+            r"a zip archive of 2 files \(a.csv, b.csv\); unpack it and name one of them",
+        ),
+        ({"folder/": b""}, "a zip archive of 0 files; unpack it"),
+        ({"xl/workbook.xml": b"", "a": b""}, "is a spreadsheet; save the sheet as CSV"),
+    ],
+)
+def test_other_archives_are_refused(tmp_path, files, message):
+    with pytest.raises(ValueError, match=message):
+        read_table(zipped(tmp_path / "t.zip", files))
+
+
+def test_damaged_and_locked_archives_are_refused(tmp_path):
+    path = zipped(tmp_path / "t.zip", {"t.csv": text().encode() * 100})
+    content = bytearray(path.read_bytes())
+    content[60] ^= 255
+    with pytest.raises(ValueError, match="broken compressed file"):
+        read_table(written(tmp_path, bytes(content)))
+    with pytest.raises(ValueError, match="broken compressed file"):
+        read_table(written(tmp_path, bytes(content[:100])))
+    locked = bytearray(path.read_bytes())
+    locked[locked.index(b"PK\x01\x02") + 8] |= 1  # the flag of encryption in the directory
+    with pytest.raises(ValueError, match="asks for a password; unpack it first"):
+        read_table(written(tmp_path, bytes(locked)))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_pipes(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(text().encode()))
+    writer.start()
+    require_rows(read_table(pipe).frame)
+    writer.join()

@@ -122,7 +122,7 @@ def test_the_task_can_be_chosen(tmp_path: Path, task: str) -> None:
         ("x,y\n1,2\n2,3\n", "known in 2 rows only; at least 5 are needed"),
         (b"x,y\n1,2\n\0\0\0,3\n", "holds NUL bytes: it is no text file"),
         (b"x,y\n\x81\x8d\x8f,1\n", "neither UTF-8 nor Windows-1252 text; save it as UTF-8"),
-        ("x,y\n1,2,3,4\n", "more cells than the 2 of the header"),
+        ("x,y\n1,2,3,4\n", "line 2 has 4 cells, more than the 2 of the header"),
         ("x,y\n" + ",\n" * 20, "is missing in every row; choose another column"),
         ("x,y\n" + "1,\n" * 20, "is missing in every row; choose another column"),
         ("x,y\n" + "".join(f"{k},5\n" for k in range(20)), "always 5"),
