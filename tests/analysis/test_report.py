@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import Analysis, analyze
-from tests.analysis.tables import INPUTS, analysis_of, mixed_table
+from tests.analysis.tables import analysis_of, mixed_table
 
 _VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -135,25 +135,6 @@ def test_pages_follow_light_and_dark(page: tuple[Analysis, str]) -> None:
     style = text[: text.index("</style>")]
     for name in used:
         assert style.count(f"--{name}:") == 2, name
-
-
-def test_the_code_runs_and_gives_the_same_ranking(tmp_path: Path, monkeypatch) -> None:
-    table = mixed_table()[[*INPUTS, "y"]]
-    table.to_csv(tmp_path / "it's.csv", index=False)
-    names = ["constant", "linear"]
-    first = analyze(table, "y", models=names, drop=["when"], seed=3, jobs=1)
-    code = re.search(r"<pre><code>(.*?)</code></pre>", first.html("it's.csv"), flags=re.DOTALL)
-    assert code is not None
-    lines = Page(code[0]).words
-    monkeypatch.chdir(tmp_path)
-    known: dict[str, object] = {"new_table": table.head(3)}
-    exec("".join(lines), known)
-    again = known["analysis"]
-    assert isinstance(again, Analysis)
-    assert [r.name for r in again.ranking.rows] == [r.name for r in first.ranking.rows]
-    np.testing.assert_allclose(
-        [r.elpd for r in again.ranking.rows], [r.elpd for r in first.ranking.rows], rtol=1e-9
-    )
 
 
 def test_notebooks_show_the_page_in_a_frame() -> None:

@@ -12,6 +12,7 @@ _FILES = {
     "analyzing": ("Analysis", "analyze"),
     "columns": ("Column",),
     "model_files": ("load_model", "save_model"),
+    "reading": ("TableFile", "read_table"),
     "table_model": ("TableModel",),
 }
 
@@ -23,4 +24,6 @@ if _TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal 
     from posteriori.analysis.columns import Column as Column
     from posteriori.analysis.model_files import load_model as load_model
     from posteriori.analysis.model_files import save_model as save_model
+    from posteriori.analysis.reading import TableFile as TableFile
+    from posteriori.analysis.reading import read_table as read_table
     from posteriori.analysis.table_model import TableModel as TableModel

@@ -131,17 +131,19 @@ class Analysis:
             self._facts(outcome),
         )
 
-    def html(self, title: str = "the table") -> str:
+    def html(self, title: str = "the table", loading: str = "") -> str:
         """Return the report: one HTML page that needs no network.
 
         Parameters
         ----------
         title : str
             What the data are called.
+        loading : str
+            Python code that makes ``table``, for those who want to repeat the analysis.
         """
         from posteriori.analysis.report.page import make_page
 
-        return make_page(self, title)
+        return make_page(self, title, loading)
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -37,8 +37,10 @@ def _of_numbers(unseen: Unseen, y: Array) -> Metrics:
 def _of_classes(p: Array, y: Any, classes: Any) -> Metrics:
     codes = np.searchsorted(classes, y)
     truth = codes[:, None] == np.arange(len(classes))
+    squares = ((p - truth) ** 2).sum(axis=1)
     return {
         "accuracy": float(np.mean(p.argmax(axis=1) == codes)),
         "log loss": float(log_loss(codes, p, labels=np.arange(len(classes)))),
-        "Brier": float(np.mean(((p - truth) ** 2).sum(axis=1))),
+        # of two classes, as is usual, one only: the squares of the other are the same
+        "Brier": float(np.mean(squares)) / (2.0 if len(classes) == 2 else 1.0),
     }

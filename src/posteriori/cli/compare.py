@@ -15,6 +15,7 @@ from posteriori.analysis.analyzing import Analysis, analyze
 from posteriori.analysis.model_files import save_model
 from posteriori.analysis.ranking_table import aligned, group_legend, ranking_table
 from posteriori.analysis.reading import read_table
+from posteriori.analysis.report.code import reading_code
 from posteriori.numerics.record_files import write_whole
 
 if TYPE_CHECKING:
@@ -54,11 +55,19 @@ def run_compare(choices: Choices) -> None:
     rows, columns = table.frame.shape
     console.print(f"{choices.data}: {rows:,} rows, {columns:,} columns", markup=False)
     _print_notes(console, table.notes)
-    tell_comparison(console, table.frame, choices)
+    tell_comparison(console, table.frame, choices, reading_code(choices.data, choices.max_rows))
 
 
-def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices) -> None:
+def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices, loading: str) -> None:
     """Compare models of a table, print the ranking, and write what was asked for.
+
+    Parameters
+    ----------
+    console : Console
+    frame : DataFrame
+    choices : Choices
+    loading : str
+        Python code that makes ``table`` of the data, for the report.
 
     Raises
     ------
@@ -75,12 +84,16 @@ def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices) -> 
     if analysis.ranking.rows[0].failure:
         raise ValueError(f"no model was fitted: {analysis.ranking.rows[0].failure}")
     if choices.html is not None:
-        page = analysis.html(title=Path(choices.data).name)
+        page = analysis.html(_title(choices.data), loading)
         write_whole(choices.html, page.encode())
         console.print(f"Report written to {choices.html}", markup=False, soft_wrap=True)
     if choices.save is not None:
         save_model(analysis.model, choices.save)
         console.print(f"Model saved to {choices.save}", markup=False, soft_wrap=True)
+
+
+def _title(data: str) -> str:
+    return "standard input" if data == "-" else Path(data).name
 
 
 def print_analysis(console: Console, analysis: Analysis) -> None:

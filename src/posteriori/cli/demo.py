@@ -26,6 +26,6 @@ def run_demo(html: Path, seed: int) -> None:
     """Compare models of the progression of diabetes, print the verdict and write the report."""
     console = Console(highlight=False)
     console.print("Progression of diabetes in 442 patients (B. Efron et al., 2004)", style="bold")
-    tell_comparison(
-        console, load_demo(), Choices("diabetes.csv", "progression", html=html, seed=seed)
-    )
+    choices = Choices("diabetes", "progression", html=html, seed=seed)
+    loading = "from posteriori.cli.demo import load_demo\n\ntable = load_demo()"
+    tell_comparison(console, load_demo(), choices, loading)

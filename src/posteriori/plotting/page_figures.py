@@ -9,12 +9,30 @@ from html import escape
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from posteriori.numerics.types import Array
 from posteriori.plotting.style import STYLE
 
-__all__ = ["FIRST", "GRID", "INK", "MUTED", "SECOND", "render_svg"]
+__all__ = [
+    "BROAD",
+    "FIRST",
+    "GRID",
+    "INK",
+    "MUTED",
+    "SECOND",
+    "SMALL",
+    "render_svg",
+    "shade",
+    "short_text",
+]
+
+#: Sizes in inches. A page shows a unit of a figure, 1/72 inch, as a pixel or more: these fit into
+#: the window of a phone with texts of eleven pixels, and into pages with texts of sixteen.
+BROAD = 4.6
+SMALL = (4.0, 2.8)
 
 # matplotlib wants fixed colours; each of these stands for a variable of the page's style sheet.
 INK, MUTED, FIRST, SECOND, GRID = "#010101", "#020202", "#030303", "#040404", "#050505"
@@ -55,7 +73,7 @@ def render_svg(
     paint : callable
         Draws on the axes that it is given.
     size : pair of float
-        Width and height in inches; the page scales it to the width that there is.
+        Width and height in inches; the page widens it to the room that there is.
     """
     # The salt makes the ids inside one figure reproducible and unlike those of its neighbours.
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
@@ -68,10 +86,31 @@ def render_svg(
             transparent=True,
             metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
         )
-    return _inline(buffer.getvalue(), title)
+    return _inline(buffer.getvalue(), title, round(72 * size[0]))
 
 
-def _inline(svg: str, title: str) -> str:
+def shade(axes: Axes, table: Array) -> None:
+    """Paint cells darker the larger they are, between 0 and 1, in a colour that follows the page."""
+    for (i, j), value in np.ndenumerate(table):
+        axes.fill_between(
+            [j - 0.48, j + 0.48], i - 0.48, i + 0.48, color=FIRST, alpha=float(value) * 0.75, lw=0
+        )
+    axes.set(xlim=(-0.5, table.shape[1] - 0.5), ylim=(table.shape[0] - 0.5, -0.5))
+    axes.grid(visible=False)
+    axes.spines["bottom"].set_visible(False)
+    axes.tick_params(length=0)
+
+
+def short_text(text: str, limit: int = 24) -> str:
+    """Cut a long text in the middle: names of columns begin, and levels end, each in its own way."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    end = (limit - 1) // 3
+    return line[: limit - 1 - end] + "…" + line[-end:]
+
+
+def _inline(svg: str, title: str, width: int) -> str:
     """Cut the SVG element out of a file, name it for screen readers, and free its colours."""
     svg = svg[svg.index("<svg") :].strip()
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
@@ -82,4 +121,4 @@ def _inline(svg: str, title: str) -> str:
     svg = re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 system-ui, sans-serif", svg)
     head, body = svg.split(">", 1)
     head = re.sub(r'\s(width|height)="[^"]*"', "", head)
-    return f'{head} role="img" aria-label="{escape(title)}">{body}'
+    return f'{head} role="img" style="min-width:{width}px" aria-label="{escape(title)}">{body}'

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from posteriori.numerics.types import Array
 
-__all__ = ["association", "association_matrix"]
+__all__ = ["association", "association_matrix", "strongest_first"]
 
 #: Rows that are looked at.
 _MOST_ROWS = 5_000
@@ -26,6 +26,15 @@ def association_matrix(columns: dict[str, pd.Series]) -> Array:
         for j in range(i):
             matrix[i, j] = matrix[j, i] = association(one, coded[j])
     return matrix
+
+
+def strongest_first(target: pd.Series, columns: dict[str, pd.Series]) -> list[str]:
+    """Return the names of columns, those that go with the target most closely first."""
+    strength = {
+        name: association_matrix({"target": target, "column": series})[0, 1]
+        for name, series in columns.items()
+    }
+    return sorted(strength, key=lambda name: -strength[name])
 
 
 def association(one: tuple[Array, bool], other: tuple[Array, bool]) -> float:

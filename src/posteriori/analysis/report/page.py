@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
@@ -12,22 +11,37 @@ from string import Template
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.analyzing import Analysis, suited_candidates
+from posteriori.analysis.analyzing import Analysis
 from posteriori.analysis.columns import Column
 from posteriori.analysis.number_words import short_number
 from posteriori.analysis.ranking_table import group_legend, ranking_table
 from posteriori.analysis.report import figures
-from posteriori.analysis.report.association import association_matrix
+from posteriori.analysis.report.association import association_matrix, strongest_first
+from posteriori.analysis.report.class_figures import (
+    MOST_CLASSES,
+    confusion_counts,
+    draw_confusion,
+    draw_reliability,
+    frequent_confusions,
+    reliability_bins,
+)
+from posteriori.analysis.report.code import code_of
 from posteriori.analysis.report.effects import column_importance, weight_effects
-from posteriori.analysis.report.surprises import expected_at_least, surprising_rows
+from posteriori.analysis.report.elements import bullet_list, figure, section, side_by_side, table
+from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
+from posteriori.analysis.report.surprises import LIMIT, surprise_table
+from posteriori.numerics.types import Array
+from posteriori.plotting.page_figures import short_text
 
 __all__ = ["make_page"]
 
 _MOST_COLUMNS = 60
-_MOST_ASSOCIATED = 15
+_MOST_ASSOCIATED = 11
+#: Columns whose entries are told of surprising rows.
+_MOST_TOLD = 4
 
 
-def make_page(analysis: Analysis, title: str) -> str:
+def make_page(analysis: Analysis, title: str, loading: str = "") -> str:
     """Return the report of an analysis.
 
     Parameters
@@ -35,12 +49,16 @@ def make_page(analysis: Analysis, title: str) -> str:
     analysis : Analysis
     title : str
         What the data are called.
+    loading : str
+        Python code that makes ``table`` of them.
     """
+    columns = strongest_first(_values(analysis), _columns(analysis))
     parts = [_ranking(analysis)]
     if not analysis.ranking.rows[0].failure:
-        parts += [_predictions(analysis), _posterior(analysis), _surprises(analysis)]
+        parts += [_predictions(analysis), _posterior(analysis), _surprises(analysis, columns)]
         parts += [_sensitivity(analysis)]
-    parts += [_glance(analysis), _code(analysis, title)]
+    code = f"<pre><code>{escape(code_of(analysis, loading))}</code></pre>"
+    parts += [_glance(analysis, columns), section("The same in Python", code)]
     template = (
         files("posteriori.analysis").joinpath("templates/report.html").read_text(encoding="utf-8")
     )
@@ -73,27 +91,25 @@ def _count(number: int, noun: str) -> str:
 
 def _ranking(analysis: Analysis) -> str:
     header, rows = ranking_table(analysis)
-    failed = [
-        f"{outcome.name}: {outcome.failure}"
-        for outcome in analysis.outcomes.values()
-        if outcome.failure
-    ]
+    failed = [f"{o.name}: {o.failure}" for o in analysis.outcomes.values() if o.failure]
     warned = [f"{o.name}: {w}" for o in analysis.outcomes.values() for w in o.warnings[:1]]
-    figure = (
-        ""
-        if analysis.ranking.rows[0].failure
-        else (_figure(figures.draw_ranking(analysis), broad=True))
-    )
-    return _section(
+    return section(
         "The ranking",
         "<p>Held out is the log predictive density of all rows, each predicted by a model that was "
         "fitted without it, ± one standard error; behind is the difference to the best, row by row. "
         "The evidence is the log probability of the data under the model, prior and all; the "
         "probability of a model assumes that all of its group were equally probable before.</p>"
-        + _table(header, rows, "ranking")
-        + _list([*group_legend(analysis), *failed, *warned])
-        + figure,
+        + table(header, rows, "ranking")
+        + bullet_list([*group_legend(analysis), *failed, *warned])
+        + _ranking_figure(analysis),
     )
+
+
+def _ranking_figure(analysis: Analysis) -> str:
+    if sum(not row.failure for row in analysis.ranking.rows) < 2:
+        return ""
+    scale = choose_scale(analysis.ranking.rows)
+    return figure(draw_ranking(scale), far_models(scale), broad=True)
 
 
 def _predictions(analysis: Analysis) -> str:
@@ -101,31 +117,71 @@ def _predictions(analysis: Analysis) -> str:
     metrics = analysis.metrics[best]
     words = ", ".join(f"{name} {short_number(value)}" for name, value in metrics.items())
     text = f"<p>“{escape(best)}” on unseen rows: {escape(words)}.</p>"
-    if analysis.problem.classes is None:
-        explained = (
-            "<p>If the predictive distributions are right, what came is equally likely at every "
-            "level of them: the bars lie within the grey band.</p>"
+    told = (
+        _predicted_numbers(analysis)
+        if analysis.problem.classes is None
+        else _predicted_classes(analysis)
+    )
+    return section("How well the best model predicts", text + told)
+
+
+def _predicted_numbers(analysis: Analysis) -> str:
+    unseen = analysis.outcomes[analysis.ranking.best].unseen
+    assert unseen is not None
+    drawn = (
+        [figures.draw_density(analysis)]
+        if analysis.target.task == "density"
+        else [figures.draw_predictions(analysis), figures.draw_residuals(analysis)]
+    )
+    drawn.append(figures.draw_levels(unseen.level))
+    return side_by_side([figure(svg) for svg in drawn]) + (
+        "<p>If the predictive distributions are right, what came is equally likely at every "
+        "level of them: the bars lie within the grey band.</p>"
+    )
+
+
+def _predicted_classes(analysis: Analysis) -> str:
+    unseen, classes = analysis.outcomes[analysis.ranking.best].unseen, analysis.problem.classes
+    assert unseen is not None
+    codes = np.searchsorted(classes, analysis.problem.y)
+    shown = [figure(_reliability(unseen.prediction, codes, classes))]
+    told = (
+        "<p>If the probabilities are right, the points lie on the line: of the rows with stated "
+        "probability 0.8, four in five are of that class. Bars are two standard errors.</p>"
+    )
+    counts = confusion_counts(codes, unseen.prediction.argmax(axis=1), len(classes))
+    if len(classes) <= MOST_CLASSES:
+        said = "Rows by true and predicted class: the darker, the larger the share of a true class."
+        shown.append(figure(draw_confusion(counts, classes), said))
+        return side_by_side(shown) + told
+    mistakes = frequent_confusions(counts, classes)
+    return (
+        side_by_side(shown)
+        + told
+        + (
+            "<p>The most frequent mistakes:</p>"
+            + table(("true", "predicted", "rows", "of the true class"), mistakes)
+            if mistakes
+            else "<p>No row was taken for another class.</p>"
         )
-        drawn = (
-            [figures.draw_density(analysis)]
-            if analysis.target.task == "density"
-            else [figures.draw_predictions(analysis), figures.draw_residuals(analysis)]
-        )
-        drawn.append(figures.draw_calibration(analysis))
-    else:
-        explained = (
-            "<p>If the probabilities are right, the points lie on the line: of the rows with stated "
-            "probability 0.8, four in five are of that class.</p>"
-        )
-        drawn = [figures.draw_calibration(analysis), figures.draw_confusion(analysis)]
-    return _section("How well the best model predicts", text + _figures(drawn) + explained)
+    )
+
+
+def _reliability(p: Array, codes: Array, classes: Array) -> str:
+    """Draw the second of two classes, as the first says the same again; or all of more."""
+    truth = (codes[:, None] == np.arange(len(classes))).astype(float)
+    if len(classes) > 2:
+        bins = reliability_bins(p.ravel(), truth.ravel())
+        return draw_reliability(bins, "stated probability of a class")
+    bins = reliability_bins(p[:, 1], truth[:, 1])
+    return draw_reliability(bins, f"stated probability of “{short_text(str(classes[1]), 16)}”")
 
 
 def _posterior(analysis: Analysis) -> str:
     if not analysis.problem.kinds:
         return ""
     if analysis.outcomes[analysis.ranking.best].candidate.encoding == "nothing":
-        return _section(
+        return section(
             "What the best model has learned",
             "<p>That the columns do not help: it predicts the same for every row.</p>",
         )
@@ -143,56 +199,46 @@ def _posterior(analysis: Analysis) -> str:
             "model relies on it. Lines are the range of three shuffles.</p>"
         )
         drawn = figures.draw_effects(importance, "log density per row lost by shuffling")
-    return _section("What the best model has learned", text + _figure(drawn, broad=True))
+    return section("What the best model has learned", text + figure(drawn, broad=True))
 
 
-def _surprises(analysis: Analysis) -> str:
+def _surprises(analysis: Analysis, columns: list[str]) -> str:
     unseen = analysis.outcomes[analysis.ranking.best].unseen
     assert unseen is not None
-    y, classes = analysis.problem.y, analysis.problem.classes
-    codes = None if classes is None else np.searchsorted(classes, y)
-    chosen = surprising_rows(unseen, codes)
-    if not len(chosen):
-        return _section(
+    places = np.flatnonzero(analysis.target.known)
+    header, rows = surprise_table(unseen, analysis.problem, places, columns[:_MOST_TOLD])
+    if not rows:
+        return section(
             "Surprising rows",
-            "<p>None: no row is less probable than the least probable of so many rows should be if "
-            "the best model is right.</p>",
+            "<p>None: the best model could expect rows like the least probable ones among so many.</p>",
         )
-    expected = expected_at_least(unseen, codes)
-    places = np.flatnonzero(analysis.target.known)[chosen]
-    rows = []
-    for row, place in zip(chosen, places, strict=True):
-        if classes is None:
-            came, said = short_number(float(y[row])), short_number(float(unseen.prediction[row]))
-        else:
-            came, said = str(y[row]), str(classes[unseen.prediction[row].argmax()])
-        rows.append((str(place + 1), came, said, f"{expected[row]:.1g}"))
-    return _section(
+    entries = " The last columns are those that go with the target most closely." * bool(columns)
+    return section(
         "Surprising rows",
-        "<p>Rows of which the best model expected fewer than one so improbable: errors in the data, "
-        "or what the model does not know. Row 1 is the first below the header.</p>"
-        + _table(("row", "came", "predicted", "such rows expected"), rows),
+        f"<p>Rows so improbable that the best model expected fewer than {LIMIT:g} of the kind among "
+        "all: errors in the data, or what the model does not know. Row 1 is the first below the "
+        f"header.{entries}</p>" + table(header, rows),
     )
 
 
 def _sensitivity(analysis: Analysis) -> str:
-    if not any(analysis.sensitivity.values()):
+    curves = {name: curve for name, curve in analysis.sensitivity.items() if curve}
+    if not curves:
         return ""
-    moves = []
-    for name, curve in analysis.sensitivity.items():
-        if curve:
-            largest = max(abs(value - curve[1.0]) for value in curve.values())
-            moves.append(f"“{name}” by up to {largest:.1f}")
-    return _section(
+    moves = [
+        f"“{name}” by up to {max(abs(value - curve[1.0]) for value in curve.values()):.1f}"
+        for name, curve in curves.items()
+    ]
+    return section(
         "Sensitivity to the prior",
         "<p>Prior scales from a quarter to four times as large move the log evidence of "
         f"{escape(' and '.join(moves))} nats. Held-out densities hardly feel the prior once there are "
-        "many rows; evidences do.</p>" + _figure(figures.draw_sensitivity(analysis)),
+        "many rows; evidences do.</p>" + figure(figures.draw_sensitivity(curves)),
     )
 
 
-def _glance(analysis: Analysis) -> str:
-    notes = _list(analysis.notes)
+def _glance(analysis: Analysis, strongest: list[str]) -> str:
+    notes = bullet_list(analysis.notes)
     total = len(analysis.target.known)
     X, shown = analysis.problem.X, analysis.columns[:_MOST_COLUMNS]
     drawn = [(column, X.get(column.name)) for column in shown]
@@ -205,11 +251,13 @@ def _glance(analysis: Analysis) -> str:
     more = len(analysis.columns) - _MOST_COLUMNS
     rest = f"<p>And {more} more columns.</p>" if more > 0 else ""
     head = "<tr><th>column</th><th>kind</th><th>missing</th><th>different</th><th></th></tr>"
-    table = (
+    listed = (
         f'<div class="wide"><table class="columns"><thead>{head}</thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
-    return _section("The data at a glance", notes + table + rest + _association(analysis))
+    return section(
+        "The data at a glance", notes + listed + rest + _association(analysis, strongest)
+    )
 
 
 def _values(analysis: Analysis) -> pd.Series:
@@ -230,47 +278,23 @@ def _column_row(column: Column, series: pd.Series | None, key: int, total: int) 
     )
 
 
-def _association(analysis: Analysis) -> str:
-    columns = {str(name): analysis.problem.X[name] for name in analysis.problem.X}
-    target = _values(analysis)
-    everything = {analysis.target.column.name: target, **columns}
+def _columns(analysis: Analysis) -> dict[str, pd.Series]:
+    return {str(name): analysis.problem.X[name] for name in analysis.problem.X}
+
+
+def _association(analysis: Analysis, strongest: list[str]) -> str:
+    columns = _columns(analysis)
+    chosen = set(strongest[:_MOST_ASSOCIATED])
+    everything = {analysis.target.column.name: _values(analysis)}
+    everything |= {name: series for name, series in columns.items() if name in chosen}
     if len(everything) < 3:
         return ""
-    if len(everything) > _MOST_ASSOCIATED + 1:
-        strength = {
-            name: association_matrix({"target": target, name: series})[0, 1]
-            for name, series in columns.items()
-        }
-        chosen = sorted(strength, key=lambda name: -strength[name])[:_MOST_ASSOCIATED]
-        everything = {
-            analysis.target.column.name: target,
-            **{name: columns[name] for name in chosen},
-        }
-    matrix = association_matrix(everything)
+    drawn = figures.draw_association(list(everything), association_matrix(everything))
     return (
         "<p>Association of columns, from 0 to 1: rank correlation of numbers, Cramér’s V of "
         "categories, the correlation ratio between the two.</p>"
-        + _figure(figures.draw_association(list(everything), matrix), broad=len(everything) > 6)
+        + figure(drawn, broad=len(everything) > 6)
     )
-
-
-def _code(analysis: Analysis, title: str) -> str:
-    drop = [c.name for c in analysis.columns if c.kind == "dropped"]
-    options = f", drop={drop!r}" if drop else ""
-    tried = list(analysis.outcomes)
-    suited = {c.name for c in suited_candidates(analysis.target, analysis.problem)}
-    options += "" if set(tried) == suited else f", models={tried!r}"
-    code = (
-        "import pandas as pd\n"
-        "from posteriori import analyze\n\n"
-        f"table = pd.read_csv({title!r})\n"
-        f"analysis = analyze(table, target={analysis.target.column.name!r}, "
-        f"task={analysis.target.task!r}, seed={analysis.seed}{options})\n"
-        "analysis.ranking.to_frame()\n"
-        "analysis.best                      # the fitted pipeline\n"
-        "analysis.model.predict(new_table)  # mean and interval, or class probabilities\n"
-    )
-    return _section("The same in Python", f"<pre><code>{escape(code)}</code></pre>")
 
 
 def _versions(analysis: Analysis) -> str:
@@ -278,36 +302,4 @@ def _versions(analysis: Analysis) -> str:
     return (
         ", ".join(f"{name} {version(name)}" for name in names)
         + f"; Python {platform.python_version()}; seed {analysis.seed}"
-    )
-
-
-def _section(title: str, body: str) -> str:
-    return f"<section>\n<h2>{escape(title)}</h2>\n{body}\n</section>"
-
-
-def _figure(svg: str, *, broad: bool = False) -> str:
-    return f"<figure{' class=broad' if broad else ''}>{svg}</figure>"
-
-
-def _figures(svgs: Iterable[str]) -> str:
-    return '<div class="figures">' + "".join(_figure(svg) for svg in svgs) + "</div>"
-
-
-def _list(items: Sequence[str]) -> str:
-    if not items:
-        return ""
-    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]], name: str = "plain") -> str:
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
-    body = "\n".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="wide"><table class="{name}"><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>\n{body}\n</tbody></table></div>"
     )

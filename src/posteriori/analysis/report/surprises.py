@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from posteriori.analysis.cross_fitting import Unseen
+from posteriori.analysis.number_words import short_number
+from posteriori.analysis.running import Problem
+from posteriori.analysis.values import dates_of
 from posteriori.numerics.types import Array
+from posteriori.plotting.page_figures import short_text
 
-__all__ = ["expected_at_least", "surprising_rows"]
+__all__ = ["entry_text", "expected_at_least", "surprise_table", "surprising_rows"]
+
+#: A row surprises if the model expected fewer such rows than this.
+LIMIT = 0.1
+#: Digits of numbers that stand in the data.
+_DIGITS = 7
 
 
 def surprising_rows(unseen: Unseen, codes: Any = None, *, most: int = 8) -> Array:
-    """Return the rows of which a model expected fewer than one so improbable, worst first.
+    """Return the rows of which a model expected fewer than 0.1 so improbable, worst first.
 
     Parameters
     ----------
@@ -25,7 +36,7 @@ def surprising_rows(unseen: Unseen, codes: Any = None, *, most: int = 8) -> Arra
     """
     expected = expected_at_least(unseen, codes)
     order = np.lexsort((unseen.log_density, expected))[:most]
-    return order[expected[order] < 1.0]
+    return order[expected[order] < LIMIT]
 
 
 def expected_at_least(unseen: Unseen, codes: Any = None) -> Array:
@@ -43,3 +54,47 @@ def expected_at_least(unseen: Unseen, codes: Any = None) -> Array:
     below = np.append(0.0, np.cumsum(ascending))
     # equal probabilities differ in their last digit from fold to fold
     return below[np.searchsorted(ascending, came * (1.0 + 1e-9), side="right")]
+
+
+def surprise_table(
+    unseen: Unseen, problem: Problem, places: Any, shown: Sequence[str] = ()
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows of a table of the surprising rows; no rows if there are none.
+
+    Parameters
+    ----------
+    unseen : Unseen
+    problem : Problem
+    places : (N,) of int
+        Where the rows stand in the table, from 0.
+    shown : sequence of str
+        Columns whose entries are told.
+    """
+    y, classes = problem.y, problem.classes
+    codes = None if classes is None else np.searchsorted(classes, y)
+    expected = expected_at_least(unseen, codes)
+    rows = []
+    for row in surprising_rows(unseen, codes):
+        if classes is None:
+            came = short_number(float(y[row]), _DIGITS)
+            said = short_number(float(unseen.prediction[row]))
+        else:
+            came, said = str(y[row]), str(classes[unseen.prediction[row].argmax()])
+        entries = [entry_text(problem.X[name].iloc[row], problem.kinds[name]) for name in shown]
+        told = (short_text(came), short_text(said), f"{expected[row]:.1g}", *entries)
+        rows.append((f"{places[row] + 1:,}", *told))
+    header = ("row", "came", "predicted", "such rows expected", *(short_text(n, 16) for n in shown))
+    return header, rows
+
+
+def entry_text(value: Any, kind: str) -> str:
+    """Write an entry of a converted column as a person would."""
+    if pd.isna(value):
+        return "missing"
+    if kind == "category":
+        return short_text(str(value))
+    if kind == "boolean":
+        return "yes" if value else "no"
+    if kind == "date":
+        return str(dates_of(np.array([value]), whole_days=True)[0])[:10]
+    return short_number(float(value), _DIGITS)
