@@ -129,6 +129,7 @@ class Analysis:
             tuple(c for c in self.columns if c.name in seen),
             self.target.classes,
             self._facts(outcome),
+            self.target.kind,
         )
 
     def html(self, title: str = "the table", loading: str = "") -> str:

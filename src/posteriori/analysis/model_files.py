@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.columns import Column
 from posteriori.analysis.object_tree import from_tree, to_tree
-from posteriori.analysis.table_model import TableModel
+from posteriori.analysis.table_model import TARGET_KINDS, TableModel
 from posteriori.numerics.record_files import Format, read_record, write_record
 
 __all__ = ["load_model", "save_model"]
@@ -21,6 +21,7 @@ _FORMAT = Format("posteriori model", 1, "model")
 _COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "kind", "style", "note"), (str,)),
     **dict.fromkeys(("missing", "distinct"), (int,)),
+    **dict.fromkeys(("limits", "levels"), (tuple,)),
 }
 _FACT_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("task", "prior", "kind", "version"), (str,)),
@@ -46,6 +47,7 @@ def save_model(model: TableModel, path: str | os.PathLike[str]) -> None:
             "pipeline": model.pipeline,
             "columns": [list(vars(c).values()) for c in model.columns],
             "classes": model.classes,
+            "target_kind": model.target_kind,
             "facts": model.facts,
             "trial": trial,
             "answers": answers,
@@ -80,12 +82,26 @@ def _read_content(content: dict[str, Any]) -> tuple[TableModel, Any, Any]:
         raise ValueError("its names are no texts")
     if not isinstance(content["pipeline"], Pipeline):
         raise ValueError("it holds no pipeline")
-    if not all(c.used and _has_types(vars(c), _COLUMN_TYPES) for c in columns):
+    if not all(_is_usable(c) for c in columns):
         raise ValueError("its columns are not described as columns are")
     if not (_has_types(facts, _FACT_TYPES) and _has_types(facts["metrics"], {})):
         raise ValueError("what it says about itself is not what models say")
-    model = TableModel(*names, content["pipeline"], columns, content["classes"], facts)
+    if content["target_kind"] not in TARGET_KINDS:
+        raise ValueError("its target is of no known kind")
+    model = TableModel(
+        *names, content["pipeline"], columns, content["classes"], facts, content["target_kind"]
+    )
     return model, content["trial"], content["answers"]
+
+
+def _is_usable(column: Column) -> bool:
+    return (
+        column.used
+        and _has_types(vars(column), _COLUMN_TYPES)
+        and len(column.limits) in (0, 2)
+        and all(type(limit) is float for limit in column.limits)
+        and all(type(level) is str for level in column.levels)
+    )
 
 
 def _has_types(values: dict[str, Any], types: dict[str, tuple[type, ...]]) -> bool:

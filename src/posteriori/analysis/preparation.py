@@ -115,6 +115,11 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         names += [f"{part.name} = {level}" for part in self.levels_ for level in part.levels[1:]]
         return np.array(names, dtype=object)
 
+    def level_for_new(self, name: str) -> str:
+        """Return the level that stands for levels that are new; empty if the column has no effect."""
+        levels = dict(self.levels_).get(name, ("",))
+        return _OTHER if _OTHER in levels else levels[0]
+
     def _curved(self) -> list[Scale]:
         return [s for s in self.scales_ if self.kinds[s.name] in ("number", "date")]
 
@@ -167,6 +172,11 @@ class CodeColumns(TransformerMixin, BaseEstimator):
         """Return the names of the columns."""
         del input_features
         return np.array(list(self.kinds), dtype=object)
+
+    def level_for_new(self, name: str) -> str:
+        """Return the level that stands for levels that are new."""
+        del name
+        return _OTHER
 
     @property
     def columns(self) -> list[str]:

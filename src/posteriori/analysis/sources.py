@@ -32,6 +32,7 @@ BROKEN = (
 )
 
 _MAGIC = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"), (b"PK\x03\x04", "zip"))
+_OPENERS: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 _SPREADSHEETS = ("xl/workbook.xml", "content.xml")
 
 
@@ -61,12 +62,6 @@ class Source:
         with self._open_plain() as file:
             first = file.read(8)
         self.packing = next((kind for magic, kind in _MAGIC if first.startswith(magic)), "")
-        self._opener: Callable[..., Any] = {
-            "gzip": gzip.open,
-            "bzip2": bz2.open,
-            "xz": lzma.open,
-            "zip": self._open_zip,
-        }.get(self.packing, open)
         if self.packing:
             self.notes.append(f"compressed with {self.packing}")
 
@@ -75,7 +70,7 @@ class Source:
         if not self.packing:
             return self._open_plain()
         raw: Any = self.path if self._content is None else io.BytesIO(self._content)
-        return self._opener(raw, "rb")
+        return self._open_zip(raw) if self.packing == "zip" else _OPENERS[self.packing](raw, "rb")
 
     def require_size(self, max_rows: int | None) -> None:
         """Refuse what would not fit, before any of it is parsed."""
@@ -94,9 +89,8 @@ class Source:
     def _open_plain(self) -> IO[bytes]:
         return open(self.path, "rb") if self._content is None else io.BytesIO(self._content)
 
-    def _open_zip(self, raw: Any, mode: str) -> IO[bytes]:
+    def _open_zip(self, raw: Any) -> IO[bytes]:
         """Return the one file of an archive."""
-        del mode
         with zipfile.ZipFile(raw) as archive:
             names = [entry.filename for entry in archive.infolist() if _is_wanted(entry)]
             if any(name in _SPREADSHEETS for name in names):

@@ -9,10 +9,14 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.columns import Column, convert_column, to_pandas
+from posteriori.analysis.new_rows import notes_on_new_rows
+from posteriori.analysis.values import dates_of
 from posteriori.numerics.types import Array
 from posteriori.selection.held_out import predictive_of
 
-__all__ = ["TableModel"]
+__all__ = ["TARGET_KINDS", "TableModel"]
+
+TARGET_KINDS = ("number", "date", "time")
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class TableModel:
         Labels, for classification.
     facts : dict
         What else is worth knowing: rows, evidence, errors of unseen rows, versions, seed.
+    target_kind : {"number", "date", "time"}
+        Whether predicted numbers are decimal years, which stand for days or for moments.
     """
 
     name: str
@@ -39,6 +45,7 @@ class TableModel:
     columns: tuple[Column, ...]
     classes: Any = None
     facts: dict[str, Any] = field(default_factory=dict)
+    target_kind: str = "number"
 
     def read(self, table: Any) -> pd.DataFrame:
         """Return the columns of a table as the pipeline takes them.
@@ -74,18 +81,30 @@ class TableModel:
         Returns
         -------
         DataFrame
-            Mean and interval of numbers; the most probable class and the probability of each.
+            Mean and interval of numbers, or of dates; the most probable class and the probability
+            of each.
         """
         if not 0.0 < mass < 1.0:
             raise ValueError(f"mass must lie between 0 and 1, got {mass!r}")
         inputs = self.read(table)
         if not len(inputs):
             raise ValueError("the table has no rows")
-        index = table.index if isinstance(table, pd.DataFrame) else None
-        return self.predict_inputs(inputs, mass).set_axis(inputs.index if index is None else index)
+        predictions = self.predict_inputs(inputs, mass)
+        if self.target_kind == "number" or self.classes is not None:
+            return predictions
+        whole_days = self.target_kind == "date"
+        return predictions.apply(lambda years: dates_of(years.to_numpy(), whole_days=whole_days))
+
+    def notes_on(self, table: Any) -> list[str]:
+        """Return what a table holds that the model has not seen: levels, ranges, unreadable texts.
+
+        Predictions are made all the same.
+        """
+        frame = to_pandas(table)
+        return notes_on_new_rows(self.columns, self.pipeline[0], frame, self.read(frame))
 
     def predict_inputs(self, inputs: pd.DataFrame, mass: float = 0.9) -> pd.DataFrame:
-        """Return predictions for columns that :meth:`read` has returned."""
+        """Return predictions for columns that :meth:`read` has returned; of dates, decimal years."""
         columns = self._classes(inputs) if self.classes is not None else self._numbers(inputs, mass)
         return pd.DataFrame(columns, index=inputs.index)
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from posteriori.analysis.columns import Column, convert_column, guess_column
 from posteriori.analysis.cross_fitting import repeated_value
+from posteriori.analysis.values import are_whole_days
 from posteriori.analysis.wording import counted
 
 __all__ = ["TASKS", "Target", "read_target"]
@@ -52,6 +53,13 @@ class Target:
     known: Any
     classes: Any
     notes: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """What its numbers stand for: "number", "date" (decimal years of days) or "time"."""
+        if self.column.kind != "date" or self.classes is not None:
+            return "number"
+        return "date" if are_whole_days(self.values) else "time"
 
     @property
     def traits(self) -> tuple[str, ...]:
