@@ -124,7 +124,8 @@ class SpreadNodes:
         log_sum, first, second = np.empty(n), np.empty((n, k)), np.empty((n, k, k))
         for rows, p, weights, logs in self.at(centre):
             log_sum[rows], first[rows] = logs @ weights, p @ weights
-            second[rows] = (p * weights) @ p.swapaxes(1, 2)
+            p *= np.sqrt(weights)
+            second[rows] = p @ p.swapaxes(1, 2)
         return SoftmaxMoments(log_sum, first, second)
 
     def at(self, centre: Array) -> Iterator[tuple[Any, Array, Array, Array]]:
@@ -197,7 +198,7 @@ def _exponentials(middle: Array, turn: Array) -> tuple[Array, Array]:
     """
     n, k, q = turn.shape
     p, middle = np.empty((n, k, 2 * q)), middle[:, :, None]
-    if np.abs(turn).max(initial=0.0) < _IN_RANGE:
+    if -_IN_RANGE < turn.min() and turn.max() < _IN_RANGE:
         highest = middle.max(axis=1)
         level = np.exp(middle - highest[:, None])
         np.exp(turn, out=turn)
