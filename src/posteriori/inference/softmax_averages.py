@@ -198,7 +198,7 @@ def _exponentials(middle: Array, turn: Array) -> tuple[Array, Array]:
     """
     n, k, q = turn.shape
     p, middle = np.empty((n, k, 2 * q)), middle[:, :, None]
-    if -_IN_RANGE < turn.min() and turn.max() < _IN_RANGE:
+    if turn.min() > -_IN_RANGE and turn.max() < _IN_RANGE:
         highest = middle.max(axis=1)
         level = np.exp(middle - highest[:, None])
         np.exp(turn, out=turn)
