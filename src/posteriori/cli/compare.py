@@ -16,6 +16,7 @@ from posteriori.analysis.model_files import save_model
 from posteriori.analysis.ranking_table import aligned, group_legend, ranking_table
 from posteriori.analysis.reading import read_table
 from posteriori.analysis.report.code import reading_code
+from posteriori.analysis.wording import counted
 from posteriori.numerics.record_files import write_whole
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def run_compare(choices: Choices) -> None:
     console = Console(highlight=False)
     table = read_table(choices.data, choices.max_rows)
     rows, columns = table.frame.shape
-    console.print(f"{choices.data}: {rows:,} rows, {columns:,} columns", markup=False)
+    size = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
+    console.print(f"{choices.data}: {size}", markup=False)
     _print_notes(console, table.notes)
     tell_comparison(console, table.frame, choices, reading_code(choices.data, choices.max_rows))
 
@@ -117,9 +119,9 @@ def print_analysis(console: Console, analysis: Analysis) -> None:
 
 
 def _explanations(analysis: Analysis, shown: Sequence[str], header: Sequence[str]) -> list[str]:
-    """Say what the columns mean, and which a wider window would show."""
+    """Say what the columns mean, and which that matter a wider window would show."""
     lines = [_HELD_OUT, *(group_legend(analysis) if "prob." in shown else ())]
-    hidden = [name for name in header if name not in shown]
+    hidden = [name for name in header if name not in (*shown, "seconds", "kind")]
     return [*lines, f"a wider window also shows: {', '.join(hidden)}"] if hidden else lines
 
 
@@ -172,4 +174,6 @@ def _analyze_with_progress(console: Console, frame: pd.DataFrame, choices: Choic
 
 def _print_notes(console: Console, notes: tuple[str, ...]) -> None:
     for note in notes:
-        console.print(f"  · {note}", style="dim", markup=False, soft_wrap=True)
+        for place, line in enumerate(Text(note).wrap(console, console.width - 4)):
+            mark = "·" if place == 0 else " "
+            console.print(f"  {mark} {line.plain.rstrip()}", style="dim", markup=False)

@@ -90,7 +90,7 @@ def render_svg(
 
 
 def shade(axes: Axes, table: Array) -> None:
-    """Paint cells darker the larger they are, between 0 and 1, in a colour that follows the page."""
+    """Paint cells the stronger the larger they are, between 0 and 1, in a colour that follows the page."""
     for (i, j), value in np.ndenumerate(table):
         axes.fill_between(
             [j - 0.48, j + 0.48], i - 0.48, i + 0.48, color=FIRST, alpha=float(value) * 0.75, lw=0

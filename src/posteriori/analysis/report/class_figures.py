@@ -104,7 +104,7 @@ def confusion_counts(codes: Any, chosen: Any, classes: int) -> Any:
 
 
 def draw_confusion(table: Any, classes: Any) -> str:
-    """Draw counts with their shares of the true class, darker the larger the share."""
+    """Draw counts, in a colour that is the stronger the larger their share of the true class."""
     share = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
     few = len(classes) <= 4
 

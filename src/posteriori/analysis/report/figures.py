@@ -104,6 +104,7 @@ def draw_levels(level: Array) -> str:
         axes.axhspan(expected - spread, expected + spread, color=MUTED, alpha=0.25, lw=0)
         axes.hist(level, bins=np.linspace(0, 1, bins + 1).tolist(), color=FIRST, rwidth=0.9)
         axes.set(xlabel="level in its predictive distribution", ylabel="rows", xlim=(0, 1))
+        axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
 
     return render_svg(
         "levels", "Levels of the targets in their predictive distributions", paint, SMALL
@@ -122,7 +123,7 @@ def draw_effects(effects: Effects, label: str) -> str:
         axes.plot(effects.mean[shown], places, "o", color=FIRST, ms=5)
         axes.set_yticks(places, names)
         axes.set_ylim(-0.6, len(names) - 0.4)
-        axes.set(xlabel=label)
+        axes.set_xlabel(label, loc="right")  # the names leave little room below the axis
         axes.locator_params(axis="x", nbins=5)
         axes.grid(axis="x")
         axes.grid(visible=False, axis="y")
@@ -163,7 +164,7 @@ def draw_association(names: list[str], matrix: Array) -> str:
                 text = f"{value:.1f}".lstrip("0")
                 axes.text(j, i, text, ha="center", va="center", color=INK, fontsize=9)
 
-    size = (1.7 + 0.3 * len(names), 1.6 + 0.27 * len(names))
+    size = (max(1.5 + 0.28 * len(names), 3.4), 1.5 + 0.27 * len(names))
     return render_svg("association", "Association of columns", paint, size)
 
 
@@ -185,8 +186,8 @@ def draw_spark(name: str, series: pd.Series, key: int) -> str:
 
 def number_ticks(axes: Axes) -> None:
     """Write the numbers of both axes as the page does, few enough to stand side by side."""
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(5))
+    for axis, limits in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+        axis.set_major_locator(MaxNLocator(3 if max(map(abs, limits)) >= 1e4 else 5))
         axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
 
 

@@ -151,7 +151,7 @@ def _predicted_classes(analysis: Analysis) -> str:
     )
     counts = confusion_counts(codes, unseen.prediction.argmax(axis=1), len(classes))
     if len(classes) <= MOST_CLASSES:
-        said = "Rows by true and predicted class: the darker, the larger the share of a true class."
+        said = "Rows by true and predicted class; the colour is the share of the true class."
         shown.append(figure(draw_confusion(counts, classes), said))
         return side_by_side(shown) + told
     mistakes = frequent_confusions(counts, classes)

@@ -66,7 +66,7 @@ def draw_ranking(scale: Scale) -> str:
             gap, places, xerr=[_error(row) for row in rows], fmt="o", color=FIRST, lw=1.6, ms=6
         )
         axes.set_yticks(places, [row.name for row in rows])
-        axes.set(xlabel="behind the best, ± 2 std. errors")
+        axes.set_xlabel("behind the best, ± two standard errors", loc="right")
         axes.set(xlim=(scale.low, scale.high), ylim=(-0.6, len(rows) - 0.4))
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))

@@ -1,0 +1,104 @@
+"""The printed ranking: names are whole and lines fit, however large the numbers are."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from posteriori.analysis import Analysis, analyze, save_model
+from posteriori.analysis.running import INTERRUPTED, OUT_OF_TIME
+from posteriori.cli import app
+from posteriori.cli.compare import print_analysis
+from posteriori.selection.comparison import Comparison, Row
+
+
+@pytest.fixture(scope="module")
+def analysis() -> Analysis:
+    x = np.linspace(0.0, 1.0, 40)
+    table = pd.DataFrame({"x": x, "y": 50_000.0 * (x + 0.2 * np.cos(40.0 * x))})
+    names = ["constant", "linear", "linear (learned scale)"]
+    return analyze(table, "y", models=names, folds=2, jobs=1)
+
+
+def printed(analysis: Analysis, width: int) -> list[str]:
+    console = Console(width=width, highlight=False)
+    with console.capture() as captured:
+        print_analysis(console, analysis)
+    return captured.get().splitlines()
+
+
+def with_rows(analysis: Analysis, **changes: object) -> Analysis:
+    """Return the analysis with other facts about its last model."""
+    *others, last = analysis.ranking.rows
+    return replace(analysis, ranking=Comparison([*others, replace(last, **changes)]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("width", [200, 80, 60, 45])
+@pytest.mark.parametrize("elpd", [-52_254_876_770.4, -123_456.7, -np.inf])
+def test_names_are_whole_and_lines_fit(analysis: Analysis, width: int, elpd: float) -> None:
+    far = with_rows(
+        analysis,
+        elpd=elpd,
+        elpd_se=23_206_414_404.0,
+        elpd_difference=elpd,
+        elpd_difference_se=23_206_414_403.0,
+        log_evidence=-2.0e9,
+    )
+    lines = printed(far, width)
+    for row in far.ranking.rows:
+        assert any(f"{line}  ".startswith(f"{row.name}  ") for line in lines), row.name
+    assert all(len(line) <= width for line in lines)
+    assert not [line for line in lines if "…" in line or "e+" in line]
+
+
+def test_columns_go_in_the_order_of_their_use(analysis: Analysis) -> None:
+    order = ["seconds", "kind", "evidence", "prob.", "RMSE", "held out"]
+    shown = [
+        printed(analysis, width)[1].replace("held out", "held_out") for width in range(30, 120)
+    ]
+    for line in shown:
+        columns = [name.replace("_", " ") for name in line.split()]
+        left_out = [name for name in order if name not in columns]
+        assert left_out == order[: len(left_out)]
+        assert {"model", "behind"} <= set(columns)
+    assert shown[0].split() == ["model", "behind"]
+    assert len(shown[-1].split()) == 8
+
+
+def test_narrow_windows_say_what_they_do_not_show(analysis: Analysis) -> None:
+    assert "a wider window also shows" not in " ".join(printed(analysis, 90))
+    assert "a wider window also shows: RMSE, evidence, prob." in " ".join(
+        line.strip() for line in printed(analysis, 52)
+    )
+
+
+def test_errors_of_large_targets_are_written_in_full(analysis: Analysis) -> None:
+    rmse = analysis.metrics["constant"]["RMSE"]
+    assert 10_000 < rmse < 99_999
+    text = f"{round(rmse, -1):,.0f}"
+    assert any(line.startswith("constant") and text in line for line in printed(analysis, 90))
+
+
+@pytest.mark.parametrize(
+    ("failure", "word"),
+    [(OUT_OF_TIME, "not reached"), (INTERRUPTED, "interrupted"), ("ValueError: bad", "failed")],
+)
+def test_what_has_no_result_is_named_by_the_reason(
+    analysis: Analysis, failure: str, word: str
+) -> None:
+    *others, last = analysis.ranking.rows
+    lost = replace(analysis, ranking=Comparison([*others, Row(last.name, failure=failure)]))
+    line = next(line for line in printed(lost, 100) if line.startswith(last.name))
+    assert line.split("  ")[0] == last.name
+    assert line.removeprefix(last.name).strip() == word
+
+
+def test_show_prints_a_true_minus(analysis: Analysis, tmp_path: Path) -> None:
+    save_model(analysis.model, tmp_path / "m.po")
+    output = CliRunner().invoke(app, ["show", str(tmp_path / "m.po")]).output
+    assert "log evidence: −" in output
+    assert "log evidence: -" not in output
