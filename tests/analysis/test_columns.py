@@ -279,7 +279,7 @@ def test_columns_that_repeat_others_up_to_scale_are_used_once(other, kind):
     frame = pd.DataFrame({"a": X, "noise": X[::-1] ** 2, "b": other, "c": 3.0 * X})
     columns = describe_columns(frame)
     assert [c.kind for c in columns] == ["number", "number", kind, "duplicate"]
-    assert columns[3].note == "repeats 'a' up to shift and scale: left out"
+    assert columns[3].note == "repeats 'a' up to scale: left out"
 
 
 def test_few_rows_are_functions_of_one_another_by_chance():

@@ -31,7 +31,7 @@ def describe_columns(frame: pd.DataFrame, drop: Iterable[str] = ()) -> list[Colu
     ]
     columns = _without(columns, _repeats(frame, columns), "repeats {!r}: left out")
     again = _scaled_repeats(frame, columns)
-    return _without(columns, again, "repeats {!r} up to shift and scale: left out")
+    return _without(columns, again, "repeats {!r} up to scale: left out")
 
 
 def _without(columns: list[Column], again: dict[str, str], note: str) -> list[Column]:

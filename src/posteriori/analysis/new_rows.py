@@ -10,6 +10,7 @@ import pandas as pd
 
 from posteriori.analysis.columns import Column
 from posteriori.analysis.number_words import short_number
+from posteriori.analysis.preparation import OTHER
 from posteriori.analysis.values import MISSING_WORDS, dates_of
 from posteriori.analysis.wording import counted
 
@@ -62,7 +63,8 @@ def _on_levels(column: Column, encoder: Any, values: pd.Series) -> str:
         return ""
     rows = counted(int(values.isin(new).sum()), "row")
     same = encoder.level_for_new(column.name)
-    taken = f"taken as {same!r}" if same else "without effect"
+    why = "as rare ones are" if same == OTHER else "the most frequent"
+    taken = f"taken as {same!r}, {why}" if same else "without effect"
     return f"{rows} with a level that the model has never seen, such as {new[0][:30]!r}: {taken}"
 
 

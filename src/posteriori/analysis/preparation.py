@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.numerics.types import Array
 
-__all__ = ["CodeColumns", "NoColumns", "NumberColumns"]
+__all__ = ["OTHER", "CodeColumns", "NoColumns", "NumberColumns"]
 
-_OTHER, _MISSING = "(other)", "(missing)"
+#: Levels for those that are not kept apart, and for missing entries.
+OTHER, _MISSING = "(other)", "(missing)"
 
 #: Rows that are prepared at a time, so that no second copy of all inputs is made.
 _PART = 4096
@@ -118,7 +119,7 @@ class NumberColumns(TransformerMixin, BaseEstimator):
     def level_for_new(self, name: str) -> str:
         """Return the level that stands for levels that are new; empty if the column has no effect."""
         levels = dict(self.levels_).get(name, ("",))
-        return _OTHER if _OTHER in levels else levels[0]
+        return OTHER if OTHER in levels else levels[0]
 
     def _curved(self) -> list[Scale]:
         return [s for s in self.scales_ if self.kinds[s.name] in ("number", "date")]
@@ -149,7 +150,7 @@ class CodeColumns(TransformerMixin, BaseEstimator):
             name: tuple(
                 level
                 for level in frequent_levels(X[name], self.max_levels)
-                if level not in (_OTHER, _MISSING)
+                if level not in (OTHER, _MISSING)
             )
             for name, kind in self.kinds.items()
             if kind == "category"
@@ -176,7 +177,7 @@ class CodeColumns(TransformerMixin, BaseEstimator):
     def level_for_new(self, name: str) -> str:
         """Return the level that stands for levels that are new."""
         del name
-        return _OTHER
+        return OTHER
 
     @property
     def columns(self) -> list[str]:
@@ -219,7 +220,7 @@ def frequent_levels(series: pd.Series, limit: int) -> tuple[str, ...]:
     seen = dict(zip(series.cat.categories, counts.tolist(), strict=True))
     order = sorted((level for level in seen if seen[level] > 1), key=lambda x: (-seen[x], x))
     kept = tuple(order[:limit])
-    rest = (_OTHER,) if len(kept) < int((counts > 0).sum()) else ()
+    rest = (OTHER,) if len(kept) < int((counts > 0).sum()) else ()
     return kept + rest + ((_MISSING,) if (codes < 0).any() else ())
 
 
@@ -251,7 +252,7 @@ def _is_missing(scale: Scale, X: pd.DataFrame) -> Array:
 def _indicators(part: Levels, X: pd.DataFrame) -> Array:
     """Return a column for every level but the first; new levels belong to the rest if there is one."""
     place = {level: k for k, level in enumerate(part.levels)}
-    rest = place.get(_OTHER, 0)
+    rest = place.get(OTHER, 0)
     codes = _recoded(X[part.name], place, unknown=rest, missing=place.get(_MISSING, rest))
     return (codes[:, None] == np.arange(1, len(part.levels))).astype(np.float64)
 

@@ -185,7 +185,7 @@ def _guess_task(column: Column, seen: pd.Series) -> tuple[str, str]:
             f"classification: {column.name!r} has only {len(distinct)} different numbers; "
             "the task 'regression' takes them as amounts"
         )
-    return "regression", f"regression: {column.name!r} is a number"
+    return "regression", f"regression: {column.name!r} is a {column.kind}"
 
 
 def _labels(series: pd.Series, seen: pd.Series, column: Column) -> Any:

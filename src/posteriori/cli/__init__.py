@@ -67,7 +67,9 @@ def compare(
     task: Annotated[
         str, typer.Option(help="auto, regression, classification or density.", metavar="TASK")
     ] = "auto",
-    models: Annotated[str, typer.Option(help="Only these models, separated by commas.")] = "",
+    models: Annotated[
+        str | None, typer.Option(help="Only these models, separated by commas.")
+    ] = None,
     drop: Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")] = "",
     html: Annotated[
         Path | None, typer.Option(help="Write a report to this file.", dir_okay=False)
@@ -95,13 +97,15 @@ def compare(
     _require_place(html)
     _require_place(save)
     _require_different((html, save), (data,))
+    if models is not None and not _names(models):
+        _fail("--models names no model; leave it out to try all that suit")
     from posteriori.cli.compare import Choices, run_compare
 
     choices = Choices(
         data,
         target,
         task,
-        _names(models),
+        _names(models or ""),
         _names(drop),
         html,
         save,
@@ -146,9 +150,12 @@ def show(
 
 def _require_file(path: str | Path) -> None:
     """Refuse a missing file before anything heavy is loaded."""
-    if str(path) != "-" and not Path(path).is_file():
-        what = "is a folder" if Path(path).is_dir() else "does not exist"
-        _fail(f"{path} {what}")
+    if str(path) == "-":
+        return
+    if Path(path).is_dir():
+        _fail(f"{path} is a folder")
+    if not Path(path).exists():
+        _fail(f"{path} does not exist")
 
 
 def _require_place(path: Path | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +14,7 @@ from posteriori.analysis.model_files import load_model
 from posteriori.analysis.number_words import fixed_number, short_number
 from posteriori.analysis.reading import read_table
 from posteriori.analysis.table_model import TableModel
+from posteriori.analysis.wording import counted
 from posteriori.numerics.record_files import write_whole
 
 __all__ = ["run_predict", "run_show"]
@@ -23,14 +25,15 @@ def run_predict(model: Path, data: str, out: Path | None, mass: float) -> None:
     learned = load_model(model)
     table = read_table(data)
     predictions = learned.predict(table.frame, mass)
+    for note in learned.notes_on(table.frame):
+        print(f"posteriori: {note}", file=sys.stderr)
     text = pd.concat([table.frame, predictions], axis=1).to_csv(index=False)
     if out is None:
         print(text, end="")
         return
     write_whole(out, text.encode())
-    Console(highlight=False).print(
-        f"{len(predictions):,} predictions of {learned.target} written to {out}", markup=False
-    )
+    made = counted(len(predictions), "prediction")
+    Console(highlight=False).print(f"{made} of {learned.target} written to {out}", markup=False)
 
 
 def run_show(model: Path) -> None:
@@ -52,13 +55,15 @@ def run_show(model: Path) -> None:
 def describe_model(model: TableModel) -> list[str]:
     """Say in lines what is known about a saved model."""
     facts = model.facts
-    lines = [f"learned from {facts.get('rows', '?'):,} rows with posteriori {facts.get('version')}"]
+    lines = [f"learned from {counted(facts['rows'], 'row')} with posteriori {facts['version']}"]
     if model.classes is not None:
         lines.append(f"classes: {', '.join(str(label) for label in model.classes[:20])}")
     if facts.get("prior"):
         lines.append(f"prior: {facts['prior']}")
     if facts.get("log_evidence") is not None:
-        lines.append(f"log evidence: {fixed_number(facts['log_evidence'], 2)} ({facts.get('kind')})")
+        lines.append(
+            f"log evidence: {fixed_number(facts['log_evidence'], 2)} ({facts.get('kind')})"
+        )
     errors = [f"{name} {short_number(value)}" for name, value in facts.get("metrics", {}).items()]
     if errors:
         lines.append(f"on unseen rows: {', '.join(errors)}")
