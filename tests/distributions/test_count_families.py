@@ -243,3 +243,20 @@ def test_negative_binomial_cdf_keeps_its_digits(count, mean):
         p = mpf(count) / (mpf(count) + mpf(mean))
         exact = float(betainc(count, x + 1.0, 0, p, regularized=True))
     assert NegativeBinomial(count, mean=mean).cdf(x) == pytest.approx(exact, rel=2e-13)
+
+
+@pytest.mark.parametrize("mean", [1e3, 1e10, 1e17, 1e40])
+@pytest.mark.parametrize("q", [0.05, 0.5, 0.95])
+def test_quantiles_of_huge_counts(mean, q):
+    """A negative binomial of large mean is a Gamma distribution; a Poisson is its mean."""
+    found = NegativeBinomial(mean=mean, count=3.0).quantile(q)
+    expected = float(stats.gamma(3.0).ppf(q)) * mean / 3.0
+    assert found == pytest.approx(expected, rel=1e-2 if mean < 1e4 else 1e-6)
+    assert Poisson(mean).quantile(q) == pytest.approx(mean, abs=8.0 * np.sqrt(mean), rel=1e-12)
+
+
+def test_one_boundless_member_does_not_spoil_the_others():
+    with np.errstate(all="ignore"):
+        found = NegativeBinomial(3.0, mean=[2.0, 1e308, 5.0]).quantile(0.9)
+    assert list(found[[0, 2]]) == [stats.nbinom(3.0, 3.0 / (3.0 + m)).ppf(0.9) for m in (2, 5)]
+    assert found[1] > 1e290

@@ -103,15 +103,16 @@ def _swept(weights: Array, components: CountComponents, levels: Array, rows: Arr
     found = np.empty(len(levels))
     masses = rowwise(weights * np.exp(logs))
     sweep_counts(levels, rows, rowwise(start), masses, a, b, _EVERY, _MOST, _MARGIN, found)
-    vanishing = np.any(((logs < _LEAST) & (weights > 0)).reshape(flat), axis=1)
+    vanishing = np.any((~(logs >= _LEAST) & (weights > 0)).reshape(flat), axis=1)
     return np.where(vanishing[rows], -1.0, found)
 
 
 def _bisected(weights: Array, components: CountComponents, levels: Array) -> Array:
     """Return the counts (R,) of levels of as many mixtures, by cumulative probabilities."""
     mean = (weights * components.mean).sum(axis=-1)
-    gaps = components.mean - mean[..., None]
-    variance = (weights * (components.variance + gaps**2)).sum(axis=-1)
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite variances are welcome
+        gaps = components.mean - mean[..., None]
+        variance = (weights * (components.variance + gaps**2)).sum(axis=-1)
 
     def cdf(x: Array) -> Array:
         return np.minimum((weights * components.cdf(x[..., None])).sum(axis=-1), 1.0)

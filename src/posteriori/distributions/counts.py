@@ -26,6 +26,9 @@ __all__ = [
     "off_whole_numbers",
 ]
 
+#: Quantiles are looked for up to here, and to this part of themselves.
+_LARGEST, _RESOLUTION = 1e300, 2.0**-51
+
 
 def binomial_log_mass(x: Array, trials: Array, probability: Array) -> Array:
     r"""Return :math:`\ln\binom nx p^x(1-p)^{n-x}` for whole x between 0 and n."""
@@ -83,20 +86,25 @@ _WINDOW = np.arange(-212.0, 213.0)
 def count_quantile(
     cdf: Callable[[Array], Array], q: Array, mean: Array, variance: Array, upper: Array
 ) -> Array:
-    """Return the least whole number with cdf(x) >= q, by bisection; ``upper`` where q = 1.
+    """Return the least whole number with cdf(x) >= q, by bisection; ``upper`` where q = 1, and
+    the mean where that is infinite or not known.
 
-    It begins between μ − σ √((1−q)/q) and μ + σ √(q/(1−q)) (Cantelli's inequality).
+    It begins between μ − σ √((1−q)/q) and μ + σ √(q/(1−q)) (Cantelli's inequality); while the ends
+    differ by a large factor, their geometric mean is tried.
     """
     inner = np.clip(q, 1e-300, 1.0 - 2.0**-53)
-    odds = np.sqrt(inner / (1.0 - inner))
+    odds, centre = np.sqrt(inner / (1.0 - inner)), np.minimum(mean, _LARGEST)
     below, above = np.sqrt(variance) / odds, np.sqrt(variance) * odds
     shape = np.broadcast_shapes(np.shape(q), np.shape(mean), np.shape(upper))
-    low = np.broadcast_to(np.maximum(np.floor(mean - below), 0.0) - 1.0, shape)
-    high = np.broadcast_to(np.minimum(np.ceil(mean + above) + 1.0, upper), shape)
-    for _ in range(int(np.ceil(np.log2(np.max(high - low, initial=2.0)))) + 1):
-        middle = np.floor(0.5 * (low + high))
+    low = np.broadcast_to(np.maximum(np.floor(centre - below), 0.0) - 1.0, shape)
+    high = np.minimum(np.ceil(centre + above) + 1.0, np.minimum(upper, _LARGEST))
+    high = np.broadcast_to(high, shape)
+    while np.any(high - low > np.maximum(1.0, _RESOLUTION * high)):
+        least = np.maximum(low, 1.0)
+        far = high > 8.0 * least
+        middle = np.floor(np.where(far, np.sqrt(least) * np.sqrt(high), 0.5 * (low + high)))
         enough = (cdf(middle) >= q) & (middle >= 0)
         high = np.where(enough, middle, high)
         low = np.where(enough | (high - low <= 1.0), low, middle)
-    inner = np.where(q > 0, high, 0.0)
+    inner = np.where(q > 0, np.where(np.isfinite(mean), high, mean), 0.0)
     return np.where((q >= 1.0) & (variance > 0), upper, inner)[()]

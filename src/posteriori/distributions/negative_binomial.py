@@ -73,8 +73,9 @@ class NegativeBinomial(Univariate):
 
     @cached_property
     def variance(self) -> Array:
-        """Variance μ + μ²/r."""
-        return self.mean * (1.0 + self.mean / self.count)
+        """Variance μ + μ²/r; infinite where it is beyond the largest number."""
+        with np.errstate(over="ignore"):
+            return self.mean * (1.0 + self.mean / self.count)
 
     @cached_property
     def mode(self) -> Array:
