@@ -69,10 +69,10 @@ def test_rows_are_told_with_some_of_their_entries():
     )
     unseen = numbers([0.001, 0.5, 0.9999])._replace(prediction=np.array([3.0, 5.0, 6.0]))
     header, rows = surprise_table(unseen, problem, [4, 7, 1233], ["colour", "size"])
-    assert header == ("row", "came", "predicted", "such rows expected", "colour", "size")
+    assert header == ("row", "came", "predicted", "colour", "size", "such rows expected")
     assert rows == [
-        ("1,234", "6", "6", "0.0006", "red", "missing"),
-        ("5", "249,995", "3", "0.006", "<b>", "1.5"),
+        ("1,234", "6", "6", "red", "missing", "0.0006"),
+        ("5", "249,995", "3", "<b>", "1.5", "0.006"),
     ]
 
 

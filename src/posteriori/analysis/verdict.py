@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from posteriori.analysis.number_words import number_with_error
 from posteriori.selection.comparison import Row
 
 __all__ = ["strength", "verdict"]
@@ -86,7 +87,7 @@ def _against_baseline(sound: list[Row], baseline: str) -> str:
         return ""
     return (
         f"The columns tell next to nothing that these rows show: {_name(best)} predicts unseen rows "
-        f"best, by {gap:.1f} ± {error:.1f} nats over {_name(flat)}, which ignores them."
+        f"best, by {number_with_error(gap, error)} nats over {_name(flat)}, which ignores them."
     )
 
 
@@ -99,7 +100,7 @@ def _against_second(sound: list[Row], n_rows: int) -> str:
         text = f"{_name(best)} predicts unseen rows best: {_name(second)} held some of them impossible."
     else:
         text = (
-            f"{_name(best)} predicts unseen rows best, by {gap:.1f} ± {error:.1f} nats over "
+            f"{_name(best)} predicts unseen rows best, by {number_with_error(gap, error)} nats over "
             f"{_name(second)}: {_meaning(gap, error, n_rows)}."
         )
     return text + _evidence(best, second, sound)

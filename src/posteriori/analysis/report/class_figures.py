@@ -35,11 +35,13 @@ class Bins(NamedTuple):
     ----------
     stated, came, error : (B,)
         Mean stated probability, share that came true, and two standard errors of it.
+    rows : (B,) of int
     """
 
     stated: Array
     came: Array
     error: Array
+    rows: Any
 
 
 def reliability_bins(stated: Array, came: Array) -> Bins:
@@ -66,17 +68,19 @@ def reliability_bins(stated: Array, came: Array) -> Bins:
     x, y = (np.add.reduceat(values, starts[:-1]) / count for values in (p, true))
     # no bin is surer than one row of it that could have come otherwise
     error = 2.0 * np.sqrt(np.maximum(x * (1.0 - x), 0.25 / count) / count)
-    return Bins(x, y, error)
+    return Bins(x, y, error, count)
 
 
 def draw_reliability(bins: Bins, label: str) -> str:
     """Draw shares that came true against stated probabilities, on the range that these have."""
     low, high = _range(bins)
+    size = 36.0 * np.clip(bins.rows / 20.0, 0.2, 1.0)  # of few rows the points are small
 
     def paint(axes: Axes) -> None:
         axes.plot([low, high], [low, high], color=MUTED, lw=1)
         bars = np.stack([np.minimum(bins.error, bins.came), np.minimum(bins.error, 1 - bins.came)])
-        axes.errorbar(bins.stated, bins.came, yerr=bars, fmt="o", color=FIRST, lw=1.4, ms=5)
+        axes.errorbar(bins.stated, bins.came, yerr=bars, fmt="none", color=FIRST, lw=1.2, alpha=0.6)
+        axes.scatter(bins.stated, bins.came, s=size, color=FIRST, lw=0, zorder=3)
         axes.set(xlabel=label, ylabel="share that came true", xlim=(low, high), ylim=(low, high))
         axes.locator_params(nbins=5)
 

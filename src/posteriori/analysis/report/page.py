@@ -30,6 +30,7 @@ from posteriori.analysis.report.effects import column_importance, weight_effects
 from posteriori.analysis.report.elements import bullet_list, figure, section, side_by_side, table
 from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
 from posteriori.analysis.report.surprises import LIMIT, surprise_table
+from posteriori.analysis.wording import counted
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import short_text
 
@@ -76,17 +77,13 @@ def _lede(analysis: Analysis) -> str:
     what = (
         f"The distribution of “{name}”"
         if analysis.target.task == "density"
-        else f"{analysis.target.task.capitalize()} of “{name}” from {_count(used, 'column')}"
+        else f"{analysis.target.task.capitalize()} of “{name}” from {counted(used, 'column')}"
     )
     return (
-        f"{what} in {_count(len(analysis.problem.y), 'row')}; "
-        f"{_count(len(analysis.ranking.rows), 'model')} compared by how well they predict rows that "
+        f"{what} in {counted(len(analysis.problem.y), 'row')}; "
+        f"{counted(len(analysis.ranking.rows), 'model')} compared by how well they predict rows that "
         "they have not seen."
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _ranking(analysis: Analysis) -> str:
@@ -147,7 +144,8 @@ def _predicted_classes(analysis: Analysis) -> str:
     shown = [figure(_reliability(unseen.prediction, codes, classes))]
     told = (
         "<p>If the probabilities are right, the points lie on the line: of the rows with stated "
-        "probability 0.8, four in five are of that class. Bars are two standard errors.</p>"
+        "probability 0.8, four in five are of that class. Bars are two standard errors; small points "
+        "stand for few rows.</p>"
     )
     counts = confusion_counts(codes, unseen.prediction.argmax(axis=1), len(classes))
     if len(classes) <= MOST_CLASSES:
@@ -212,12 +210,12 @@ def _surprises(analysis: Analysis, columns: list[str]) -> str:
             "Surprising rows",
             "<p>None: the best model could expect rows like the least probable ones among so many.</p>",
         )
-    entries = " The last columns are those that go with the target most closely." * bool(columns)
+    entries = " Of the other columns those are told that go with the target most closely."
     return section(
         "Surprising rows",
         f"<p>Rows so improbable that the best model expected fewer than {LIMIT:g} of the kind among "
         "all: errors in the data, or what the model does not know. Row 1 is the first below the "
-        f"header.{entries}</p>" + table(header, rows),
+        f"header.{entries if columns else ''}</p>" + table(header, rows),
     )
 
 

@@ -81,10 +81,10 @@ def surprise_table(
         else:
             came, said = str(y[row]), str(classes[unseen.prediction[row].argmax()])
         entries = [entry_text(problem.X[name].iloc[row], problem.kinds[name]) for name in shown]
-        told = (short_text(came), short_text(said), f"{expected[row]:.1g}", *entries)
+        told = (short_text(came), short_text(said), *entries, short_number(expected[row], 1))
         rows.append((f"{places[row] + 1:,}", *told))
-    header = ("row", "came", "predicted", "such rows expected", *(short_text(n, 16) for n in shown))
-    return header, rows
+    names = (short_text(name, 16) for name in shown)
+    return ("row", "came", "predicted", *names, "such rows expected"), rows
 
 
 def entry_text(value: Any, kind: str) -> str:
