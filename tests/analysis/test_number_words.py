@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posteriori.analysis.number_words import fixed_number, number_with_error, short_number
+from posteriori.analysis.number_words import (
+    even_number,
+    fixed_number,
+    number_with_error,
+    short_number,
+)
 
 
 @pytest.mark.parametrize(
@@ -66,3 +71,11 @@ def test_nothing_is_minus_zero(value):
 )
 def test_numbers_with_errors(value, error, text):
     assert number_with_error(value, error) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(55.3, "55.30"), (1.0, "1.000"), (0.9944, "0.9944"), (49_300.0, "49,300"), (0.0, "0")],
+)
+def test_numbers_of_a_column_have_equally_many_digits(value, text):
+    assert even_number(value) == text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["fixed_number", "number_with_error", "short_number"]
+__all__ = ["even_number", "fixed_number", "number_with_error", "short_number"]
 
 #: From here on a sum of log densities is written with an exponent.
 _HUGE = 1e6
@@ -13,12 +13,24 @@ _SMALLEST, _LARGEST = 1e-4, 1e9
 
 
 def short_number(value: float, digits: int = 4) -> str:
-    """Write a number with so many significant digits; nothing for NaN.
+    """Write a number with at most so many significant digits; nothing for NaN.
 
     Examples
     --------
     >>> short_number(49316.2), short_number(-0.25), short_number(2.2e-16), short_number(1.0)
     ('49,320', '−0.25', '2.2e−16', '1')
+    """
+    text = even_number(value, digits)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def even_number(value: float, digits: int = 4) -> str:
+    """Write a number with so many significant digits, zeros at the end too: for columns.
+
+    Examples
+    --------
+    >>> even_number(55.3), even_number(1.0)
+    ('55.30', '1.000')
     """
     if not math.isfinite(value) or value == 0.0:
         return _special(value)
@@ -26,8 +38,7 @@ def short_number(value: float, digits: int = 4) -> str:
     if not _SMALLEST <= abs(rounded) < _LARGEST:
         return _with_exponent(value, 2)
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    text = f"{rounded:,.{decimals}f}"
-    return _minus(text.rstrip("0").rstrip(".") if decimals else text)
+    return _minus(f"{rounded:,.{decimals}f}")
 
 
 def fixed_number(value: float, decimals: int = 1) -> str:

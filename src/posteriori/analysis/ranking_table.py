@@ -6,7 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from posteriori.analysis.number_words import fixed_number, number_with_error, short_number
+from posteriori.analysis.number_words import (
+    even_number,
+    fixed_number,
+    number_with_error,
+    short_number,
+)
 from posteriori.analysis.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.selection.comparison import Row
 
@@ -81,7 +86,7 @@ def _cells(
         if row.elpd_difference == 0.0
         else number_with_error(row.elpd_difference, row.elpd_difference_se)
     )
-    errors = [short_number(analysis.metrics[row.name][name]) for name in metrics]
+    errors = [even_number(analysis.metrics[row.name][name]) for name in metrics]
     group = groups.get(row.of, "")
     evidence = _evidence(row.log_evidence) if row.of else ""
     alone = sum(other.of == row.of for other in analysis.ranking.rows) < 2
