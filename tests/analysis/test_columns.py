@@ -130,6 +130,11 @@ def test_numbers_that_can_be_read_in_one_way_need_no_remark(texts):
     assert found is None or found.remarks == ()
 
 
+def test_numbers_beyond_the_largest_are_missing():
+    found = read_numbers(["1e999", *map(str, range(40))])
+    assert (np.isnan(found.values[0]), found.strange) == (True, ["1e999"])
+
+
 def test_units_are_part_of_the_style():
     column = guess(["60 kg", "71,5 kg", "8 kg"])
     assert (column.kind, column.style) == ("number", "comma kg")

@@ -20,8 +20,9 @@ from posteriori.analysis.values import (
     years_of,
 )
 from posteriori.analysis.wording import counted
+from posteriori.numerics.types import Array
 
-__all__ = ["Column", "column_name", "convert_column", "guess_column", "to_pandas"]
+__all__ = ["Column", "column_name", "convert_column", "guess_column", "numbers_in", "to_pandas"]
 
 #: Kinds that models can use; the others say why a column is left out.
 USED = ("number", "boolean", "date", "category")
@@ -223,9 +224,14 @@ def convert_column(column: Column, series: pd.Series) -> pd.Series:
     """
     if column.kind == "category":
         return _texts_or_missing(series)
+    return pd.Series(numbers_in(column, series), index=series.index)
+
+
+def numbers_in(column: Column, series: pd.Series) -> Array:
+    """Return a column of numbers, dates or truth values as float64, (N,); NaN where it is missing."""
     if not _is_text(series):
         values = _plain_values(column.kind, series)
-        return pd.Series(np.where(np.isfinite(values), values, np.nan), index=series.index)
+        return np.where(np.isfinite(values), values, np.nan)
     codes, texts = _factorize(series)
     values = _read_again(column, texts)
     if len(texts) and np.isnan(values).all():
@@ -233,7 +239,7 @@ def convert_column(column: Column, series: pd.Series) -> pd.Series:
             f"column {column.name!r} should hold a {column.kind}, but it holds texts such as "
             f"{texts[0][:30]!r}"
         )
-    return pd.Series(np.append(values, np.nan)[codes], index=series.index)
+    return np.append(values, np.nan)[codes]
 
 
 def _read_again(column: Column, texts: list[str]) -> Any:

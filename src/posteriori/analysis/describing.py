@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.columns import Column, convert_column, guess_column
+from posteriori.analysis.columns import Column, guess_column, numbers_in
 from posteriori.numerics.types import Array
 
 __all__ = ["describe_columns"]
@@ -18,6 +18,9 @@ _FEWEST_ROWS = 5
 
 #: Largest difference of standardised columns that are the same up to scale.
 _SAME = 1e-8
+
+#: Numbers that are standardised at a time.
+_BLOCK = 1_000_000
 
 
 def describe_columns(frame: pd.DataFrame, drop: Iterable[str] = ()) -> list[Column]:
@@ -70,7 +73,7 @@ def _scaled_repeats(frame: pd.DataFrame, columns: list[Column]) -> dict[str, str
     numbers = [c for c in columns if c.used and c.kind != "category"]
     if not numbers:
         return {}
-    prints = np.array([_fingerprint(c, frame, direction) for c in numbers])
+    prints = _fingerprints(numbers, frame, direction)
     near = 2.0 * _SAME * len(frame)  # |r·(z − z′)| ≤ |r| |z − z′|, and |r| is about √N
     first, *others = np.argsort(prints).tolist()
     groups = [[first]]
@@ -88,22 +91,33 @@ def _scaled_repeats(frame: pd.DataFrame, columns: list[Column]) -> dict[str, str
     }
 
 
-def _fingerprint(column: Column, frame: pd.DataFrame, direction: Array) -> float:
-    values = _standardised(column, frame)
-    if np.isfinite(values).sum() < _FEWEST_ROWS:
-        return np.nan
-    return abs(float(direction @ np.nan_to_num(values)))
+def _fingerprints(numbers: list[Column], frame: pd.DataFrame, direction: Array) -> Array:
+    """Return |rᵀz| of every standardised column z, NaN where too little of it is known."""
+    prints = []
+    block = max(1, _BLOCK // max(len(frame), 1))
+    for start in range(0, len(numbers), block):
+        z = _standardised(numbers[start : start + block], frame)
+        known = np.isfinite(z)
+        sums = np.abs(direction @ np.where(known, z, 0.0))
+        prints.append(np.where(known.sum(axis=0) >= _FEWEST_ROWS, sums, np.nan))
+    return np.concatenate(prints)
 
 
-def _standardised(column: Column, frame: pd.DataFrame) -> Array:
-    values = convert_column(column, frame[column.name]).to_numpy(np.float64)
-    values = values / (np.nanmax(np.abs(values)) or 1.0)  # keeps squares in range
+def _standardised(columns: list[Column], frame: pd.DataFrame) -> Array:
+    """Return columns with mean 0 and variance 1, (N, D); what is missing stays NaN."""
+    x = np.column_stack([numbers_in(column, frame[column.name]) for column in columns])
+    known = ~np.isnan(x)
+    count = known.sum(axis=0)
+    unit = np.abs(np.where(known, x, 0.0)).max(axis=0)  # keeps squares in range
     with np.errstate(invalid="ignore", divide="ignore"):
-        return (values - np.nanmean(values)) / np.nanstd(values)
+        x = x / unit
+        centred = x - np.where(known, x, 0.0).sum(axis=0) / count
+        variance = np.where(known, centred**2, 0.0).sum(axis=0) / count
+        return centred / np.sqrt(variance)
 
 
 def _same_up_to_scale(first: Column, second: Column, frame: pd.DataFrame) -> bool:
-    one, other = _standardised(first, frame), _standardised(second, frame)
+    one, other = _standardised([first, second], frame).T
     if not np.array_equal(np.isnan(one), np.isnan(other)):
         return False
     return any(np.nanmax(np.abs(one - sign * other)) < _SAME for sign in (1.0, -1.0))

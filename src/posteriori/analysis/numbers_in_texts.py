@@ -94,6 +94,7 @@ def _read_decimals(parts: list[_Parts], sign: str) -> Array:
         if form.fullmatch(part.number):
             plain = part.number.replace(" ", "").replace(thousands, "").replace(",", ".")
             values[place] = -float(plain) if part.in_parentheses else float(plain)
+    values[np.isinf(values)] = np.nan  # beyond the largest number
     return values
 
 
