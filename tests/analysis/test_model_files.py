@@ -261,6 +261,8 @@ def test_nonsense_is_refused(tree: Any, tmp_path: Path) -> None:
         ("columns", [[{"dict": []}, "number", "", 0, 3, ""]]),
         ("columns", 7),
         ("classes", {"texts": ["a", "b"], "shape": [2], "dtype": "U"}),
+        ("target_kind", "year"),
+        ("target_kind", []),
         ("facts", {"dict": []}),
         ("facts", 7),
         ("trial", {"dict": []}),
@@ -279,7 +281,30 @@ def test_parts_of_other_types_are_refused(
     require_cheap_refusal(tmp_path / "m.po")
 
 
-@pytest.mark.parametrize("part", ["name", "pipeline", "columns", "facts", "trial", "answers"])
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (-2, {"tuple": [1.0]}),
+        (-2, {"tuple": [1, 2]}),
+        (-2, {"tuple": ["low", "high"]}),
+        (-2, [1.0, 2.0]),
+        (-1, {"tuple": ["a", 1]}),
+        (-1, {"tuple": [[]]}),
+        (-1, "levels"),
+    ],
+)
+def test_ranges_and_levels_of_other_types_are_refused(
+    place: int, value: Any, good: Path, tmp_path: Path
+) -> None:
+    content, numbers = content_of(good)
+    content["columns"][0][place] = value
+    forge_content(tmp_path / "m.po", content, numbers)
+    require_cheap_refusal(tmp_path / "m.po", "its columns are not described as columns are")
+
+
+@pytest.mark.parametrize(
+    "part", ["name", "pipeline", "columns", "target_kind", "facts", "trial", "answers"]
+)
 def test_missing_parts_are_refused(part: str, good: Path, tmp_path: Path) -> None:
     content, numbers = content_of(good)
     del content[part]
