@@ -216,11 +216,15 @@ def browse(page: Path, profile: Path, *options: str) -> str:
     return done.stdout
 
 
-#: Shows a page in a frame of a given width, and says how wide its content is.
+#: Shows a page in a frame of a given width, and says how wide its content is and how its figures
+#: are scaled.
 _RULER = """<!doctype html><title>ruler</title>
 <iframe srcdoc="{page}" style="width:{width}px;height:900px;border:0" onload="
   const root = this.contentDocument.documentElement;
-  document.title = root.clientWidth + ' ' + root.scrollWidth + ' ' + root.scrollHeight"></iframe>"""
+  const scales = [...root.querySelectorAll('figure svg')].map(
+    svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width);
+  document.title = root.clientWidth + ' ' + root.scrollWidth + ' ' + root.scrollHeight
+    + ' ' + Math.min(...scales).toFixed(3)"></iframe>"""
 
 
 @pytest.mark.slow
@@ -229,11 +233,12 @@ def test_pages_fit_into_windows(page: tuple[Analysis, str], width: int, tmp_path
     ruler = tmp_path / "ruler.html"
     ruler.write_text(_RULER.format(page=escape(page[1]), width=width), encoding="utf-8")
     dom = browse(ruler, tmp_path / "profile", "--window-size=1300,1000", "--dump-dom")
-    measured = re.search(r"<title>(\d+) (\d+) (\d+)</title>", dom)
+    measured = re.search(r"<title>(\d+) (\d+) (\d+) ([\d.]+)</title>", dom)
     assert measured is not None
     assert int(measured[1]) == width
     assert int(measured[2]) <= width
     assert int(measured[3]) > 2000  # the figures take their room
+    assert float(measured[4]) >= 0.99  # their texts, of nine units and more, have as many pixels
 
 
 @pytest.mark.slow
