@@ -92,8 +92,9 @@ class TableModel:
         predictions = self.predict_inputs(inputs, mass)
         if self.target_kind == "number" or self.classes is not None:
             return predictions
-        whole_days = self.target_kind == "date"
-        return predictions.apply(lambda years: dates_of(years.to_numpy(), whole_days=whole_days))
+        days = self.target_kind == "date"
+        dates = {c: dates_of(predictions[c].to_numpy(), whole_days=days) for c in predictions}
+        return pd.DataFrame(dates, index=predictions.index)
 
     def notes_on(self, table: Any) -> list[str]:
         """Return what a table holds that the model has not seen: levels, ranges, unreadable texts.
