@@ -210,6 +210,15 @@ def test_a_header_may_begin_with_the_sign_of_a_comment(tmp_path):
     assert list(frame.columns) == ["#id", "y"]
 
 
+def test_a_header_of_decimals_may_be_a_row(tmp_path):
+    (_, note) = read_table(written(tmp_path, "0.5,a\n0.7,b\n")).notes
+    assert note == (
+        "the first line is taken as names, such as '0.5': if it is a row, put a line with names "
+        "above it"
+    )
+    assert len(read_table(written(tmp_path, "2019,2020\n0.7,1\n")).notes) == 1
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

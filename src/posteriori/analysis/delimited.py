@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ __all__ = ["read_delimited"]
 MOST_COLUMNS = 10_000
 _DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 _LONG_LINE = 10_000
+_DECIMAL = re.compile(r"[+-]?\d*\.\d+")
 
 
 class _Layout(NamedTuple):
@@ -166,6 +168,11 @@ def _on_header(layout: _Layout) -> list[str]:
         lines = counted(layout.comments, "line")
         notes.append(f"{lines} before the header, beginning with #, left out")
     names = [name.strip() for name in layout.header]
+    if decimals := [name for name in names if _DECIMAL.fullmatch(name)]:
+        notes.append(
+            f"the first line is taken as names, such as {decimals[0]!r}: if it is a row, put a line "
+            "with names above it"
+        )
     again = sorted({name for name in names if names.count(name) > 1 and name})
     if again:
         some = ", ".join(map(repr, again[:5]))
