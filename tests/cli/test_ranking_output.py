@@ -97,6 +97,16 @@ def test_what_has_no_result_is_named_by_the_reason(
     assert line.removeprefix(last.name).strip() == word
 
 
+def test_the_same_reason_is_said_once(analysis: Analysis) -> None:
+    outcomes = {
+        name: o._replace(failure="" if name == "linear" else OUT_OF_TIME)
+        for name, o in analysis.outcomes.items()
+    }
+    lines = [line for line in printed(replace(analysis, outcomes=outcomes), 120) if ": " in line]
+    others = ", ".join(name for name in outcomes if name != "linear")
+    assert [line for line in lines if OUT_OF_TIME in line] == [f"  {others}: {OUT_OF_TIME}"]
+
+
 def test_show_prints_a_true_minus(analysis: Analysis, tmp_path: Path) -> None:
     save_model(analysis.model, tmp_path / "m.po")
     output = CliRunner().invoke(app, ["show", str(tmp_path / "m.po")]).output

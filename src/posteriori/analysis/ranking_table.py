@@ -18,7 +18,7 @@ from posteriori.selection.comparison import Row
 if TYPE_CHECKING:
     from posteriori.analysis.analyzing import Analysis
 
-__all__ = ["aligned", "group_legend", "ranking_table"]
+__all__ = ["aligned", "failures_of", "group_legend", "ranking_table", "warnings_of"]
 
 #: How many of the errors that people know are shown.
 _SHOWN_METRICS = 1
@@ -53,6 +53,24 @@ def group_legend(analysis: Analysis) -> list[str]:
         return []
     named = "; ".join(f"{letter.strip()}: {_WORDS.get(of, of)}" for of, letter in letters.items())
     return [f"evidence and prob. compare within a group only ({named})"]
+
+
+def failures_of(analysis: Analysis) -> list[str]:
+    """Say why models have no result: a line for each reason."""
+    return _together([(o.failure, o.name) for o in analysis.outcomes.values() if o.failure])
+
+
+def warnings_of(analysis: Analysis) -> list[str]:
+    """Say what models warned of first: a line for each warning."""
+    return _together([(w, o.name) for o in analysis.outcomes.values() for w in o.warnings[:1]])
+
+
+def _together(said: list[tuple[str, str]]) -> list[str]:
+    """Return each text once, behind the names of all that it is about."""
+    names: dict[str, list[str]] = {}
+    for text, name in said:
+        names.setdefault(text, []).append(name)
+    return [f"{', '.join(about)}: {text}" for text, about in names.items()]
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:

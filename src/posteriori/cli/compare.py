@@ -13,7 +13,13 @@ from rich.text import Text
 
 from posteriori.analysis.analyzing import Analysis, analyze
 from posteriori.analysis.model_files import save_model
-from posteriori.analysis.ranking_table import aligned, group_legend, ranking_table
+from posteriori.analysis.ranking_table import (
+    aligned,
+    failures_of,
+    group_legend,
+    ranking_table,
+    warnings_of,
+)
 from posteriori.analysis.reading import read_table
 from posteriori.analysis.report.code import reading_code
 from posteriori.analysis.wording import counted
@@ -108,11 +114,10 @@ def print_analysis(console: Console, analysis: Analysis) -> None:
         console.print(line, style=style, markup=False, soft_wrap=True)
     for line in _explanations(analysis, [header[k] for k in kept], header):
         _print_indented(console, line, "dim")
-    for outcome in analysis.outcomes.values():
-        if outcome.failure:
-            _print_indented(console, f"{outcome.name}: {outcome.failure}", "yellow")
-        for warning in outcome.warnings[:1]:
-            _print_indented(console, f"{outcome.name}: {warning}", "dim")
+    for line in failures_of(analysis):
+        _print_indented(console, line, "yellow")
+    for line in warnings_of(analysis):
+        _print_indented(console, line, "dim")
     console.print()
     console.print(analysis.verdict, style="green", markup=False)
     console.print()

@@ -14,7 +14,12 @@ import pandas as pd
 from posteriori.analysis.analyzing import Analysis
 from posteriori.analysis.columns import Column
 from posteriori.analysis.number_words import short_number
-from posteriori.analysis.ranking_table import group_legend, ranking_table
+from posteriori.analysis.ranking_table import (
+    failures_of,
+    group_legend,
+    ranking_table,
+    warnings_of,
+)
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.association import association_matrix, strongest_first
 from posteriori.analysis.report.class_figures import (
@@ -88,8 +93,7 @@ def _lede(analysis: Analysis) -> str:
 
 def _ranking(analysis: Analysis) -> str:
     header, rows = ranking_table(analysis)
-    failed = [f"{o.name}: {o.failure}" for o in analysis.outcomes.values() if o.failure]
-    warned = [f"{o.name}: {w}" for o in analysis.outcomes.values() for w in o.warnings[:1]]
+    remarks = [*group_legend(analysis), *failures_of(analysis), *warnings_of(analysis)]
     return section(
         "The ranking",
         "<p>Held out is the log predictive density of all rows, each predicted by a model that was "
@@ -97,7 +101,7 @@ def _ranking(analysis: Analysis) -> str:
         "The evidence is the log probability of the data under the model, prior and all; the "
         "probability of a model assumes that all of its group were equally probable before.</p>"
         + table(header, rows, "ranking")
-        + bullet_list([*group_legend(analysis), *failed, *warned])
+        + bullet_list(remarks)
         + _ranking_figure(analysis),
     )
 
