@@ -63,7 +63,10 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
     hyperparameters : {"fixed", "type-II", "ard", "grid"}
         "fixed": the prior above. "type-II": one precision α of all weights, and β, of highest
         evidence. "ard": a precision for each weight; columns that the evidence does not want are
-        pruned. "grid": α and β integrated under gamma hyper-priors.
+        pruned. "grid": α and β integrated under gamma hyper-priors. With no fewer columns than
+        rows the evidence of "type-II" and "ard" would grow without end as the noise vanishes:
+        there it is multiplied by exp(−β ``noise_scale``), and for "ard" each set of k of the D
+        columns has a prior proportional to 1/C(D, k), since otherwise they would fit the noise.
     fit_intercept : bool
         Whether a constant stands beside the columns.
     intercept_mean : float or None

@@ -30,7 +30,7 @@ from posteriori.numerics.warnings import ConvergenceWarning
 from posteriori.regression.belief import LinearBelief
 from posteriori.regression.hyper_grid import HyperGrid, HyperPriors, integrate_hyperparameters
 from posteriori.regression.priors import LinearPrior
-from posteriori.regression.relevance import RelevanceProblem, find_relevance
+from posteriori.regression.relevance import RelevanceProblem, find_relevance, prices_of_columns
 from posteriori.regression.spectrum import Spectrum, decompose
 from posteriori.regression.type_two import climb_by_fixed_point, maximise_evidence
 
@@ -143,7 +143,7 @@ def _solve_fixed(statistics: RegressionStatistics, prior: LinearPrior) -> Soluti
 
 def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
     """Choose α and β of highest evidence."""
-    intercept, spectrum = _noisy_spectrum(statistics, prior)
+    intercept, spectrum, _ = _noisy_spectrum(statistics, prior)
     climb = maximise_evidence if prior.solver == "newton" else climb_by_fixed_point
     best = climb(spectrum)
     mean, precisions, directions = prior.mean, np.ones((1, 0)), np.zeros((len(prior.mean), 0))
@@ -161,11 +161,18 @@ def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Sol
 def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
     """Choose β and a precision for every weight of highest evidence."""
     d, scales = statistics.n_inputs, _scales(statistics, prior)
-    intercept, spectrum = _noisy_spectrum(statistics, prior)
+    intercept, spectrum, floored = _noisy_spectrum(statistics, prior)
     factor = statistics.factor[:d, :d] / scales
     target = statistics.factor[:d, d] - statistics.factor[:d, :d] @ prior.mean
-    start = maximise_evidence(spectrum).ratio
-    problem = RelevanceProblem(factor, target, spectrum.rest, spectrum.rows, spectrum.log_constant)
+    start = np.inf if floored else maximise_evidence(spectrum).ratio
+    prices = prices_of_columns(d) if floored else np.zeros(d)
+    if floored:  # no more rows of the factor say something than the data have
+        length = column_norms(factor.T)
+        seen = length > np.finfo(float).eps * d * length.max(initial=0.0)
+        factor, target = factor[seen], target[seen]
+    problem = RelevanceProblem(
+        factor, target, spectrum.rest, spectrum.rows, spectrum.log_constant, prices
+    )
     best = find_relevance(problem, np.full(d, 0.0 if np.isinf(start) else 1.0 / start))
     kept = np.flatnonzero(best.variances > 0)
     stacked = np.concatenate([np.diag(best.variances[kept] ** -0.5), factor[:, kept]])
@@ -221,8 +228,13 @@ def _spectrum(
 
 def _noisy_spectrum(
     statistics: RegressionStatistics, prior: LinearPrior
-) -> tuple[InterceptPrior | None, Spectrum]:
-    """Return the spectrum with a floor under the noise, without which evidence has no maximum."""
+) -> tuple[InterceptPrior | None, Spectrum, bool]:
+    """Return the spectrum, with a floor under the noise where the columns fit the targets perfectly.
+
+    Without it the evidence may have no maximum there. Where columns are so many that they would fit
+    any targets, the floor is the prior's: the evidence is multiplied by exp(−b₀/σ²), with the scale
+    b₀ of the noise. The last value tells whether a floor was needed.
+    """
     intercept, spectrum = _spectrum(statistics, prior)
     total = spectrum.rest + float(spectrum.projections @ spectrum.projections)
     if not total > 0:
@@ -230,8 +242,12 @@ def _noisy_spectrum(
             f"the targets have no spread for noise to explain (n_samples={statistics.rows:g}); "
             "give noise_precision=, or integrate with hyperparameters='grid'"
         )
-    if spectrum.rest > _NOISE_FLOOR * total:
-        return intercept, spectrum
+    length = np.sqrt(spectrum.squares)
+    seen = length > np.finfo(float).eps * len(length) * length.max(initial=0.0)
+    if spectrum.rest + float((spectrum.projections[~seen] ** 2).sum()) > _NOISE_FLOOR * total:
+        return intercept, spectrum, False
+    if seen.sum() + (intercept is not None) >= spectrum.rows:  # any targets are fitted
+        return intercept, spectrum._replace(rest=2.0 * _noise_scale(statistics, prior)), True
     warnings.warn(
         "the columns fit the targets perfectly, and the evidence grows as the noise vanishes: it is "
         f"kept above {np.sqrt(_NOISE_FLOOR):.0e} of the targets' size. Give noise_precision=, or "
@@ -239,7 +255,7 @@ def _noisy_spectrum(
         ConvergenceWarning,
         stacklevel=6,
     )
-    return intercept, spectrum._replace(rest=_NOISE_FLOOR * total)
+    return intercept, spectrum._replace(rest=_NOISE_FLOOR * total), True
 
 
 def _scales(statistics: RegressionStatistics, prior: LinearPrior) -> Array:

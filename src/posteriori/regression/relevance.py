@@ -10,14 +10,25 @@ In one coordinate its maximum has a closed form. Let s, p and q₋ be :math:`x_j
 :math:`1 + u_js = (n-1)a/(q_- - a)` where that is above 1, and otherwise the column is pruned. Sweeps
 over the columns settle who stays; Newton's method in :math:`\ln u` finishes.
 
+Where the columns can fit the targets perfectly (no fewer columns than rows), that evidence has no
+maximum: it rises without end as columns join and the noise vanishes. Then sets of columns have a
+prior, by which all numbers k of columns are equally probable and all sets of k are,
+
+.. math:: \max_u\ L(u) - \ln\binom Dk,\qquad k = \#\{j: u_j > 0\},
+
+and the climb begins with no column: the next one must gain :math:`\ln\frac{D-k}{k+1}` nats, which
+the luckiest of D useless columns does not. It ends at a maximum far from that of no noise.
+
 Reference: M. Tipping & A. Faul, "Fast marginal likelihood maximisation for sparse Bayesian models",
-2003; D. Wipf & S. Nagarajan, "A new view of automatic relevance determination", 2008.
+2003; D. Wipf & S. Nagarajan, "A new view of automatic relevance determination", 2008; J. Scott &
+J. Berger, "Bayes and empirical-Bayes multiplicity adjustment in the variable-selection problem",
+Annals of Statistics 38, 2010.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +36,7 @@ from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["Relevance", "RelevanceProblem", "find_relevance"]
+__all__ = ["Relevance", "RelevanceProblem", "find_relevance", "prices_of_columns"]
 
 _MOST_ROUNDS = 1000
 _SWEEPS_PER_ROUND = 2
@@ -36,13 +47,27 @@ _SLOPE = 1e-7
 
 
 class RelevanceProblem(NamedTuple):
-    """Factor F (K, D) of scaled columns, target r (K,), other misfit, rows, and a constant."""
+    """What the data say about the columns.
+
+    Attributes
+    ----------
+    factor : (K, D)
+        F, of scaled columns.
+    target : (K,)
+    rest : float
+        Misfit that no columns can remove.
+    rows : float
+    log_constant : float
+    prices : (D,)
+        What a column must gain in log evidence to join k = 0, 1, … others.
+    """
 
     factor: Array
     target: Array
     rest: float
     rows: float
     log_constant: float
+    prices: Array
 
 
 class Relevance(NamedTuple):
@@ -67,12 +92,18 @@ class Relevance(NamedTuple):
 
 
 class _State(NamedTuple):
-    """H = XᵀC⁻¹X, h = XᵀC⁻¹y, q = yᵀC⁻¹y and the log evidence at u."""
+    """H = XᵀC⁻¹X, h = XᵀC⁻¹y, q = yᵀC⁻¹y and the log evidence at u, less what its columns cost."""
 
     inner: Array
     outer: Array
     misfit: float
     height: float
+
+
+def prices_of_columns(d: int) -> Array:
+    """Return what each further of D columns costs: ln C(D, k+1) − ln C(D, k), and at least 0."""
+    k = np.arange(d)
+    return np.maximum(np.log((d - k) / (k + 1.0)), 0.0)
 
 
 def find_relevance(problem: RelevanceProblem, start: Array) -> Relevance:
@@ -85,19 +116,31 @@ def find_relevance(problem: RelevanceProblem, start: Array) -> Relevance:
             state = _evaluate(problem, u)
         u, state = _newton(problem, u, state)
         if state.height - before < _GAIN * max(1.0, abs(before)) and _settled(problem, u, state):
-            return Relevance(u, problem.rows / state.misfit, state.height, n_iter, True)
+            return _finish(problem, u, state, n_iter, True)
     warnings.warn(
         f"relevances still move after {n_iter} rounds. Drop columns that repeat one another.",
         ConvergenceWarning,
         stacklevel=2,
     )
-    return Relevance(u, problem.rows / state.misfit, state.height, n_iter, False)
+    return _finish(problem, u, state, n_iter, False)
+
+
+def _finish(
+    problem: RelevanceProblem, u: Array, state: _State, n_iter: int, converged: bool
+) -> Relevance:
+    log_evidence = state.height + _cost(problem, u)
+    return Relevance(u, problem.rows / state.misfit, log_evidence, n_iter, converged)
+
+
+def _cost(problem: RelevanceProblem, u: Array) -> float:
+    """Return what the columns that stay cost together."""
+    return float(problem.prices[: np.count_nonzero(u)].sum())
 
 
 def _evaluate(problem: RelevanceProblem, u: Array) -> _State:
     """Recompute everything from u, so that rank-one updates cannot drift."""
-    f = problem.factor
-    rows = np.concatenate([(f * np.sqrt(u)).T, np.eye(len(f))])
+    f, kept = problem.factor, u > 0
+    rows = np.concatenate([(f[:, kept] * np.sqrt(u[kept])).T, np.eye(len(f))])
     root = np.asarray(np.linalg.qr(rows, mode="r")).T  # C = RRᵀ without squaring
     solved = np.linalg.solve(root, np.column_stack([f, problem.target]))
     columns, target = solved[:, :-1], solved[:, -1]
@@ -105,14 +148,15 @@ def _evaluate(problem: RelevanceProblem, u: Array) -> _State:
     log_det = 2.0 * float(np.log(np.abs(np.diagonal(root))).sum())
     n = problem.rows
     height = -0.5 * n * (LOG_2PI + np.log(misfit / n) + 1.0) - 0.5 * log_det + problem.log_constant
+    height -= _cost(problem, u)
     return _State(columns.T @ columns, columns.T @ target, misfit, float(height))
 
 
 def _sweep(problem: RelevanceProblem, u: Array, state: _State) -> Array:
     """Maximise over one column after the other, with rank-one updates of H, h and q."""
     inner, outer, misfit, n = state.inner.copy(), state.outer.copy(), state.misfit, problem.rows
-    new = u.copy()
-    for j in range(len(u)):
+    new, kept = u.copy(), int(np.count_nonzero(u))
+    for j in _order(problem, state):
         s_in, p_in = inner[j, j], outer[j]
         if not s_in > 0:
             continue
@@ -124,7 +168,15 @@ def _sweep(problem: RelevanceProblem, u: Array, state: _State) -> Array:
         best = (grown - 1.0) / s if grown > 1.0 else 0.0
         if not np.isfinite(best):
             continue
+        kept -= int(new[j] > 0.0)
+        if best > 0.0 and problem.prices[kept] > 0.0:
+            # L(best) − L(0) = −½n ln(1 − (1 − 1/g)a/q) − ½ ln g, with g = 1 + us
+            gain = -0.5 * n * np.log1p(-(1.0 - 1.0 / grown) * explained / q) - 0.5 * np.log(grown)
+            best = best if gain > problem.prices[kept] else 0.0
+        kept += int(best > 0.0)
         change = best - new[j]
+        if change == 0.0:
+            continue
         share = change / (1.0 + change * s_in)
         column = inner[:, j].copy()
         outer -= share * p_in * column
@@ -132,6 +184,14 @@ def _sweep(problem: RelevanceProblem, u: Array, state: _State) -> Array:
         inner -= share * np.outer(column, column)
         new[j] = best
     return new
+
+
+def _order(problem: RelevanceProblem, state: _State) -> Any:
+    """Return the columns in turn; those that explain most first, where joining has a price."""
+    if not problem.prices.any():
+        return range(len(problem.prices))
+    scale = np.diagonal(state.inner)
+    return np.argsort(-(state.outer**2) / np.where(scale > 0.0, scale, 1.0), kind="stable")
 
 
 def _slopes(problem: RelevanceProblem, state: _State) -> Array:
@@ -169,7 +229,11 @@ def _newton(problem: RelevanceProblem, u: Array, state: _State) -> tuple[Array, 
 
 
 def _settled(problem: RelevanceProblem, u: Array, state: _State) -> bool:
-    """Tell whether the slopes vanish for columns that stay and do not rise for pruned ones."""
+    """Tell whether the slopes vanish for columns that stay and do not rise for pruned ones.
+
+    Where columns have a price, a rise may be worth less: sweeps have seen that.
+    """
     slopes = _slopes(problem, state)
     rising = slopes[u == 0] > _SLOPE * np.diagonal(state.inner)[u == 0]
-    return bool(np.all(np.abs(u * slopes)[u > 0] < _SLOPE) and not rising.any())
+    free = not problem.prices.any()
+    return bool(np.all(np.abs(u * slopes)[u > 0] < _SLOPE) and not (free and rising.any()))
