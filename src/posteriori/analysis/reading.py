@@ -44,12 +44,28 @@ def read_table(path: str | Path, max_rows: int | None = None) -> TableFile:
     max_rows : int, optional
         Read no more than so many rows.
 
+    Returns
+    -------
+    TableFile
+        The table, and what was guessed.
+
     Raises
     ------
     ValueError
         When the file holds no table that can be read, with the reason and the remedy.
     OSError
         When the file cannot be opened.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "t.csv")
+    ...     _ = path.write_text("x;y\\n1;2\\n3;4\\n")
+    ...     table = read_table(path)
+    >>> table.frame.shape, table.notes
+    ((2, 2), ('read as text in utf-8, columns separated by semicolons',))
     """
     if max_rows is not None and max_rows < 1:
         raise ValueError(f"max_rows must be at least 1, got {max_rows}")
