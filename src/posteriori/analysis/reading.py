@@ -35,7 +35,7 @@ class TableFile(NamedTuple):
 
 
 def read_table(path: str | Path, max_rows: int | None = None) -> TableFile:
-    """Read a table from CSV, TSV, JSON lines or Parquet, compressed or not.
+    r"""Read a table from CSV, TSV, JSON lines or Parquet, compressed or not.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def read_table(path: str | Path, max_rows: int | None = None) -> TableFile:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "t.csv")
-    ...     _ = path.write_text("x;y\\n1;2\\n3;4\\n")
+    ...     _ = path.write_text("x;y\n1;2\n3;4\n")
     ...     table = read_table(path)
     >>> table.frame.shape, table.notes
     ((2, 2), ('read as text in utf-8, columns separated by semicolons',))
