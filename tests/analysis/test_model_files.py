@@ -125,8 +125,8 @@ def test_inserted_bytes_are_noticed(good: Path, place: float, more: bytes) -> No
 
 def test_other_versions_are_told_apart(good: Path, tmp_path: Path) -> None:
     other = tmp_path / "m.po"
-    other.write_bytes(good.read_bytes().replace(b"model 1\n", b"model 2\n", 1))
-    require_refusal(other, "has format version 2; this release reads 1")
+    other.write_bytes(good.read_bytes().replace(b"model 2\n", b"model 3\n", 1))
+    require_refusal(other, "has format version 3; this release reads 2")
 
 
 # -- forged files: the checksum is right, the content is not -------------------------------------

@@ -17,7 +17,7 @@ from posteriori.numerics.record_files import Format, read_record, write_record
 
 __all__ = ["load_model", "save_model"]
 
-_FORMAT = Format("posteriori model", 1, "model")
+_FORMAT = Format("posteriori model", 2, "model")
 _COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "kind", "style", "note"), (str,)),
     **dict.fromkeys(("missing", "distinct"), (int,)),

@@ -122,7 +122,10 @@ def run_candidates(
     """
     several = 1 if problem.classes is None else len(problem.classes) - 1
     large = problem.X.size * several >= _WORTH_PROCESSES
-    workers = in_processes(problem, jobs) if large and jobs > 1 else beside(problem)
+    if large and jobs > 1:
+        workers = in_processes(problem, jobs)
+    else:  # threads that wait for one another cost more than they save on small products
+        workers = beside(problem, None if large else 1)
     deadline = float("inf") if time_limit is None else time.monotonic() + time_limit
     outcomes: list[Outcome] = []
 

@@ -29,13 +29,17 @@ Submit = Callable[..., Future[Any]]
 
 
 @contextmanager
-def beside(data: Any) -> Iterator[Submit]:
-    """Call functions ``f(data, …)`` one after the other, in a thread that never delays the exit."""
+def beside(data: Any, threads: int | None = None) -> Iterator[Submit]:
+    """Call functions ``f(data, …)`` one after the other, in a thread that never delays the exit.
+
+    Matrix products have so many threads of their own, or as many as there are processors.
+    """
     executor = _Daemon()
-    try:
-        yield lambda function, *arguments: executor.submit(function, data, *arguments)
-    finally:
-        executor.shutdown()
+    with threadpool_limits(threads):
+        try:
+            yield lambda function, *arguments: executor.submit(function, data, *arguments)
+        finally:
+            executor.shutdown()
 
 
 @contextmanager
