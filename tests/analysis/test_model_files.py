@@ -139,7 +139,7 @@ def forge(path: Path, tree: Any, numbers: bytes) -> None:
     text = tree if isinstance(tree, bytes) else json.dumps(tree).encode()
     body = text + b"\n" + numbers
     digest = hashlib.sha256(body).hexdigest().encode()
-    path.write_bytes(b"posteriori model 1\n" + digest + b"\n" + body)
+    path.write_bytes(b"posteriori model 2\n" + digest + b"\n" + body)
 
 
 def content_of(path: Path) -> tuple[dict[str, Any], bytes]:
