@@ -1,0 +1,52 @@
+"""Predictive intervals hold what they promise, where the data come from the prior itself."""
+
+import numpy as np
+import pytest
+
+from posteriori.regression import BayesianLinearRegression, LogLinearRegression
+
+TABLES, FRESH = 500, 20
+
+
+def draw(rng, n):
+    """Draw a table and fresh rows from the unit-information prior around 1, given the columns."""
+    X, fresh = rng.normal(size=(n, 2)), rng.normal(size=(FRESH, 2))
+    variance = 0.5 / rng.standard_gamma(1.0)
+    *weights, level = rng.normal(size=3) * np.sqrt(variance)
+    centre = X.mean(axis=0)  # where the prior of the intercept speaks of
+
+    def targets(rows):
+        noise = np.sqrt(variance) * rng.normal(size=len(rows))
+        return 1.0 + level + (rows - centre) @ weights + noise
+
+    return X, targets(X), fresh, targets(fresh)
+
+
+@pytest.mark.parametrize("n", [3, 25])
+@pytest.mark.parametrize("mass", [0.5, 0.9])
+def test_intervals_cover_as_promised(n, mass):
+    rng = np.random.default_rng(n)
+    model = BayesianLinearRegression(
+        1.0, intercept_mean=1.0, intercept_precision=1.0, noise_scale=0.5, standardize=False
+    )
+    covered = []
+    for _ in range(TABLES):
+        X, y, fresh, truth = draw(rng, n)
+        predictive = model.fit(X, y).predict_dist(fresh)
+        low, high = predictive.quantile(0.5 - mass / 2), predictive.quantile(0.5 + mass / 2)
+        covered.append(np.mean((low < truth) & (truth < high)))
+    assert abs(np.mean(covered) - mass) < 5 * np.std(covered) / np.sqrt(TABLES)
+
+
+def test_expected_positive_targets_are_what_comes_on_average():
+    """With noise of known size E[y | data] is exact: over tables from the prior errors average out."""
+    rng = np.random.default_rng(0)
+    model = LogLinearRegression(4.0, noise_precision=4.0, fit_intercept=False)
+    errors = []
+    for _ in range(TABLES):
+        X, fresh = rng.normal(size=(6, 2)), rng.normal(size=(FRESH, 2))
+        w = 0.5 * rng.normal(size=2)
+        y = np.exp(X @ w + 0.5 * rng.normal(size=6))
+        truth = np.exp(fresh @ w + 0.5 * rng.normal(size=FRESH))
+        errors.append(np.mean(model.fit(X, y).predict(fresh) - truth))
+    assert abs(np.mean(errors)) < 5 * np.std(errors) / np.sqrt(TABLES)
