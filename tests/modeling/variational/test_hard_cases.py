@@ -22,6 +22,8 @@ from posteriori import (
 )
 from posteriori.distributions import Multinomial
 from posteriori.modeling import Chain, Input, Model, dot, take
+from posteriori.modeling.variational.acceleration import Jump
+from tests.modeling.variational.calibration import walk
 from tests.modeling.variational.cases import noise
 from tests.modeling.variational.models import variational
 from tests.modeling.variational.monte_carlo import sampled_bound
@@ -205,3 +207,15 @@ def test_the_bound_by_three_routes_and_upwards(make: Any) -> None:
     assert np.all(np.diff(trace) > -1e-10 * np.maximum(1.0, np.abs(trace[1:])))
     found = sampled_bound(m, data, result, size=6000)
     assert abs(found.value - float(post.log_evidence)) < 5.0 * found.error
+
+
+def test_a_jump_into_nonsense_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first sweeps of this walk nearly agree and point to a step precision of 1e28."""
+    y = np.array(
+        [0.2249, 0.6569, 2.8018, 2.2375, -0.1507, 0.6126, -0.6772, -0.1969, -3.7315, -2.2615]
+        + [-1.0867, -1.1133, -0.905, 2.3633, 1.4513, -1.5964, -4.4093, -4.6994, -6.7623, -6.1263]
+    )
+    found = walk().infer(y=y)
+    monkeypatch.setattr(Jump, "consider", lambda self, bound: None)
+    plain = walk().infer(y=y, tol=1e-9)
+    assert float(found.log_evidence) == pytest.approx(float(plain.log_evidence), abs=1e-4)

@@ -97,15 +97,21 @@ class Jump:
         return [part for node in self.problem.shared for part in node.coordinates()]
 
     def _move_to(self, target: Point) -> bool:
-        """Set the shared nodes and let the local ones follow; False where one would be improper."""
+        """Set the shared nodes and let the local ones follow; False where one would be improper.
+
+        Sweeps that nearly agree can lead so far that local beliefs have no digits left.
+        """
         rest = list(target)
         for node in self.problem.shared:
             count = len(node.coordinates())
             if not node.set_coordinates(rest[:count]):
                 return False
             rest = rest[count:]
-        for node in self.problem.local:
-            node.update(self.problem.messages(node))
+        try:
+            for node in self.problem.local:
+                node.update(self.problem.messages(node))
+        except (ValueError, np.linalg.LinAlgError):
+            return False
         return True
 
 
