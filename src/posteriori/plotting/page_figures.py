@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable
 from html import escape
 from typing import Any
@@ -76,7 +77,8 @@ def render_svg(
         Width and height in inches; the page widens it to the room that there is.
     """
     # The salt makes the ids inside one figure reproducible and unlike those of its neighbours.
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
+    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # texts are drawn with the page's fonts
         figure = Figure(figsize=size)
         paint(figure.add_subplot())
         buffer = io.StringIO()
