@@ -51,3 +51,12 @@ def test_demo_into_a_missing_folder_says_so(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["demo", "--html", str(tmp_path / "none" / "a.html")])
     assert done.exit_code == 1
     assert "cannot be written: there is no folder" in done.output
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/start/table_to_verdict.md"])
+def test_the_pages_show_what_is_printed(demo: tuple[str, str], page: str) -> None:
+    shown = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+    lines = [line.rstrip() for line in demo[0].splitlines()]
+    first = next(k for k, line in enumerate(lines) if line.startswith("model "))
+    last = next(k for k, line in enumerate(lines) if line.startswith("Report"))
+    assert "\n".join(lines[first:last]).rstrip() in shown

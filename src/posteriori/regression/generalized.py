@@ -125,10 +125,14 @@ class GeneralizedRegression(RegressorMixin, BaseEstimator):
         density = LinearPredictor(
             x, self._likelihood(rows.y), np.diag(precision), mean, rows.frequency, turn
         )
-        mode = posterior_mode(density, mean, tol=self.tol, max_iter=self.max_iter)
+        mode = self._ascend(density)
         warn_unless_converged(self, mode)
         self._keep(mode, precision, rows)
         return self
+
+    def _ascend(self, density: LinearPredictor) -> Mode:
+        """Return where the posterior is approximated."""
+        return posterior_mode(density, density.prior_mean, tol=self.tol, max_iter=self.max_iter)
 
     def _standardize(self, rows: Rows) -> tuple[Array, Array]:
         """Return a table and T, with Tv its weights and intercept where v is of standardised columns.

@@ -9,7 +9,13 @@ import numpy as np
 from posteriori.distributions.normal import Normal
 from posteriori.distributions.rows import weighted_median
 from posteriori.distributions.student_t import StudentT
-from posteriori.inference.generalized_linear import Curve, ShapeCurve
+from posteriori.inference.generalized_linear import (
+    Curve,
+    LinearPredictor,
+    ShapeCurve,
+    posterior_mode,
+)
+from posteriori.inference.mode_finding import Mode, find_mode
 from posteriori.numerics.estimator_rows import Rows
 from posteriori.numerics.special import log_gamma_ratio
 from posteriori.numerics.types import Array
@@ -20,13 +26,18 @@ __all__ = ["RobustRegression"]
 #: Targets are taken as rounded to this share of their spread, so that exact data have a scale.
 _RESOLUTION = 1e-8
 
+#: A scale below so many times the resolution has vanished.
+_VANISHING = 1e3
+
 
 class RobustRegression(GeneralizedRegression):
     """Linear regression with Student-t noise, whose scale is learned with the weights.
 
     With m the median of the targets and s their median distance from it, weights of standardised
     columns have the prior N(0, s²/α), the intercept N(m, s²/α), and the logarithm of the scale
-    N(ln s, 1/α). The posterior is that of Laplace's method around a mode.
+    N(ln s, 1/α). The posterior is that of Laplace's method around the mode of ln scale with the weights
+    integrated out, and that of the weights given it: at the joint mode the scale is too small, by half
+    with half as many columns as rows.
 
     Parameters
     ----------
@@ -85,6 +96,48 @@ class RobustRegression(GeneralizedRegression):
         self._finest = _RESOLUTION * spread
         return level, spread, float(np.log(spread))
 
+    def _ascend(self, density: LinearPredictor) -> Mode:
+        """Return the mode of ln scale θ with the weights integrated out, and of the weights given it.
+
+        Laplace's method has ∫ p(w, θ) dw ∝ p(ŵ, θ) |A|^(−½). As A = Λ + e^(−2θ) H, the logarithm of the
+        last factor has the slope γ = Σ λ/(α + λ), the number of weights that the data determine: γθ is
+        added, which is a shift of the prior mean of θ, until γ is the one that belongs to it.
+        """
+        prior, alpha = density.prior_mean, float(density.prior_precision[-1, -1])
+        rows = len(density.x) if density.frequency is None else float(density.frequency.sum())
+        search, passes, mode = _Crossing(min(len(prior) - 1.0, rows)), 0, None
+        while True:
+            density.prior_mean = np.append(prior[:-1], prior[-1] + search.at / alpha)
+            limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter - passes}
+            if mode is None:
+                mode = posterior_mode(density, prior, **limits)
+            else:
+                mode = find_mode(density, mode.point, near=mode, **limits)
+            passes += mode.n_iter
+            found, bend = _determined(mode, density.prior_precision)
+            settled = abs(found - search.at) <= self.tol * np.sqrt(mode.precision[-1, -1])
+            if settled or passes >= self.max_iter:
+                break
+            search.note(found)
+        density.prior_mean = prior
+        if mode.point[-1] < np.log(
+            _VANISHING * self._finest
+        ):  # rows that repeat are fitted exactly
+            return super()._ascend(density)
+        offset = float(mode.point[-1] - prior[-1])
+        # of the density that was given, without γθ
+        value = mode.value - search.at * offset + 0.5 * search.at**2 / alpha
+        precision, factor = mode.precision.copy(), mode.factor.copy()
+        precision[-1, -1] += bend
+        factor[-1, -1] = np.hypot(factor[-1, -1], np.sqrt(bend))
+        return mode._replace(
+            value=value,
+            precision=precision,
+            factor=factor,
+            n_iter=passes,
+            converged=mode.converged and settled,
+        )
+
     def _scale(self, log_scale: Any) -> Any:
         return np.hypot(np.exp(log_scale), self._finest)
 
@@ -119,6 +172,40 @@ class RobustRegression(GeneralizedRegression):
 
     def _mean_of(self, eta: Normal) -> Array:
         return np.asarray(eta.mean)
+
+
+class _Crossing:
+    """Where a falling function of a number crosses the diagonal, by secants that stay in a bracket."""
+
+    def __init__(self, start: float) -> None:
+        self.at = start
+        self._low, self._high = 0.0, start
+        self._before: tuple[float, float] | None = None
+
+    def note(self, value: float) -> None:
+        """Move on from ``at``, where the function has this value."""
+        here, gap = self.at, value - self.at
+        self._low, self._high = (here, self._high) if gap > 0 else (self._low, here)
+        step = value
+        if self._before is not None and gap != self._before[1]:
+            step = here - gap * (here - self._before[0]) / (gap - self._before[1])
+        inside = self._low < step < self._high
+        self.at = step if inside else 0.5 * (self._low + self._high)
+        self._before = here, gap
+
+
+def _determined(mode: Mode, prior_precision: Array) -> tuple[float, float]:
+    """Return γ, how many weights the data determine at a given scale, and −dγ/dθ.
+
+    γ is the trace of G = 1 − Λ A⁻¹, and its slope −2 tr(G − G²).
+    """
+    weights = slice(0, -1)
+    root = np.linalg.inv(mode.factor[weights, weights])
+    inverse = root.T @ root
+    open_share = np.diagonal(prior_precision)[weights, None] * inverse  # 1 − G
+    left = float(np.trace(open_share))
+    bend = 2.0 * (left - float((open_share * open_share.T).sum()))
+    return len(inverse) - left, max(bend, 0.0)
 
 
 def _weights_of(z: Array, nu: float) -> tuple[Array, Array]:

@@ -211,10 +211,11 @@ def test_the_bound_by_three_routes_and_upwards(make: Any) -> None:
 
 def test_a_jump_into_nonsense_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first sweeps of this walk nearly agree and point to a step precision of 1e28."""
-    y = np.array(
-        [0.2249, 0.6569, 2.8018, 2.2375, -0.1507, 0.6126, -0.6772, -0.1969, -3.7315, -2.2615]
-        + [-1.0867, -1.1133, -0.905, 2.3633, 1.4513, -1.5964, -4.4093, -4.6994, -6.7623, -6.1263]
+    text = (
+        "0.2249 0.6569 2.8018 2.2375 -0.1507 0.6126 -0.6772 -0.1969 -3.7315 -2.2615 "
+        "-1.0867 -1.1133 -0.905 2.3633 1.4513 -1.5964 -4.4093 -4.6994 -6.7623 -6.1263"
     )
+    y = np.array(text.split(), dtype=float)
     found = walk().infer(y=y)
     monkeypatch.setattr(Jump, "consider", lambda self, bound: None)
     plain = walk().infer(y=y, tol=1e-9)
