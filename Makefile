@@ -16,7 +16,7 @@ define step
 	@{ $(3); } || { printf '\nFAILED: %s (%s). Repeat this step alone with: make %s\n' '$(1)' '$(2)' '$(1)'; exit 1; }
 endef
 
-.PHONY: help demo test test-slow lint types layers doctest unit bench docs format clean
+.PHONY: help demo test test-slow browser lint types layers doctest unit bench docs format clean
 .NOTPARALLEL:
 
 help:
@@ -50,8 +50,12 @@ unit: $(VENV)/.dev
 	@find .cache/numba -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + 2>/dev/null || true
 	$(call step,unit,pytest without the slow tests,$(BIN)/pytest -q -n 2 -m 'not slow')
 
+# Slow tests open reports in a browser; without one they are skipped, and pytest says so.
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq -y chromium; } || echo 'There is no browser. Install one (Debian and Ubuntu: apt install chromium).'
+
 # pytest's exit status 5 says that no test is marked slow.
-test-slow: $(VENV)/.dev
+test-slow: $(VENV)/.dev browser
 	$(call step,test-slow,pytest: the slow tests,$(BIN)/pytest -q -n 2 -m slow || [ $$? -eq 5 ])
 
 bench: $(VENV)/.bench
