@@ -1,10 +1,5 @@
 """The commands compare, predict and show, on clean and on broken files."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -31,13 +26,6 @@ def require_refusal(done: Result, message: str) -> None:
     assert "posteriori: " in output
     assert "Traceback" not in output
     assert isinstance(done.exception, SystemExit)
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("tables") / "table.csv"
-    mixed_table().to_csv(path, index=False)
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -332,9 +320,6 @@ def test_show_describes_a_model(written: tuple[str, Path, Path]) -> None:
         assert name in output
 
 
-# -- as processes --------------------------------------------------------------------------------
-
-
 def test_show_prints_names_as_they_are_without_codes_for_the_terminal(tmp_path: Path) -> None:
     odd = "[red]a\x1b[2J"
     frame = pd.DataFrame({odd: np.arange(30.0) % 7, "y": np.arange(30.0)})
@@ -344,116 +329,3 @@ def test_show_prints_names_as_they_are_without_codes_for_the_terminal(tmp_path: 
     output = run("show", model).output
     assert "[red]a\N{REPLACEMENT CHARACTER}[2J" in output
     assert "\x1b[2J" not in output
-
-
-def start(*arguments: object, **options: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", "from posteriori.cli import main; main()"]
-    return subprocess.Popen(
-        [*command, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "200"},
-        **options,  # type: ignore[call-overload]
-    )
-
-
-def test_errors_go_to_standard_error(tmp_path: Path) -> None:
-    process = start("compare", tmp_path / "no.csv", "--target", "y")
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (1, "")
-    assert err == f"posteriori: {tmp_path / 'no.csv'} does not exist\n"
-
-
-#: Makes one candidate wait, so that Ctrl-C comes while it is being fitted.
-_SLOW = """
-import sys, time
-from posteriori.regression import RobustRegression
-def wait(self, X, y):
-    while True:
-        time.sleep(0.05)
-RobustRegression.fit = wait
-from posteriori.cli import main
-main()
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for a child")
-@pytest.mark.parametrize(
-    "models",
-    ["constant,robust linear", pytest.param("robust linear", marks=pytest.mark.slow)],
-)
-def test_interrupted_runs_tell_what_is_done(table: Path, tmp_path: Path, models: str) -> None:
-    saved = ["--html", str(tmp_path / "r.html"), "--save", str(tmp_path / "m.po")]
-    options = ["compare", str(table), "--target", "y", "--models", models, "--jobs", "1"]
-    process = subprocess.Popen(
-        [sys.executable, "-u", "-c", _SLOW, *options, *saved],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "200"},
-    )
-    assert process.stdout is not None
-    head = b"  constant:" if "constant" in models else b"  \xc2\xb7 read as text"
-    while not process.stdout.readline().startswith(head):
-        assert process.poll() is None
-    time.sleep(1.0)
-    process.send_signal(signal.SIGINT)
-    out, err = (stream.decode() for stream in process.communicate(timeout=60))
-    assert process.returncode == 130, err
-    assert err == "posteriori: stopped by Ctrl-C: nothing was written\n"
-    assert "robust linear: interrupted" in out
-    assert list(tmp_path.iterdir()) == []
-    verdict = "“constant” is the only model" if "constant" in models else "No model could be fitted"
-    assert verdict in out
-
-
-#: The same with processes; Ctrl-C reaches these too.
-_SLOW_PROCESSES = """
-import time
-from posteriori.analysis import running
-running._WORTH_PROCESSES = 0
-honest = running._fit
-def wait(problem, candidate, fold):
-    if candidate.name == "linear":
-        time.sleep(600)
-    return honest(problem, candidate, fold)
-running._fit = wait
-from posteriori.cli import main
-main()
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for a child")
-@pytest.mark.slow
-def test_interrupted_processes_leave_nothing(table: Path, tmp_path: Path) -> None:
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    options = ["--target", "y", "--models", "constant,linear", "--jobs", "2"]
-    process = subprocess.Popen(
-        [sys.executable, "-u", "-c", _SLOW_PROCESSES, "compare", str(table), *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "200", "TMPDIR": str(scratch)},
-    )
-    assert process.stdout is not None
-    while not process.stdout.readline().startswith(b"  constant:"):
-        assert process.poll() is None
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = (stream.decode() for stream in process.communicate(timeout=60))
-    assert process.returncode == 130, err
-    assert err == "posteriori: stopped by Ctrl-C: nothing was written\n"
-    assert "linear: interrupted" in out
-    assert list(scratch.iterdir()) == []
-    _require_group_ends(process.pid)
-
-
-def _require_group_ends(group: int) -> None:
-    """Wait for the processes that see to it that nothing of their parent is left."""
-    for _ in range(100):
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"processes of the group {group} are alive")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,10 +32,10 @@ def printed(analysis: Analysis, width: int) -> list[str]:
     return captured.get().splitlines()
 
 
-def with_rows(analysis: Analysis, **changes: object) -> Analysis:
+def with_rows(analysis: Analysis, **changes: Any) -> Analysis:
     """Return the analysis with other facts about its last model."""
     *others, last = analysis.ranking.rows
-    return replace(analysis, ranking=Comparison([*others, replace(last, **changes)]))  # type: ignore[arg-type]
+    return replace(analysis, ranking=Comparison([*others, replace(last, **changes)]))
 
 
 @pytest.mark.parametrize("width", [200, 80, 60, 45])

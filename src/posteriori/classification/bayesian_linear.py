@@ -88,6 +88,8 @@ class Link(NamedTuple):
         From means and variances of η to mean probabilities.
     log_prob, level : callable
         From η to ln p, and from p to η.
+    augmented : callable, optional
+        Fits a belief by latent variables that make the likelihood normal, where it has them.
     """
 
     curve: Callable[[Array], Likelihood]
@@ -95,6 +97,7 @@ class Link(NamedTuple):
     mean: Callable[[Array, Array], Array]
     log_prob: Callable[[Array], Array]
     level: Callable[[Array], Array]
+    augmented: Callable[..., WeightBelief] | None = None
 
 
 class BayesianLinearClassifier(ProbabilisticClassifier):
@@ -161,12 +164,6 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         start = curvature_sites(self._link.curve(sign)(eta, 0.0, slice(None)), eta)
         return SinglePredictor(design, rows.frequency), self._link.tilt(sign), start
 
-    def _augmented(
-        self, design: Array, rows: LabelledRows, precision: Array, mean: Array, start: WeightBelief
-    ) -> WeightBelief:
-        """Return the belief by latent variables that make the likelihood normal, where it has them."""
-        raise NotImplementedError
-
     def _probabilities(self, design: Array, belief: WeightBelief) -> Array:
         """Return mean probabilities of the classes under a belief about the weights, (N, K)."""
         mean, variance = row_moments(design, belief.mean, belief.cov)
@@ -222,14 +219,17 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         if self.approximation == "variational":
             belief = fit_normal_bound(density_of, mode, precision, **limits)
         elif self.approximation == "polya-gamma":
-            near = laplace_belief(mode, precision)
-            belief = self._augmented(design, rows, precision, mean, near)
+            start, sign = laplace_belief(mode, precision), class_signs(rows)
+            assert self._link.augmented is not None  # else it is no approximation of this class
+            belief = self._link.augmented(
+                design, sign, precision, mean, rows.frequency, start=start, **limits
+            )
         elif self.approximation == "ep":
             near = laplace_belief(mode, precision)
             if len(rows.classes) > 2:  # cavities of flat sites at a far mode would be too wide
                 near = fit_normal_bound(density_of, mode, precision, tol=self.tol, max_iter=3)
-            predictors, tilt, start = self._sites(design, rows, near)
-            belief, _ = fit_sites(predictors, tilt, precision, mean, start=start, **limits)
+            predictors, tilt, sites = self._sites(design, rows, near)
+            belief, _ = fit_sites(predictors, tilt, precision, mean, start=sites, **limits)
         if self.approximation == "laplace" or not self._settled(belief):
             return (*self._laplace(density_of, mode, precision, rows), "laplace")
         return belief, belief, _KINDS[self.approximation]

@@ -11,7 +11,7 @@ import numpy as np
 
 from posteriori.classification.arguments import LabelledRows
 from posteriori.classification.bayesian_linear import BayesianLinearClassifier, Link
-from posteriori.classification.linear_mode import class_signs, logistic_density
+from posteriori.classification.linear_mode import logistic_density
 from posteriori.inference.class_curves import logistic_curve, logistic_mean
 from posteriori.inference.expectation_propagation import (
     logistic_tilt,
@@ -112,6 +112,7 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         logistic_mean,
         lambda eta: special.log_expit(eta),
         lambda share: special.logit(share),
+        fit_polya_gamma,
     )
     _approximations: ClassVar[tuple[str, ...]] = ("laplace", "variational", "ep", "polya-gamma")
     _several_classes: ClassVar[bool] = True
@@ -134,20 +135,6 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         centre, spread = contrast_moments(design, near.mean, near.cov, k - 1)
         several = SeveralPredictors(design, k - 1, rows.frequency)
         return several, softmax_tilt(rows.codes), softmax_sites(centre, spread, rows.codes)
-
-    def _augmented(
-        self, design: Array, rows: LabelledRows, precision: Array, mean: Array, start: WeightBelief
-    ) -> WeightBelief:
-        return fit_polya_gamma(
-            design,
-            class_signs(rows),
-            precision,
-            mean,
-            rows.frequency,
-            start=start,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
 
     def _probabilities(self, design: Array, belief: WeightBelief) -> Array:
         k = len(self.classes_)

@@ -1,0 +1,114 @@
+"""The command as a process: where it writes, and what Ctrl-C leaves behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+def start(code: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """Run the command by some code, in a group of processes of its own."""
+    fixed = {"PYTHONIOENCODING": "utf-8", "COLUMNS": "200"}
+    return subprocess.Popen(
+        [sys.executable, "-u", "-c", code, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, **fixed, **environment},
+    )
+
+
+def test_errors_go_to_standard_error(tmp_path: Path) -> None:
+    code, path = "from posteriori.cli import main; main()", tmp_path / "no.csv"
+    process = start(code, "compare", str(path), "--target", "y")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, "")
+    assert err == f"posteriori: {path} does not exist\n"
+
+
+#: Makes one candidate wait, so that Ctrl-C comes while it is being fitted.
+_SLOW = """
+import time
+from posteriori.regression import RobustRegression
+def wait(self, X, y):
+    while True:
+        time.sleep(0.05)
+RobustRegression.fit = wait
+from posteriori.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for a child")
+@pytest.mark.parametrize(
+    "models",
+    ["constant,robust linear", pytest.param("robust linear", marks=pytest.mark.slow)],
+)
+def test_interrupted_runs_tell_what_is_done(table: Path, tmp_path: Path, models: str) -> None:
+    saved = ["--html", str(tmp_path / "r.html"), "--save", str(tmp_path / "m.po")]
+    options = ["compare", str(table), "--target", "y", "--models", models, "--jobs", "1"]
+    process = start(_SLOW, *options, *saved)
+    assert process.stdout is not None
+    head = "  constant:" if "constant" in models else "  · read as text"
+    while not process.stdout.readline().startswith(head):
+        assert process.poll() is None
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert err == "posteriori: stopped by Ctrl-C: nothing was written\n"
+    assert "robust linear: interrupted" in out
+    assert list(tmp_path.iterdir()) == []
+    verdict = "“constant” is the only model" if "constant" in models else "No model could be fitted"
+    assert verdict in out
+
+
+#: The same with processes; Ctrl-C reaches these too.
+_SLOW_PROCESSES = """
+import time
+from posteriori.analysis import running
+running._WORTH_PROCESSES = 0
+honest = running._fit
+def wait(problem, candidate, fold):
+    if candidate.name == "linear":
+        time.sleep(600)
+    return honest(problem, candidate, fold)
+running._fit = wait
+from posteriori.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for a child")
+@pytest.mark.slow
+def test_interrupted_processes_leave_nothing(table: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    options = ["--target", "y", "--models", "constant,linear", "--jobs", "2"]
+    process = start(_SLOW_PROCESSES, "compare", str(table), *options, TMPDIR=str(scratch))
+    assert process.stdout is not None
+    while not process.stdout.readline().startswith("  constant:"):
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert err == "posteriori: stopped by Ctrl-C: nothing was written\n"
+    assert "linear: interrupted" in out
+    assert list(scratch.iterdir()) == []
+    _require_group_ends(process.pid)
+
+
+def _require_group_ends(group: int) -> None:
+    """Wait for the processes that see to it that nothing of their parent is left."""
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"processes of the group {group} are alive")
