@@ -26,7 +26,7 @@ def sums() -> list[tuple[str, Any, Any]]:
 
 
 def check() -> None:
-    from posteriori.distributions.convolution import convolve
+    from posteriori.distributions.algebra.convolution import convolve
 
     known = convolve(pd.Normal(2.0, variance=1.0), pd.Normal(2.0, variance=0.25), POINTS)
     x = np.linspace(0.0, 8.0, 101)

@@ -8,8 +8,8 @@ import numpy as np
 from harness import compare, report
 from scipy import optimize, special
 
-from posteriori.distributions import Interval, maximum_entropy
-from posteriori.distributions.gibbs_density import panel_nodes
+from posteriori.information import Interval, maximum_entropy
+from posteriori.information.gibbs_density import panel_nodes
 
 TOL = 1e-10
 N_MOMENTS = 50

@@ -17,7 +17,7 @@ from harness import Comparison, compare, peak_memory, report
 from threadpoolctl import threadpool_limits
 
 from posteriori import Categorical, Chain, Dirichlet, Gamma, Model, MvNormal, Normal, Wishart
-from posteriori.modeling.variational.ascent import sweep
+from posteriori.modeling.variational.ascent.coordinate_ascent import sweep
 
 RNG = np.random.default_rng(0)
 

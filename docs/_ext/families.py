@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import posteriori.distributions as room
 from posteriori.distributions import CAPABILITIES, Distribution, ExponentialFamily, Univariate
-from posteriori.distributions.conjugate import list_pairs
+from posteriori.distributions.conjugate.pair import list_pairs
 
 ABSTRACT = (Distribution, ExponentialFamily, Univariate)
 

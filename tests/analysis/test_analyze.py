@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import posteriori
-from posteriori.analysis import Analysis, analyze, running
+from posteriori.analysis import Analysis, analyze
+from posteriori.analysis.fitting import running
 from posteriori.regression import RobustRegression
 from tests.analysis.tables import INPUTS, analysis_of, mixed_table
 

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import analyze
-from posteriori.analysis.cautions import cautions
-from posteriori.analysis.cross_fitting import split_rows
-from posteriori.analysis.running import Problem
-from posteriori.analysis.wording import counted
+from posteriori.analysis.fitting.cautions import cautions
+from posteriori.analysis.fitting.cross_fitting import split_rows
+from posteriori.analysis.fitting.running import Problem
+from posteriori.analysis.table.wording import counted
 
 RNG = np.random.default_rng(0)
 

@@ -4,16 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.columns import (
+from posteriori.analysis.table.columns import (
     Column,
     column_name,
     convert_column,
     guess_column,
     to_pandas,
 )
-from posteriori.analysis.describing import describe_columns
-from posteriori.analysis.numbers_in_texts import read_numbers
-from posteriori.analysis.values import (
+from posteriori.analysis.table.describing import describe_columns
+from posteriori.analysis.table.numbers_in_texts import read_numbers
+from posteriori.analysis.table.values import (
     are_whole_days,
     dates_of,
     read_dates,

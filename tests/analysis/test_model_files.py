@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from posteriori.analysis import load_model, save_model
-from posteriori.analysis.object_tree import CLASSES, from_tree, to_tree
+from posteriori.analysis.fitting.object_tree import CLASSES, from_tree, to_tree
 from posteriori.selection.candidates import CANDIDATES
 from tests.analysis.tables import analysis_of, long_analysis_of, mixed_table
 
@@ -169,8 +168,8 @@ def require_cheap_refusal(path: Path, match: str = ".") -> None:
         "posteriori.cli:main",
         "posteriori.cli.compare:Choices",
         "posteriori.numerics.record_files:write_whole",
-        "posteriori.regression.bayesian:BayesianLinearRegression.fit",
-        "posteriori.regression.bayesian:np",
+        "posteriori.regression.bayesian.bayesian_regression:BayesianLinearRegression.fit",
+        "posteriori.regression.bayesian.bayesian_regression:np",
         "posteriori:no_such_thing",
         "sklearn.svm:SVC",
         "",
@@ -187,16 +186,20 @@ def test_only_the_classes_of_the_table_come_back(mark: str, name: Any, tmp_path:
 
 
 def test_constructors_are_not_called(tmp_path: Path) -> None:
-    name = "posteriori.regression.bayesian:BayesianLinearRegression"
+    name = "posteriori.regression.bayesian.bayesian_regression:BayesianLinearRegression"
     forge(tmp_path / "m.po", {"record": name, "fields": []}, b"")
     require_cheap_refusal(tmp_path / "m.po", "is no record")
-    forge(tmp_path / "m.po", {"object": "posteriori.analysis.preparation:Scale", "state": {}}, b"")
+    forge(
+        tmp_path / "m.po",
+        {"object": "posteriori.analysis.fitting.preparation:Scale", "state": {}},
+        b"",
+    )
     require_cheap_refusal(tmp_path / "m.po", "is a record")
 
 
 @pytest.mark.parametrize("name", ["__class__", "__dict__", "fit", "predict", "log_evidence_"])
 def test_attributes_do_not_stand_in_for_methods(name: str, tmp_path: Path) -> None:
-    cls = "posteriori.regression.bayesian:BayesianLinearRegression"
+    cls = "posteriori.regression.bayesian.bayesian_regression:BayesianLinearRegression"
     forge(tmp_path / "m.po", {"object": cls, "state": {name: 1}}, b"")
     require_cheap_refusal(tmp_path / "m.po", "is no attribute that files may set")
 

@@ -3,10 +3,9 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from posteriori.analysis.number_words import (
+from posteriori.analysis.table.number_words import (
     even_number,
     fixed_number,
     number_with_error,

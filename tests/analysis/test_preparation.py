@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from posteriori.analysis.preparation import CodeColumns, NoColumns, NumberColumns
+from posteriori.analysis.fitting.preparation import CodeColumns, NoColumns, NumberColumns
 from posteriori.regression import PolynomialBasis, SplineBasis
 
 KINDS = {"x": "number", "t": "date", "flag": "boolean", "colour": "category"}

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis import sources
-from posteriori.analysis.reading import read_table
+from posteriori.analysis.table import sources
+from posteriori.analysis.table.reading import read_table
 
 ROWS = [("a", 1.5, "Zürich"), ("b", 2.5, "Oslo, Norway"), ("c", None, "Rome")]
 

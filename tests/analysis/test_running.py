@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis import running
-from posteriori.analysis.cross_fitting import split_rows
-from posteriori.analysis.running import Problem, run_candidates
-from posteriori.analysis.workers import beside, in_processes
+from posteriori.analysis.fitting import running
+from posteriori.analysis.fitting.cross_fitting import split_rows
+from posteriori.analysis.fitting.running import Problem, run_candidates
+from posteriori.analysis.fitting.workers import beside, in_processes
 from posteriori.regression import RobustRegression
 from posteriori.selection.candidates import candidates_for
 

@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.cross_fitting import Unseen
+from posteriori.analysis.fitting.cross_fitting import Unseen
+from posteriori.analysis.fitting.running import Problem
 from posteriori.analysis.report.surprises import (
     entry_text,
     expected_at_least,
     surprise_table,
     surprising_rows,
 )
-from posteriori.analysis.running import Problem
 
 
 def numbers(level):

@@ -7,11 +7,11 @@ from scipy.special import expit, log_expit, logsumexp, ndtri
 
 from posteriori.classification import BayesianLogisticRegression, ProbitRegression
 from posteriori.distributions import PolyaGamma
-from posteriori.inference.fixed_form import fit_normal_belief
-from posteriori.inference.mode_finding import find_mode, laplace_evidence
-from posteriori.inference.polya_gamma import mean_polya_gamma
-from posteriori.inference.softmax_predictor import SoftmaxPredictor
-from posteriori.inference.weight_belief import laplace_belief
+from posteriori.inference.predictors.fixed_form import fit_normal_belief
+from posteriori.inference.predictors.mode_finding import find_mode, laplace_evidence
+from posteriori.inference.predictors.polya_gamma_bound import mean_polya_gamma
+from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
+from posteriori.inference.predictors.weight_belief import laplace_belief
 from tests.classification.oracles import (
     LOG_LINKS,
     evidence_on_grid,

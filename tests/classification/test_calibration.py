@@ -6,7 +6,7 @@ from scipy.special import expit, ndtr, softmax
 from scipy.stats import norm
 
 from posteriori.classification import BayesianLogisticRegression, ProbitRegression
-from posteriori.inference.softmax_averages import contrasts
+from posteriori.inference.predictors.softmax_averages import contrasts
 
 ALPHA, ROWS = 1.0, 25
 

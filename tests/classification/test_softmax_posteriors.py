@@ -6,14 +6,18 @@ from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.datasets import load_iris, load_wine
 
 from posteriori.classification import BayesianLogisticRegression
-from posteriori.inference.expectation_propagation import fit_sites, softmax_sites, softmax_tilt
-from posteriori.inference.fixed_form import fit_normal_belief
-from posteriori.inference.mode_finding import find_mode
-from posteriori.inference.normal_bound import fit_normal_bound, move_to_mean
-from posteriori.inference.site_predictors import SeveralPredictors
-from posteriori.inference.softmax_averages import contrasts
-from posteriori.inference.softmax_predictor import SoftmaxPredictor
-from posteriori.inference.weight_belief import contrast_moments, laplace_belief
+from posteriori.inference.predictors.expectation_propagation import (
+    fit_sites,
+    softmax_sites,
+    softmax_tilt,
+)
+from posteriori.inference.predictors.fixed_form import fit_normal_belief
+from posteriori.inference.predictors.mode_finding import find_mode
+from posteriori.inference.predictors.normal_bound import fit_normal_bound, move_to_mean
+from posteriori.inference.predictors.site_predictors import SeveralPredictors
+from posteriori.inference.predictors.softmax_averages import contrasts
+from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
+from posteriori.inference.predictors.weight_belief import contrast_moments, laplace_belief
 from posteriori.numerics.warnings import ConvergenceWarning
 from tests.classification.oracles import overlapping
 

@@ -71,7 +71,7 @@ def test_interrupted_runs_tell_what_is_done(table: Path, tmp_path: Path, models:
 #: The same with processes; Ctrl-C reaches these too.
 _SLOW_PROCESSES = """
 import time
-from posteriori.analysis import running
+from posteriori.analysis.fitting import running
 running._WORTH_PROCESSES = 0
 honest = running._fit
 def wait(problem, candidate, fold):

@@ -11,7 +11,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from posteriori.analysis import Analysis, analyze, save_model
-from posteriori.analysis.running import INTERRUPTED, OUT_OF_TIME
+from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.cli import app
 from posteriori.cli.compare import print_analysis
 from posteriori.selection.comparison import Comparison, Row

@@ -15,7 +15,7 @@ from posteriori.distributions import (
     StudentT,
     Transformed,
 )
-from posteriori.distributions.maps import AbsoluteMap, ExpMap, LinearMap
+from posteriori.distributions.algebra.maps import AbsoluteMap, ExpMap, LinearMap
 from tests.distributions import oracles
 from tests.distributions.family_case import Case
 

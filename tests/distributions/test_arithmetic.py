@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import integrate, special, stats
 
 from posteriori.distributions import (
@@ -42,8 +41,8 @@ from posteriori.distributions import (
     sum_moments,
     sum_of,
 )
-from posteriori.distributions.convolution import convolve, convolve_counts
-from posteriori.distributions.maps import AffineMap, SquareMap
+from posteriori.distributions.algebra.convolution import convolve, convolve_counts
+from posteriori.distributions.algebra.maps import AffineMap, SquareMap
 from tests.distributions.oracles import density, digits
 
 STANDARD = Normal(0.0, variance=1.0)

@@ -22,7 +22,7 @@ from posteriori import (
     bayes,
 )
 from posteriori.distributions import Laplace, Predictive
-from posteriori.distributions.conjugate import list_pairs
+from posteriori.distributions.conjugate.pair import list_pairs
 from tests.distributions.conjugate_cases import (
     CASES,
     CLOSED_PREDICTIVES,

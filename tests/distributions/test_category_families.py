@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from mpmath import log, loggamma
 
-from posteriori.distributions.bernoulli import Bernoulli
-from posteriori.distributions.binomial import Binomial
-from posteriori.distributions.categorical import Categorical
-from posteriori.distributions.dirichlet import Dirichlet
+from posteriori.distributions.counts.bernoulli import Bernoulli
+from posteriori.distributions.counts.binomial import Binomial
+from posteriori.distributions.counts.categorical import Categorical
+from posteriori.distributions.counts.multinomial import Multinomial
 from posteriori.distributions.labels import encode_labels
-from posteriori.distributions.multinomial import Multinomial
+from posteriori.distributions.vectors.dirichlet import Dirichlet
 from tests.distributions.oracles import compositions, high_precision
 
 # -- multinomial -------------------------------------------------------------------------------

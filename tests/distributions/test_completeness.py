@@ -8,8 +8,8 @@ import pytest
 import posteriori
 import posteriori.distributions as room
 from posteriori.distributions.base import Distribution, Univariate
+from posteriori.distributions.conjugate.predictive import Predictive
 from posteriori.distributions.exponential import ExponentialFamily
-from posteriori.distributions.predictive import Predictive
 from tests.distributions.cases import CASES
 
 #: Abstract bases have laws but no members; a predictive is an integral over some family.

@@ -7,10 +7,10 @@ import pytest
 from mpmath import betainc, log, loggamma, mpf, workdps
 from scipy import stats
 
-from posteriori.distributions.binomial import Binomial
-from posteriori.distributions.multinomial import Multinomial
-from posteriori.distributions.negative_binomial import NegativeBinomial
-from posteriori.distributions.poisson import Poisson
+from posteriori.distributions.counts.binomial import Binomial
+from posteriori.distributions.counts.multinomial import Multinomial
+from posteriori.distributions.counts.negative_binomial import NegativeBinomial
+from posteriori.distributions.counts.poisson import Poisson
 from posteriori.numerics.special import poisson_kernel
 from tests.distributions.oracles import high_precision
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from posteriori.distributions import count_sweep
-from posteriori.distributions.mixture import Mixture
-from posteriori.distributions.negative_binomial import NegativeBinomial
-from posteriori.distributions.poisson import Poisson
+from posteriori.distributions.composites.mixture import Mixture
+from posteriori.distributions.counts import count_sweep
+from posteriori.distributions.counts.negative_binomial import NegativeBinomial
+from posteriori.distributions.counts.poisson import Poisson
 
 LEVELS = [1e-12, 0.001, 0.05, 0.5, 0.8, 0.95, 0.999, 1.0 - 1e-11]
 

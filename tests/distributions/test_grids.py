@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate
 
 from posteriori.distributions import Beta, Geometric, Normal, NormalGamma, bayes, grid_posterior
-from tests.distributions.estimation_data import X
+from tests.estimation.estimation_data import X
 
 
 @pytest.mark.topic("002/B8", "004/2.2")

@@ -6,13 +6,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
-from posteriori.distributions.mvnormal import MvNormal
-from posteriori.distributions.normal import Normal
-from posteriori.distributions.normal_gamma import NormalGamma
-from posteriori.distributions.normal_inverse_gamma import NormalInverseGamma
-from posteriori.distributions.normal_inverse_wishart import NormalInverseWishart
-from posteriori.distributions.normal_wishart import NormalWishart
-from posteriori.distributions.vector_normal_inverse_gamma import VectorNormalInverseGamma
+from posteriori.distributions.joint.normal_gamma import NormalGamma
+from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
+from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
+from posteriori.distributions.joint.normal_wishart import NormalWishart
+from posteriori.distributions.joint.vector_normal_inverse_gamma import VectorNormalInverseGamma
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.vectors.mvnormal import MvNormal
 from tests.distributions.matrices import M3, V2, V3
 
 

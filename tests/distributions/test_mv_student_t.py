@@ -6,9 +6,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from posteriori.distributions.mv_student_t import MvStudentT
-from posteriori.distributions.mvnormal import MvNormal
-from posteriori.distributions.student_t import StudentT
+from posteriori.distributions.numbers.student_t import StudentT
+from posteriori.distributions.vectors.mv_student_t import MvStudentT
+from posteriori.distributions.vectors.mvnormal import MvNormal
 from tests.distributions.matrices import M3, V3
 
 

@@ -19,7 +19,7 @@ from posteriori.distributions import (
     Transformed,
     transform,
 )
-from posteriori.distributions.maps import (
+from posteriori.distributions.algebra.maps import (
     AbsoluteMap,
     AffineMap,
     Bijection,
@@ -32,7 +32,7 @@ from posteriori.distributions.maps import (
     PowerMap,
     SquareMap,
 )
-from posteriori.numerics.roots import invert_increasing
+from posteriori.numerics.calculus.roots import invert_increasing
 
 STANDARD = Normal(0.0, variance=1.0)
 

@@ -8,14 +8,14 @@ import pytest
 from mpmath import digamma, log, loggamma, pi
 from scipy import stats
 
-from posteriori.distributions.exponential_distribution import Exponential
-from posteriori.distributions.gamma import Gamma
-from posteriori.distributions.gaussian_algebra import complete_square
-from posteriori.distributions.inverse_gamma import InverseGamma
-from posteriori.distributions.mvnormal import MvNormal
-from posteriori.distributions.normal import Normal
-from posteriori.distributions.point_mass import PointMass
-from posteriori.distributions.student_t import StudentT
+from posteriori.distributions.composites.point_mass import PointMass
+from posteriori.distributions.numbers.exponential_distribution import Exponential
+from posteriori.distributions.numbers.gamma import Gamma
+from posteriori.distributions.numbers.inverse_gamma import InverseGamma
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.numbers.student_t import StudentT
+from posteriori.distributions.vectors.gaussian_algebra import complete_square
+from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.numerics import gradient
 from tests.distributions.oracles import high_precision
 

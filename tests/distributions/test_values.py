@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import posteriori.distributions as room
-from posteriori.distributions import maps
+from posteriori.distributions.algebra import maps
 from posteriori.distributions.base import CAPABILITIES, Distribution
 from posteriori.distributions.exponential import ExponentialFamily
 from tests.distributions.cases import CASES

@@ -6,16 +6,16 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from posteriori.distributions.gamma import Gamma
-from posteriori.distributions.inverse_gamma import InverseGamma
-from posteriori.distributions.inverse_wishart import InverseWishart
-from posteriori.distributions.mv_student_t import MvStudentT
-from posteriori.distributions.mvnormal import MvNormal
-from posteriori.distributions.normal_gamma import NormalGamma
-from posteriori.distributions.normal_inverse_gamma import NormalInverseGamma
-from posteriori.distributions.normal_wishart import NormalWishart
-from posteriori.distributions.vector_normal_inverse_gamma import VectorNormalInverseGamma
-from posteriori.distributions.wishart import Wishart, log_gamma_ratio, solve_wishart_dof
+from posteriori.distributions.joint.normal_gamma import NormalGamma
+from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
+from posteriori.distributions.joint.normal_wishart import NormalWishart
+from posteriori.distributions.joint.vector_normal_inverse_gamma import VectorNormalInverseGamma
+from posteriori.distributions.numbers.gamma import Gamma
+from posteriori.distributions.numbers.inverse_gamma import InverseGamma
+from posteriori.distributions.vectors.inverse_wishart import InverseWishart
+from posteriori.distributions.vectors.mv_student_t import MvStudentT
+from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.distributions.vectors.wishart import Wishart, log_gamma_ratio, solve_wishart_dof
 from tests.distributions.matrices import V2, V3
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from posteriori.inference import chain_passes, hidden_markov
+from posteriori.inference.chains import chain_passes, hidden_markov
 
 
 @pytest.fixture(params=["steps", "compiled"])

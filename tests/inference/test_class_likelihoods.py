@@ -6,15 +6,15 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import expit, ndtr
 
-from posteriori.inference.class_curves import (
+from posteriori.inference.predictors.class_curves import (
     logistic_curve,
     logistic_mean,
     probit_corrected,
     probit_curve,
     probit_mean,
 )
-from posteriori.inference.softmax_averages import contrasts, softmax
-from posteriori.inference.softmax_predictor import SoftmaxPredictor
+from posteriori.inference.predictors.softmax_averages import contrasts, softmax
+from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 
 CURVES = {"logistic": logistic_curve, "probit": probit_curve}
 LOG_LINKS = {

@@ -5,10 +5,10 @@ import pytest
 
 from posteriori import Input, Model, MvNormal, Normal
 from posteriori.inference import Equation, Latent, Link, solve_gaussian
-from posteriori.inference import gaussian_ordering as ordering
-from posteriori.inference.gaussian_energy import equation_energies
-from posteriori.inference.gaussian_equations import design_matrix
-from posteriori.inference.gaussian_sparse import SparseSystem
+from posteriori.inference.gaussian import ordering as ordering
+from posteriori.inference.gaussian.energy import equation_energies
+from posteriori.inference.gaussian.equations import design_matrix
+from posteriori.inference.gaussian.sparse import SparseSystem
 
 
 def lattice_edges(height, width):

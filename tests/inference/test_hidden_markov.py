@@ -2,17 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from posteriori.inference import (
-    forward_backward,
-    hidden_markov,
-    hidden_markov_kernels,
-    impossible_steps,
-    most_likely_path,
-    sample_path,
-)
+from posteriori.inference import forward_backward, impossible_steps, most_likely_path, sample_path
+from posteriori.inference.chains import hidden_markov, hidden_markov_kernels
 from tests.inference.oracles import enumerate_paths
 
 

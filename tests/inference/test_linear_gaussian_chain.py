@@ -5,19 +5,18 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from posteriori import MvNormal, Normal, bayes
 from posteriori.inference import (
     LinearGaussianChain,
-    chain_passes,
     filter_chain,
     predict_chain,
     sample_chain_posterior,
     simulate_chain,
     smooth_chain,
 )
+from posteriori.inference.chains import chain_passes
 from tests.inference.oracles import dense_posterior, random_chain
 
 LEVEL = LinearGaussianChain(0.0, 4.0, 1.0, 0.0, 0.5, 1.0, 0.0, 2.0)
@@ -352,7 +351,7 @@ def test_the_compiled_loops_run_with_the_compiler_off():
     code = """
 import numpy as np
 from posteriori.inference import *
-from posteriori.inference import chain_passes, hidden_markov
+from posteriori.inference.chains import chain_passes, hidden_markov
 rng = np.random.default_rng(0)
 chain = LinearGaussianChain(np.zeros(2), np.eye(2), [[1, 1], [0, 1]], 0.0, np.eye(2), [[1, 0]],
                             0.0, 1.0)

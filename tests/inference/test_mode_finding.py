@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
-from posteriori.inference.generalized_linear import Curve, LinearPredictor, posterior_mode
-from posteriori.inference.mode_finding import find_mode, laplace_evidence
+from posteriori.inference.predictors.generalized_linear import (
+    Curve,
+    LinearPredictor,
+    posterior_mode,
+)
+from posteriori.inference.predictors.mode_finding import find_mode, laplace_evidence
 
 
 class Function:

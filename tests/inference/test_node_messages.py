@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 
 from posteriori import Beta, Categorical, Dirichlet, Gamma, MvNormal, Normal, PointMass, Wishart
 from posteriori.factors import Factor
-from posteriori.inference.node_messages import message, node_kinds, scaled_message
+from posteriori.inference.messages.node_messages import message, node_kinds, scaled_message
 from tests.inference.message_forms import FORMS, PAIRS, natural
 
 RNG = np.random.default_rng(4)

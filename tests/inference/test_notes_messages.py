@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from posteriori import MvNormal
-from posteriori.inference.node_messages import message, scaled_message
+from posteriori.inference.messages.node_messages import message, scaled_message
 from tests.inference.message_forms import FORMS, PAIRS
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posteriori.inference.product_nodes import FINE, ROUGH, nodes_by_width
+from posteriori.inference.predictors.product_nodes import FINE, ROUGH, nodes_by_width
 
 
 def both_signs(nodes):

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from posteriori.inference.row_messages import QuadraticRows
+from posteriori.inference.messages.row_messages import QuadraticRows
 
 
 def test_messages_integrate_over_the_other_vectors() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posteriori.inference.regression_statistics import SafeGram, regression_statistics
+from posteriori.inference.regression.regression_statistics import SafeGram, regression_statistics
 
 ROWS, COLUMNS = 3000, 12
 

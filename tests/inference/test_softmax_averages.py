@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from posteriori.inference.softmax_averages import (
+from posteriori.inference.predictors.softmax_averages import (
     SpreadNodes,
     average_softmax,
     contrasts,
     tilt_softmax,
 )
-from posteriori.numerics.normal_rule import normal_rule
+from posteriori.numerics.calculus.normal_rule import normal_rule
 
 
 def dense_rule(d, steps=121, reach=8.0):

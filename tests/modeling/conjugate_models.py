@@ -20,13 +20,13 @@ from posteriori import (
     Normal,
     Poisson,
 )
-from posteriori.distributions.geometric import Geometric
-from posteriori.distributions.inverse_wishart import InverseWishart
-from posteriori.distributions.log_normal import LogNormal
-from posteriori.distributions.negative_binomial import NegativeBinomial
-from posteriori.distributions.pareto import Pareto
-from posteriori.distributions.uniform import Uniform
-from posteriori.distributions.wishart import Wishart
+from posteriori.distributions.counts.geometric import Geometric
+from posteriori.distributions.counts.negative_binomial import NegativeBinomial
+from posteriori.distributions.numbers.log_normal import LogNormal
+from posteriori.distributions.numbers.pareto import Pareto
+from posteriori.distributions.numbers.uniform import Uniform
+from posteriori.distributions.vectors.inverse_wishart import InverseWishart
+from posteriori.distributions.vectors.wishart import Wishart
 from posteriori.modeling import Input, Model
 
 __all__ = [

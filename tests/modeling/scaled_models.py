@@ -7,8 +7,8 @@ import numpy as np
 
 from posteriori import Gamma, InverseGamma, MvNormal, Normal
 from posteriori.modeling import Chain, Input, Model
-from posteriori.modeling.binding import bind
-from posteriori.modeling.scaled_factors import find_common_precision
+from posteriori.modeling.binding.binder import bind
+from posteriori.modeling.exact.scaled.scaled_factors import find_common_precision
 
 __all__ = [
     "C",

@@ -18,7 +18,7 @@ from posteriori.distributions import (
     NormalWishart,
     Wishart,
 )
-from posteriori.distributions.conjugate import list_pairs
+from posteriori.distributions.conjugate.pair import list_pairs
 from posteriori.modeling import Input, Model, dot
 from tests.modeling.conjugate_models import CASES as CONJUGATE
 

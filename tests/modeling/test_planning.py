@@ -8,11 +8,13 @@ import pytest
 from posteriori import Bernoulli, Beta, Normal
 from posteriori.modeling import Chain, Model
 from posteriori.modeling.costs import Cost
-from tests.modeling import conjugate_models as conjugate
-from tests.modeling import discrete_models as discrete
-from tests.modeling import scaled_models as scaled
-from tests.modeling import test_gaussian as gaussian
+from tests.modeling import (
+    conjugate_models as conjugate,
+    discrete_models as discrete,
+    scaled_models as scaled,
+)
 from tests.modeling.discrete_cases import CASES as DISCRETE
+from tests.modeling.exact import test_gaussian as gaussian
 
 GALLERY = {
     **{f"normal: {name}": (c.build, c.data) for name, c in gaussian.CASES.items()},

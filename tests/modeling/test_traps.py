@@ -8,8 +8,8 @@ import pytest
 
 from posteriori import Bernoulli, Beta, Categorical, Gamma, MvNormal, Normal, Poisson
 from posteriori.modeling import Chain, Input, Model, take
+from tests.modeling.exact.test_gaussian import CASES
 from tests.modeling.exact_conditioning import condition, exact_array
-from tests.modeling.test_gaussian import CASES
 
 RNG = np.random.default_rng(3)
 

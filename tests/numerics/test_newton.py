@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from posteriori.numerics.newton import solve_increasing
+from posteriori.numerics.calculus.newton import solve_increasing
 
 
 def test_newton_in_a_bracket():

@@ -4,7 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from posteriori.numerics.normal_rule import normal_rule, rules_by_width
+from posteriori.numerics.calculus.normal_rule import normal_rule, rules_by_width
 
 
 def logistic_mean(mean, std):

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.numerics import Symbol
-from posteriori.numerics import validation as v
+from posteriori.numerics import Symbol, validation as v
 
 
 @pytest.mark.parametrize(

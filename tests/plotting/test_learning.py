@@ -31,7 +31,7 @@ from posteriori.plotting import (
     plot_sequence,
     plot_update,
 )
-from posteriori.plotting.style import COLORS, INK
+from posteriori.plotting.parts.style import COLORS, INK
 
 TOSSES = [1, 0, 1, 1, 0, 0, 1]
 COINS = Bernoulli(0.4).sample(192, rng=1)

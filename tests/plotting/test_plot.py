@@ -33,9 +33,9 @@ from posteriori.distributions import (
     bayes,
 )
 from posteriori.numerics import LogEvidence
-from posteriori.plotting.contours import mass_levels
-from posteriori.plotting.labels import number_text
-from posteriori.plotting.members import Member
+from posteriori.plotting.parts.members import Member
+from posteriori.plotting.parts.part_names import number_text
+from posteriori.plotting.pictures.contours import mass_levels
 from tests.distributions.cases import CASES
 
 NORMAL = Normal(0.3, variance=2.0)

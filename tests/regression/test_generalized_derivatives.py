@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from posteriori.inference.generalized_linear import LinearPredictor
-from posteriori.numerics.estimator_rows import Rows
+from posteriori.estimators.estimator_rows import Rows
+from posteriori.inference.predictors.generalized_linear import LinearPredictor
 from posteriori.regression import (
     NegativeBinomialRegression,
     PoissonRegression,
     RobustRegression,
 )
-from posteriori.regression.ordinal import _rows, _Thresholds
+from posteriori.regression.generalized.ordinal import _rows, _Thresholds
 
 RNG = np.random.default_rng(3)
 X = np.column_stack([np.ones(20), RNG.normal(size=(20, 2))])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression as PeerLogistic
-from sklearn.linear_model import Perceptron
+from sklearn.linear_model import LogisticRegression as PeerLogistic, Perceptron
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks

@@ -20,7 +20,7 @@ from posteriori import (
     compare,
     take,
 )
-from posteriori.modeling.pointwise import replicate
+from posteriori.modeling.views.pointwise import replicate
 from posteriori.regression import BayesianLinearRegression
 from posteriori.selection import check_posterior
 

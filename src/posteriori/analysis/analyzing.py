@@ -17,23 +17,23 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from posteriori.analysis.cautions import cautions
-from posteriori.analysis.columns import Column, column_name, convert_column, to_pandas
-from posteriori.analysis.cross_fitting import fit_in_parts, split_rows
-from posteriori.analysis.describing import describe_columns
-from posteriori.analysis.leakage import revealing_columns
-from posteriori.analysis.ranking_table import aligned, ranking_table
-from posteriori.analysis.running import (
+from posteriori.analysis.fitting.cautions import cautions
+from posteriori.analysis.fitting.cross_fitting import fit_in_parts, split_rows
+from posteriori.analysis.fitting.leakage import revealing_columns
+from posteriori.analysis.fitting.running import (
     INTERRUPTED,
     OUT_OF_TIME,
     Outcome,
     Problem,
     run_candidates,
 )
-from posteriori.analysis.scores import Metrics, metrics_of
-from posteriori.analysis.table_model import TableModel
-from posteriori.analysis.targets import Target, read_target
-from posteriori.analysis.verdict import verdict
+from posteriori.analysis.fitting.scores import Metrics, metrics_of
+from posteriori.analysis.fitting.table_model import TableModel
+from posteriori.analysis.fitting.targets import Target, read_target
+from posteriori.analysis.report.ranking_table import aligned, ranking_table
+from posteriori.analysis.report.verdict import verdict
+from posteriori.analysis.table.columns import Column, column_name, convert_column, to_pandas
+from posteriori.analysis.table.describing import describe_columns
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.selection.comparing import PRIOR_SCALES
 from posteriori.selection.comparison import Comparison, Row

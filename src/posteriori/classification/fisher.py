@@ -24,16 +24,16 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.arguments import LabelledRows, check_labelled_rows
-from posteriori.classification.base import class_pair
-from posteriori.classification.class_moments import (
+from posteriori.classification.classifier import class_pair
+from posteriori.classification.generative.class_moments import (
     class_scatters,
     column_moments,
     overall,
     within_scatter,
 )
 from posteriori.classification.geometry import Hyperplane
-from posteriori.numerics.estimator_rows import check_inputs
+from posteriori.classification.labelled_rows import LabelledRows, check_labelled_rows
+from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real_matrix, real_vector
 

@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.arguments import check_labelled_rows
-from posteriori.classification.base import ProbabilisticClassifier
-from posteriori.distributions.dirichlet import Dirichlet
-from posteriori.numerics.estimator_rows import check_inputs
+from posteriori.classification.classifier import ProbabilisticClassifier
+from posteriori.classification.labelled_rows import check_labelled_rows
+from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array

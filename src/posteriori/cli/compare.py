@@ -12,21 +12,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from posteriori.analysis.analyzing import Analysis, analyze
-from posteriori.analysis.model_files import save_model
-from posteriori.analysis.ranking_table import (
+from posteriori.analysis.fitting.model_files import save_model
+from posteriori.analysis.report.code import reading_code
+from posteriori.analysis.report.ranking_table import (
     aligned,
     failures_of,
     group_legend,
     ranking_table,
     warnings_of,
 )
-from posteriori.analysis.reading import read_table
-from posteriori.analysis.report.code import reading_code
-from posteriori.analysis.wording import counted
+from posteriori.analysis.table.reading import read_table
+from posteriori.analysis.table.wording import counted
 from posteriori.numerics.record_files import write_whole
 
 if TYPE_CHECKING:
-    from posteriori.analysis.running import Outcome
+    from posteriori.analysis.fitting.running import Outcome
 
 __all__ = ["Choices", "print_analysis", "run_compare", "tell_comparison"]
 

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from posteriori.analysis.model_files import load_model
-from posteriori.analysis.number_words import fixed_number, short_number
-from posteriori.analysis.reading import read_table
-from posteriori.analysis.table_model import TableModel
-from posteriori.analysis.wording import counted
+from posteriori.analysis.fitting.model_files import load_model
+from posteriori.analysis.fitting.table_model import TableModel
+from posteriori.analysis.table.number_words import fixed_number, short_number
+from posteriori.analysis.table.reading import read_table
+from posteriori.analysis.table.wording import counted
 from posteriori.numerics.record_files import write_whole
 
 __all__ = ["run_predict", "run_show"]

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.datasets.arguments import count, number, vector
 from posteriori.datasets.dataset import Dataset
+from posteriori.datasets.generator_arguments import count, number, vector
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import nonnegative, positive_vector

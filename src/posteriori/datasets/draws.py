@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.datasets.arguments import count, number, vector
 from posteriori.datasets.clusters import draw_normals
 from posteriori.datasets.dataset import Dataset
+from posteriori.datasets.generator_arguments import count, number, vector
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Seed
-from posteriori.numerics.validation import nonnegative, probability_vector, real
-from posteriori.numerics.validation import probability as in_unit_interval
+from posteriori.numerics.validation import (
+    nonnegative,
+    probability as in_unit_interval,
+    probability_vector,
+    real,
+)
 
 __all__ = [
     "make_coin_flips",

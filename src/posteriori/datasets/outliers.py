@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from posteriori.datasets.arguments import count, number
 from posteriori.datasets.classes import labelled
 from posteriori.datasets.clusters import draw_normals
-from posteriori.datasets.curves import make_noisy_line
 from posteriori.datasets.dataset import Dataset
+from posteriori.datasets.generator_arguments import count, number
+from posteriori.datasets.noisy_curves import make_noisy_line
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Seed
 from posteriori.numerics.validation import positive

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.decision.class_posteriors import check_classes, log_posterior
 from posteriori.decision.cubature import MOST_DIMENSIONS, integrate_over_space
 from posteriori.decision.intervals import decision_regions
-from posteriori.decision.posteriors import check_classes, log_posterior
 from posteriori.decision.rules import check_priors
+from posteriori.distributions.algebra.integrals import integrate_against
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.batches import has_atoms
-from posteriori.distributions.integrals import integrate_against
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 

@@ -14,8 +14,8 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, confusion_matrix, log_loss
 from sklearn.utils.validation import check_consistent_length
 
-from posteriori.distributions.beta import Beta
-from posteriori.distributions.categorical import Categorical
+from posteriori.distributions.counts.categorical import Categorical
+from posteriori.distributions.numbers.beta import Beta
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import probability_vector
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from posteriori.decision.bayes_errors import check_low_dimension, expect_posterior
-from posteriori.decision.posteriors import check_classes
+from posteriori.decision.class_posteriors import check_classes
 from posteriori.decision.rules import check_priors
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.numerics.types import Array

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from posteriori.decision.posteriors import check_classes
+from posteriori.decision.class_posteriors import check_classes
 from posteriori.decision.rules import check_loss, check_priors
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.batches import has_atoms

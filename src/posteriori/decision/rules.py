@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.distributions.categorical import Categorical
+from posteriori.distributions.counts.categorical import Categorical
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import nonnegative, probability_vector, real
 

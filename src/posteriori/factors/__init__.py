@@ -1,6 +1,5 @@
 """Discrete factors: non-negative tables over named, labelled axes, and their algebra."""
 
-from posteriori.factors.contraction import Decoding, contract, decode
-from posteriori.factors.factor import Factor, Normalized
+from posteriori.numerics.lazy import load_on_use
 
-__all__ = ["Decoding", "Factor", "Normalized", "contract", "decode"]
+__all__, __getattr__, __dir__ = load_on_use(__name__, __file__)

@@ -25,7 +25,7 @@ from posteriori.factors.axes import (
     without,
 )
 from posteriori.factors.cells import max_cells
-from posteriori.factors.formatting import format_table
+from posteriori.factors.printing import format_table
 from posteriori.factors.scaled_cells import (
     LN2,
     ScaledCells,

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from posteriori.inference.gaussian_equations import Equation, Latent
-from posteriori.inference.gaussian_ordering import is_dense, is_sparse
+from posteriori.inference.gaussian.equations import Equation, Latent
+from posteriori.inference.gaussian.ordering import is_dense, is_sparse
 
 __all__ = ["Cost", "counted", "elimination_cost", "members_and_states", "vectors_and_numbers"]
 

@@ -10,18 +10,18 @@ import numpy as np
 
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.unknown import Conditional
-from posteriori.modeling.binding import bind
-from posteriori.modeling.chain import Chain, trace_step
-from posteriori.modeling.expressions import Expression, Input, Variable
-from posteriori.modeling.observations import require_finite_observations
-from posteriori.modeling.planning import Plan, make_plan
-from posteriori.modeling.posterior import Posterior
-from posteriori.modeling.simulation import log_joint, simulate
-from posteriori.modeling.variational.options import OPTION_NAMES, Options
+from posteriori.modeling.binding.binder import bind
+from posteriori.modeling.binding.observations import require_finite_observations
+from posteriori.modeling.forms.simulation import log_joint, simulate
+from posteriori.modeling.language.chain import Chain, trace_step
+from posteriori.modeling.language.expressions import Expression, Input, Variable
+from posteriori.modeling.planning.planner import Plan, make_plan
+from posteriori.modeling.posterior.posterior import Posterior
+from posteriori.modeling.variational.ascent.options import OPTION_NAMES, Options
 from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
-    from posteriori.modeling.drawing import Drawing
+    from posteriori.drawing.drawing import Drawing
 
 __all__ = ["Model"]
 
@@ -281,7 +281,7 @@ class Model:
           n1(("y"))
           n0 --> n1
         """
-        from posteriori.modeling.drawing import draw_model
+        from posteriori.drawing.drawing import draw_model
 
         return draw_model(self, kind, data or {}, constants=constants)
 

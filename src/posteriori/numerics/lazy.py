@@ -6,41 +6,66 @@ neither.
 
 from __future__ import annotations
 
-import difflib
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 __all__ = ["blas", "lapack", "load_on_use", "special"]
 
+_IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.*)$", re.MULTILINE)
+_ALIAS = re.compile(r"(\w+) as \w+")
+
 
 def load_on_use(
-    room: str, files: Mapping[str, Sequence[str]]
+    room: str, file: str
 ) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
-    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a room.
+    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a room, as its stub file lists them.
+
+    The stub ``__init__.pyi``, which type checkers and editors read, is the only list of a room's
+    public names: ``from posteriori.room.file import Name as Name``.
 
     Parameters
     ----------
-    room : str
-        The room's ``__name__``.
-    files : mapping
-        Which file of the room defines which public names.
+    room, file : str
+        The room's ``__name__`` and ``__file__``.
     """
-    file_of = {name: file for file, names in files.items() for name in names}
-    public = sorted(file_of)
+    source_of = _read_stub(file)
+    public = sorted(source_of)
 
     def load(name: str) -> object:
-        if name not in file_of:
-            near = difflib.get_close_matches(name, public, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise AttributeError(f"module {room!r} has no attribute {name!r}{hint}")
-        value: object = getattr(import_module(f"{room}.{file_of[name]}"), name)
+        if name not in source_of:
+            raise AttributeError(f"module {room!r} has no attribute {name!r}{_hint(name, public)}")
+        source = source_of[name]
+        if source == room:  # a room of the package itself
+            return import_module(f"{room}.{name}")
+        value: object = getattr(import_module(source), name)
         setattr(sys.modules[room], name, value)
         return value
 
     return public, load, lambda: public
+
+
+def _read_stub(file: str) -> dict[str, str]:
+    """Return which module each name is imported from."""
+    text = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    return {
+        name: source for source, names in _IMPORT.findall(text) for name in _ALIAS.findall(names)
+    }
+
+
+def _hint(name: str, public: Sequence[str]) -> str:
+    """Name the public name nearest to a misspelt one, if any is near."""
+    if name.startswith("__"):  # probed by tools: not a misspelling
+        return ""
+    from difflib import get_close_matches
+
+    spelling = {known.lower(): known for known in public}
+    near = get_close_matches(name.lower(), spelling, n=1)
+    return f"; did you mean {spelling[near[0]]!r}?" if near else ""
 
 
 class _ModuleOnUse(ModuleType):
@@ -54,8 +79,7 @@ class _ModuleOnUse(ModuleType):
 
 if TYPE_CHECKING:
     from scipy import special as special
-    from scipy.linalg import blas as blas
-    from scipy.linalg import lapack as lapack
+    from scipy.linalg import blas as blas, lapack as lapack
 else:
     blas = _ModuleOnUse("scipy.linalg.blas")
     lapack = _ModuleOnUse("scipy.linalg.lapack")

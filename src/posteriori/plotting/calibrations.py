@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.plotting.frame import place_legend
-from posteriori.plotting.labels import number_text
-from posteriori.plotting.style import COLORS, INK, axes_for, color_of, dashes_of, marker_of
+from posteriori.plotting.parts.frame import place_legend
+from posteriori.plotting.parts.part_names import number_text
+from posteriori.plotting.parts.style import COLORS, INK, axes_for, color_of, dashes_of, marker_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

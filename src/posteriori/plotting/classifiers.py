@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from posteriori.numerics.types import Array
-from posteriori.plotting.contours import check_box
-from posteriori.plotting.frame import place_legend
-from posteriori.plotting.labels import number_text
-from posteriori.plotting.style import INK, axes_for, color_of, marker_of
+from posteriori.plotting.parts.frame import place_legend
+from posteriori.plotting.parts.part_names import number_text
+from posteriori.plotting.parts.style import INK, axes_for, color_of, marker_of
+from posteriori.plotting.pictures.contours import check_box
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

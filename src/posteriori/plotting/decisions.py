@@ -15,11 +15,11 @@ import numpy as np
 
 from posteriori.distributions import Distribution
 from posteriori.numerics.types import Array
-from posteriori.plotting.curves import grid_of, range_of
-from posteriori.plotting.frame import make_room, place_legend
-from posteriori.plotting.labels import number_text, unstack
-from posteriori.plotting.members import Member
-from posteriori.plotting.style import INK, axes_for, color_of, dashes_of
+from posteriori.plotting.parts.frame import make_room, place_legend
+from posteriori.plotting.parts.members import Member
+from posteriori.plotting.parts.part_names import number_text, unstack
+from posteriori.plotting.parts.style import INK, axes_for, color_of, dashes_of
+from posteriori.plotting.pictures.density_curves import grid_of, range_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

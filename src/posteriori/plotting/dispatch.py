@@ -9,10 +9,10 @@ from posteriori.distributions import BayesResult, Distribution
 from posteriori.numerics import LogEvidence
 from posteriori.plotting.calibrations import plot_confusion, plot_reliability
 from posteriori.plotting.classifiers import plot_boundary
-from posteriori.plotting.drawing import PLOTTABLE, picture_of
 from posteriori.plotting.evidences import plot_evidence
-from posteriori.plotting.labels import short_name
-from posteriori.plotting.style import axes_for
+from posteriori.plotting.parts.part_names import short_name
+from posteriori.plotting.parts.style import axes_for
+from posteriori.plotting.pictures.distribution_pictures import PLOTTABLE, picture_of
 from posteriori.plotting.updates import plot_update
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 
 from posteriori.numerics import LogEvidence
 from posteriori.numerics.logspace import softmax
-from posteriori.plotting.labels import number_text
-from posteriori.plotting.style import COLORS, axes_for
+from posteriori.plotting.parts.part_names import number_text
+from posteriori.plotting.parts.style import COLORS, axes_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.integrate import trapezoid
 
 from posteriori.numerics.types import Array
-from posteriori.plotting.curves import draw_curves
-from posteriori.plotting.frame import make_room, place_legend
-from posteriori.plotting.labels import number_text
-from posteriori.plotting.members import Member
-from posteriori.plotting.style import COLORS, panels_for
+from posteriori.plotting.parts.frame import make_room, place_legend
+from posteriori.plotting.parts.members import Member
+from posteriori.plotting.parts.part_names import number_text
+from posteriori.plotting.parts.style import COLORS, panels_for
+from posteriori.plotting.pictures.density_curves import draw_curves
 
 __all__ = ["plot_likelihood"]
 

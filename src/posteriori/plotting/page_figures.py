@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from posteriori.numerics.types import Array
-from posteriori.plotting.style import STYLE
+from posteriori.plotting.parts.style import STYLE
 
 __all__ = [
     "BROAD",

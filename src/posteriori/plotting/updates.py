@@ -10,11 +10,19 @@ from scipy.integrate import trapezoid
 
 from posteriori.distributions import BayesResult, Distribution, bayes
 from posteriori.numerics.types import Array
-from posteriori.plotting.curves import draw_curve, grid_of, range_of
-from posteriori.plotting.drawing import picture_of
-from posteriori.plotting.frame import make_room, place_legend
-from posteriori.plotting.members import Member, Range
-from posteriori.plotting.style import COLORS, INK, axes_for, color_of, dashes_of, panels_for, shades
+from posteriori.plotting.parts.frame import make_room, place_legend
+from posteriori.plotting.parts.members import Member, Range
+from posteriori.plotting.parts.style import (
+    COLORS,
+    INK,
+    axes_for,
+    color_of,
+    dashes_of,
+    panels_for,
+    shades,
+)
+from posteriori.plotting.pictures.density_curves import draw_curve, grid_of, range_of
+from posteriori.plotting.pictures.distribution_pictures import picture_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,12 +18,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.inference.regression_statistics import (
+from posteriori.estimators.estimator_rows import check_inputs, check_rows, column_names
+from posteriori.inference.regression.regression_statistics import (
     RegressionStatistics,
     column_norms,
     regression_statistics,
 )
-from posteriori.numerics.estimator_rows import check_inputs, check_rows, column_names
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.regression.dependence import describe_dependence

@@ -15,12 +15,12 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.distributions.maps import ExpMap
-from posteriori.distributions.transformed import Transformed
-from posteriori.numerics.estimator_rows import check_inputs, check_rows
+from posteriori.distributions.algebra.maps import ExpMap
+from posteriori.distributions.algebra.transformed import Transformed
+from posteriori.estimators.estimator_rows import check_inputs, check_rows
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.types import Array, Seed
-from posteriori.regression.bayesian import BayesianLinearRegression
+from posteriori.regression.bayesian.bayesian_regression import BayesianLinearRegression
 
 __all__ = ["LogLinearRegression"]
 

@@ -19,7 +19,7 @@ from scipy import optimize
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from posteriori.distributions.categorical import Categorical
+from posteriori.distributions.counts.categorical import Categorical
 from posteriori.numerics.types import Array
 from posteriori.selection.held_out import held_out_density, predictive_of
 from posteriori.selection.model_set import ModelSet

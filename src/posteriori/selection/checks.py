@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.pointwise import replicate
-from posteriori.modeling.posterior import Posterior
+from posteriori.modeling.posterior.posterior import Posterior
+from posteriori.modeling.views.pointwise import replicate
 from posteriori.numerics.types import Array, Seed
 from posteriori.selection.held_out import last_step
 

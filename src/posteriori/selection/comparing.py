@@ -14,8 +14,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.batches import has_atoms
-from posteriori.modeling.variational.progress import Progress
 from posteriori.numerics.evidence import LogEvidence
+from posteriori.numerics.progress import Progress
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.held_out import HeldOut, held_out_density, last_step, predictive_of
 from posteriori.selection.ranking import ranked, with_differences, with_probabilities
@@ -187,7 +187,7 @@ def _examine(name: str, model: Any, X: Any, y: Any, how: _How) -> _Findings:
 
 
 def _of_posterior(name: str, posterior: Any, how: _How) -> _Findings:
-    from posteriori.selection.posteriors import examine_posterior
+    from posteriori.selection.model_results import examine_posterior
 
     how.say("leaving data out")
     row, held = examine_posterior(

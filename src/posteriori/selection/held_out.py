@@ -15,7 +15,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
-from posteriori.distributions.normal import Normal
+from posteriori.distributions.numbers.normal import Normal
 from posteriori.numerics.types import Array
 from posteriori.selection.psis import leave_one_out, standard_error, waic
 

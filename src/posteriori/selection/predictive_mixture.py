@@ -10,8 +10,8 @@ import numpy as np
 
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.batches import has_atoms
+from posteriori.numerics.calculus.roots import invert_increasing
 from posteriori.numerics.logspace import log_sum_exp
-from posteriori.numerics.roots import invert_increasing
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import probability_vector
 

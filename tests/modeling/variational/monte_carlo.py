@@ -14,10 +14,10 @@ from scipy import special
 
 from posteriori import Categorical, MvNormal
 from posteriori.modeling import Model
-from posteriori.modeling.binding import Binder
-from posteriori.modeling.gaussian_rows import child_term
-from posteriori.modeling.simulation import member
-from posteriori.modeling.tables import spread
+from posteriori.modeling.binding.binder import Binder
+from posteriori.modeling.binding.labelled import spread
+from posteriori.modeling.forms.normal_rows import child_term
+from posteriori.modeling.forms.simulation import member
 
 __all__ = ["Estimate", "is_loopy", "log_joint_of_draws", "neighbours", "sampled_bound"]
 

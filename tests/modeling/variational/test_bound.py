@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from posteriori.modeling.variational.ascent import sweep
-from posteriori.modeling.variational.snapshots import restore, snapshot
+from posteriori.modeling.variational.ascent.coordinate_ascent import sweep
+from posteriori.modeling.variational.ascent.snapshots import restore, snapshot
 from tests.modeling.variational.models import NAMES, by_name, solve
 from tests.modeling.variational.monte_carlo import log_joint_of_draws, sampled_bound
 

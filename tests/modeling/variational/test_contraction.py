@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose
 
-from posteriori.modeling.tables import Axis, Table, spread
-from posteriori.modeling.variational import contraction
-from posteriori.modeling.variational.contraction import add_tables, contract_tables
+from posteriori.modeling.binding.labelled import Axis, Table, spread
+from posteriori.modeling.variational.densities import planned_products as contraction
+from posteriori.modeling.variational.densities.planned_products import add_tables, contract_tables
 
 SIZES = (1, 2, 3, 4, 5)
 

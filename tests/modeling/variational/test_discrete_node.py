@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from posteriori import Categorical, Chain, Dirichlet, Gamma, Model, Normal
-from posteriori.modeling.tables import Axis, Lookup, Switch, Table
-from posteriori.modeling.variational.state_chain import find_chain, solve_chain
+from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
+from posteriori.modeling.variational.nodes.state_chain import find_chain, solve_chain
 
 STARTS, SERIES, STEPS, STATES = 2, 3, 4, 3
 

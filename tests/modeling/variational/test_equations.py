@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import digamma, gammaln, logsumexp, multigammaln
 
-from posteriori.modeling.variational.ascent import sweep
+from posteriori.modeling.variational.ascent.coordinate_ascent import sweep
 from tests.modeling.variational.models import by_name, variational
 
 SWEEPS = 100

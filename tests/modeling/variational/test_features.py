@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 
 from posteriori import Categorical, Dirichlet, Normal
 from posteriori.modeling import Chain, Model
-from posteriori.modeling.binding import bind
-from posteriori.modeling.tables import Switch
-from posteriori.modeling.variational.features import find_features, indicators
-from posteriori.modeling.variational.starts import class_start
+from posteriori.modeling.binding.binder import bind
+from posteriori.modeling.binding.labelled import Switch
+from posteriori.modeling.variational.ascent.features import find_features, indicators
+from posteriori.modeling.variational.ascent.starts import class_start
 
 
 def survey(questions: int, answers: int) -> Model:

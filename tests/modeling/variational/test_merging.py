@@ -19,9 +19,10 @@ from posteriori import (
     Wishart,
 )
 from posteriori.modeling import Chain, Input, Model
-from posteriori.modeling.tables import Axis, Table
-from posteriori.modeling.variational import merging, streaming
-from posteriori.modeling.variational.merging import merge_states
+from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.variational.ascent import class_merging as merging
+from posteriori.modeling.variational.ascent.class_merging import merge_states
+from posteriori.modeling.variational.stream import streaming
 from tests.modeling.variational.models import variational
 
 K = 6

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from posteriori.distributions.coordinates import inner
-from posteriori.modeling.tables import Table, spread
+from posteriori.modeling.binding.labelled import Table, spread
 from tests.modeling.variational.models import NAMES, solve
 from tests.modeling.variational.monte_carlo import neighbours
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from posteriori import Gamma, Model, MvNormal, Normal
-from posteriori.modeling.variational import ascent
-from posteriori.modeling.variational.ascent import sweep
-from posteriori.modeling.variational.rotation import _turns
+from posteriori.modeling.variational.ascent import coordinate_ascent as ascent
+from posteriori.modeling.variational.ascent.coordinate_ascent import sweep
+from posteriori.modeling.variational.ascent.rotation import _turns
 
 #: Rows, columns, true factors, believed factors, noise, shape and rate of all precisions.
 CASES = {

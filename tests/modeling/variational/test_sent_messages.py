@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 
 from posteriori import Categorical, Dirichlet, Gamma, MvNormal, Normal, PointMass, Wishart
 from posteriori.distributions.coordinates import inner
-from posteriori.inference.forest_messages import pass_messages
+from posteriori.inference.messages.forest_messages import pass_messages
 from posteriori.modeling import Model
-from posteriori.modeling.variational.expected_factors import node_graphs
+from posteriori.modeling.variational.messages.expected_factors import node_graphs
 from tests.modeling.variational.cases import clusters, noise
 from tests.modeling.variational.models import NAMES, by_name, solve, variational
 from tests.modeling.variational.test_messages import conjugate, normal, normal_chain, states

@@ -17,10 +17,10 @@ from posteriori import (
     Poisson,
     Wishart,
 )
-from posteriori.modeling.variational import stochastic, streaming
-from posteriori.modeling.variational.ascent import sweep
-from posteriori.modeling.variational.problem import Problem
-from posteriori.modeling.variational.streamed_node import StreamedProblem
+from posteriori.modeling.variational.ascent.coordinate_ascent import sweep
+from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.stream import stochastic, streaming
+from posteriori.modeling.variational.stream.streamed_node import StreamedProblem
 
 RNG = np.random.default_rng(0)
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from posteriori.modeling import discrete
-from posteriori.modeling.state_tables import StateTable
-from posteriori.modeling.variational.table_block import TableBlock, table_beliefs
+from posteriori.modeling.exact.discrete import discrete_block as discrete
+from posteriori.modeling.forms.state_tables import StateTable
+from posteriori.modeling.variational.nodes.table_block import TableBlock, table_beliefs
 from tests.modeling.discrete_cases import CASES
 from tests.modeling.variational.models import by_name, variational
 

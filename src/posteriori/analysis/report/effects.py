@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.running import Problem
-from posteriori.distributions.mvnormal import MvNormal
+from posteriori.analysis.fitting.running import Problem
+from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.numerics.types import Array
 from posteriori.selection.held_out import predictive_of
 

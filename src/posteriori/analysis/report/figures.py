@@ -10,11 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from posteriori.analysis.analyzing import Analysis
-from posteriori.analysis.number_words import short_number
 from posteriori.analysis.report.effects import Effects
+from posteriori.analysis.table.number_words import short_number
 from posteriori.distributions.batches import has_atoms
 from posteriori.numerics.types import Array
-from posteriori.plotting.frame import place_legend
 from posteriori.plotting.page_figures import (
     BROAD,
     FIRST,
@@ -26,6 +25,7 @@ from posteriori.plotting.page_figures import (
     shade,
     short_text,
 )
+from posteriori.plotting.parts.frame import place_legend
 from posteriori.selection.held_out import predictive_of
 
 __all__ = [

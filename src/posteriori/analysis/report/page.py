@@ -12,14 +12,6 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.analyzing import Analysis
-from posteriori.analysis.columns import Column
-from posteriori.analysis.number_words import short_number
-from posteriori.analysis.ranking_table import (
-    failures_of,
-    group_legend,
-    ranking_table,
-    warnings_of,
-)
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.association import association_matrix, strongest_first
 from posteriori.analysis.report.class_figures import (
@@ -34,8 +26,16 @@ from posteriori.analysis.report.code import code_of
 from posteriori.analysis.report.effects import column_importance, weight_effects
 from posteriori.analysis.report.elements import bullet_list, figure, section, side_by_side, table
 from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
+from posteriori.analysis.report.ranking_table import (
+    failures_of,
+    group_legend,
+    ranking_table,
+    warnings_of,
+)
 from posteriori.analysis.report.surprises import LIMIT, surprise_table
-from posteriori.analysis.wording import counted
+from posteriori.analysis.table.columns import Column
+from posteriori.analysis.table.number_words import short_number
+from posteriori.analysis.table.wording import counted
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import short_text
 

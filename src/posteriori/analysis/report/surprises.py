@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.cross_fitting import Unseen
-from posteriori.analysis.number_words import short_number
-from posteriori.analysis.running import Problem
-from posteriori.analysis.values import dates_of
+from posteriori.analysis.fitting.cross_fitting import Unseen
+from posteriori.analysis.fitting.running import Problem
+from posteriori.analysis.table.number_words import short_number
+from posteriori.analysis.table.values import dates_of
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import short_text
 

@@ -1,0 +1,1 @@
+"""Fitting candidates to a table, and saving what was learnt."""

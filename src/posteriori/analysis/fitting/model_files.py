@@ -1,0 +1,165 @@
+"""Saved models: arrays and plain text with a checksum, tried out before they are believed."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
+
+from posteriori.analysis.fitting.object_tree import from_tree, to_tree
+from posteriori.analysis.fitting.table_model import TARGET_KINDS, TableModel
+from posteriori.analysis.table.columns import Column
+from posteriori.numerics.record_files import Format, read_record, write_record
+
+__all__ = ["load_model", "save_model"]
+
+_FORMAT = Format("posteriori model", 2, "model")
+_COLUMN_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("name", "kind", "style", "note"), (str,)),
+    **dict.fromkeys(("missing", "distinct"), (int,)),
+    **dict.fromkeys(("limits", "levels"), (tuple,)),
+}
+_FACT_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("task", "prior", "kind", "version"), (str,)),
+    **dict.fromkeys(("rows", "seed"), (int,)),
+    "log_evidence": (float, type(None)),
+    "held_out": (float,),
+    "metrics": (dict,),
+}
+
+
+def save_model(model: TableModel, path: str | os.PathLike[str]) -> None:
+    """Write a model, whole or not at all.
+
+    Two rows with usual values and what is predicted for them are written with it, so that who
+    reads the file can see that the model still answers as it did.
+    """
+    trial = _usual_rows(model)
+    answers = _answers(model, trial)
+    tree, numbers = to_tree(
+        {
+            "name": model.name,
+            "target": model.target,
+            "pipeline": model.pipeline,
+            "columns": [list(vars(c).values()) for c in model.columns],
+            "classes": model.classes,
+            "target_kind": model.target_kind,
+            "facts": model.facts,
+            "trial": trial,
+            "answers": answers,
+        }
+    )
+    write_record(path, _FORMAT, tree, numbers)
+
+
+def load_model(path: str | os.PathLike[str]) -> TableModel:
+    """Read what :func:`save_model` wrote.
+
+    Raises
+    ------
+    ValueError
+        When the file is no saved model, of another version, damaged, or does not add up.
+    """
+    tree, numbers = read_record(path, _FORMAT)
+    try:
+        model, rows, answers = _read_content(from_tree(tree, numbers))
+        _require_same_answers(model, rows, answers)
+    except Exception as error:  # whatever a forged file leads to is its fault
+        reason = " ".join(str(error).split())[:200]
+        raise ValueError(f"{path} does not hold a usable model: {reason}") from None
+    return model
+
+
+def _read_content(content: dict[str, Any]) -> tuple[TableModel, Any, Any]:
+    """Return the model, the rows it was tried on and what it said, all of the right types."""
+    names, facts = (content["name"], content["target"]), content["facts"]
+    columns = tuple(Column(*fields) for fields in content["columns"])
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError("its names are no texts")
+    if not isinstance(content["pipeline"], Pipeline):
+        raise ValueError("it holds no pipeline")
+    if not all(_is_usable(c) for c in columns):
+        raise ValueError("its columns are not described as columns are")
+    if not (_has_types(facts, _FACT_TYPES) and _has_types(facts["metrics"], {})):
+        raise ValueError("what it says about itself is not what models say")
+    if content["target_kind"] not in TARGET_KINDS:
+        raise ValueError("its target is of no known kind")
+    model = TableModel(
+        *names, content["pipeline"], columns, content["classes"], facts, content["target_kind"]
+    )
+    return model, content["trial"], content["answers"]
+
+
+def _is_usable(column: Column) -> bool:
+    return (
+        column.used
+        and _has_types(vars(column), _COLUMN_TYPES)
+        and len(column.limits) in (0, 2)
+        and all(type(limit) is float for limit in column.limits)
+        and all(type(level) is str for level in column.levels)
+    )
+
+
+def _has_types(values: dict[str, Any], types: dict[str, tuple[type, ...]]) -> bool:
+    """Tell whether values are of the given types, by name; other names have numbers."""
+    return types.keys() <= values.keys() and all(
+        type(value) in types.get(name, (float,)) for name, value in values.items()
+    )
+
+
+def _usual_rows(model: TableModel) -> dict[str, list[Any]]:
+    """Return a row of usual values, one standard deviation above the mean, and one of missing ones.
+
+    The weights of columns at their mean would not be felt.
+    """
+    columns = model.pipeline[0]
+    usual = {scale.name: scale.mean + scale.std for scale in getattr(columns, "scales_", ())}
+    return {
+        column.name: [_first_level(columns, column.name), None]
+        if column.kind == "category"
+        else [float(usual.get(column.name, 1.0)), None]
+        for column in model.columns
+    }
+
+
+def _first_level(columns: Any, name: str) -> str:
+    known = columns.levels_
+    levels = known[name] if isinstance(known, dict) else dict(known).get(name, ())
+    return str(levels[0]) if levels else "other"
+
+
+def _as_inputs(model: TableModel, rows: dict[str, list[Any]]) -> pd.DataFrame:
+    """Return two rows as the pipeline takes them, which a model of no columns needs too."""
+    values = {
+        column.name: pd.Categorical(rows[column.name])
+        if column.kind == "category"
+        else np.array(rows[column.name], dtype=np.float64)
+        for column in model.columns
+    }
+    return pd.DataFrame(values, index=[0, 1])
+
+
+def _answers(model: TableModel, rows: dict[str, list[Any]]) -> dict[str, Any]:
+    with warnings.catch_warnings():  # a column far from 1 may lead to numbers beyond the largest
+        warnings.simplefilter("ignore")
+        predictions = model.predict_inputs(_as_inputs(model, rows))
+    return {name: predictions[name].to_numpy() for name in predictions}
+
+
+def _require_same_answers(model: TableModel, rows: Any, answers: Any) -> None:
+    found = _answers(model, rows)
+    if list(found) != list(answers):
+        raise ValueError("it predicts other columns than when it was saved")
+    for name, now in found.items():
+        given = np.asarray(answers[name])
+        same = (
+            np.allclose(given, now, rtol=1e-9, atol=1e-12, equal_nan=True)
+            if given.dtype.kind == "f"
+            else np.array_equal(given, now)
+        )
+        if not same:
+            raise ValueError("it gives other answers than when it was saved")

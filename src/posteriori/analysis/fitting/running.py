@@ -1,0 +1,231 @@
+"""Fitting candidates side by side, until all are done, the time is over, or Ctrl-C."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
+
+from posteriori.analysis.fitting.cross_fitting import Unseen, fit_in_parts, join_folds, predict_fold
+from posteriori.analysis.fitting.preparation import CodeColumns, NoColumns, NumberColumns
+from posteriori.analysis.fitting.workers import Submit, beside, in_processes
+from posteriori.numerics.evidence import LogEvidence
+from posteriori.selection.candidates import Candidate
+
+__all__ = ["INTERRUPTED", "OUT_OF_TIME", "Outcome", "Problem", "make_pipeline", "run_candidates"]
+
+
+#: Numbers in all inputs, times the classes beyond the first, from which on processes are started.
+_WORTH_PROCESSES = 300_000
+
+#: Failures of candidates that were not waited for.
+INTERRUPTED, OUT_OF_TIME = "interrupted", "not reached within the time limit"
+
+_DIED = "a process that fitted it died, perhaps for lack of memory: try fewer --jobs (jobs=), or fewer rows"
+
+
+class Problem(NamedTuple):
+    """What the candidates are fitted to.
+
+    Attributes
+    ----------
+    X : DataFrame
+        Converted columns.
+    y : (N,)
+    kinds : dict from column to kind
+    classes : (K,) or None
+    splits : list of pairs of rows
+    """
+
+    X: pd.DataFrame
+    y: Any
+    kinds: dict[str, str]
+    classes: Any
+    splits: list[tuple[Any, Any]]
+
+
+class Outcome(NamedTuple):
+    """What became of one candidate.
+
+    Attributes
+    ----------
+    candidate : Candidate
+    model : Pipeline or None
+        Fitted to all rows; None if that failed or was not reached.
+    unseen : Unseen or None
+    evidence : LogEvidence or None
+    seconds : float
+        Of all its fits.
+    warnings : tuple of str
+    failure : str
+        Why there is no result.
+    """
+
+    candidate: Candidate
+    model: Any = None
+    unseen: Unseen | None = None
+    evidence: LogEvidence | None = None
+    seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+    failure: str = ""
+
+    @property
+    def name(self) -> str:
+        """The candidate's name."""
+        return self.candidate.name
+
+
+def make_pipeline(candidate: Candidate, kinds: dict[str, str]) -> Pipeline:
+    """Return preparation and model of a candidate, unfitted."""
+    model = candidate.make()
+    if candidate.encoding == "codes":
+        codes = CodeColumns(kinds)
+        return Pipeline([("columns", codes), ("model", model.set_params(columns=codes.columns))])
+    if candidate.encoding == "nothing":
+        return Pipeline([("columns", NoColumns()), ("model", model)])
+    columns = NumberColumns(kinds, basis=candidate.make_basis())
+    return Pipeline([("columns", columns), ("model", model)])
+
+
+class _Part(NamedTuple):
+    """One fit: what it says of a fold that it has not seen, or the model of all rows."""
+
+    result: Any
+    seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+    failure: str = ""
+
+
+def run_candidates(
+    candidates: Sequence[Candidate],
+    problem: Problem,
+    *,
+    jobs: int = 1,
+    time_limit: float | None = None,
+    on_outcome: Callable[[Outcome], None] = lambda outcome: None,
+) -> tuple[list[Outcome], str]:
+    """Fit every candidate to all rows and, for held-out predictions, to parts of them.
+
+    Returns
+    -------
+    outcomes : list of Outcome
+        Of the candidates that were reached.
+    ended : {"", "interrupted", "time"}
+        Why some were not.
+    """
+    several = 1 if problem.classes is None else len(problem.classes) - 1
+    large = problem.X.size * several >= _WORTH_PROCESSES
+    if large and jobs > 1:
+        workers = in_processes(problem, jobs)
+    else:  # threads that wait for one another cost more than they save on small products
+        workers = beside(problem, None if large else 1)
+    deadline = float("inf") if time_limit is None else time.monotonic() + time_limit
+    outcomes: list[Outcome] = []
+
+    def keep(outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        on_outcome(outcome)
+
+    try:
+        with workers as submit:
+            in_time = _gather(submit, jobs + 1, candidates, problem, deadline, keep)
+    except KeyboardInterrupt:
+        return outcomes, "interrupted"
+    return outcomes, "" if in_time else "time"
+
+
+def _gather(
+    submit: Submit,
+    at_once: int,
+    candidates: Sequence[Candidate],
+    problem: Problem,
+    deadline: float,
+    keep: Callable[[Outcome], None],
+) -> bool:
+    """Keep each candidate's outcome once all its fits are done; tell whether all were in time.
+
+    Only as many fits are handed over as are soon begun: those that wait cannot be taken back.
+    """
+    folds = [*range(len(problem.splits)), None]
+    tasks = deque((c, place) for c in candidates for place in range(len(folds)))
+    parts: dict[str, dict[int, _Part]] = {c.name: {} for c in candidates}
+    running: dict[Future[_Part], tuple[Candidate, int]] = {}
+    while tasks or running:
+        if time.monotonic() > deadline:
+            return False
+        while tasks and len(running) < at_once:
+            candidate, place = tasks.popleft()
+            running[submit(_fit, candidate, folds[place])] = candidate, place
+        for future in wait(running, timeout=0.1, return_when=FIRST_COMPLETED).done:
+            candidate, place = running.pop(future)
+            if candidate.name not in parts:  # it has failed
+                continue
+            part, mine = _part(future), parts[candidate.name]
+            mine[place] = part
+            if part.failure:
+                keep(_outcome(candidate, [part], problem))
+                del parts[candidate.name]
+                tasks = deque(task for task in tasks if task[0] is not candidate)
+            elif len(mine) == len(folds):
+                keep(_outcome(candidate, [mine[k] for k in range(len(folds))], problem))
+    return True
+
+
+def _part(future: Future[_Part]) -> _Part:
+    """Return what a fit gave; only a process that was killed has an exception of its own."""
+    return _Part(None, failure=_DIED) if future.exception() else future.result()
+
+
+def _outcome(candidate: Candidate, parts: list[_Part], problem: Problem) -> Outcome:
+    told = Outcome(
+        candidate,
+        seconds=sum(part.seconds for part in parts),
+        warnings=tuple(dict.fromkeys(text for part in parts for text in part.warnings)),
+        failure=parts[0].failure,
+    )
+    if told.failure:
+        return told
+    model = parts[-1].result
+    unseen = join_folds([part.result for part in parts[:-1]], problem.splits)
+    evidence = getattr(model[-1], "log_evidence_", None)
+    return told._replace(model=model, unseen=unseen, evidence=evidence)
+
+
+def _fit(problem: Problem, candidate: Candidate, fold: int | None) -> _Part:
+    """Fit a candidate to all rows, or to those outside a fold; failures become words."""
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            part = _Part(_result(problem, candidate, fold))
+        except Exception as error:  # one bad candidate must not end the others
+            part = _Part(None, failure=_reason(error))
+    told = dict.fromkeys(_first_sentence(str(warning.message)) for warning in heard)
+    return part._replace(seconds=time.perf_counter() - start, warnings=tuple(told))
+
+
+def _result(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
+    pipeline = make_pipeline(candidate, problem.kinds)
+    if fold is None:
+        return fit_in_parts(pipeline, problem.X, problem.y)
+    unseen = predict_fold(pipeline, problem.X, problem.y, problem.splits[fold], problem.classes)
+    if np.isnan(unseen.log_density).any():
+        raise ValueError("what it predicts for some unseen rows is no number")
+    return unseen
+
+
+def _first_sentence(text: str) -> str:
+    """Return what a warning says; what follows is what can be done about it in Python."""
+    return " ".join(text.split()).partition(". ")[0]
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

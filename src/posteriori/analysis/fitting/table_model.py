@@ -1,0 +1,126 @@
+"""A model that takes tables as they come: what its columns must hold, and what it predicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from posteriori.analysis.fitting.new_rows import notes_on_new_rows
+from posteriori.analysis.table.columns import Column, convert_column, to_pandas
+from posteriori.analysis.table.values import dates_of
+from posteriori.numerics.types import Array
+from posteriori.selection.held_out import predictive_of
+
+__all__ = ["TARGET_KINDS", "TableModel"]
+
+TARGET_KINDS = ("number", "date", "time")
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """A fitted pipeline with the columns that it needs.
+
+    Attributes
+    ----------
+    name : str
+        Of the candidate.
+    target : str
+    pipeline : Pipeline
+    columns : tuple of Column
+        What it predicts from.
+    classes : (K,) or None
+        Labels, for classification.
+    facts : dict
+        What else is worth knowing: rows, evidence, errors of unseen rows, versions, seed.
+    target_kind : {"number", "date", "time"}
+        Whether predicted numbers are decimal years, which stand for days or for moments.
+    """
+
+    name: str
+    target: str
+    pipeline: Any
+    columns: tuple[Column, ...]
+    classes: Any = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    target_kind: str = "number"
+
+    def read(self, table: Any) -> pd.DataFrame:
+        """Return the columns of a table as the pipeline takes them.
+
+        Raises
+        ------
+        ValueError
+            When columns are missing, or hold something else than they did.
+        """
+        frame = to_pandas(table)
+        absent = [c.name for c in self.columns if c.name not in frame.columns]
+        if absent:
+            raise ValueError(
+                f"the table lacks {', '.join(map(repr, absent[:8]))}"
+                f"{f' and {len(absent) - 8} more columns' if len(absent) > 8 else ''}; "
+                f"the model predicts {self.target!r} from "
+                f"{', '.join(repr(c.name) for c in self.columns[:12])}"
+                f"{', …' if len(self.columns) > 12 else ''}"
+            )
+        return pd.DataFrame(
+            {c.name: convert_column(c, frame[c.name]) for c in self.columns}, index=frame.index
+        )
+
+    def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
+        """Return predictions, a row for each row of the table.
+
+        Parameters
+        ----------
+        table : DataFrame of pandas or polars, or a mapping of columns
+        mass : float
+            Probability of the interval between ``low`` and ``high``.
+
+        Returns
+        -------
+        DataFrame
+            Mean and interval of numbers, or of dates; the most probable class and the probability
+            of each.
+        """
+        if not 0.0 < mass < 1.0:
+            raise ValueError(f"mass must lie between 0 and 1, got {mass!r}")
+        inputs = self.read(table)
+        if not len(inputs):
+            raise ValueError("the table has no rows")
+        predictions = self.predict_inputs(inputs, mass)
+        if self.target_kind == "number" or self.classes is not None:
+            return predictions
+        days = self.target_kind == "date"
+        dates = {c: dates_of(predictions[c].to_numpy(), whole_days=days) for c in predictions}
+        return pd.DataFrame(dates, index=predictions.index)
+
+    def notes_on(self, table: Any) -> list[str]:
+        """Return what a table holds that the model has not seen: levels, ranges, unreadable texts.
+
+        Predictions are made all the same.
+        """
+        frame = to_pandas(table)
+        return notes_on_new_rows(self.columns, self.pipeline[0], frame, self.read(frame))
+
+    def predict_inputs(self, inputs: pd.DataFrame, mass: float = 0.9) -> pd.DataFrame:
+        """Return predictions for columns that :meth:`read` has returned; of dates, decimal years."""
+        columns = self._classes(inputs) if self.classes is not None else self._numbers(inputs, mass)
+        return pd.DataFrame(columns, index=inputs.index)
+
+    def _classes(self, inputs: pd.DataFrame) -> dict[str, Any]:
+        p = np.asarray(self.pipeline.predict_proba(inputs))
+        labels = self.pipeline.classes_
+        predicted = {f"{self.target}_predicted": labels[p.argmax(axis=1)]}
+        shares = {f"P({self.target}={label})": p[:, k] for k, label in enumerate(labels)}
+        return predicted | shares
+
+    def _numbers(self, inputs: pd.DataFrame, mass: float) -> dict[str, Array]:
+        predictive = predictive_of(self.pipeline, inputs)
+        low, high = (np.asarray(predictive.quantile(q)) for q in (0.5 - mass / 2, 0.5 + mass / 2))
+        return {
+            f"{self.target}_mean": np.asarray(self.pipeline.predict(inputs), dtype=np.float64),
+            f"{self.target}_low": low,
+            f"{self.target}_high": high,
+        }

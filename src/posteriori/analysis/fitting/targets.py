@@ -1,0 +1,213 @@
+"""What is to be predicted: the task, guessed from the target column, and its values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from posteriori.analysis.fitting.cross_fitting import repeated_value
+from posteriori.analysis.table.columns import Column, convert_column, guess_column
+from posteriori.analysis.table.values import are_whole_days
+from posteriori.analysis.table.wording import counted
+
+__all__ = ["TASKS", "Target", "read_target"]
+
+TASKS = ("auto", "regression", "classification", "density")
+
+#: Integers up to this many different ones, from 0 or 1, may be names of classes if each of them
+#: is frequent; counts have rare large ones.
+_FEW_CLASSES = 10
+_RAREST_CLASS = 5
+_MOST_CLASSES = 100
+_FEWEST_ROWS = 5
+
+#: Amounts beyond this, or all below its inverse, cannot be squared and summed.
+_LARGEST = 1e120
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target column.
+
+    Attributes
+    ----------
+    column : Column
+    task : {"regression", "classification", "density"}
+    values : (N,)
+        Numbers, or labels; of the rows where it is known.
+    known : (N_all,) of bool
+        Which rows of the table these are.
+    classes : (K,) or None
+        Sorted labels.
+    notes : tuple of str
+        What was guessed and done.
+    """
+
+    column: Column
+    task: str
+    values: Any
+    known: Any
+    classes: Any
+    notes: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """What its numbers stand for: "number", "date" (decimal years of days) or "time"."""
+        if self.column.kind != "date" or self.classes is not None:
+            return "number"
+        return "date" if are_whole_days(self.values) else "time"
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """What candidates ask about targets: "counts", "positive", "two classes"."""
+        if self.classes is not None:
+            return ("two classes",) if len(self.classes) == 2 else ()
+        y = self.values
+        whole = bool((y >= 0).all() and (y == np.floor(y)).all() and y.max() > 1)
+        return ("counts",) * whole + ("positive",) * bool((y > 0).all())
+
+
+def read_target(frame: pd.DataFrame, name: str, task: str = "auto") -> Target:
+    """Read the target column and guess the task.
+
+    Raises
+    ------
+    ValueError
+        When there is no such column, too little of it is known, or it never changes.
+    """
+    if task not in TASKS:
+        raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
+    if name not in frame.columns:
+        near = get_close_matches(name, list(frame.columns), n=1)
+        hint = f"did you mean {near[0]!r}? There are" if near else "there are"
+        raise ValueError(f"there is no column {name!r}; {hint} {_some(frame.columns)}")
+    column = guess_column(name, frame[name])
+    if column.kind in ("identifier", "text") and not _is_number(frame[name]):
+        raise ValueError(
+            f"the target {name!r} has a text of its own in nearly every row "
+            f"({column.distinct} different ones); choose a column that repeats, or one of numbers"
+        )
+    if column.kind == "identifier":
+        column = Column(name, "number", missing=column.missing, distinct=column.distinct)
+    if column.kind == "empty":
+        raise ValueError(f"the target {name!r} is missing in every row; choose another column")
+    if column.kind == "constant":
+        raise ValueError(
+            f"the target {name!r} is {column.note.removesuffix(': left out')}: with one value "
+            "there is nothing to predict; choose another column"
+        )
+    return _with_values(frame[name], column, task)
+
+
+def _with_values(series: pd.Series, column: Column, asked: str) -> Target:
+    values = convert_column(column, series)
+    known = values.notna().to_numpy()
+    rows, missing = int(known.sum()), int((~known).sum())
+    notes = []
+    if rows < _FEWEST_ROWS:
+        raise ValueError(
+            f"the target {column.name!r} is known in {counted(rows, 'row')} only; at least "
+            f"{_FEWEST_ROWS} are needed"
+        )
+    if missing:
+        share = missing / len(known)
+        most = "most of them: check that this is the right column" if share > 0.5 else "left out"
+        notes.append(f"the target is missing in {missing} of {len(known)} rows ({most})")
+    seen = values[known]
+    guess, why = _guess_task(column, seen)
+    task = guess if asked == "auto" else asked
+    words_are_classes = task == "classification" and column.kind in ("category", "boolean")
+    if column.note and not words_are_classes:  # such notes are about words as inputs
+        notes.insert(0, f"{column.name!r}: {column.note}")
+    if asked == "auto":
+        notes.append(why)
+    if task == "classification":
+        labels = _labels(series[known], seen, column)
+        return Target(column, task, labels, known, np.unique(labels), tuple(notes))
+    if column.kind == "category":
+        raise ValueError(
+            f"the target {column.name!r} holds texts such as {seen.iloc[0]!r}: it can be classified, "
+            f"but {task} needs numbers"
+        )
+    numbers = seen.to_numpy(np.float64)
+    _require_moderate(column.name, numbers)
+    notes += _notes_on_repeats(column.name, numbers)
+    return Target(column, task, numbers, known, None, tuple(notes))
+
+
+def _notes_on_repeats(name: str, values: Any) -> list[str]:
+    """Say that an amount takes one value again and again, which no density expects."""
+    found = None if (values == np.floor(values)).all() else repeated_value(values)
+    if found is None:
+        return []
+    value, share = found
+    return [
+        f"{name!r} is {value:g} in {share:.0%} of the rows, which models of amounts do not expect: "
+        f"judge them by their errors as well, or predict whether it is {value:g} and, from the "
+        "other rows, how large it is otherwise"
+    ]
+
+
+def _require_moderate(name: str, values: Any) -> None:
+    """Refuse targets of a size whose squares computers cannot hold."""
+    largest = values[np.argmax(np.abs(values))]
+    size = abs(largest)
+    if size > _LARGEST or size < 1.0 / _LARGEST:
+        what, remedy = ("holds", "divide") if size > 1.0 else ("is at most", "multiply")
+        raise ValueError(
+            f"the target {name!r} {what} {largest:.3g}, whose square is beyond what can be computed "
+            f"with: check that value, or {remedy} the column by a power of ten"
+        )
+
+
+def _guess_task(column: Column, seen: pd.Series) -> tuple[str, str]:
+    if column.kind in ("category", "boolean"):
+        if column.distinct > _MOST_CLASSES:
+            raise ValueError(
+                f"the target {column.name!r} has {column.distinct} classes; group them into at most "
+                f"{_MOST_CLASSES}"
+            )
+        return "classification", f"classification: {column.name!r} names {column.distinct} classes"
+    distinct, counts = np.unique(seen.to_numpy(np.float64), return_counts=True)
+    few = len(distinct) == 2 or (
+        len(distinct) <= _FEW_CLASSES
+        and distinct[0] in (0, 1)
+        and bool((np.diff(distinct) == 1).all())
+        and len(seen) >= 10 * len(distinct)
+        and counts.min() >= _RAREST_CLASS
+    )
+    if few:
+        return "classification", (
+            f"classification: {column.name!r} has only {len(distinct)} different numbers; "
+            "the task 'regression' takes them as amounts"
+        )
+    return "regression", f"regression: {column.name!r} is a {column.kind}"
+
+
+def _labels(series: pd.Series, seen: pd.Series, column: Column) -> Any:
+    """Return labels: texts as they stand in the table, whole numbers as integers."""
+    if column.kind == "category" or not _is_number(series):
+        return np.array([str(value).strip() for value in series])
+    if pd.api.types.is_bool_dtype(series.dtype):
+        return series.to_numpy(bool)
+    numbers = seen.to_numpy(np.float64)
+    if len(np.unique(numbers)) > _MOST_CLASSES:
+        raise ValueError(
+            f"the target {column.name!r} has {len(np.unique(numbers))} different numbers; classes "
+            f"are at most {_MOST_CLASSES}; use task 'regression'"
+        )
+    whole = bool((numbers == np.floor(numbers)).all())
+    return numbers.astype(np.int64) if whole else numbers
+
+
+def _is_number(series: pd.Series) -> bool:
+    return bool(pd.api.types.is_numeric_dtype(series.dtype))
+
+
+def _some(names: Any) -> str:
+    shown = [repr(str(name)) for name in names[:12]]
+    return ", ".join(shown) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

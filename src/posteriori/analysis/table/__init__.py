@@ -1,0 +1,1 @@
+"""Reading tables, and what their columns hold."""

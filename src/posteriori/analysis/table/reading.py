@@ -1,0 +1,170 @@
+"""Tables from files: format, compression, encoding and delimiter are guessed, and said."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from posteriori.analysis.table.columns import to_pandas
+from posteriori.analysis.table.delimited import read_delimited
+from posteriori.analysis.table.sources import BROKEN, Source
+
+__all__ = ["TableFile", "read_table"]
+
+_SAMPLE = 1 << 16
+_LONGEST_LINE = 1 << 24
+
+_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+
+
+class TableFile(NamedTuple):
+    """A table that was read.
+
+    Attributes
+    ----------
+    frame : DataFrame
+    notes : tuple of str
+        What was guessed.
+    """
+
+    frame: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+def read_table(path: str | Path, max_rows: int | None = None) -> TableFile:
+    r"""Read a table from CSV, TSV, JSON lines or Parquet, compressed or not.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``"-"`` is standard input.
+    max_rows : int, optional
+        Read no more than so many rows.
+
+    Returns
+    -------
+    TableFile
+        The table, and what was guessed.
+
+    Raises
+    ------
+    ValueError
+        When the file holds no table that can be read, with the reason and the remedy.
+    OSError
+        When the file cannot be opened.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "t.csv")
+    ...     _ = path.write_text("x;y\n1;2\n3;4\n")
+    ...     table = read_table(path)
+    >>> table.frame.shape, table.notes
+    ((2, 2), ('read as text in utf-8, columns separated by semicolons',))
+    """
+    if max_rows is not None and max_rows < 1:
+        raise ValueError(f"max_rows must be at least 1, got {max_rows}")
+    name = "standard input" if str(path) == "-" else str(path)
+    source = Source(path, name)
+    try:
+        table = _read(source, None if max_rows is None else max_rows + 1)
+    except BROKEN as error:
+        if not source.packing:
+            raise
+        raise ValueError(f"{name} is a broken compressed file: {error}") from None
+    frame = to_pandas(table.frame)
+    if not frame.shape[1] or not len(frame):
+        raise ValueError(
+            f"{name} has a header but no rows" if frame.shape[1] else f"{name} is empty"
+        )
+    notes = (*source.notes, *table.notes)
+    if max_rows is not None and len(frame) > max_rows:
+        rows = "the first row was" if max_rows == 1 else f"the first {max_rows:,} rows were"
+        notes += (f"only {rows} read, as asked: there are more",)
+        frame = frame.iloc[:max_rows]
+    return TableFile(frame, notes)
+
+
+def _read(source: Source, max_rows: int | None) -> TableFile:
+    with source.open() as file:
+        head = file.read(_SAMPLE)
+        if b"\n" not in head:  # the header alone may be long
+            head += file.readline(_LONGEST_LINE)
+    if not head:
+        raise ValueError(f"{source.name} is empty")
+    if head.startswith(b"PAR1"):
+        return _read_parquet(source, max_rows)
+    source.require_size(max_rows)
+    return _read_text(source, head, max_rows)
+
+
+def _read_parquet(source: Source, max_rows: int | None) -> TableFile:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise ValueError(
+            f"{source.name} is a Parquet file; reading it needs pyarrow: "
+            "pip install 'posteriori[parquet]'"
+        ) from None
+    with source.open() as file:
+        content = io.BytesIO(file.read())
+    try:
+        table = parquet.read_table(content)
+    except Exception as error:  # pyarrow has many; all mean that the file is broken
+        raise ValueError(f"{source.name} is a broken Parquet file: {error}") from None
+    limited = table if max_rows is None else table.slice(0, max_rows)
+    return TableFile(limited.to_pandas(), ("read as Parquet",))
+
+
+def _read_text(source: Source, head: bytes, max_rows: int | None) -> TableFile:
+    encoding = _guess_encoding(source, head)
+    sample = _decode(head, encoding)
+    if "\0" in sample:
+        raise ValueError(
+            f"{source.name} holds NUL bytes: it is no text file, or an unusual one; save the table as "
+            "CSV in UTF-8"
+        )
+    if sample.lstrip().startswith("{"):
+        return _read_json_lines(source, encoding, max_rows)
+    frame, notes = read_delimited(source, sample, encoding, max_rows)
+    return TableFile(frame, tuple(notes))
+
+
+def _guess_encoding(source: Source, head: bytes) -> str:
+    for mark, encoding in _MARKS:
+        if head.startswith(mark):
+            return encoding
+    if b"\0" in head:
+        return "utf-8"
+    with source.open() as file:
+        decoder = io.TextIOWrapper(file, encoding="utf-8")
+        try:
+            while decoder.read(1 << 22):
+                pass
+        except UnicodeDecodeError:
+            return "cp1252"
+    return "utf-8"
+
+
+def _decode(head: bytes, encoding: str) -> str:
+    return head.decode(encoding, errors="ignore")
+
+
+def _read_json_lines(source: Source, encoding: str, max_rows: int | None) -> TableFile:
+    try:
+        with source.open() as file:
+            frame = pd.read_json(file, lines=True, encoding=encoding, nrows=max_rows)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{source.name} looks like JSON lines, but {error}") from None
+    nested = [c for c in frame if frame[c].map(lambda v: isinstance(v, (list, dict))).any()]
+    if nested:
+        raise ValueError(
+            f"{source.name}: {', '.join(map(repr, nested[:3]))} holds lists or objects; "
+            "give each entry a column of its own"
+        )
+    return TableFile(frame, ("read as JSON lines",))

@@ -1,0 +1,1 @@
+"""Classifiers that model how rows come about."""

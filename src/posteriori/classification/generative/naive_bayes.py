@@ -1,0 +1,277 @@
+r"""Naive Bayes: columns of any kind that are independent given the class.
+
+.. math:: p(x\mid C_k) = \prod_d p_d(x_d\mid\theta_{kd}).
+
+The number of parameters grows with D, not with 2^D; the marginal p(x) does not factorise.
+
+Reference: C. Bishop, "Pattern recognition and machine learning", 2006, sec. 4.2.3 and 8.2.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from posteriori.classification.generative.column_models import KINDS, learn_columns
+from posteriori.classification.generative.joint_classifier import (
+    JointClassifier,
+    check_estimate,
+    joint_fingerprint,
+    learn_priors,
+)
+from posteriori.classification.generative.prior_width import widened
+from posteriori.classification.labelled_rows import (
+    LabelledRows,
+    check_gappy_inputs,
+    check_labelled_rows,
+)
+from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.numerics.compilation import as_kernel_input
+from posteriori.numerics.evidence import LogEvidence
+from posteriori.numerics.types import Array
+
+__all__ = ["NaiveBayes"]
+
+_COUNTED = {kind for kind, how in KINDS.items() if how.whole and how.largest > 1}
+
+
+class NaiveBayes(JointClassifier):
+    """Columns that are independent given the class, each with a model of its own.
+
+    Parameters
+    ----------
+    columns : str, or sequence of D str
+        Kind of all columns, or of each: "normal", "bernoulli" (0 or 1), "poisson" (counts),
+        "categorical" (codes 0, 1, …), or "table" (codes whose combinations have probabilities of
+        their own: such columns are not independent). NaN is a missing entry, but not in a table.
+    estimate : {"bayes", "ml"}
+        "bayes" integrates the parameters out and has evidence; "ml" plugs in the estimates of
+        highest likelihood, which give probability 0 to what was not seen.
+    class_prior : array (K,), optional
+        Known probabilities of the sorted classes; learned by default.
+    class_weight : mapping from labels to numbers > 0, "balanced" or None
+        Factors of the frequencies of each class's rows.
+    priors : mapping from kind to distribution, optional
+        Belief about a column's parameters in a class: ``NormalInverseGamma``, ``Beta``, ``Gamma``,
+        ``Dirichlet`` (of "categorical" also a list, one for each column of the kind). By default: as in :class:`GaussianDiscriminant`; Beta(1, 1); Gamma(1, rate = 1 /
+        mean of the column); Dirichlet(1, …, 1) over the categories up to the largest one seen.
+
+    Attributes
+    ----------
+    classes_ : (K,)
+    class_prior_ : (K,)
+    columns_ : tuple of D str
+    posterior_ : dict
+        Beliefs by kind, (K, D) for all columns of the kind; a list by column for "categorical".
+    log_evidence_ : LogEvidence
+        ln p(X, y), exact ("bayes").
+    log_likelihood_ : float
+        ln p(X, y) at the estimates ("ml").
+    n_parameters_ : int
+        Free parameters of all classes, their probabilities among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = [[1, 5.1], [1, 4.9], [0, np.nan], [0, 1.0], [0, 1.2], [1, 0.9]]
+    >>> y = ["fit", "fit", "fit", "ill", "ill", "ill"]
+    >>> model = NaiveBayes(["bernoulli", "normal"]).fit(X, y)
+    >>> model.predict([[1, 5.0], [0, 1.1]])
+    array(['fit', 'ill'], dtype='<U3')
+    >>> model.predict_proba([[1, np.nan]]).round(
+    ...     6
+    ... )  # only the first column is known: 3/5 against 2/5
+    array([[0.6, 0.4]])
+    """
+
+    def __init__(
+        self,
+        columns: Any = "normal",
+        *,
+        estimate: str = "bayes",
+        class_prior: Any = None,
+        class_weight: Any = None,
+        priors: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.columns = columns
+        self.estimate = estimate
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.priors = priors
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the classes.
+
+        Parameters
+        ----------
+        X : array_like (N, D)
+            NaN is a missing entry.
+        y : array_like (N,)
+        sample_weight : array_like (N,), optional
+            Frequencies: 2 equals a repeated row, 0 leaves it out.
+
+        Notes
+        -----
+        One or two passes, O(N D).
+        """
+        check_estimate(self.estimate)
+        priors = self._check_priors()
+        rows = check_labelled_rows(self, X, y, sample_weight, gaps=self._kinds != {"table"})
+        self.columns_ = self._check_columns(rows.x.shape[1])
+        self._places = {
+            kind: np.flatnonzero(np.array(self.columns_) == kind)
+            for kind in KINDS
+            if kind in self.columns_
+        }
+        self._check_values(rows.x)
+        integrate = self.estimate == "bayes"
+        learned = {
+            kind: learn_columns(kind, _columns_of(rows, at), priors.get(kind), integrate)
+            for kind, at in self._places.items()
+        }
+        labels = learn_priors(self.class_prior, rows.counts, self.estimate)
+        self._forget()
+        self.classes_ = rows.classes
+        self.class_prior_ = labels.probabilities
+        self._labels = labels
+        self._parts = {kind: part.densities for kind, part in learned.items()}
+        per_class = sum(part.n_parameters for part in self._parts.values())
+        self.n_parameters_ = len(rows.classes) - 1 + len(rows.classes) * per_class
+        total = labels.log_probability + sum(part.log_probability for part in learned.values())
+        if not integrate:
+            self.log_likelihood_ = float(total)
+            return self
+        self.posterior_ = {kind: part.posterior for kind, part in learned.items()}
+        self._priors = {kind: part.prior for kind, part in learned.items()}
+        self.log_evidence_ = LogEvidence(
+            total, kind="exact", of="X,y", fingerprint=joint_fingerprint(rows)
+        )
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._kinds != {"table"}
+        tags.input_tags.categorical = tags.input_tags.positive_only = self._kinds <= _COUNTED
+        return tags
+
+    @property
+    def _kinds(self) -> set[str]:
+        return {self.columns} if isinstance(self.columns, str) else set(self.columns)
+
+    # -- predicting --------------------------------------------------------------------------
+
+    def _check_inputs(self, X: Any) -> Array:
+        x = check_inputs(self, X) if self._kinds == {"table"} else check_gappy_inputs(self, X)
+        self._check_values(x)
+        return x
+
+    def _log_densities(self, x: Array) -> Array:
+        parts = [self._parts[kind].log_prob(_take(x, at)) for kind, at in self._places.items()]
+        return sum(parts[1:], start=parts[0])
+
+    def _draw(self, codes: Any, rng: np.random.Generator) -> Array:
+        drawn = np.empty((len(codes), len(self.columns_)))
+        for kind, at in self._places.items():
+            drawn[:, at] = self._parts[kind].sample(codes, rng)
+        return drawn
+
+    # -- how the rows fare, and the prior ----------------------------------------------------
+
+    def _integrates(self) -> bool:
+        return self.estimate == "bayes"
+
+    def _left_out(self, x: Array, codes: Any) -> Array:
+        found = self._log_densities(x)
+        found[np.arange(len(x)), codes] = self._own_terms("left_out", x, codes)
+        return found
+
+    @available_if(_integrates)
+    def expected_log_likelihood(self, X: Any, y: Any) -> Array:
+        """Return E[ln p(x_n, y_n | parameters)] under the posterior, (N,): how well rows are fitted."""
+        x, codes = self._known_rows(X, y)
+        return self._own_terms("fit", x, codes) + self._labels.expected_log[codes]
+
+    @available_if(_integrates)
+    def with_prior_scaled(self, factor: float) -> Self:
+        """Return an unfitted copy whose priors of the columns are ``factor`` times as wide.
+
+        The strength of normal means and the pseudo-counts of Beta, Gamma and Dirichlet priors are divided
+        by the square. The priors of variances and class probabilities stay; what the data of this fit
+        have set in default priors is kept.
+        """
+        check_is_fitted(self)
+        wider = {
+            kind: [widened(one, factor) for one in prior]
+            if isinstance(prior, list)
+            else widened(prior, factor)
+            for kind, prior in self._priors.items()
+        }
+        return clone(self).set_params(priors=wider)
+
+    def _own_terms(self, which: str, x: Array, codes: Any) -> Array:
+        """Return what the beliefs say of rows in their classes, (N,): "left_out" or "fit"."""
+        total = np.zeros(len(x))
+        for kind, at in self._places.items():
+            belief, part = self.posterior_[kind], _take(x, at)
+            if kind == "table":  # one column, of combinations
+                belief, part = [belief], self._parts[kind].cells(part)[:, None]
+            total += getattr(KINDS[kind], which)(belief, part, codes)
+        return total
+
+    # -- checks ------------------------------------------------------------------------------
+
+    def _check_columns(self, width: int) -> tuple[str, ...]:
+        given = (self.columns,) * width if isinstance(self.columns, str) else tuple(self.columns)
+        if len(given) != width:
+            raise ValueError(f"columns must name the kind of all {width} columns, got {len(given)}")
+        for kind in given:
+            if kind not in KINDS:
+                raise ValueError(f"columns must be of kind {', '.join(KINDS)}; got {kind!r}")
+        return given
+
+    def _check_priors(self) -> Mapping[str, Any]:
+        priors = {} if self.priors is None else dict(self.priors)
+        if priors and self.estimate == "ml":
+            raise ValueError('priors are for estimate="bayes"; estimate="ml" has none')
+        for kind, prior in priors.items():
+            if kind not in KINDS:
+                raise ValueError(f"priors must be by kind ({', '.join(KINDS)}); got {kind!r}")
+            family = KINDS[kind].prior_family
+            several = kind == "categorical" and isinstance(prior, Sequence)
+            if not all(isinstance(one, family) for one in (prior if several else [prior])):
+                raise TypeError(
+                    f"the prior of {kind} columns must be a {family.__name__}, got {prior!r}"
+                )
+        return priors
+
+    def _check_values(self, x: Array) -> None:
+        from posteriori.classification.generative import class_kernels
+
+        for kind, at in self._places.items():
+            if not KINDS[kind].whole:
+                continue
+            part, largest = _take(x, at), KINDS[kind].largest
+            row, column = class_kernels.first_not_whole(as_kernel_input(part), largest)
+            if row >= 0:
+                allowed = "0 or 1" if largest == 1 else "whole numbers from 0"
+                if np.nanmin(part) < 0:
+                    row, column = np.argwhere(part < 0)[0]
+                    allowed += ". Negative values in data have no model of this kind"
+                raise ValueError(
+                    f"X holds {part[row, column]:.6g} in row {row}, column {at[column]}: {kind} "
+                    f"columns hold {allowed}"
+                )
+
+
+def _columns_of(rows: LabelledRows, at: Any) -> LabelledRows:
+    return rows._replace(x=_take(rows.x, at))
+
+
+def _take(x: Array, at: Any) -> Array:
+    """Return some columns; all of them without a copy."""
+    return x if len(at) == x.shape[1] else np.ascontiguousarray(x[:, at])

@@ -1,0 +1,154 @@
+"""Checks of the labelled rows that classifiers are given."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.numerics.evidence import Fingerprint
+from posteriori.numerics.types import Array
+
+__all__ = ["LabelledRows", "check_gappy_inputs", "check_known_labels", "check_labelled_rows"]
+
+
+class LabelledRows(NamedTuple):
+    """Checked rows with their classes.
+
+    Attributes
+    ----------
+    x : (N, D)
+    codes : (N,)
+        Place of each row's class among the classes.
+    classes : (K,)
+        Sorted labels; K >= 2.
+    frequency : (N,) or None
+        How often each row counts; None is once. No row counts 0 times.
+    """
+
+    x: Array
+    codes: Any
+    classes: Any
+    frequency: Array | None
+
+    @property
+    def counts(self) -> Array:
+        """How many rows each class has, (K,)."""
+        return np.bincount(self.codes, weights=self.frequency, minlength=len(self.classes)).astype(
+            np.float64
+        )
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Of the targets: numbers as they are, other labels by their places."""
+        numeric = self.classes.dtype.kind in "biuf"
+        numbers = self.classes[self.codes] if numeric else self.codes
+        return Fingerprint().update(numbers.astype(np.float64), self.frequency)
+
+
+def check_gappy_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
+    """Return X as float64 (N, D) without infinities; NaN is a missing entry."""
+    return validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+
+
+def check_labelled_rows(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, gaps: bool = False
+) -> LabelledRows:
+    """Check what ``fit`` of a classifier is given; rows of weight 0 are left out.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose ``n_features_in_`` and ``feature_names_in_`` are set, and whose ``class_weight``, if it
+        has one, multiplies the frequencies.
+    X : (N, D)
+    y : (N,)
+        Labels of at least two classes.
+    sample_weight : (N,), optional
+        Frequencies >= 0: equal to repeated rows.
+    gaps : bool
+        Whether NaN in X is a missing entry; an error if not.
+    """
+    name = type(estimator).__name__
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None")
+    x = (check_gappy_inputs if gaps else check_inputs)(estimator, X, reset=True)
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_consistent_length(x, y)
+    check_classification_targets(y)
+    frequency = None
+    if sample_weight is not None:
+        frequency = _check_sample_weight(
+            sample_weight, x, dtype=np.float64, ensure_non_negative=True
+        )
+        kept = frequency > 0
+        if not kept.any():
+            raise ValueError("sample_weight is 0 everywhere: there is nothing to learn from")
+        if not kept.all():
+            x, y, frequency = x[kept], y[kept], frequency[kept]
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{name} needs rows of at least two classes, got one class: {classes.tolist()[0]!r}"
+        )
+    weights = check_class_weight(
+        getattr(estimator, "class_weight", None), classes, codes, frequency
+    )
+    if weights is not None:
+        frequency = weights[codes] if frequency is None else weights[codes] * frequency
+    return LabelledRows(x, codes, classes, frequency)
+
+
+def check_class_weight(
+    class_weight: Any, classes: Any, codes: Any, frequency: Array | None
+) -> Array | None:
+    """Return a factor for the rows of each class (K,), None for 1 everywhere.
+
+    Parameters
+    ----------
+    class_weight : mapping from labels to numbers > 0, "balanced" or None
+        Labels that are left out have 1. "balanced" gives all classes the same total, N in sum.
+    classes : (K,)
+    codes : (N,)
+    frequency : (N,) or None
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(
+                f'class_weight must be a mapping from labels, "balanced" or None, got {class_weight!r}'
+            )
+        counts = np.bincount(codes, frequency, minlength=len(classes))
+        return counts.sum() / (len(classes) * counts)
+    names = classes.tolist()
+    for name, weight in class_weight.items():
+        if name not in names:
+            raise ValueError(f"class_weight names {name!r}, which is none of the classes {names}")
+        if not (np.isfinite(weight) and weight > 0):
+            raise ValueError(f"class_weight of {name!r} must be a positive number, got {weight!r}")
+    return np.array([float(class_weight.get(name, 1.0)) for name in names])
+
+
+def check_known_labels(estimator: Any, x: Array, y: Any) -> Any:
+    """Return the places of labels among the classes of a fitted estimator, (N,)."""
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(x, y)
+    classes = estimator.classes_
+    unseen = np.setdiff1d(y, classes)
+    if len(unseen):
+        raise ValueError(
+            f"y holds {unseen.tolist()[0]!r}, which is none of the classes that "
+            f"{type(estimator).__name__} was fitted with: {', '.join(map(repr, classes.tolist()))}"
+        )
+    return np.searchsorted(classes, y)

@@ -1,0 +1,1 @@
+"""Classifiers with linear boundaries."""

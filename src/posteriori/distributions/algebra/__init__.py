@@ -1,0 +1,1 @@
+"""The algebra of random variables: sums, products, maps and expectations."""

@@ -1,0 +1,1 @@
+"""Distributions made of others, of data, or of numbers on a grid."""

@@ -1,0 +1,1 @@
+"""Bayes' rule for conjugate pairs, and on grids."""

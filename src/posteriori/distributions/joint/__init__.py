@@ -1,0 +1,1 @@
+"""Joint families of a location and its spread."""

@@ -1,0 +1,5 @@
+"""Drawings of graphs: where shapes stand, and how they are written."""
+
+from posteriori.numerics.lazy import load_on_use
+
+__all__, __getattr__, __dir__ = load_on_use(__name__, __file__)

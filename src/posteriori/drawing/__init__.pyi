@@ -1,0 +1,1 @@
+from posteriori.drawing.drawing import Drawing as Drawing

@@ -1,0 +1,5 @@
+"""Point estimates: likelihood and posterior modes, their risk, shrinkage."""
+
+from posteriori.numerics.lazy import load_on_use
+
+__all__, __getattr__, __dir__ = load_on_use(__name__, __file__)

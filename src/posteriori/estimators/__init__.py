@@ -1,0 +1,5 @@
+"""What all estimators share: checks of rows, standardised columns, arguments of ascents."""
+
+from posteriori.numerics.lazy import load_on_use
+
+__all__, __getattr__, __dir__ = load_on_use(__name__, __file__)

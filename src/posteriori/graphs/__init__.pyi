@@ -1,0 +1,20 @@
+from posteriori.graphs.bethe import (
+    BetheFreeEnergy as BetheFreeEnergy,
+    LocalBeliefs as LocalBeliefs,
+    bethe_free_energy as bethe_free_energy,
+    local_beliefs as local_beliefs,
+)
+from posteriori.graphs.coordinate_descent import (
+    MeanField as MeanField,
+    mean_field as mean_field,
+    mean_field_energy as mean_field_energy,
+    variational_message as variational_message,
+)
+from posteriori.graphs.forney import ForneyGraph as ForneyGraph
+from posteriori.graphs.message_passing import (
+    SumProduct as SumProduct,
+    count_operations as count_operations,
+    find_schedule as find_schedule,
+    loopy_sum_product as loopy_sum_product,
+    sum_product as sum_product,
+)

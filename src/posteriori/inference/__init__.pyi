@@ -1,0 +1,46 @@
+from posteriori.inference.chains.chain_forecast import (
+    ChainForecast as ChainForecast,
+    ChainSample as ChainSample,
+    predict_chain as predict_chain,
+    simulate_chain as simulate_chain,
+)
+from posteriori.inference.chains.hidden_markov import (
+    HiddenMarkovPosterior as HiddenMarkovPosterior,
+    MostLikelyPath as MostLikelyPath,
+    forward_backward as forward_backward,
+    impossible_steps as impossible_steps,
+    most_likely_path as most_likely_path,
+    sample_path as sample_path,
+)
+from posteriori.inference.chains.linear_gaussian_chain import (
+    ChainPosterior as ChainPosterior,
+    FilteredChain as FilteredChain,
+    LinearGaussianChain as LinearGaussianChain,
+    filter_chain as filter_chain,
+    sample_chain_posterior as sample_chain_posterior,
+    smooth_chain as smooth_chain,
+)
+from posteriori.inference.chains.static_effects import (
+    StaticPosterior as StaticPosterior,
+    add_static_effects as add_static_effects,
+    split_static_effects as split_static_effects,
+)
+from posteriori.inference.gaussian.elimination import (
+    GaussianPosterior as GaussianPosterior,
+    solve_gaussian as solve_gaussian,
+)
+from posteriori.inference.gaussian.equations import (
+    Equation as Equation,
+    Latent as Latent,
+    Link as Link,
+)
+from posteriori.inference.messages.node_messages import (
+    Message as Message,
+    message as message,
+    node_kinds as node_kinds,
+    scaled_message as scaled_message,
+)
+from posteriori.inference.predictors.fixed_form import (
+    FixedForm as FixedForm,
+    fit_normal_belief as fit_normal_belief,
+)

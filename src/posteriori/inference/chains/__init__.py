@@ -1,0 +1,1 @@
+"""Chains: Kalman smoothing and hidden Markov models."""

@@ -1,0 +1,1 @@
+"""Jointly normal unknowns: equations, their elimination and energies."""

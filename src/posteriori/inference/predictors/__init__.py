@@ -1,0 +1,1 @@
+"""Posteriors of linear predictors behind a link."""

@@ -1,0 +1,1 @@
+"""Statistics and weights of linear regression."""

@@ -1,0 +1,182 @@
+r"""Weights of a linear model given the statistics of its data: one triangular solve.
+
+With data :math:`R_x, r, \rho` (the triangular factor of centred inputs and target) and a prior of precision
+:math:`\Lambda_0 = P^TP` around :math:`m_0`, both in units of the noise precision, triangularising
+
+.. math:: \begin{pmatrix} R_x & r \\ 0 & \rho \\ P & P m_0 \end{pmatrix}
+
+gives the posterior precision :math:`A = \Lambda_0 + X^TX = U^TU`, its mean, and the misfit
+:math:`q = |y - Xm|^2 + (m - m_0)^T\Lambda_0(m - m_0)` without a difference of large numbers.
+
+Reference: C. Bishop, "Pattern Recognition and Machine Learning", 2006, ch. 3.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.inference.regression.regression_statistics import RegressionStatistics
+from posteriori.numerics.lazy import special
+from posteriori.numerics.special import LOG_2PI
+from posteriori.numerics.types import Array
+
+__all__ = [
+    "InterceptPrior",
+    "WeightPosterior",
+    "integrated_evidence",
+    "known_noise_evidence",
+    "weight_posterior",
+]
+
+
+class WeightPosterior(NamedTuple):
+    """Posterior of weights in units of the noise.
+
+    Attributes
+    ----------
+    mean : (D,)
+    factor : (D, D)
+        Upper triangular U with UᵀU the precision; the covariance is σ² (UᵀU)⁻¹.
+    misfit : float
+        q, what the data and the prior say against the mean.
+    log_ratio : float
+        ½ ln|Λ₀| − ½ ln|A|, the logarithm of Occam's factor; −∞ for a flat prior.
+    """
+
+    mean: Array
+    factor: Array
+    misfit: float
+    log_ratio: float
+
+    @property
+    def cov(self) -> Array:
+        """Covariance for unit noise variance."""
+        root = np.linalg.inv(self.factor)
+        return root @ root.T
+
+
+class InterceptPrior(NamedTuple):
+    """Normal prior of the value at the column means, in units of the noise; precision 0 is flat."""
+
+    mean: float
+    precision: float
+
+
+def weight_posterior(
+    statistics: RegressionStatistics,
+    prior_root: Array,
+    prior_mean: Array,
+    target: int = 0,
+) -> WeightPosterior:
+    """Return the posterior of the weights of one target.
+
+    Parameters
+    ----------
+    statistics : RegressionStatistics
+    prior_root : (K, D)
+        P with PᵀP the prior precision in units of the noise precision; no rows for a flat prior.
+    prior_mean : (D,)
+    target : int
+        Which of the targets.
+    """
+    d = statistics.n_inputs
+    columns = [*range(d), d + target]
+    data = statistics.factor[:, columns]
+    prior = np.column_stack([prior_root, prior_root @ prior_mean])
+    stacked = np.concatenate([data, prior])
+    triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
+    r = np.zeros((d + 1, d + 1))
+    r[: len(triangle)] = triangle
+    factor = r[:d, :d]
+    mean = np.linalg.solve(factor, r[:d, d])
+    log_prior = _log_volume(prior_root, d)
+    log_posterior = float(np.log(np.abs(np.diagonal(factor))).sum())
+    return WeightPosterior(mean, factor, float(r[d, d] ** 2), log_prior - log_posterior)
+
+
+def _log_volume(root: Array, d: int) -> float:
+    """Return ½ ln|PᵀP|, −∞ for a prior that is flat in some direction."""
+    if len(root) < d:
+        return -np.inf
+    with np.errstate(divide="ignore"):
+        return float(np.log(np.abs(np.diagonal(np.linalg.qr(root, mode="r")))).sum())
+
+
+def known_noise_evidence(
+    statistics: RegressionStatistics,
+    weights: WeightPosterior,
+    noise_variance: float,
+    intercept: InterceptPrior | None = None,
+    target: int = 0,
+) -> float:
+    r"""Return :math:`\ln p(y \mid X)` for a known noise variance.
+
+    A flat intercept (precision 0) counts with density 1 in the units of y: such evidences compare
+    with one another and with nothing else.
+    """
+    rows, misfit, log_ratio = _with_intercept(statistics, weights, intercept, target)
+    flat = intercept is not None and intercept.precision == 0.0
+    fit = -0.5 * misfit / noise_variance
+    free = rows - 1.0 if flat else rows
+    volume = -0.5 * (free * (LOG_2PI + np.log(noise_variance)) + statistics.log_variance)
+    return float(fit + volume + log_ratio)
+
+
+def integrated_evidence(
+    statistics: RegressionStatistics,
+    weights: WeightPosterior,
+    shape: float,
+    scale: float,
+    intercept: InterceptPrior | None = None,
+    target: int = 0,
+) -> tuple[float, float, float]:
+    r"""Return :math:`\ln p(y \mid X)` with an inverse-gamma noise variance, and its posterior.
+
+    Parameters
+    ----------
+    statistics, weights
+    shape, scale : float
+        a₀ and b₀ of the prior of the noise variance.
+    intercept : InterceptPrior, optional
+    target : int
+
+    Returns
+    -------
+    log_evidence, shape, scale : float
+    """
+    rows, misfit, log_ratio = _with_intercept(statistics, weights, intercept, target)
+    flat = intercept is not None and intercept.precision == 0.0
+    free = rows - 1.0 if flat else rows
+    new_shape, new_scale = shape + 0.5 * free, scale + 0.5 * misfit
+    log_evidence = (
+        log_ratio
+        - 0.5 * (free * LOG_2PI + statistics.log_variance)
+        + shape * np.log(scale)
+        - new_shape * np.log(new_scale)
+        + special.gammaln(new_shape)
+        - special.gammaln(shape)
+    )
+    return float(log_evidence), new_shape, new_scale
+
+
+def _with_intercept(
+    statistics: RegressionStatistics,
+    weights: WeightPosterior,
+    intercept: InterceptPrior | None,
+    target: int,
+) -> tuple[float, float, float]:
+    """Return rows, misfit and log Occam factor with the intercept integrated out.
+
+    The value at the column means is independent of the weights: W = Σ f/v rows say ȳ of it.
+    """
+    rows, misfit, log_ratio = statistics.rows, weights.misfit, weights.log_ratio
+    if intercept is None:
+        return rows, misfit, log_ratio
+    w, kappa = statistics.weight, intercept.precision
+    average = statistics.mean[statistics.n_inputs + target]
+    misfit += w * kappa / (w + kappa) * (average - intercept.mean) ** 2
+    log_ratio -= 0.5 * np.log(w + kappa)
+    log_ratio += 0.5 * np.log(kappa) if kappa > 0 else 0.0
+    return rows, misfit, float(log_ratio)

@@ -1,0 +1,5 @@
+"""Information theory: entropies, codes, channels, and distributions of maximum entropy."""
+
+from posteriori.numerics.lazy import load_on_use
+
+__all__, __getattr__, __dir__ = load_on_use(__name__, __file__)

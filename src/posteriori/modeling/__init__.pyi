@@ -1,0 +1,20 @@
+from posteriori.graphs.bethe import bethe_free_energy_of as bethe_free_energy_of
+from posteriori.modeling.language.chain import Chain as Chain
+from posteriori.modeling.language.expressions import Input as Input, dot as dot, take as take
+from posteriori.modeling.model import Model as Model
+from posteriori.modeling.planning.planner import Plan as Plan
+from posteriori.modeling.posterior.merging import merge as merge
+from posteriori.modeling.posterior.messages import (
+    EdgeMessages as EdgeMessages,
+    Messages as Messages,
+)
+from posteriori.modeling.posterior.posterior import Posterior as Posterior
+from posteriori.modeling.posterior.storage import (
+    SavedPosterior as SavedPosterior,
+    load_posterior as load_posterior,
+)
+from posteriori.modeling.views.free_energy import (
+    FreeEnergy as FreeEnergy,
+    free_energy as free_energy,
+    free_energy_of as free_energy_of,
+)

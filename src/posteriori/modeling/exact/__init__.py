@@ -1,0 +1,1 @@
+"""Blocks that are solved exactly, a folder for each kind."""

@@ -1,0 +1,1 @@
+"""Normal chains and what moves with them."""

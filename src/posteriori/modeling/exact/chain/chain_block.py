@@ -1,0 +1,349 @@
+"""A block of normal chains that move together, their observations, and unknown constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.inference.chains.linear_gaussian_chain import (
+    ChainPosterior,
+    LinearGaussianChain,
+    sample_chain_posterior,
+    smooth_chain,
+)
+from posteriori.inference.chains.static_effects import add_static_effects
+from posteriori.inference.gaussian.joint_moments import joint_moments
+from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.labelled import Access, Axis, Lookup
+from posteriori.modeling.costs import Cost, counted
+from posteriori.modeling.exact.chain.chain_matrices import (
+    Columns,
+    Part,
+    join_parts,
+    place_side_by_side,
+    read_part,
+    solve_for_now,
+)
+from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
+from posteriori.modeling.exact.gaussian.gaussian_result import in_layout_order
+from posteriori.numerics.types import Array, IntArray, Seed
+
+__all__ = ["ChainResult", "GaussianChainBlock", "find_chain"]
+
+
+class ChainResult(NamedTuple):
+    """Smoothed chains and their constants.
+
+    Attributes
+    ----------
+    moments : ChainPosterior
+        Of the states of all chains side by side, then the constants, (T, D + M).
+    places : mapping to slices
+        Where each variable lies among these.
+    smoothed : LinearGaussianChain
+        What was smoothed: states, then constants that do not move.
+    y : array (T, P)
+        All observations.
+    block : GaussianChainBlock
+        What was solved.
+    """
+
+    names: tuple[str, ...]
+    layouts: Mapping[str, Layout]
+    log_evidence: float
+    moments: ChainPosterior
+    places: Mapping[str, slice]
+    smoothed: LinearGaussianChain
+    y: Array
+    block: GaussianChainBlock
+
+    @property
+    def mean(self) -> dict[str, Array]:
+        """Means of each variable: (T, D) for chains, (M,) for constants, flattened."""
+        mean = self.moments.mean
+        return {name: mean[self._steps(name), place] for name, place in self.places.items()}
+
+    @property
+    def dense(self) -> GaussianBlock:
+        """The same as one dense system, for questions about several variables."""
+        return GaussianBlock(self.block.bound, self.block.names, self.block.factors)
+
+    def system(self) -> Any:
+        """Return the equations of the dense system."""
+        return self.dense.system()
+
+    def marginal(self, name: str) -> Any:
+        """Return the marginal of a variable, a batch over its plates and integer axes."""
+        layout, steps, place = self.layouts[name], self._steps(name), self.places[name]
+        mean, cov = self.moments.mean[steps, place], self.moments.cov[steps, place, place]
+        if not layout.events:
+            variance = np.diagonal(cov, axis1=-2, axis2=-1)
+            shape = layout.shape
+            return Normal(mean.reshape(shape)[()], variance=variance.reshape(shape)[()])
+        batch = tuple(axis.size for axis in layout.plates + layout.ints)
+        size = layout.events[0].size
+        if cov.shape[-1] != size:
+            count = int(np.prod(batch))
+            square = cov.reshape(count, size, count, size)
+            cov = np.stack([square[i, :, i, :] for i in range(count)])
+        cov = np.ascontiguousarray(cov.reshape(*batch, size, size))
+        return MvNormal._from(mean=mean.reshape(*batch, size), cov=cov)
+
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
+        """Draw whole trajectories with their constants, (size, *shape) each."""
+        paths = sample_chain_posterior(self.smoothed, self.y, size, rng=rng)
+        return {
+            name: paths[:, self._steps(name), self.places[name]].reshape(
+                size, *self.layouts[name].shape
+            )
+            for name in self.names
+        }
+
+    def _steps(self, name: str) -> Any:
+        """Every step of a chain; the last of a constant, which is the same at all."""
+        return slice(None) if name in self.block.chains else -1
+
+
+def find_chain(
+    bound: Bound, names: Iterable[str], factors: Iterable[BoundFactor]
+) -> tuple[str, ...] | None:
+    """Return the unknown chains of a group, if the smoother can solve it: one time for all."""
+    group, kept = list(names), list(factors)
+    moving = {f.name for f in kept if _is_step(f)}
+    chains = tuple(n for n in group if n in moving)
+    if not chains:
+        return None
+    time = bound.layouts[chains[0]].plates[0]
+    if any(bound.layouts[n].plates != (time,) or bound.layouts[n].ints for n in chains):
+        return None
+    if any(time in bound.layouts[n].plates for n in group if n not in chains):
+        return None
+    fits = all(_fits(factor, chains, time, bound) for factor in kept)
+    return chains if fits else None
+
+
+class GaussianChainBlock:
+    """Normal chains with known covariances, observed along their time; unknown constants."""
+
+    method = "Kalman smoother in square roots"
+    order = ("forwards in time", "backwards")
+
+    def __init__(
+        self,
+        bound: Bound,
+        names: Iterable[str],
+        factors: Iterable[BoundFactor],
+        chains: tuple[str, ...],
+    ) -> None:
+        self.bound = bound
+        self.names = tuple(names)
+        self.chains = chains
+        self.constants = tuple(n for n in self.names if n not in chains)
+        self.factors = kept = list(factors)
+        own = [[f for f in kept if f.name == chain] for chain in chains]
+        self.firsts, self.steps = (list(part) for part in zip(*own, strict=True))
+        others = [f for f in kept if f.name not in chains]
+        self.emissions = [f for f in others if _seen(f, chains)]
+        self.priors = [f for f in others if not _seen(f, chains)]
+        self.time = bound.layouts[chains[0]].plates[0]
+        layouts = bound.layouts
+        self.columns = Columns(
+            place_side_by_side({n: _size(layouts[n].events) for n in chains}),
+            place_side_by_side({n: _size(layouts[n].axes) for n in self.constants}),
+        )
+
+    @property
+    def why(self) -> str:
+        """Why this method holds."""
+        count = "one normal chain" if len(self.chains) == 1 else f"{len(self.chains)} normal chains"
+        return f"{count}, observed step by step, with known spreads and affine means"
+
+    def describe(self) -> str:
+        """Say how long and wide the chains are."""
+        steps = counted(self.time.size, "step")
+        text = f"{steps} of {counted(self.columns.n_states, 'number')}, cost linear in the steps"
+        what = "constants" if len(self.constants) > 1 else "constant"
+        return f"{text}; {what} {', '.join(self.constants)}" if self.constants else text
+
+    @property
+    def cost(self) -> Cost:
+        """What filter and smoother cost: rotations of D × 2D arrays at every step."""
+        d, steps = self.columns.n_states + self.columns.n_constants, self.time.size
+        axes = [(f, self.times_of(f)[0]) for f in self.emissions]
+        p = sum(_size(a for a in f.rows + f.events if a is not time) for f, time in axes)
+        return Cost(
+            steps * (20.0 * d**3 + 4.0 * p * d * (d + p)), 8.0 * steps * (3 * d * d + 2 * d + p)
+        )
+
+    def solve(self) -> ChainResult:
+        """Return the smoothed states, the constants and the exact evidence."""
+        y = np.concatenate([self.data(f) for f in self.emissions], axis=1)
+        seen = join_parts(self.part_of(f) for f in self.emissions)
+        chain, log_evidence = self.chain_of(seen)
+        posterior = smooth_chain(chain, y, pairs=False)
+        total = float(posterior.log_evidence) + log_evidence
+        layouts = {n: self.bound.layouts[n] for n in self.names}
+        return ChainResult(self.names, layouts, total, posterior, self.places, chain, y, self)
+
+    @property
+    def places(self) -> dict[str, slice]:
+        """Where each variable lies among the smoothed numbers."""
+        width = self.columns.n_states
+        moved = {
+            n: slice(width + s.start, width + s.stop) for n, s in self.columns.constants.items()
+        }
+        return dict(self.columns.states) | moved
+
+    def chain_of(self, seen: Part) -> tuple[LinearGaussianChain, float]:
+        """Return the chain of states and constants, and the evidence of what it leaves out."""
+        start = join_parts(self.first_parts())
+        step = solve_for_now(join_parts(self.step_parts()))
+        chain = LinearGaussianChain(
+            start.offset[0],
+            start.noise[0],
+            step.before,
+            step.offset,
+            step.noise,
+            seen.now,
+            seen.offset,
+            seen.noise,
+        )
+        if not self.constants:
+            return chain, 0.0
+        mean, cov, log_evidence = self._constants_prior()
+        wider = add_static_effects(
+            chain,
+            cov,
+            mean=mean,
+            initial=start.constants[0],
+            transition=step.constants,
+            emission=seen.constants,
+        )
+        return wider, log_evidence
+
+    def first_parts(self) -> list[Part]:
+        """Return the matrices of the first member of each chain."""
+        return [self.read(f, None) for f in self.firsts]
+
+    def step_parts(self) -> list[Part]:
+        """Return the matrices of the steps of each chain."""
+        return [self.read(f, f.rows[0]) for f in self.steps]
+
+    def part_of(self, factor: BoundFactor) -> Part:
+        """Return the matrices of a factor along the chain's time, at any of it."""
+        axis, times = self.times_of(factor)
+        part = self.read(factor, axis)
+        if axis is self.time or axis is None:
+            return part
+        size = self.time.size
+        return Part(*(a if len(a) == 1 else _at_times(a, times, size) for a in part))
+
+    def data(self, factor: BoundFactor) -> Array:
+        """Return the observations of an emission, (T, P); NaN at times that it does not see."""
+        axis, times = self.times_of(factor)
+        values = self.bound.observed[factor.name]
+        if axis is not None:
+            values = np.moveaxis(values, factor.rows.index(axis), 0)
+        values = values.reshape(len(times), -1)
+        if axis is self.time:
+            return values
+        return _at_times(values, times, self.time.size, fill=np.nan)
+
+    def times_of(self, factor: BoundFactor) -> tuple[Axis | None, IntArray]:
+        """Return the rows' axis that runs along the chain, if any, and its times."""
+        return _times_of(factor, self.chains, self.time)
+
+    def read(self, factor: BoundFactor, time: Axis | None) -> Part:
+        """Return the matrices of a factor at the times of one of its axes."""
+        return read_part(factor, time, self.bound.layouts, self.columns)
+
+    def _constants_prior(self) -> tuple[Array, Array, float]:
+        """Return what is known of the constants without the chain, as one vector."""
+        solved = GaussianBlock(self.bound, self.constants, self.priors).solve()
+        mean, cov, slices = joint_moments(solved.latents, solved.equations)
+        kept = np.concatenate(
+            [
+                in_layout_order(self.bound.layouts[name], solved.splits[name]) + slices[name].start
+                for name in self.constants
+            ]
+        )
+        return mean[kept], cov[np.ix_(kept, kept)], solved.log_evidence
+
+
+# -- reading factors -------------------------------------------------------------------------
+
+
+def _fits(factor: BoundFactor, chains: tuple[str, ...], time: Axis, bound: Bound) -> bool:
+    """Tell whether a factor is a first member, a step, an emission, or none of the chains'."""
+    seen = _seen(factor, chains)
+    if factor.name in chains:
+        if not _is_step(factor):
+            return not seen and not factor.rows
+        (arrival,) = factor.rows
+        return all(_is_step_read(access.places[0], arrival) for access in seen)
+    if not seen:
+        return True
+    if factor.name not in bound.observed:
+        return False
+    places = [access.places[0] for access in seen]
+    if not all(_same_times(place, places[0]) for place in places):
+        return False
+    axis, times = _times_of(factor, chains, time)
+    if axis is not None and axis not in factor.rows:
+        return False  # a sum over members
+    if np.bincount(times, minlength=1).max() > 1:  # a member is seen twice
+        return False
+    plates = {p for layout in bound.layouts.values() for p in layout.plates}
+    return not any(row in plates for row in factor.rows if row is not axis)
+
+
+def _times_of(
+    factor: BoundFactor, chains: tuple[str, ...], time: Axis
+) -> tuple[Axis | None, IntArray]:
+    seen = _seen(factor, chains)
+    place = seen[0].places[0] if seen else time
+    if not isinstance(place, Lookup):
+        return place, np.arange(time.size)
+    (axis,) = place.positions.axes or (None,)
+    return axis, np.atleast_1d(place.positions.values).astype(np.intp)
+
+
+def _same_times(a: Any, b: Any) -> bool:
+    if not isinstance(a, Lookup) or not isinstance(b, Lookup):
+        return a is b
+    x, y = a.positions, b.positions
+    return len(x.axes) < 2 and x.axes == y.axes and np.array_equal(x.values, y.values)
+
+
+def _is_step_read(place: Any, arrival: Axis) -> bool:
+    """Tell whether a step reads a chain at the time of arrival, or one before it."""
+    if not isinstance(place, Lookup) or place.positions.axes != (arrival,):
+        return False
+    ahead = place.positions.values - np.arange(arrival.size)
+    return bool(np.all(ahead == 0) or np.all(ahead == 1))
+
+
+def _is_step(factor: BoundFactor) -> bool:
+    """Tell whether a factor leads from one member of a chain to the next."""
+    place = factor.places[0] if factor.places else None
+    return isinstance(place, Lookup) and bool(place.positions.axes)
+
+
+def _seen(factor: BoundFactor, chains: tuple[str, ...]) -> list[Access]:
+    """Return how a factor sees the chains."""
+    return [access for access in factor.accesses if access.name in chains]
+
+
+def _at_times(values: Array, times: IntArray, n_steps: int, fill: float = 0.0) -> Array:
+    """Put what belongs to some times among all."""
+    out = np.full((n_steps, *values.shape[1:]), fill)
+    out[times] = values
+    return out
+
+
+def _size(axes: Iterable[Axis]) -> int:
+    return int(np.prod([axis.size for axis in axes]))

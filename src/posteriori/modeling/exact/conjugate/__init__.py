@@ -1,0 +1,1 @@
+"""One variable with conjugate children."""

@@ -1,0 +1,301 @@
+r"""Blocks of one unknown variable whose observed children are conjugate to it.
+
+Every row of a child adds its increments :math:`t(x)` to the natural parameters of the place of the
+unknown that it sees,
+
+.. math:: \eta_j' = \eta_j + \sum_{r:\,j(r)=j} t(x_r),
+
+so a plate, a known index or a shared unknown differ only in the index :math:`j(r)`. The increments
+are those of :mod:`posteriori.distributions.conjugate.pair`; children of several families add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.batches import take_members
+from posteriori.distributions.conjugate.pair import NaturalPair, Pair, find_pair
+from posteriori.distributions.statistics import Sums
+from posteriori.distributions.unknown import Conditional, Unknown
+from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.costs import Cost, counted
+from posteriori.modeling.exact.conjugate.statistics_by_place import merge_by_place
+from posteriori.modeling.forms.conjugate_rows import (
+    Child,
+    count_members,
+    lead_axes,
+    observed_child,
+    pair_class_of,
+    place_index,
+    see,
+)
+from posteriori.modeling.forms.simulation import member
+from posteriori.numerics.types import Array, Seed
+
+__all__ = [
+    "ConjugateBlock",
+    "ConjugateResult",
+    "conjugate_predictive",
+    "plain_parameters",
+    "reshaped",
+    "why_not_conjugate",
+]
+
+
+#: Rows that are summed up at a time.
+_CHUNK = 1 << 16
+
+
+class ConjugateResult(NamedTuple):
+    """A solved block: the posterior of its variable, of the prior's family."""
+
+    names: tuple[str, ...]
+    posterior: Any
+    log_evidence: float
+    block: ConjugateBlock
+
+    def marginal(self, name: str) -> Any:
+        """Return the posterior, a batch over the variable's plates and integer axes."""
+        return self.posterior
+
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
+        """Draw the variable, (size, *shape)."""
+        return {self.names[0]: self.posterior.sample(size, rng=rng)}
+
+
+class ConjugateBlock:
+    """One unknown variable with a known prior and observed children conjugate to it.
+
+    Parameters
+    ----------
+    bound : Bound
+    names : sequence of str
+        The unknown variable, alone.
+    factors : sequence of BoundFactor
+        Its prior and its children; :func:`why_not_conjugate` must have nothing to say.
+    """
+
+    method = "conjugate update"
+    why = "all children are conjugate to the prior: their statistics add to its parameters"
+
+    def __init__(self, bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor]) -> None:
+        (self.name,) = self.names = tuple(names)
+        self.layout = bound.layouts[self.name]
+        self.prior_factor = next(f for f in factors if f.name == self.name)
+        children = [f for f in factors if f is not self.prior_factor]
+        self.families = [(f.name, f.family.__name__) for f in children]
+        self.children = [observed_child(f, self.name, bound) for f in children]
+
+    @property
+    def count(self) -> int:
+        """Number of places: of independent members of the unknown."""
+        return count_members(lead_axes(self.layout))
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The one variable."""
+        return self.names
+
+    @property
+    def cost(self) -> Cost:
+        """What adding up costs: some operations for each number of the data and the prior."""
+        prior = member(self.prior_factor)
+        parameters = sum(np.size(part) for part in prior._given_parameters().values())
+        width = max(parameters / self.count, 1.0)
+        rows = sum(len(child.values) for child in self.children)
+        held = sum(child.values.nbytes for child in self.children)
+        largest = max((min(len(c.values), _CHUNK) for c in self.children), default=0)
+        return Cost(2.0 * rows * width + 4.0 * parameters, held + 8.0 * width * largest)
+
+    def describe(self) -> str:
+        """Say what is added up."""
+        rows = [
+            f"{counted(len(child.values), 'row')} of {name} ({family})"
+            for (name, family), child in zip(self.families, self.children, strict=True)
+        ]
+        prior = self.prior_factor.family.__name__
+        return f"{prior} prior in {counted(self.count, 'place')}; {'; '.join(rows)}"
+
+    def solve(self) -> ConjugateResult:
+        """Return the exact posterior."""
+        prior = member(self.prior_factor)
+        belief, log_evidence = self.learn(reshaped(prior, (self.count,)), self.children)
+        return ConjugateResult(self.names, reshaped(belief, prior.batch_shape), log_evidence, self)
+
+    def learn(self, belief: Any, children: Sequence[Child]) -> tuple[Any, float]:
+        """Update a belief, one member for each place, by some of the children."""
+        natural: list[Child] = []
+        others: list[Child] = []
+        for child in children:
+            if len(child.values):
+                adds = issubclass(child.pair_class(type(belief)), NaturalPair)
+                (natural if adds else others).append(child)
+        belief, log_evidence = _add_increments(belief, natural)
+        for child in others:
+            belief, more = _merge_rows(belief, child)
+            log_evidence += more
+        return belief, log_evidence
+
+
+def why_not_conjugate(
+    bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor]
+) -> str | None:
+    """Say why a group of factors is no conjugate block; None when it is one."""
+    if len(names) != 1:
+        return "several unknown variables share factors"
+    (name,) = names
+    priors = [f for f in factors if f.name == name]
+    if len(priors) != 1 or not all(p.is_known for p in priors[0].parameters.values()):
+        return f"the members of {name} depend on one another"
+    for factor in factors:
+        if factor is priors[0]:
+            continue
+        sight = see(factor, name, bound.layouts[name])
+        if isinstance(sight, str):
+            return sight
+        if pair_class_of(priors[0].family, factor, sight) is None:
+            prior, family = priors[0].family.__name__, factor.family.__name__
+            return (
+                f"{prior} is not conjugate to the {sight.parameter} of {family} ({factor.name}), "
+                "which takes numerical integration"
+            )
+    return None
+
+
+def conjugate_predictive(factor: BoundFactor, name: str, layout: Layout, belief: Any) -> Any:
+    """Return the distribution of a child's rows with the unknown integrated out.
+
+    Parameters
+    ----------
+    factor : BoundFactor
+        The child, whose only unknown is ``name``.
+    name : str
+    layout : Layout
+        Of the unknown.
+    belief : distribution
+        Over the unknown's plates and integer axes.
+    """
+    sight = see(factor, name, layout)
+    if isinstance(sight, str):
+        raise TypeError(f"{factor.name} has no closed-form predictive: {sight}")
+    shape = tuple(axis.size for axis in factor.rows)
+    index = place_index(sight, factor.rows, layout)
+    flat = reshaped(belief, (count_members(lead_axes(layout)),))
+    rows = reshaped(flat if index is None else take_members(flat, index), shape)
+    known = {k: p.value() for k, p in factor.parameters.items() if k != sight.parameter}
+    unknown = Unknown(
+        factor=None if sight.factor is None else sight.factor.value(),
+        offset=None if sight.offset is None else sight.offset.value(),
+    )
+    conditional = Conditional(factor.family, {**known, sight.parameter: unknown})
+    return find_pair(rows, conditional).predictive(rows)
+
+
+# -- updates ---------------------------------------------------------------------------------
+
+
+def _add_increments(belief: Any, children: Sequence[Child]) -> tuple[Any, float]:
+    """Add what all rows say to the natural parameters, place by place at once."""
+    if not children:
+        return belief, 0.0
+    one = take_members(belief, 0)
+    (count,) = belief.batch_shape
+    shapes = [np.shape(part)[1:] for part in belief.natural]
+    total: Sums | None = None
+    for child in children:
+        pair = child.pair(one)
+        _check(pair, child)
+        for part in _chunks(child, count):
+            sums = _sums_by_place(part.pair(one), part, count, shapes)
+            total = sums if total is None else total.merge(sums)
+    assert total is not None
+    rule = type(pair)(belief, Conditional(child.family, plain_parameters(child)))
+    posterior = rule.update(belief, total)
+    values = np.where(total.count > 0, rule.log_evidence(posterior, total), 0.0)
+    return posterior, float(values.sum())
+
+
+def plain_parameters(child: Child) -> dict[str, Any]:
+    """Return the unknown itself with known parameters: all that a rule for sums looks at."""
+    return {**{k: q.values for k, q in child.known.items()}, child.parameter: Unknown()}
+
+
+def _chunks(child: Child, count: int) -> Iterator[Child]:
+    """Yield the rows in parts that stay in the cache, none smaller than the number of places."""
+    rows, step = len(child.values), max(_CHUNK, count)
+    if rows <= step:
+        yield child
+        return
+    for start in range(0, rows, step):
+        yield child.at(slice(start, start + step))
+
+
+def _sums_by_place(pair: Pair, child: Child, count: int, shapes: list[tuple[int, ...]]) -> Sums:
+    """Return the increments of the natural parameters, and their constants, in each place."""
+    rows = len(child.values)
+    if count == 1:
+        sums = pair.summarize(child.values)
+        parts = tuple(
+            np.reshape(s, (1, *shape)) for s, shape in zip(sums.sums, shapes, strict=True)
+        )
+        return Sums(np.full(1, float(rows)), parts, np.reshape(sums.log_carrier, (1,)))
+    sums = pair.summarize(child.values[None])
+    parts = tuple(
+        _add_up(np.broadcast_to(s, (rows, *shape)), child.index, count)
+        for s, shape in zip(sums.sums, shapes, strict=True)
+    )
+    carrier = _add_up(np.broadcast_to(sums.log_carrier, (rows,)), child.index, count)
+    return Sums(_add_up(np.ones(rows), child.index, count), parts, carrier)
+
+
+def _add_up(values: Array, index: Any, count: int) -> Array:
+    """Add rows (R, ...) into places (P, ...)."""
+    if index is None:
+        return values
+    flat = values.reshape(len(values), -1)
+    columns = [np.bincount(index, weights=column, minlength=count) for column in flat.T]
+    return np.stack(columns, axis=-1).reshape(count, *values.shape[1:])
+
+
+def _merge_rows(belief: Any, child: Child) -> tuple[Any, float]:
+    """Apply Bayes' rule to pairs whose statistics merge, but are not plain sums."""
+    (count,) = belief.batch_shape
+    pair = child.pair(take_members(belief, 0))
+    _check(pair, child)
+    if count == 1:
+        index = np.zeros(1, dtype=np.intp)
+        statistics, places = merge_by_place(pair.summarize(child.values), index)
+    else:
+        index = np.arange(count) if child.index is None else child.index
+        statistics, places = merge_by_place(pair.summarize(child.values[None]), index)
+    rule = type(pair)(take_members(belief, places), child.conditional)
+    posterior = rule.update(rule.prior, statistics)
+    log_evidence = float(np.sum(rule.log_evidence(posterior, statistics)))
+    parameters = {}
+    for name in (name.rstrip("=") for name in type(belief)._shown):
+        parameters[name] = np.array(getattr(belief, name))
+        parameters[name][places] = getattr(posterior, name)
+    return type(belief)(**parameters), log_evidence
+
+
+def _check(pair: Pair, child: Child) -> None:
+    """Refuse data that the likelihood cannot produce."""
+    try:
+        pair.check(child.values, 0)
+    except ValueError as error:
+        note = " (counting rows that are not missing)" if child.has_gaps else ""
+        raise ValueError(f"{child.name}: {error}{note}") from None
+
+
+def reshaped(d: Any, shape: tuple[int, ...]) -> Any:
+    """Return the same members in a batch of another shape."""
+    lead = len(d.batch_shape)
+    return d._from(
+        **{
+            k: np.reshape(v, shape + np.shape(v)[lead:])[()]
+            for k, v in d._given_parameters().items()
+        }
+    )

@@ -1,0 +1,370 @@
+"""Blocks of discrete variables: exact posteriors of mixtures, networks and hidden Markov models.
+
+Every factor is a log table over the states it touches. Variables are eliminated for whole plates at
+a time; what is joined in time is a chain and solved by forward–backward.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from posteriori.distributions.counts.bernoulli import Bernoulli
+from posteriori.distributions.counts.categorical import Categorical
+from posteriori.distributions.labels import decode_labels
+from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.labelled import Axis, Switch, Table, spread
+from posteriori.modeling.costs import Cost, counted, members_and_states
+from posteriori.modeling.exact.discrete.discrete_chain import (
+    ChainBeliefs,
+    chain_beliefs,
+    decode_chain,
+    draw_chain,
+    paths_at,
+    smooth_chain,
+)
+from posteriori.modeling.exact.discrete.discrete_graph import Graph, ground_graph, lifted_graph
+from posteriori.modeling.exact.discrete.discrete_order import Order, order_elimination, split_tables
+from posteriori.modeling.forms.state_tables import (
+    DISCRETE,
+    StateTable,
+    evidence_table,
+    number_of_states,
+    state_table,
+)
+from posteriori.modeling.forms.table_elimination import (
+    Elimination,
+    Entangled,
+    Step,
+    best_states,
+    conditional_draws,
+    eliminate,
+    marginals,
+    merge,
+    plan_elimination,
+    sum_to,
+)
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
+
+__all__ = ["DiscreteBlock", "DiscreteResult", "is_discrete"]
+
+#: Joint tables larger than this are not a thing to look at.
+MOST_JOINT_CELLS = 1 << 22
+
+#: For more chains than this, taking the members one by one may be less work.
+FEW_CHAINS = 64
+
+
+def is_discrete(bound: Bound, names: Iterable[str], factors: Iterable[BoundFactor] = ()) -> bool:
+    """Tell whether all of the variables have a few states; refuse an index that has not."""
+    for factor in factors:
+        for access in factor.accesses:
+            family = bound.families[access.name]
+            if isinstance(access, Switch) and family not in DISCRETE:
+                raise TypeError(
+                    f"{factor.name} uses {access.name} as an index, but that is "
+                    f"{family.__name__}: only Categorical and Bernoulli variables can index"
+                )
+    return all(bound.families[name] in DISCRETE for name in names)
+
+
+class DiscreteBlock:
+    """Categorical and Bernoulli variables, with children of any family.
+
+    Parameters
+    ----------
+    bound : Bound
+    names : iterable of str
+        The unknown variables.
+    factors : iterable of BoundFactor
+        All factors that touch them, children observed or not.
+    more : StateTable, optional
+        The table of one further variable.
+
+    Examples
+    --------
+    >>> from posteriori import Categorical, Normal
+    >>> from posteriori.modeling import Chain, Model, take
+    >>> stay = [[0.9, 0.1], [0.2, 0.8]]
+    >>> m = Model()
+    >>> m.z = Chain(Categorical([0.5, 0.5]), lambda z: Categorical(take(stay, z)), length="t")
+    >>> m.y = Normal(take([0.0, 3.0], m.z), variance=1.0)
+    >>> post = m.infer(y=[0.1, 1.6, 2.9])
+    >>> post.z.probabilities.round(3)
+    array([[0.94 , 0.06 ],
+           [0.458, 0.542],
+           [0.056, 0.944]])
+    >>> post.most_likely()
+    {'z': array([0, 1, 1])}
+    """
+
+    def __init__(
+        self,
+        bound: Bound,
+        names: Iterable[str],
+        factors: Iterable[BoundFactor],
+        more: StateTable | None = None,
+    ) -> None:
+        self.bound = bound
+        self.factors = tuple(factors)
+        self.more = () if more is None else (more,)
+        first: dict[str, BoundFactor] = {}
+        for factor in self.factors:
+            first.setdefault(factor.name, factor)
+        self.sizes = {name: number_of_states(first[name]) for name in names}
+        self.sizes |= {table.name: table.views[-1].state.size for table in self.more}
+        self.names = tuple(self.sizes)
+
+    @cached_property
+    def tables(self) -> list[StateTable]:
+        """Log tables of the factors."""
+        made = [state_table(factor, self.bound, self.sizes) for factor in self.factors]
+        known = [name for name in self.names if name in self.bound.evidence]
+        seen = [evidence_table(name, self.bound, self.sizes[name]) for name in known]
+        return [*made, *seen, *self.more]
+
+    @cached_property
+    def planned(self) -> Order:
+        """The order on the lifted graph, or on the ground graph where that has none or less work."""
+        try:
+            lifted = order_elimination(lifted_graph(self.tables, self.bound.layouts, self.sizes))
+        except Entangled:
+            return order_elimination(self.ground)
+        if lifted.n_chains <= FEW_CHAINS:
+            return lifted
+        try:
+            single = order_elimination(self.ground)
+        except MemoryError:
+            return lifted
+        return min(lifted, single, key=lambda order: order.work)
+
+    @property
+    def graph(self) -> Graph:
+        """What is eliminated."""
+        return self.planned.graph
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All eliminations, those before a chain and those after it."""
+        return self.planned.before + self.planned.after
+
+    @cached_property
+    def ground(self) -> Graph:
+        """The graph of single members."""
+        return ground_graph(self.tables, self.bound.layouts, self.sizes)
+
+    @property
+    def method(self) -> str:
+        """What :meth:`solve` does."""
+        if self.graph.chain is not None:
+            return "forward-backward"
+        members = any(len(nodes) > 1 for nodes in self.graph.nodes.values())
+        return "variable elimination" + (", member by member" if members else "")
+
+    @property
+    def why(self) -> str:
+        """Why this method holds."""
+        chain = self.graph.chain
+        if chain is None:
+            return "all variables have few states"
+        why = "all variables have few states, and some are joined from one time to the next"
+        still = ", ".join(node.name for node in chain.static)
+        return why + (f", for each state of {still}" if still else "")
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The order of elimination."""
+        chain = self.graph.chain
+        nodes = () if chain is None else chain.nodes
+        before, after = ([step.node for step in steps] for steps in self.planned[1:])
+        return tuple(node.name for node in (*before, *nodes, *after))
+
+    @property
+    def cost(self) -> Cost:
+        """What elimination costs: a few operations for each cell, twice for the way back."""
+        order = self.planned
+        return Cost(6.0 * order.work, 8.0 * (2.0 * order.table_cells + 3.0 * order.chain_states))
+
+    def describe(self) -> str:
+        """Say what will be eliminated, and at what cost."""
+        parts = [
+            f"{name} ({members_and_states(math.prod(self.bound.layouts[name].shape), size)})"
+            for name, size in self.sizes.items()
+        ]
+        text = ", ".join(parts)
+        chain = self.graph.chain
+        if chain is not None:
+            together = int(np.prod([node.size for node in chain.nodes]))
+            text += f"; a chain of {counted(chain.time.size, 'step')} and {together} states"
+            if chain.static:
+                text += f", for each of {self.planned.n_chains}"
+                text += f" states of {', '.join(node.name for node in chain.static)}"
+        if self.steps:
+            cells = int(self.planned.table_cells)
+            order = [step.node.name for step in self.steps]
+            shown = order if len(order) <= 12 else [*order[:6], "...", *order[-5:]]
+            text += f"; order {', '.join(shown)}; tables of {counted(cells, 'cell')}"
+        return text
+
+    def solve(self) -> DiscreteResult:
+        """Return the exact posterior of the block."""
+        graph, before, after = self.planned
+        done = eliminate(graph.tables, before, graph.plates)
+        if graph.chain is None:
+            return DiscreteResult(self, done, done.log_total, marginals(done.buckets, {}))
+        members, others = split_tables(graph, done.rest)
+        solved = smooth_chain(graph, members)
+        last = eliminate([*others, solved.log_evidence], after, graph.plates)
+        along = chain_beliefs(graph, solved, last)
+        found = marginals(done.buckets, along.joint)
+        for node, belief in along.joint.items():
+            found[node] = sum_to(belief, set(graph.plates), (node,))
+        return DiscreteResult(self, done, done.log_total + last.log_total, found, along)
+
+    def joint(self, names: Iterable[str]) -> Any:
+        """Return the joint posterior table of variables; members of an array are named ``z[0]``, ...
+
+        Raises
+        ------
+        MemoryError
+            When the table would be too large.
+        """
+        from posteriori.factors import Factor
+        from posteriori.tables.joint_table import JointTable
+
+        chosen = tuple(dict.fromkeys(names))
+        shapes = {name: self.bound.layouts[name].shape for name in chosen}
+        cells = math.prod(
+            float(self.sizes[name]) for name in chosen for _ in range(math.prod(shapes[name]))
+        )
+        if cells > MOST_JOINT_CELLS:
+            raise MemoryError(
+                f"the joint table of {', '.join(chosen)} has {cells:.3g} cells; "
+                "ask for fewer or smaller variables"
+            )
+        graph = self._small_graph(chosen)
+        owners = {node: name for name in chosen for node in graph.nodes[name]}
+        keep = tuple(owners)
+        steps = plan_elimination([t.axes for t in graph.tables], graph.plates, keep)
+        rest = eliminate(graph.tables, steps, graph.plates).rest
+        shape = tuple(node.size for node in keep)
+        logs = np.broadcast_to(merge(rest, keep), shape)
+        labels = {node.name: self.bound.labels.get(owner) for node, owner in owners.items()}
+        named = {name: given for name, given in labels.items() if given is not None}
+        names_ = [node.name for node in keep]
+        return JointTable.from_factor(Factor.from_log(names_, logs - logs.max(), named or None))
+
+    def _small_graph(self, names: tuple[str, ...]) -> Graph:
+        """Return a graph without plates and chains in which some variables can be kept."""
+        graph, before, after = self.planned
+        nodes = {node for name in names for node in graph.nodes[name]}
+        if any(graph.plates[node] for node in nodes):
+            return self.ground
+        if graph.chain is None:
+            return graph
+        if not nodes <= {step.node for step in after}:
+            return self.ground
+        members, others = split_tables(graph, eliminate(graph.tables, before, graph.plates).rest)
+        tables = (*others, smooth_chain(graph, members).log_evidence)
+        plates = {step.node: graph.plates[step.node] for step in after}
+        return Graph(graph.nodes, plates, tables, ("",) * len(tables))
+
+
+class DiscreteResult:
+    """A solved block.
+
+    Attributes
+    ----------
+    names : tuple of str
+    log_evidence : float
+        Log probability of the data that the block explains.
+    """
+
+    def __init__(
+        self,
+        block: DiscreteBlock,
+        elimination: Elimination,
+        log_evidence: float,
+        beliefs: Mapping[Axis, Table],
+        chain: ChainBeliefs | None = None,
+    ) -> None:
+        self.block = block
+        self.names = block.names
+        self.log_evidence = log_evidence
+        self._elimination = elimination
+        self._beliefs = beliefs
+        self._chain = chain
+        self._pairs = None if chain is None else chain.solved.pairs  # found when asked for, else
+
+    def probabilities(self, name: str) -> Array:
+        """Return P(state) of a variable, (*plates, *integer axes, K)."""
+        nodes = self.block.graph.nodes[name]
+        shape = self.block.bound.layouts[name].shape
+        parts = []
+        for node in nodes:
+            labels = (*self.block.graph.plates[node], node)
+            parts.append(spread(self._beliefs[node], labels))
+        size = nodes[0].size
+        if len(nodes) > 1:
+            return np.stack(parts).reshape(*shape, size)
+        return np.broadcast_to(parts[0], (*shape, size))
+
+    def marginal(self, name: str) -> Any:
+        """Return the marginal of a variable, a batch over its plates and integer axes."""
+        p = self.probabilities(name)
+        if self.block.bound.families[name] is Bernoulli:
+            return Bernoulli._from(probability=np.minimum(p[..., 1], 1.0))
+        p = np.ascontiguousarray(p / p.sum(axis=-1, keepdims=True))
+        return Categorical._from(probabilities=p)._labelled(self._labels(name))
+
+    def most_likely(self) -> dict[str, Any]:
+        """Return the states that together have the highest probability."""
+        graph, before, after = self.block.planned
+        done = eliminate(graph.tables, before, graph.plates, maximize=True)
+        known: dict[Axis, Table] = {}
+        if graph.chain is not None:
+            members, others = split_tables(graph, done.rest)
+            paths, log_joint = decode_chain(graph, members)
+            last = eliminate([*others, log_joint], after, graph.plates, maximize=True)
+            still = best_states(last.buckets, {})
+            known = still | paths_at(graph, paths, still)
+        return self._read(best_states(done.buckets, known), ())
+
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Any]:
+        """Draw ``size`` configurations: (size, *plates, *integer axes) for each variable."""
+        graph = self.block.graph
+        generator = as_generator(rng)
+        draw = Axis("draw", size)
+        done = self._elimination
+        known: dict[Axis, Table] = {}
+        if self._chain is not None:
+            last = self._chain.after
+            still = conditional_draws(last.buckets, {}, graph.plates, draw, generator)
+            members, _ = split_tables(graph, done.rest)
+            paths = draw_chain(graph, members, draw, generator)
+            known = still | paths_at(graph, paths, still)
+        states = conditional_draws(done.buckets, known, graph.plates, draw, generator)
+        return self._read(states, (draw,))
+
+    def _read(self, states: Mapping[Axis, Table], lead: tuple[Axis, ...]) -> dict[str, Any]:
+        """Give states the layout of their variables, and labels where these have names."""
+        found: dict[str, Any] = {}
+        for name in self.names:
+            nodes = self.block.graph.nodes[name]
+            shape = tuple(a.size for a in lead) + self.block.bound.layouts[name].shape
+            parts = [spread(states[n], (*lead, *self.block.graph.plates[n])) for n in nodes]
+            if len(nodes) > 1:
+                codes = np.stack(parts, axis=-1).reshape(shape)
+            else:
+                codes = np.broadcast_to(parts[0], shape)
+            labels = self._labels(name)
+            found[name] = codes.copy() if labels is None else decode_labels(codes, labels)
+        return found
+
+    def _labels(self, name: str) -> Any:
+        return self.block.bound.labels.get(name)

@@ -1,0 +1,1 @@
+"""Jointly normal variables with known covariances."""

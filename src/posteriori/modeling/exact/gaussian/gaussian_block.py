@@ -1,0 +1,144 @@
+"""Blocks of jointly normal variables: from bound factors to equations with weighted noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from posteriori.inference.gaussian.elimination import solve_gaussian
+from posteriori.inference.gaussian.equations import Equation, Latent, Link
+from posteriori.inference.gaussian.ordering import plan_gaussian
+from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.labelled import Axis, spread
+from posteriori.modeling.costs import Cost, counted, elimination_cost, vectors_and_numbers
+from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
+from posteriori.modeling.forms.links import (
+    Split,
+    add_link,
+    flat_weight,
+    make_link,
+    negated,
+    observed_rows,
+    size_of,
+)
+from posteriori.modeling.forms.normal_rows import Rows, residual_rows, summed_lookups
+
+__all__ = ["GaussianBlock"]
+
+
+class GaussianBlock:
+    """Normal and multivariate normal variables with known covariances.
+
+    Parameters
+    ----------
+    bound : Bound
+    names : iterable of str
+        The latent variables.
+    factors : iterable of BoundFactor
+        All factors that touch them, children observed or not.
+    """
+
+    method = "Gaussian elimination"
+    why = "all factors are normal with known spread and means affine in the unknowns"
+
+    def __init__(self, bound: Bound, names: Iterable[str], factors: Iterable[BoundFactor]) -> None:
+        self.bound = bound
+        self.names = tuple(names)
+        self.factors = tuple(factors)
+        found = [(f.name, rows) for f in self.factors for rows in residual_rows(f, bound)]
+        self.sources = tuple(name for name, _ in found)
+        self.rows = [
+            rows._replace(
+                child=tuple(summed_lookups(t, rows.labels, bound) for t in rows.child),
+                mean=tuple(summed_lookups(t, rows.labels, bound) for t in rows.mean),
+            )
+            for _, rows in found
+        ]
+        self.splits = self._split()
+
+    def describe(self) -> str:
+        """Say what will be eliminated, and at what cost."""
+        sizes = []
+        for name in self.names:
+            axes, split = self.bound.layouts[name].axes, self.splits[name]
+            count, size = size_of(axes, split.batch), size_of(axes, split.dense)
+            sizes.append(f"{name} ({vectors_and_numbers(count, size)})")
+        rows = sum(int(np.prod([a.size for a in r.labels])) for r in self.rows)
+        return f"{counted(rows, 'equation')} in {', '.join(sizes)}"
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The order of elimination."""
+        return tuple(latent.name for latent in self._planned[0])
+
+    @property
+    def cost(self) -> Cost:
+        """What elimination costs."""
+        return elimination_cost(*self._planned)
+
+    @property
+    def _planned(self) -> tuple[tuple[Latent, ...], tuple[Equation, ...]]:
+        latents, equations, _ = self.system()
+        return plan_gaussian(latents, equations), equations
+
+    def _split(self) -> dict[str, Split]:
+        """An axis is dense once a factor sums over it."""
+        dense: dict[str, set[int]] = {name: set() for name in self.names}
+        for rows in self.rows:
+            labels = set(rows.labels)
+            for term in rows.child + rows.mean:
+                for access in term.accesses:
+                    for i, place in enumerate(access.places):
+                        if isinstance(place, Axis) and place not in labels:
+                            dense[access.name].add(i)
+        out = {}
+        for name, chosen in dense.items():
+            axes = range(len(self.bound.layouts[name].axes))
+            out[name] = Split(
+                tuple(i for i in axes if i not in chosen), tuple(i for i in axes if i in chosen)
+            )
+        return out
+
+    def system(self) -> tuple[tuple[Latent, ...], tuple[Equation, ...], Mapping[str, Split]]:
+        """Return the latents, the equations, and how axes were split."""
+        layouts = self.bound.layouts
+        latents = tuple(
+            Latent(
+                name,
+                size_of(layouts[name].axes, self.splits[name].batch),
+                size_of(layouts[name].axes, self.splits[name].dense),
+            )
+            for name in self.names
+        )
+        return latents, tuple(self._equation(rows) for rows in self.rows), self.splits
+
+    def solve(self) -> GaussianResult:
+        """Return the exact posterior of the block."""
+        latents, equations, splits = self.system()
+        solved = solve_gaussian(latents, equations)
+        return GaussianResult(solved, splits, self.bound.layouts, latents, equations, self.sources)
+
+    def _equation(self, rows: Rows) -> Equation:
+        """Write child − mean = constant − Σ K x: coefficients of the mean stand as they are."""
+        shape = tuple(axis.size for axis in rows.labels)
+        count = int(np.prod(shape))
+        constant: Any = None
+        links: dict[tuple[str, bytes], Link] = {}
+        for sign, terms in ((1.0, rows.child), (-1.0, rows.mean)):
+            for term in terms:
+                if not term.accesses:
+                    values = spread(term.table, rows.labels)
+                    values = values if sign > 0 else -values
+                    constant = values if constant is None else constant + values
+                    continue
+                (access,) = term.accesses
+                split = self.splits[access.name]
+                link = make_link(term, access, rows.labels, split, self.bound.layouts)
+                add_link(links, link if sign < 0 else negated(link))
+        flat = np.broadcast_to(0.0 if constant is None else constant, shape).reshape(count)
+        equation = Equation(
+            flat, flat_weight(rows.weight, shape, count), tuple(links.values()), rows.log_scale
+        )
+        return observed_rows(equation)

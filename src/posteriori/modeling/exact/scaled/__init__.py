@@ -1,0 +1,1 @@
+"""Normal variables with one unknown common precision."""

@@ -1,0 +1,1 @@
+"""Bound factors in the forms that solvers want: rows, tables, densities of known numbers."""

@@ -1,0 +1,249 @@
+r"""The rows of a child, and how they see the one unknown: factor · unknown[index] + offset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.conjugate.pair import Pair, find_pair, match_pair
+from posteriori.distributions.unknown import Conditional, Unknown
+from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.labelled import (
+    Access,
+    Axis,
+    Lookup,
+    Polynomial,
+    Term,
+    labels_of,
+    spread,
+)
+from posteriori.modeling.forms.links import flat_index
+from posteriori.modeling.forms.normal_rows import child_term
+from posteriori.numerics.types import Array
+
+__all__ = [
+    "Child",
+    "Quantity",
+    "Sight",
+    "count_members",
+    "lead_axes",
+    "observed_child",
+    "pair_class_of",
+    "place_index",
+    "same_places",
+    "see",
+]
+
+
+class Sight(NamedTuple):
+    """One parameter of a child: factor · unknown[places] + offset."""
+
+    parameter: str
+    factor: Polynomial | None
+    offset: Polynomial | None
+    places: tuple[Any, ...]
+
+
+def see(factor: BoundFactor, name: str, layout: Layout) -> Sight | str:
+    """Return how a child's rows see the unknown, or why that is not conjugate."""
+    touched = [k for k, p in factor.parameters.items() if not p.is_known]
+    if len(touched) != 1:
+        return f"{' and '.join(touched)} of {factor.name} both depend on {name}"
+    (parameter,) = touched
+    poly = factor.parameters[parameter]
+    what = f"{parameter} of {factor.name}"
+    terms = [t for t in poly.terms if t.accesses]
+    accesses = [t.accesses for t in terms]
+    if any(len(a) != 1 or not isinstance(a[0], Access) for a in accesses):
+        return f"{what} is not linear in {name}"
+    (access, *others) = [a for (a,) in accesses]
+    if not all(same_places(access, other) for other in others):
+        return f"{what} adds up several members of {name}"
+    rows = set(factor.rows)
+    cut = len(lead_axes(layout))
+    lead, event = access.places[:cut], access.places[cut:]
+    if (
+        event != poly.axes[len(poly.axes) - len(event) :]
+        or not labels_of(access._replace(places=lead)) <= rows
+    ):
+        return f"{what} mixes the entries or members of {name}"
+    if any(not set(t.table.axes) <= rows for t in poly.terms):
+        return f"{what} treats the entries of {name} differently"
+    given = [t for t in poly.terms if not t.accesses]
+    return Sight(parameter, _gain(terms, factor), _known_part(given, factor), lead)
+
+
+def same_places(a: Access, b: Access) -> bool:
+    """Tell whether two accesses see the same members."""
+    for x, y in zip(a.places, b.places, strict=True):
+        if x is y:
+            continue
+        if not (isinstance(x, Lookup) and isinstance(y, Lookup)):
+            return False
+        p, q = x.positions, y.positions
+        if p.axes != q.axes or not np.array_equal(p.values, q.values):
+            return False
+    return True
+
+
+def _gain(terms: list[Term], factor: BoundFactor) -> Polynomial | None:
+    """Return the known factor; None where it is 1."""
+    tables = [t.table for t in terms]
+    if not any(t.axes for t in tables) and sum(float(t.values) for t in tables) == 1.0:
+        return None
+    return _known_part([Term(t) for t in tables], factor)
+
+
+def _known_part(terms: list[Term], factor: BoundFactor) -> Polynomial | None:
+    return Polynomial(tuple(terms), (), factor.rows) if terms else None
+
+
+def pair_class_of(prior_family: Any, factor: BoundFactor, sight: Sight) -> type[Pair] | None:
+    """Return the conjugate pair of a prior and a child; None where there is none."""
+    known = [k for k in factor.parameters if k != sight.parameter]
+    return match_pair(prior_family, factor.family, (sight.parameter,), known)
+
+
+def place_index(sight: Sight, rows: tuple[Axis, ...], layout: Layout) -> Any:
+    """Return which member of the unknown each row sees; None for the r-th."""
+    sizes = [axis.size for axis in lead_axes(layout)]
+    return flat_index(list(zip(sight.places, sizes, strict=True)), rows, count_members(rows))
+
+
+# -- rows of data ----------------------------------------------------------------------------
+
+
+class Quantity(NamedTuple):
+    """A known quantity: one value for each row, or one for all."""
+
+    values: Array
+    varies: bool
+
+    def at(self, rows: Any) -> Quantity:
+        return Quantity(self.values[rows], True) if self.varies else self
+
+
+class Child(NamedTuple):
+    """Rows of data that see one unknown.
+
+    Attributes
+    ----------
+    name : str
+    family : type
+    parameter : str
+        Which of the family's parameters is unknown.
+    values : (R, *event)
+        Data, none missing.
+    known : mapping to Quantity
+        The other parameters.
+    gain, offset : Quantity or None
+        The parameter is gain · unknown + offset.
+    index : (R,) of int, or None
+        Which place each row sees; None for the r-th.
+    has_gaps : bool
+        Whether missing rows were left out.
+    """
+
+    name: str
+    family: Any
+    parameter: str
+    values: Array
+    known: Mapping[str, Quantity]
+    gain: Quantity | None
+    offset: Quantity | None
+    index: Any
+    has_gaps: bool = False
+
+    def at(self, rows: Any) -> Child:
+        """Return some of the rows."""
+        index = np.arange(len(self.values)) if self.index is None else self.index
+        return self._replace(
+            values=self.values[rows],
+            known={k: q.at(rows) for k, q in self.known.items()},
+            gain=None if self.gain is None else self.gain.at(rows),
+            offset=None if self.offset is None else self.offset.at(rows),
+            index=index[rows],
+        )
+
+    @property
+    def conditional(self) -> Conditional:
+        """The likelihood, known parameters row by row."""
+        unknown = Unknown(
+            factor=None if self.gain is None else self.gain.values,
+            offset=None if self.offset is None else self.offset.values,
+        )
+        known = {k: q.values for k, q in self.known.items()}
+        return Conditional(self.family, {**known, self.parameter: unknown})
+
+    def pair_class(self, prior_family: Any) -> type[Pair]:
+        """Return the conjugate pair that holds for these rows."""
+        found = match_pair(prior_family, self.family, (self.parameter,), list(self.known))
+        assert found is not None
+        return found
+
+    def pair(self, prior: Any) -> Pair:
+        """Return the pair; its complaints name the variable."""
+        try:
+            return find_pair(prior, self.conditional)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{self.name}: {error}") from None
+
+
+def observed_child(factor: BoundFactor, name: str, bound: Bound) -> Child:
+    """Return the rows of a child that are there."""
+    layout = bound.layouts[name]
+    sight = see(factor, name, layout)
+    assert isinstance(sight, Sight)
+    count = count_members(factor.rows)
+    event = tuple(axis.size for axis in factor.events)
+    labels = factor.rows + factor.events
+    shape = tuple(axis.size for axis in labels)
+    data = np.broadcast_to(spread(child_term(factor, bound).table, labels), shape)
+    known = {k: p for k, p in factor.parameters.items() if k != sight.parameter}
+    child = Child(
+        factor.name,
+        factor.family,
+        sight.parameter,
+        data.reshape(count, *event),
+        {k: _quantity(p, factor.rows) for k, p in known.items()},
+        None if sight.factor is None else _quantity(sight.factor, factor.rows),
+        None if sight.offset is None else _quantity(sight.offset, factor.rows),
+        place_index(sight, factor.rows, layout),
+    )
+    return _without_gaps(child)
+
+
+def _without_gaps(child: Child) -> Child:
+    missing = np.isnan(child.values)
+    if not missing.any():
+        return child
+    flat = missing.reshape(len(missing), -1)
+    gone = flat.all(axis=1)
+    partly = flat.any(axis=1) & ~gone
+    if partly.any():
+        raise ValueError(
+            f"row {int(np.argmax(partly))} of {child.name} misses some entries of its vector: "
+            "make the whole row NaN, or fill the gaps"
+        )
+    return child.at(np.flatnonzero(~gone))._replace(has_gaps=True)
+
+
+def _quantity(poly: Polynomial, rows: tuple[Axis, ...]) -> Quantity:
+    value = poly.value()
+    event = value.shape[len(rows) :]
+    if not any(axis in rows for term in poly.terms for axis in term.table.axes):
+        one = value[(0,) * len(rows)] if value.size else np.zeros(event)
+        return Quantity(one, False)
+    return Quantity(value.reshape(count_members(rows), *event), True)
+
+
+def lead_axes(layout: Layout) -> tuple[Axis, ...]:
+    """Return the plates and integer axes of a variable."""
+    return layout.plates + layout.ints
+
+
+def count_members(axes: tuple[Axis, ...]) -> int:
+    """Return the product of the sizes."""
+    return int(np.prod([axis.size for axis in axes]))

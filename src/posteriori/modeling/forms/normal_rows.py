@@ -1,0 +1,190 @@
+r"""Normal factors as rows of independent noise.
+
+A normal factor says that child − mean has precision Λ. Multiplying by a root B of Λ (BᵀB = Λ)
+leaves rows of independent unit noise; a scalar variance is the weight 1/v of its row.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.labelled import (
+    Access,
+    Axis,
+    Lookup,
+    Polynomial,
+    Table,
+    Term,
+    labels_of,
+    look_up,
+    multiply_tables,
+    relabel,
+    spread,
+)
+from posteriori.numerics.types import Array
+
+__all__ = ["Rows", "child_term", "noise_cov", "residual_rows", "summed_lookups"]
+
+
+class Rows(NamedTuple):
+    """Rows child − mean with independent noise of precision ``weight``."""
+
+    child: tuple[Term, ...]
+    mean: tuple[Term, ...]
+    labels: tuple[Axis, ...]
+    weight: Array
+    log_scale: float = 0.0
+
+
+def residual_rows(factor: BoundFactor, bound: Bound) -> list[Rows]:
+    """Return child − mean, whitened where the noise has a matrix.
+
+    A vector with missing entries is a row of its own kind: its noise is the marginal of those
+    that are there. Rows are grouped by which entries they miss.
+    """
+    labels = factor.rows + factor.events
+    terms = (child_term(factor, bound), *factor.parameters["mean"].terms)
+    if factor.family is Normal:
+        return [Rows(terms[:1], terms[1:], labels, _precision(factor, labels))]
+    cov = noise_cov(factor)
+    return [
+        _whitened(terms_there, rows, event, cov_there)
+        for terms_there, rows, event, cov_there in _by_pattern(terms, factor, bound, cov)
+    ]
+
+
+def child_term(factor: BoundFactor, bound: Bound) -> Term:
+    """Return the child as the rows see it: its data, or an access."""
+    if factor.name not in bound.observed:
+        return Term(Table(np.asarray(1.0), ()), (Access(factor.name, factor.places),))
+    term = Term(Table(bound.observed[factor.name], bound.layouts[factor.name].axes))
+    for axis, place in zip(bound.layouts[factor.name].axes, factor.places, strict=True):
+        if isinstance(place, Lookup):
+            (term,) = look_up((term,), axis, place.positions)
+    return term
+
+
+def summed_lookups(term: Term, labels: tuple[Axis, ...], bound: Bound) -> Term:
+    """Turn lookups at positions that are summed over into sums over the variable's own axis."""
+    table, accesses = term
+    for n, access in enumerate(accesses):
+        for i, place in enumerate(access.places):
+            if not isinstance(place, Lookup) or set(place.positions.axes) <= set(labels):
+                continue
+            whole = Axis("sum", bound.layouts[access.name].axes[i].size)
+            hot = Table(np.eye(whole.size)[place.positions.values], (*place.positions.axes, whole))
+            places = (*access.places[:i], whole, *access.places[i + 1 :])
+            access = access._replace(places=places)
+            accesses = (*accesses[:n], access, *accesses[n + 1 :])
+            wanted = set(labels).union(*(labels_of(a) for a in accesses))
+            table = multiply_tables(table, hot, wanted)
+    return Term(table, accesses)
+
+
+def _by_pattern(terms: tuple[Term, ...], factor: BoundFactor, bound: Bound, cov: Table) -> Any:
+    """Yield the groups of rows that miss the same entries of their vectors."""
+    (event,) = factor.events
+    values = bound.observed.get(factor.name)
+    if values is None or not np.isnan(values).any():
+        yield terms, factor.rows, event, cov
+        return
+    flat = np.isnan(values).reshape(-1, event.size)
+    patterns, which = np.unique(flat, axis=0, return_inverse=True)
+    for k, pattern in enumerate(patterns):
+        there = np.flatnonzero(~pattern)
+        if not len(there):
+            continue
+        kept = Axis("entry", len(there))
+        chosen, rows = _pick_rows(np.flatnonzero(which.ravel() == k), factor.rows)
+        part: tuple[Term, ...] = terms
+        small: tuple[Term, ...] = (Term(cov),)
+        for axis, index in chosen:
+            part, small = look_up(part, axis, index), look_up(small, axis, index)
+        part = look_up(part, event, Table(there, (kept,)))
+        other = cov.axes[-2]
+        twin = Axis("entry", len(there))
+        small = look_up(look_up(small, event, Table(there, (kept,))), other, Table(there, (twin,)))
+        yield part, rows, kept, _ordered(small[0].table, twin, kept)
+
+
+def _pick_rows(
+    positions: Any, rows: tuple[Axis, ...]
+) -> tuple[list[tuple[Axis, Table]], tuple[Axis, ...]]:
+    """Return lookups that keep some of the rows, which then lie on one axis."""
+    if not rows:
+        return [], ()
+    picked = Axis("rows", len(positions))
+    places = np.unravel_index(positions, [axis.size for axis in rows])
+    tables = [(a, Table(np.asarray(p), (picked,))) for a, p in zip(rows, places, strict=True)]
+    return tables, (picked,)
+
+
+def _ordered(table: Table, row: Axis, column: Axis) -> Table:
+    lead = tuple(a for a in table.axes if a is not row and a is not column)
+    axes = (*lead, row, column)
+    return Table(np.transpose(table.values, [table.axes.index(a) for a in axes]), axes)
+
+
+def noise_cov(factor: BoundFactor) -> Table:
+    """Return the covariance with labels (rows that it varies with, another event axis, event)."""
+    key = "precision" if "precision" in factor.parameters else "cov"
+    poly = factor.parameters[key]
+    if not poly.is_known:
+        raise TypeError(f"{key} of {factor.name} is unknown: that takes more than one block")
+    matrix = poly.value()
+    varies = [i for i, a in enumerate(factor.rows) if any(a in t.table.axes for t in poly.terms)]
+    pick = tuple(slice(None) if i in varies else 0 for i in range(len(factor.rows)))
+    matrix = matrix[pick]
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        raise ValueError(f"{key} of {factor.name} must be positive definite") from None
+    (event,) = factor.events
+    axes = (*(factor.rows[i] for i in varies), Axis("twin", event.size), event)
+    return Table(np.linalg.inv(matrix) if key == "precision" else matrix, axes)
+
+
+def _whitened(terms: tuple[Term, ...], rows: tuple[Axis, ...], event: Axis, cov: Table) -> Rows:
+    """Multiply by B = L⁻¹, where L Lᵀ is the covariance."""
+    lower = np.linalg.cholesky(cov.values)
+    row = Axis("noise", event.size)
+    root = Table(np.linalg.inv(lower), (*cov.axes[:-2], row, event))
+    logs = np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
+    count = int(np.prod([axis.size for axis in rows]))
+    log_scale = -float(logs.mean()) * count
+    white = tuple(_multiply_root(term, root, event) for term in terms)
+    return Rows(white[:1], white[1:], (*rows, row), np.asarray(1.0), log_scale)
+
+
+def _multiply_root(term: Term, root: Table, event: Axis) -> Term:
+    summed = Axis("sum", event.size)
+    (moved,) = relabel((term,), {event: summed})
+    labelled = Table(root.values, (*root.axes[:-1], summed))
+    wanted = {a for a in (*moved.table.axes, *labelled.axes) if a is not summed}
+    wanted = wanted.union(*(labels_of(access) for access in moved.accesses))
+    return Term(multiply_tables(moved.table, labelled, wanted), moved.accesses)
+
+
+def _precision(factor: BoundFactor, labels: tuple[Axis, ...]) -> Array:
+    parameters = factor.parameters
+    if "precision" in parameters:
+        return _known(parameters["precision"], labels, factor.name, "precision")
+    if "scale" in parameters:
+        return _known(parameters["scale"], labels, factor.name, "scale") ** -2.0
+    return 1.0 / _known(parameters["variance"], labels, factor.name, "variance")
+
+
+def _known(poly: Polynomial, labels: tuple[Axis, ...], name: str, key: str) -> Array:
+    total: Any = 0.0
+    for term in poly.terms:
+        total = total + spread(term.table, labels)
+    if not np.all(total > 0):
+        where = tuple(np.argwhere(~(np.asarray(total) > 0))[0])
+        value = np.asarray(total)[where]
+        at = f" at index {', '.join(map(str, where))}" if where else ""
+        raise ValueError(f"{key} of {name} must be positive, got {value:g}{at}")
+    return np.asarray(total)

@@ -1,0 +1,1 @@
+"""What inference returns, and what it can be asked."""

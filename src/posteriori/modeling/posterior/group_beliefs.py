@@ -1,0 +1,322 @@
+"""What a posterior says of variables that further data will speak of, group by group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.counts.bernoulli import Bernoulli
+from posteriori.distributions.counts.categorical import Categorical
+from posteriori.distributions.numbers.gamma import Gamma
+from posteriori.distributions.numbers.inverse_gamma import InverseGamma
+from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.distributions.vectors.wishart import Wishart
+from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.labelled import Access, Axis, Polynomial, Switch, Table, Term
+from posteriori.modeling.exact.conjugate.conjugate_block import ConjugateResult
+from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult
+from posteriori.modeling.exact.scaled.scaled_block import CommonPrecisionResult
+from posteriori.modeling.posterior.earlier import (
+    Earlier,
+    Part,
+    Scale,
+    known_prior,
+    normal_rows,
+)
+from posteriori.modeling.posterior.prediction import dense_moments
+from posteriori.modeling.posterior.storage import constructor_parameters
+from posteriori.modeling.variational.nodes.conjugate_node import ConjugateNode
+from posteriori.modeling.variational.nodes.discrete_node import DiscreteNode
+from posteriori.modeling.variational.nodes.gaussian_node import GaussianNode
+from posteriori.modeling.variational.nodes.point_node import PointNode
+from posteriori.modeling.variational.stream.streamed_node import awaited
+from posteriori.modeling.variational.variational_result import VariationalResult
+from posteriori.numerics.linalg import symmetrize
+from posteriori.numerics.types import Array
+
+if TYPE_CHECKING:
+    from posteriori.modeling.posterior.posterior import Posterior
+
+__all__ = [
+    "ConjugateBelief",
+    "DiscreteBelief",
+    "NormalBelief",
+    "ScaledBelief",
+    "as_factors",
+    "beliefs_of",
+    "normal_belief",
+    "without_batch",
+]
+
+#: Numbers of normal variables whose joint belief is carried over.
+_MOST_NUMBERS = 3000
+
+
+class ConjugateBelief(NamedTuple):
+    """A variable whose members are independent: its own distribution."""
+
+    name: str
+    member: Any
+
+
+class NormalBelief(NamedTuple):
+    """Jointly normal variables.
+
+    Attributes
+    ----------
+    names : tuple of str
+    mean, precision : (*batch, n), (*batch, n, n)
+    batch : mapping to tuples of int
+        The axes of each variable along which vectors are independent.
+    numbers : mapping to arrays
+        Positions in a vector, for each member along the other axes.
+    """
+
+    names: tuple[str, ...]
+    mean: Array
+    precision: Array
+    batch: Mapping[str, tuple[int, ...]]
+    numbers: Mapping[str, Array]
+
+
+class ScaledBelief(NamedTuple):
+    """Normal variables at unit precision, and the belief about their common precision."""
+
+    normal: NormalBelief
+    spread: str
+    member: Any
+
+
+class DiscreteBelief(NamedTuple):
+    """Discrete variables of one member each, and their joint probabilities."""
+
+    names: tuple[str, ...]
+    probabilities: Array
+
+
+Belief = ConjugateBelief | NormalBelief | ScaledBelief | DiscreteBelief
+
+
+def normal_belief(result: Any, names: tuple[str, ...]) -> NormalBelief:
+    """Return the joint belief of normal variables of a solved block, without a batch."""
+    if not hasattr(result, "system"):
+        raise TypeError(f"what is known of {', '.join(names)} has no form that can be carried over")
+    _require_few(names, result.layouts)
+    return _dense(names, *dense_moments(result, names), result.layouts)
+
+
+def without_batch(belief: NormalBelief, layouts: Mapping[str, Layout]) -> NormalBelief:
+    """Return a joint belief with all its vectors in one."""
+    shape = belief.mean.shape
+    if len(shape) == 1:
+        return belief
+    n, count = shape[-1], math.prod(shape[:-1])
+    whole = np.zeros((count, n, count, n))
+    whole[np.arange(count), :, np.arange(count)] = belief.precision.reshape(count, n, n)
+    numbers = {}
+    for name in belief.names:
+        axes, batch = layouts[name].shape, belief.batch[name]
+        at = np.arange(count).reshape(shape[:-1])
+        wide = np.expand_dims(at, tuple(range(len(batch), len(axes))))
+        order = (*batch, *(i for i in range(len(axes)) if i not in batch))
+        own = np.broadcast_to(wide * n, tuple(axes[i] for i in order)) + belief.numbers[name]
+        numbers[name] = np.transpose(own, [order.index(i) for i in range(len(axes))])
+    return NormalBelief(
+        belief.names,
+        belief.mean.reshape(-1),
+        whole.reshape(count * n, count * n),
+        dict.fromkeys(belief.names, ()),
+        numbers,
+    )
+
+
+# -- reading ---------------------------------------------------------------------------------
+
+
+def beliefs_of(posterior: Posterior, names: Sequence[str]) -> list[Belief]:
+    """Return what is believed of some variables, jointly where they were solved together."""
+    found: list[Belief] = []
+    for result in posterior._blocks:
+        mine = tuple(n for n in result.names if n in names)
+        if not mine:
+            continue
+        if isinstance(result, VariationalResult):
+            found += _of_groups(result, mine)
+        elif isinstance(result, ConjugateResult):
+            found.append(ConjugateBelief(result.names[0], result.posterior))
+        elif isinstance(result, DiscreteResult):
+            found.append(_of_states(posterior, mine))
+        elif isinstance(result, CommonPrecisionResult):
+            found.append(_of_scaled(result, mine))
+        else:
+            found.append(normal_belief(result, mine))
+    return found
+
+
+def _of_groups(result: VariationalResult, names: Sequence[str]) -> list[Belief]:
+    found: list[Belief] = []
+    for node in result.problem.nodes:
+        mine = tuple(n for n in node.names if n in names)
+        if not mine:
+            continue
+        node = awaited(node)
+        if isinstance(node, ConjugateNode):
+            found.append(ConjugateBelief(mine[0], node.pick(0)))
+        elif isinstance(node, DiscreteNode) and not node.is_joined:
+            found += [ConjugateBelief(n, result.marginal(n)) for n in mine]
+        elif isinstance(node, GaussianNode):
+            found.append(_of_node(result, node, mine))
+        else:
+            kind = "a point" if isinstance(node, PointNode) else f"a {node.kind} group"
+            raise TypeError(
+                f"what is known of {', '.join(mine)}, {kind}, cannot be carried over to new data: "
+                "infer again with all data"
+            )
+    return found
+
+
+def _of_node(result: VariationalResult, node: GaussianNode, names: tuple[str, ...]) -> NormalBelief:
+    if names != node.names:
+        joint = result.joint(names)
+        return _dense(names, joint.mean, joint.cov, result.block.bound.layouts)
+    n = node.size
+    mean = np.array(node.mean[0])
+    flat = np.arange(mean.size).reshape(1, *mean.shape)
+    for name, places in node.unpack(flat).items():
+        shift = np.asarray(result.marginal(name).mean) - node.marginal(name).mean
+        mean.reshape(-1)[places[0]] += shift
+    cov = np.broadcast_to(node.cov[0], (*mean.shape, n))
+    where = node.unpack(np.broadcast_to(np.arange(n), (1, *mean.shape)))
+    batch = {name: node.batch_of(name) for name in names}
+    numbers = {}
+    for name in names:
+        first = tuple(0 if i in batch[name] else slice(None) for i in range(where[name].ndim - 1))
+        numbers[name] = where[name][0][first]
+    return NormalBelief(names, mean, symmetrize(np.linalg.inv(cov)), batch, numbers)
+
+
+def _dense(
+    names: tuple[str, ...], mean: Array, cov: Array, layouts: Mapping[str, Layout]
+) -> NormalBelief:
+    numbers, start = {}, 0
+    for name in names:
+        size = math.prod(layouts[name].shape)
+        numbers[name] = np.arange(start, start + size).reshape(layouts[name].shape)
+        start += size
+    precision = symmetrize(np.linalg.inv(cov))
+    return NormalBelief(names, mean, precision, dict.fromkeys(names, ()), numbers)
+
+
+def _require_few(names: Sequence[str], layouts: Mapping[str, Layout]) -> None:
+    count = sum(math.prod(layouts[n].shape) for n in names)
+    if count > _MOST_NUMBERS:
+        raise MemoryError(
+            f"{', '.join(names)} hold {count} numbers that depend on one another, more than the "
+            f"{_MOST_NUMBERS} that can be carried over: infer again with all data"
+        )
+
+
+def _of_scaled(result: CommonPrecisionResult, names: tuple[str, ...]) -> ScaledBelief:
+    normal = tuple(n for n in names if n != result.spread)
+    alone = not result.belief.batch_shape and isinstance(result.belief, (Gamma, InverseGamma))
+    one_vector = not result.belief.batch_shape and len(normal) == 1
+    one_vector = one_vector and len(result.layouts[normal[0]].axes) == 1
+    if result.spread not in names or not (alone or one_vector):
+        raise TypeError(
+            f"what is known of {', '.join(names)} cannot be carried over to new data, because "
+            f"{result.spread} has several members, or is a matrix with more than one vector: infer "
+            "again with all data"
+        )
+    return ScaledBelief(normal_belief(result.gaussian, normal), result.spread, result.belief)
+
+
+def _of_states(posterior: Posterior, names: tuple[str, ...]) -> DiscreteBelief:
+    layouts = posterior._plan.bound.layouts
+    if any(layouts[n].axes for n in names):
+        raise TypeError(
+            f"{', '.join(names)} have several members that may depend on one another, which cannot be "
+            "carried over to new data: infer again with all data"
+        )
+    return DiscreteBelief(names, np.asarray(posterior.joint(*names).probabilities))
+
+
+# -- writing ---------------------------------------------------------------------------------
+
+
+def as_factors(belief: Belief, bound: Bound) -> list[Earlier]:
+    """Return the factors that say the same, over the axes of a binding."""
+    if isinstance(belief, ConjugateBelief):
+        return [_own_prior(belief.name, belief.member, bound)]
+    if isinstance(belief, DiscreteBelief):
+        return _conditionals(belief, bound)
+    if isinstance(belief, NormalBelief):
+        return [_rows(belief, bound, None)]
+    spread = _own_prior(belief.spread, belief.member, bound)
+    if bound.layouts[belief.spread].events:
+        return [spread, _one_vector(belief, bound)]
+    key = "precision" if isinstance(belief.member, Gamma) else "variance"
+    return [spread, _rows(belief.normal, bound, Scale(Access(belief.spread, ()), key))]
+
+
+def _own_prior(name: str, member: Any, bound: Bound) -> Earlier:
+    parameters = constructor_parameters(member)
+    if isinstance(member, (Bernoulli, Categorical)):
+        key = "probability" if isinstance(member, Bernoulli) else "probabilities"
+        parameters = {key: np.asarray(getattr(member, key))}
+    return known_prior(name, type(member), parameters, bound.layouts[name])
+
+
+def _rows(belief: NormalBelief, bound: Bound, scale: Scale | None) -> Earlier:
+    batch = tuple(Axis("batch", n) for n in belief.mean.shape[:-1])
+    parts = {}
+    for name in belief.names:
+        axes, shared = bound.layouts[name].axes, belief.batch[name]
+        places = tuple(batch[shared.index(i)] if i in shared else a for i, a in enumerate(axes))
+        own = tuple(a for i, a in enumerate(axes) if i not in shared)
+        parts[name] = Part(places, Table(belief.numbers[name], own))
+    return normal_rows(parts, belief.mean, belief.precision, batch, scale)
+
+
+def _one_vector(belief: ScaledBelief, bound: Bound) -> Earlier:
+    """Return the prior of one vector whose precision is a multiple of an unknown matrix."""
+    (name,) = belief.normal.names
+    (event,) = bound.layouts[name].axes
+    weight = float(belief.normal.precision[0, 0])  # at unit precision all entries are alike
+    if isinstance(belief.member, Wishart):
+        key, amount = "precision", weight
+    else:
+        key, amount = "cov", 1.0 / weight
+    twin = Axis("twin", event.size)
+    noise = Term(Table(np.asarray(amount), ()), (Access(belief.spread, (event, twin)),))
+    parameters = {
+        "mean": Polynomial((Term(Table(belief.normal.mean, (event,))),), (), (event,)),
+        key: Polynomial((noise,), (), (event, twin)),
+    }
+    return Earlier(BoundFactor(name, MvNormal, parameters, (), (event,), (event,)))
+
+
+def _conditionals(belief: DiscreteBelief, bound: Bound) -> list[Earlier]:
+    """Write p(a, b, c) as p(a) p(b | a) p(c | a, b)."""
+    found = []
+    states: list[Axis] = []
+    for i, name in enumerate(belief.names):
+        p = belief.probabilities.sum(axis=tuple(range(i + 1, belief.probabilities.ndim)))
+        total = p.sum(axis=-1, keepdims=True)
+        p = np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[-1])
+        event = Axis(name, p.shape[-1])
+        switches = tuple(
+            Switch(other, (), state) for other, state in zip(belief.names, states, strict=False)
+        )
+        family = bound.families[name]
+        if family is Bernoulli:
+            key, table = "probability", Table(p[..., 1], tuple(states))
+            poly = Polynomial((Term(table, switches),), (), ())
+        else:
+            key, table = "probabilities", Table(p, (*states, event))
+            poly = Polynomial((Term(table, switches),), (), (event,))
+        found.append(Earlier(BoundFactor(name, family, {key: poly}, (), (), ())))
+        states.append(Axis(name, p.shape[-1]))
+    return found

@@ -1,0 +1,278 @@
+"""What a prediction is asked for: which inputs are new, and which plates get new members.
+
+A variable is new when it lies on a plate with new members, or when what it depends on is new. Of
+the others the posterior is known: they are those of the data.
+"""
+
+from __future__ import annotations
+
+import difflib
+import operator
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.binding.binder import Binder, BoundFactor, Layout
+from posteriori.modeling.language.chain import Previous
+from posteriori.modeling.language.dependencies import arguments_of
+from posteriori.modeling.language.expressions import Expression, Input, Variable
+
+if TYPE_CHECKING:
+    from posteriori.modeling.planning.planner import Plan
+    from posteriori.modeling.posterior.posterior import Posterior
+
+__all__ = ["Anew", "Request", "accessed", "bind_anew", "plate_sizes", "read_request"]
+
+
+class Request(NamedTuple):
+    """A question about one variable.
+
+    Attributes
+    ----------
+    name : str
+    inputs, values : mappings
+        Inputs and observed variables that differ from those of the data.
+    sizes : mapping to int
+        Number of new members of each plate that gets any.
+    needed : tuple of str
+        The variable and all that it depends on, in the order of the model.
+    new : frozenset of str
+        Those of them that are not the members of the data.
+    given : mapping
+        Inputs and observed variables as they were given, also those equal to the data's.
+    """
+
+    name: str
+    inputs: Mapping[str, Any]
+    values: Mapping[str, Any]
+    sizes: Mapping[str, int]
+    needed: tuple[str, ...]
+    new: frozenset[str]
+    given: Mapping[str, Any]
+
+
+class Anew(NamedTuple):
+    """Variables bound to new inputs and plates.
+
+    Attributes
+    ----------
+    factors : mapping to lists of BoundFactor
+        Of each variable; two of a chain.
+    layouts : mapping to Layout
+    unsolved : frozenset of str
+        Unknown variables of which the data say nothing directly: new ones, and those that no
+        observation depends on.
+    """
+
+    factors: Mapping[str, list[BoundFactor]]
+    layouts: Mapping[str, Layout]
+    unsolved: frozenset[str]
+
+    def is_chain(self, name: str) -> bool:
+        """Tell whether a variable is a chain, of one member or more: factors see one at a time."""
+        first = self.factors[name][0]
+        return len(first.places) > len(first.rows) + len(first.events)
+
+    def above(self, name: str) -> set[str]:
+        """Return unknown variables that one depends on, up to the first that are solved."""
+        found: set[str] = set()
+        stack = [name]
+        while stack:
+            new = accessed(self.factors[stack.pop()]) - found - {name}
+            found |= new
+            stack.extend(new & self.unsolved)
+        return found
+
+
+def accessed(factors: Iterable[BoundFactor]) -> set[str]:
+    """Return the unknown variables that the parameters of factors depend on."""
+    return {access.name for factor in factors for access in factor.accesses}
+
+
+# -- reading keywords ------------------------------------------------------------------------
+
+
+def read_request(plan: Plan, name: str, keywords: Mapping[str, Any]) -> Request:
+    """Sort keywords into inputs, observations and plates; refuse those that make no sense."""
+    _require_variable(plan, name)
+    needed = _ancestors(plan, name)
+    plates = plate_sizes(plan)
+    inputs, values, sizes = {}, {}, {}
+    for key, value in keywords.items():
+        if key in plan.inputs:
+            inputs[key] = value
+        elif key in plan.variables:
+            values[key] = value
+        elif key in plates:
+            sizes[key] = _count(plan, name, key, value)
+        else:
+            raise ValueError(_unknown_keyword(plan, key, plates))
+    given = {**inputs, **values}
+    inputs = {k: v for k, v in inputs.items() if not _is_same(v, plan.given.get(k))}
+    values = {k: v for k, v in values.items() if not _is_same(v, plan.given.get(k))}
+    relevant = {p for n in needed for p in _plates_of(plan, n)}
+    carriers = {k: plan.inputs[k].plates for k in inputs}
+    carriers |= {k: _plates_of(plan, k) for k in values if k in needed}
+    for key, carried in carriers.items():
+        shape = np.shape(keywords[key])
+        for plate, size in zip(carried, shape, strict=False):
+            if plate in relevant:
+                _add_size(sizes, plate, size, key)
+    new = _new_variables(plan, needed, {*inputs, *values}, set(sizes))
+    request = Request(name, inputs, values, sizes, needed, new, given)
+    _require_inputs(plan, request, keywords)
+    return request
+
+
+def _require_variable(plan: Plan, name: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f'predict takes the name of a variable, as in predict("y"), got {name!r}')
+    if name in plan.variables:
+        return
+    if name in plan.inputs:
+        raise ValueError(f"{name} is an input: it is given, not predicted")
+    near = difflib.get_close_matches(name, list(plan.variables), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(plan.variables)}"
+    raise ValueError(f"the model has no variable {name!r} to predict; {hint}")
+
+
+def names_used(variable: Variable) -> set[str]:
+    """Return the variables and inputs that a variable's distribution is made of."""
+    stack: list[Any] = list(variable.parameters.values())
+    stack.extend(() if variable.step is None else variable.step.parameters.values())
+    found: set[str] = set()
+    seen: set[int] = set()
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (Variable, Previous, Input)):
+            found.add(str(item.name))
+        elif isinstance(item, Expression) and id(item) not in seen:
+            seen.add(id(item))
+            stack.extend(arguments_of(item))
+    return found
+
+
+def _ancestors(plan: Plan, name: str) -> tuple[str, ...]:
+    found, stack = set(), [name]
+    while stack:
+        item = stack.pop()
+        if item not in found:
+            found.add(item)
+            stack.extend(n for n in names_used(plan.variables[item]) if n in plan.variables)
+    return tuple(n for n in plan.variables if n in found)
+
+
+def plate_sizes(plan: Plan) -> dict[str, int]:
+    """Return the named plates of the model with the sizes they have in the data."""
+    repeats = {p for v in plan.variables.values() for p in (*v.plates, v.length)}
+    named = {p for p in repeats if isinstance(p, str)}
+    named |= {p for item in plan.inputs.values() for p in item.plates}
+    axes = [axis for layout in plan.bound.layouts.values() for axis in layout.plates]
+    return {axis.name: axis.size for axis in axes if axis.name in named}
+
+
+def _plates_of(plan: Plan, name: str) -> tuple[str, ...]:
+    return tuple(axis.name for axis in plan.bound.layouts[name].plates)
+
+
+def _count(plan: Plan, name: str, plate: str, value: Any) -> int:
+    """Return the number of new members that a keyword asks for."""
+    if plate not in _plates_of(plan, name):
+        own = ", ".join(_plates_of(plan, name)) or "none"
+        raise ValueError(
+            f"{plate}={value!r}: {name} does not lie on plate {plate!r} (its plates: {own})"
+        )
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(
+            f"{plate} is a plate: give the number of its new members, a whole number, got {value!r}"
+        ) from None
+    if count < 1:
+        raise ValueError(f"{plate} must be at least 1 new member, got {count}")
+    return count
+
+
+def _add_size(sizes: dict[str, int], plate: str, size: int, key: str) -> None:
+    if size < 1:
+        raise ValueError(f"{key} has no members on plate {plate!r}: give at least one")
+    if sizes.setdefault(plate, size) != size:
+        raise ValueError(
+            f"plate {plate!r} gets {sizes[plate]} new members but {key} has {size} on it; "
+            "give as many"
+        )
+
+
+def _unknown_keyword(plan: Plan, key: str, plates: Mapping[str, int]) -> str:
+    known = [*plan.inputs, *plates]
+    near = difflib.get_close_matches(key, known, n=1)
+    if near:
+        return f"the model has no input or plate {key!r}; did you mean {near[0]!r}?"
+    text = f"the model has no input or plate {key!r}; it has {', '.join(known) or 'none'}"
+    fixed = [n for n, v in plan.variables.items() if any(isinstance(p, int) for p in v.plates)]
+    if fixed:
+        text += (
+            f"; {', '.join(fixed)} repeats a fixed number of times: "
+            'a named plate, as in .iid("n"), can get new members'
+        )
+    return text
+
+
+def _is_same(value: Any, old: Any) -> bool:
+    """Tell whether a value is that of the data."""
+    if value is old:
+        return True
+    if old is None or np.shape(value) != np.shape(old):
+        return False
+    a, b = np.asarray(value), np.asarray(old)
+    return bool(np.all((a == b) | ((a != a) & (b != b))))
+
+
+def _new_variables(
+    plan: Plan, needed: tuple[str, ...], changed: set[str], fresh: set[str]
+) -> frozenset[str]:
+    new: set[str] = set()
+    for name in needed:
+        used = names_used(plan.variables[name])
+        if used & (changed | new) or fresh & set(_plates_of(plan, name)):
+            new.add(name)
+    return frozenset(new)
+
+
+def _require_inputs(plan: Plan, request: Request, keywords: Mapping[str, Any]) -> None:
+    """Refuse to use inputs of the data for new members."""
+    used = set[str]().union(*(names_used(plan.variables[n]) for n in request.needed))
+    for key, item in plan.inputs.items():
+        plates = [p for p in item.plates if p in request.sizes]
+        if plates and key in used and key not in keywords:
+            size = request.sizes[plates[0]]
+            raise ValueError(
+                f"{key} lies on plate {plates[0]!r}: give it for the {size} new members too"
+            )
+
+
+# -- binding ---------------------------------------------------------------------------------
+
+
+def bind_anew(posterior: Posterior, request: Request) -> Anew:
+    """Bind a variable and what it depends on; observations of the data stay where they are."""
+    plan = posterior._plan
+    bound = plan.bound
+    variables = {n: plan.variables[n] for n in request.needed}
+    used = set[str]().union(*(names_used(v) for v in variables.values()))
+    declared = {k: item for k, item in plan.inputs.items() if k in used}
+    inputs = {**plan.given, **request.inputs}
+    given = {k: inputs[k] for k in declared if k in inputs}
+    known = {k: v for k, v in request.values.items() if k in variables}
+    binder = Binder(variables, declared, given | known, plate_sizes(plan) | dict(request.sizes))
+    factors = {}
+    for name, variable in variables.items():
+        start = len(binder.factors)
+        binder.bind_variable(name, variable)
+        factors[name] = binder.factors[start:]
+        if name in bound.observed and name not in {*request.new, *known, request.name}:
+            binder.observed[name] = bound.observed[name]
+    solved = posterior._results.keys() - request.new
+    unsolved = variables.keys() - solved - binder.observed.keys() - {request.name}
+    return Anew(factors, binder.layouts, frozenset(unsolved))

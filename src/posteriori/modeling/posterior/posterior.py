@@ -1,0 +1,410 @@
+"""What inference returns: every variable as a distribution, evidence and predictions."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posteriori.modeling.exact.chain.chain_block import ChainResult
+from posteriori.modeling.exact.conjugate.conjugate_block import ConjugateResult
+from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
+from posteriori.modeling.forms.simulation import simulate_leaves
+from posteriori.modeling.posterior.description import describe
+from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
+
+if TYPE_CHECKING:
+    from posteriori.modeling.planning.planner import Plan
+    from posteriori.modeling.posterior.account import Account
+    from posteriori.modeling.posterior.messages import Messages
+
+__all__ = ["Posterior"]
+
+
+class Posterior:
+    """The posterior of a model.
+
+    Every unknown variable is an attribute: a distribution whose batch axes are the variable's
+    plates and integer axes. ``post["x"]`` reaches any name. Variables that no observation depends
+    on are there, too, as they are predicted.
+
+    Examples
+    --------
+    >>> from posteriori import Model, Normal
+    >>> m = Model()
+    >>> m.mu = Normal(0, variance=9)
+    >>> m.theta = Normal(m.mu, variance=4).iid("g")
+    >>> m.y = Normal(m.theta, variance=1)
+    >>> post = m.infer(y=[2.0, 3.0, 7.0])
+    >>> post
+    Posterior: log_evidence = -8.24912 (exact)
+      mu     Normal       3.375 ± 1.186
+      theta  Normal (3,)  2.275 ± 0.9253, 3.075 ± 0.9253, 6.275 ± 0.9253
+    >>> post.mu
+    Normal(3.375, variance=1.40625)
+    """
+
+    #: Whether other data than those of the plan were looked at before.
+    _earlier = False
+    #: Whether it was put together from others.
+    _merged = False
+
+    def __init__(self, plan: Plan, results: list[Any], log_known: float) -> None:
+        self._plan = plan
+        self._log_known = log_known
+        self._results = {name: result for result in results for name in result.names}
+        self._blocks = results
+
+    @cached_property
+    def log_evidence(self) -> LogEvidence:
+        """Ln p(data | model): exact, or a lower bound where beliefs are approximate."""
+        bound = self._plan.bound
+        value = sum(result.log_evidence for result in self._blocks) + self._log_known
+        fingerprint = Fingerprint()
+        for name, array in (*bound.observed.items(), *bound.evidence.items()):
+            if name in self._plan.given:
+                fingerprint = fingerprint.update(np.atleast_1d(array))
+        of = "y|X" if self._plan.inputs else "X"
+        kinds = {getattr(result, "kind", "exact") for result in self._blocks}
+        kind: Kind = "type-II" if "type-II" in kinds else "bound" if "bound" in kinds else "exact"
+        return LogEvidence(value, kind=kind, of=of, fingerprint=fingerprint)
+
+    @property
+    def free_energy(self) -> Array:
+        """Minus the bound on the log evidence after every sweep, never rising; exact: one value."""
+        traces = [np.asarray(r.ascent.trace) for r in self._blocks if hasattr(r, "ascent")]
+        if not traces:
+            return -np.atleast_1d(np.asarray(self.log_evidence.value))
+        length = max(map(len, traces))
+        whole = sum(np.pad(t, (0, length - len(t)), mode="edge") for t in traces)
+        rest = float(self.log_evidence) - sum(t[-1] for t in traces)
+        return -(whole + rest)
+
+    def __getitem__(self, name: str) -> Any:
+        bound = self._plan.bound
+        if name in self._results:
+            return self._results[name].marginal(name)
+        if name in bound.observed:
+            raise KeyError(f"{name} was observed: its value is in the data")
+        if name in self._plan.barren:
+            return self.predict(name)
+        near = difflib.get_close_matches(name, list(bound.layouts), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(bound.layouts)}"
+        raise KeyError(f"the model has no variable {name!r}; {hint}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def predict(self, name: str, /, **inputs: Any) -> Any:
+        """Return the posterior predictive distribution of a variable.
+
+        Its members are new, given all that was learnt. How many they are is told by
+
+        1. a keyword with the name of a plate: ``post.predict("y", n=5)`` are 5 new members of
+           plate ``"n"``;
+        2. inputs that are not those of the data: ``post.predict("y", X=X_new)`` has a row for each
+           of ``X_new``;
+        3. without either, the data: one new observation for each that there was.
+
+        Unknown variables on a plate with new members are new, too: of them only the parameters of
+        their distribution were learnt. So ``post.theta`` are the groups of the data, and
+        ``post.predict("theta", g=3)`` are three groups that were never seen. Everything else,
+        such as groups that a known index selects, is what ``post`` has.
+
+        New members of the plate that is a chain's length are those that follow its end, and new
+        inputs on it are theirs: ``post.predict("y", t=12)`` forecasts 12 steps, as does
+        ``post.predict("y", u=U_next)`` with 12 rows of inputs. Should these happen to equal the
+        inputs of the data, ``t=`` says that they follow.
+
+        Where inference was variational, observations of new members are given by name:
+        ``post.predict("z", x=X_new)`` are the classes of new rows, while beliefs about what they
+        share with the others stay as they are. Predictions then are averages under the beliefs:
+        normal variables have their exact mean and variance, and the shape of a normal or, where
+        their precision is unknown, of a Student t distribution. What follows the end of a chain
+        is a mixture over 4000 draws. Of several plates of the new data, those of unchanged size
+        keep their members.
+
+        Parameters
+        ----------
+        name : str
+            A variable, observed or not.
+        **inputs
+            Inputs of the new members, and the number of new members of named plates. Inputs equal
+            to those of the data change nothing. A name that is both an input and a plate is read
+            as the input. Axes of fixed length, as of ``.iid(5)``, keep it.
+
+        Returns
+        -------
+        Distribution
+            A batch over the variable's plates and integer axes. The members share what is
+            unknown, so they are not independent: these are their marginals, one by one.
+
+        Raises
+        ------
+        ValueError
+            When there is no such variable, input or plate, or sizes do not fit.
+        TypeError
+            When the predictive distribution has no closed form.
+
+        Examples
+        --------
+        >>> from posteriori import Model, Normal
+        >>> m = Model()
+        >>> m.mu = Normal(0, variance=9)
+        >>> m.y = Normal(m.mu, variance=1).iid("n")
+        >>> post = m.infer(y=[2.0, 3.0, 4.0])
+        >>> post.predict("y", n=2)
+        Normal([2.892857, 2.892857], variance=[1.321429, 1.321429])
+
+        A random walk goes on from where it was seen last:
+
+        >>> from posteriori import Chain
+        >>> m = Model()
+        >>> m.s = Chain(Normal(0, variance=9), lambda s: Normal(s, variance=1), length="t")
+        >>> m.y = Normal(m.s, variance=1)
+        >>> post = m.infer(y=[2.0, 3.0])
+        >>> post.predict("s", t=2).mean == post.s.mean[-1]
+        array([ True,  True])
+        """
+        from posteriori.modeling.posterior.prediction import predict
+
+        return predict(self, name, inputs)
+
+    def update(self, **data: Any) -> Posterior:
+        """Return the posterior after more data: what was learnt is the prior of what follows.
+
+        Variables on a plate of the new data are new members; all others are those of before. Of
+        several plates, those of unchanged size keep their members; if all sizes are unchanged, the
+        first one has the new members.
+
+        Exact posteriors stay exact: the answer is that of all data at once. Where inference was
+        variational, the belief of each group of variables takes the place of its prior.
+
+        Parameters
+        ----------
+        **data
+            New observations and their inputs; the options of :meth:`Model.infer` as well.
+
+        Returns
+        -------
+        Posterior
+            With ``log_evidence`` = ln p(new data | earlier data): the sum over all updates, and of
+            the first evidence, is the evidence of all data.
+
+        Raises
+        ------
+        TypeError
+            When what was learnt has no form that can be carried over, as of chains.
+
+        Examples
+        --------
+        >>> from posteriori import Model, Normal
+        >>> m = Model()
+        >>> m.mu = Normal(0, variance=9)
+        >>> m.y = Normal(m.mu, variance=1).iid("n")
+        >>> first = m.infer(y=[2.0, 3.0])
+        >>> second = first.update(y=[4.0])
+        >>> second.mu
+        Normal(2.892857, variance=0.321429)
+        >>> first.log_evidence + second.log_evidence
+        LogEvidence(-5.905061, kind="exact", of="X")
+        """
+        from posteriori.modeling.posterior.updating import update
+
+        return update(self, data)
+
+    def joint(self, *names: str) -> Any:
+        """Return the joint distribution of variables that were solved together.
+
+        Parameters
+        ----------
+        *names : str
+
+        Returns
+        -------
+        Distribution
+            Of one vector, in which normal variables are flattened and put one after another; a
+            table of discrete ones. Normal variables with their unknown common precision make a
+            pair of both, such as :class:`~posteriori.distributions.NormalGamma`, one for each
+            member of the precision; without it they follow a Student t distribution.
+
+        Raises
+        ------
+        ValueError
+            When the variables are independent, or believed in independently: their joint
+            distribution is the product.
+        TypeError
+            When it has no closed form.
+
+        Examples
+        --------
+        >>> from posteriori import Model, Normal
+        >>> m = Model()
+        >>> m.a = Normal(0, variance=1)
+        >>> m.b = Normal(0, variance=1)
+        >>> m.y = Normal(m.a + m.b, variance=1)
+        >>> m.infer(y=3.0).joint("a", "b")
+        MvNormal([1., 1.], cov=[[ 0.666667, -0.333333], [-0.333333, 0.666667]])
+
+        >>> from posteriori import Gamma
+        >>> m = Model()
+        >>> m.tau = Gamma(2, rate=1)
+        >>> m.mu = Normal(0, precision=m.tau)
+        >>> m.x = Normal(m.mu, precision=m.tau).iid("n")
+        >>> m.infer(x=[1.0, 2.0, 3.0]).joint("mu", "tau")
+        NormalGamma(1.5, mean_strength=4, shape=3.5, rate=3.5)
+        """
+        from posteriori.modeling.exact.discrete.discrete_prediction import joint_table
+        from posteriori.modeling.posterior.prediction import joint
+
+        if not names:
+            raise ValueError('joint needs the names of variables, as in joint("a", "b")')
+        approximate = any(hasattr(self._results.get(name), "ascent") for name in names)
+        table = None if approximate else joint_table(self, names)
+        if table is not None:
+            return table
+        for name in names:
+            if name not in self._results:
+                self[name]  # raises the error that fits
+        return joint(self, names)
+
+    def explain(self) -> Account:
+        """Return what each factor and each block adds to the log evidence.
+
+        The log evidence is the sum of the expected log densities of all factors under the
+        posterior (energies) and the entropies of the blocks.
+        """
+        from posteriori.modeling.posterior.account import make_account
+
+        return make_account(self)
+
+    def messages(self) -> Messages:
+        """Return the messages between each factor and the unknowns that it sees.
+
+        Their product at a variable is the belief about it. Where the posterior is exact they are
+        those of the sum-product algorithm, which exist where no factors close a loop. Where
+        inference was variational, a factor f tells each group exp E[ln f], under the beliefs of
+        all other groups; members that no observation depends on have none.
+        """
+        from posteriori.modeling.posterior.messages import make_messages
+
+        return make_messages(self)
+
+    def most_likely(self) -> dict[str, Any]:
+        """Return the most probable configuration of all informed variables together.
+
+        Of discrete variables this is not the list of the most probable states of each; of
+        continuous ones it is the point of highest density. Variables that no observation depends
+        on are left out.
+
+        Returns
+        -------
+        dict of states, labels, numbers or arrays
+
+        Raises
+        ------
+        TypeError
+            When a block has no closed form for it.
+
+        Examples
+        --------
+        >>> from posteriori import Categorical, Model, Normal, take
+        >>> m = Model()
+        >>> m.z = Categorical([0.7, 0.3], labels=("low", "high")).iid("n")
+        >>> m.y = Normal(take([0.0, 3.0], m.z), variance=1)
+        >>> m.infer(y=[0.2, 3.5]).most_likely()
+        {'z': array(['low', 'high'], dtype='<U4')}
+        """
+        best: dict[str, Any] = {}
+        for result in self._blocks:
+            if isinstance(result, (GaussianResult, ChainResult, ConjugateResult)):
+                best |= {name: _plain(result.marginal(name).mode) for name in result.names}
+            else:
+                best |= self._ask(result, "most_likely")()
+        return best
+
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
+        """Draw ``size`` configurations of all unknown variables from the joint posterior.
+
+        Variables that no observation depends on are simulated from the draws of the others.
+
+        Parameters
+        ----------
+        size : int
+            At least 1.
+        rng : Generator, int or None
+
+        Returns
+        -------
+        dict of arrays (size, *shape)
+
+        Examples
+        --------
+        >>> from posteriori import Model, Normal
+        >>> m = Model()
+        >>> m.mu = Normal(0, variance=9)
+        >>> m.y = Normal(m.mu, variance=1).iid("n")
+        >>> m.new = Normal(m.mu, variance=1).iid(5)
+        >>> draws = m.infer(y=[2.0, 3.0, 4.0]).sample(1000, rng=0)
+        >>> {name: values.shape for name, values in draws.items()}
+        {'mu': (1000,), 'new': (1000, 5)}
+        """
+        if operator.index(size) < 1:
+            raise ValueError(f"size must be at least 1 draw, got {size}")
+        generator = as_generator(rng)
+        draws: dict[str, Any] = {}
+        for result in self._blocks:
+            draws |= self._ask(result, "sample")(size, rng=generator)
+        draws |= simulate_leaves(self._plan, draws, size, generator)
+        return {name: draws[name] for name in self._plan.bound.layouts if name in draws}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write marginals and evidence to a file, whole or not at all.
+
+        :func:`~posteriori.modeling.load_posterior` reads them. Variables that no observation
+        depends on are written as they are predicted, or left out where that has no closed form.
+
+        Raises
+        ------
+        TypeError
+            When a marginal is of a family that has no form in the file.
+        """
+        from posteriori.modeling.posterior.storage import save_posterior
+
+        save_posterior(self, path)
+
+    def _ask(self, result: Any, what: str) -> Any:
+        answer = getattr(result, what, None)
+        if answer is None:
+            raise TypeError(f"{', '.join(result.names)} cannot be asked for {what} yet")
+        return answer
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._plan.bound.latent]
+
+    def __repr__(self) -> str:
+        marginals = {
+            name: self[name] if name in self._results else "predicted: nothing below is observed"
+            for name in self._plan.bound.latent
+        }
+        classes: dict[str, tuple[int, int]] = {}
+        for result in self._blocks:
+            if hasattr(result, "used_classes"):
+                classes |= result.used_classes()
+        return describe("Posterior", marginals, self.log_evidence, classes)
+
+
+def _plain(value: Any) -> Any:
+    """Return single numbers as Python has them."""
+    return float(value) if np.ndim(value) == 0 else value

@@ -1,0 +1,273 @@
+"""Posteriors in files: marginals and evidence as plain text and numbers, never code.
+
+A file holds JSON (families, shapes, evidence, fingerprint of the data) and then every number, eight
+bytes each, in the order in which the JSON names them. What is read is checked before it is believed:
+the numbers must fill the file exactly, families come from a fixed table, and their constructors
+check the parameters.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posteriori.modeling.binding.construction import spelling
+from posteriori.modeling.posterior.description import describe
+from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.numerics.record_files import Format, read_record, write_record
+from posteriori.numerics.types import Array
+
+if TYPE_CHECKING:
+    from posteriori.modeling.posterior.posterior import Posterior
+
+__all__ = ["SavedPosterior", "constructor_parameters", "load_posterior", "save_posterior"]
+
+_FORMAT = Format("posteriori posterior", 1, "posterior")
+_FAMILIES = (
+    "Bernoulli",
+    "Beta",
+    "BetaBinomial",
+    "Binomial",
+    "Categorical",
+    "Cauchy",
+    "Dirichlet",
+    "DirichletMultinomial",
+    "Exponential",
+    "Gamma",
+    "Geometric",
+    "HalfCauchy",
+    "HalfNormal",
+    "InverseGamma",
+    "InverseWishart",
+    "Laplace",
+    "LogNormal",
+    "Multinomial",
+    "MvNormal",
+    "MvStudentT",
+    "NegativeBinomial",
+    "Normal",
+    "Pareto",
+    "PointMass",
+    "Poisson",
+    "StudentT",
+    "TruncatedNormal",
+    "Uniform",
+    "VonMises",
+    "Wishart",
+)
+_MIXTURES = ("Mixture", "UnivariateMixture")
+
+
+class SavedPosterior:
+    """The marginals and the evidence of a posterior, as they were saved.
+
+    Every variable is an attribute; ``post["x"]`` reaches any name.
+
+    Attributes
+    ----------
+    log_evidence : LogEvidence
+    left_out : mapping
+        Predicted variables whose distribution could not be written, with the reason.
+    """
+
+    def __init__(
+        self,
+        marginals: Mapping[str, Any],
+        log_evidence: LogEvidence,
+        left_out: Mapping[str, str] | None = None,
+    ) -> None:
+        self._marginals = dict(marginals)
+        self.log_evidence = log_evidence
+        self.left_out = dict(left_out or {})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables."""
+        return tuple(self._marginals)
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.left_out:
+            raise KeyError(f"{name} was not saved: {self.left_out[name]}")
+        if name not in self._marginals:
+            known = ", ".join(self._marginals)
+            raise KeyError(f"the saved posterior has no variable {name!r}; it has {known}")
+        return self._marginals[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._marginals]
+
+    def __repr__(self) -> str:
+        return describe("SavedPosterior", self._marginals, self.log_evidence)
+
+
+def save_posterior(posterior: Posterior, path: str | os.PathLike[str]) -> None:
+    """Write the marginals of all unknown variables and the evidence, whole or not at all.
+
+    Variables that no observation depends on are predicted; those that have no closed form are
+    left out, and the file says so.
+
+    Raises
+    ------
+    TypeError
+        When the family of an informed variable's marginal has no form in the file.
+    """
+    evidence = posterior.log_evidence
+    variables: list[dict[str, Any]] = []
+    numbers: list[Array] = []
+    left_out: dict[str, str] = {}
+    for name in posterior._plan.bound.latent:
+        try:
+            entry, values = _write_marginal(posterior[name])
+        except TypeError as error:
+            if name in posterior._results:
+                raise TypeError(f"the marginal of {name} cannot be saved: {error}") from None
+            left_out[name] = str(error)
+            continue
+        variables.append({"name": name, **entry})
+        numbers += values
+    fingerprint = evidence.fingerprint or Fingerprint()
+    header = {
+        "variables": variables,
+        "left_out": left_out,
+        "log_evidence": float(evidence),
+        "kind": evidence.kind,
+        "of": evidence.of,
+        "count": fingerprint.count,
+        "checksum": fingerprint.checksum,
+    }
+    write_record(path, _FORMAT, header, [v.tobytes() for v in numbers])
+
+
+def _write_marginal(marginal: Any) -> tuple[dict[str, Any], list[Array]]:
+    """Return the description of a distribution, and its numbers in order."""
+    family = type(marginal).__name__
+    if family in _MIXTURES:
+        weights = np.ascontiguousarray(marginal.probabilities, dtype="<f8")
+        components, numbers = _write_marginal(marginal.components)
+        shapes = {"probabilities": list(weights.shape)}
+        mixture = {"family": "Mixture", "parameters": shapes, "components": components}
+        return mixture, [weights, *numbers]
+    if family not in _FAMILIES:
+        raise TypeError(f"no form for {family}")
+    parameters = constructor_parameters(marginal)
+    shapes = {k: list(v.shape) for k, v in parameters.items()}
+    entry: dict[str, Any] = {"family": family, "parameters": shapes}
+    labels = getattr(marginal, "labels", None) if family == "Categorical" else None
+    if labels is not None:
+        entry["labels"] = [x.item() if isinstance(x, np.generic) else x for x in labels]
+    if family == "PointMass":
+        entry["event_ndim"] = len(marginal.event_shape)
+    values = [np.ascontiguousarray(v, dtype="<f8") for v in parameters.values()]
+    return entry, values
+
+
+def load_posterior(path: str | os.PathLike[str]) -> SavedPosterior:
+    """Read what :meth:`Posterior.save` wrote.
+
+    Raises
+    ------
+    ValueError
+        When the file is no saved posterior, of another version, damaged, or does not add up.
+    """
+    header, numbers = read_record(path, _FORMAT)
+    try:
+        return _read(header, numbers)
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+        OverflowError,
+    ) as error:
+        raise ValueError(f"{path} does not hold a posterior: {error}") from None
+
+
+def _read(header: Any, numbers: bytes) -> SavedPosterior:
+    shapes = [s for entry in header["variables"] for s in _shapes(entry)]
+    needed = 8 * sum(math.prod(shape) for shape in shapes)
+    if needed != len(numbers):
+        raise ValueError(f"its shapes need {needed} bytes, but it has {len(numbers)}")
+    values = iter(_arrays(shapes, numbers))
+    marginals = {str(e["name"]): _read_marginal(e, values) for e in header["variables"]}
+    left_out = {str(k): str(v) for k, v in header.get("left_out", {}).items()}
+    evidence = LogEvidence(
+        float(header["log_evidence"]),
+        kind=header["kind"],
+        of=header["of"],
+        fingerprint=Fingerprint(int(header["count"]), int(header["checksum"])),
+    )
+    return SavedPosterior(marginals, evidence, left_out)
+
+
+def _shapes(entry: Any) -> list[tuple[int, ...]]:
+    own = [_shape(s) for s in entry["parameters"].values()]
+    return own + (_shapes(entry["components"]) if "components" in entry else [])
+
+
+def _arrays(shapes: list[tuple[int, ...]], numbers: bytes) -> Iterator[Array]:
+    start = 0
+    for shape in shapes:
+        count = math.prod(shape)
+        values = np.frombuffer(numbers, dtype="<f8", count=count, offset=start)
+        yield values.astype(np.float64).reshape(shape)[()]
+        start += 8 * count
+
+
+def _read_marginal(entry: Any, values: Iterator[Array]) -> Any:
+    """Build a distribution; what its constructor refuses, the file cannot hold."""
+    from posteriori import distributions
+
+    name = entry["family"]
+    if name == "Mixture":
+        weights = {key: next(values) for key in entry["parameters"]}
+        return distributions.Mixture(
+            **weights, components=_read_marginal(entry["components"], values)
+        )
+    if name not in _FAMILIES:
+        raise ValueError(f"unknown family {name!r:.40}")
+    family = getattr(distributions, name)
+    parameters: dict[str, Array] = {}
+    for key in entry["parameters"]:
+        if key not in family._parameters:
+            raise ValueError(f"{name} has no parameter {key!r:.40}")
+        parameters[key] = next(values)
+    if name == "PointMass":
+        return family(**parameters, event_ndim=int(entry["event_ndim"]))
+    extra = {"labels": entry["labels"]} if "labels" in entry else {}
+    spelled = {spelling(name, k): v for k, v in parameters.items()}
+    checked = family(**spelled, **extra)
+    exact = family._from(**parameters)  # constructors may round where they normalise
+    if checked.batch_shape != exact.batch_shape:
+        raise ValueError(f"the parameters of a {name} do not fit together")
+    exact.__dict__.update({"_labels": checked.labels} if extra else {})
+    return exact
+
+
+def constructor_parameters(marginal: Any) -> dict[str, Array]:
+    """Return the parameters as they were given, or as the constructor takes them."""
+    given = marginal._given_parameters()
+    family = type(marginal).__name__
+    accepted = inspect.signature(type(marginal).__new__).parameters
+    if not {spelling(family, k) for k in given} <= accepted.keys():
+        given = {name: getattr(marginal, name) for n in marginal._shown if (name := n.rstrip("="))}
+    return {name: np.asarray(value) for name, value in given.items()}
+
+
+def _shape(given: Any) -> tuple[int, ...]:
+    if len(given) > 16 or not all(type(n) is int and n >= 0 for n in given):
+        raise ValueError("a shape must be a short list of sizes")
+    return tuple(given)

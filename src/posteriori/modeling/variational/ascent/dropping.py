@@ -1,0 +1,75 @@
+r"""Columns of factor models that only describe noise are switched off where that raises the bound.
+
+Where every column of the data has its own noise, a factor that only one of them needs is noise by
+another name, :math:`w_{dk}^2 + 1/\tau_d`, and sweeps exchange the two very slowly. Where there is no time
+for that, the scores and loadings of the weakest factor are made negligible, and the beliefs are kept
+if a few sweeps from there end higher; so the bound never falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from posteriori.modeling.variational.ascent.class_merging import rises_above
+from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.ascent.rotation import Pair
+from posteriori.modeling.variational.ascent.snapshots import restore, snapshot
+from posteriori.numerics.types import Array
+
+__all__ = ["drop_weakest"]
+
+#: What scores and loadings of a dropped factor are multiplied by.
+_NEGLIGIBLE = 1e-8
+
+#: Loadings whose mean is a smaller part of their second moment are off already.
+_OFF = 0.1
+
+
+def drop_weakest(
+    problem: Problem, pairs: Sequence[Pair], bound: float, sweep: Callable[[Problem], Array]
+) -> bool:
+    """Switch off the weakest factor of a pair if that ends above a bound; else change nothing.
+
+    Parameters
+    ----------
+    problem : Problem
+        With one start.
+    pairs : sequence of Pair
+        Products of unknowns.
+    bound : float
+    sweep : callable
+        Updates all nodes of the problem, and returns the bound of each start.
+    """
+    for pair, factor in _weakest(problem, pairs):
+        kept = snapshot(problem)
+        _shrink(problem, pair, factor)
+        if rises_above(bound, problem, sweep):
+            return True
+        restore(kept)
+        problem.reduce()
+    return False
+
+
+def _weakest(problem: Problem, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, int]]:
+    """Yield the weakest factor of each pair that is not off."""
+    for pair in pairs:
+        loadings, scores = problem.owner[pair.loadings], problem.owner[pair.scores]
+        means = loadings.marginal(pair.loadings).mean
+        others = tuple(i for i in range(means.ndim) if i != pair.loadings_axis)
+        squares = np.sum(np.square(means), axis=others)
+        moments = loadings.second_moment(pair.loadings, pair.loadings_axis)[0].diagonal()
+        there = squares > _OFF * moments
+        if there.any():
+            sizes = scores.second_moment(pair.scores, pair.scores_axis)[0].diagonal()
+            yield pair, int(np.argmin(np.where(there, sizes * squares, np.inf)))
+
+
+def _shrink(problem: Problem, pair: Pair, factor: int) -> None:
+    """Make the scores and loadings of a factor negligible."""
+    for name, axis in ((pair.scores, pair.scores_axis), (pair.loadings, pair.loadings_axis)):
+        node = problem.owner[name]
+        matrix = np.eye(node.second_moment(name, axis).shape[-1])[None]
+        matrix[0, factor, factor] = _NEGLIGIBLE
+        node.transform(name, axis, matrix)

@@ -1,0 +1,136 @@
+"""Which unknown variables are believed in jointly, and which lie on the plate of the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.labelled import Access, Axis
+from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.modeling.variational.densities.densities import GAUSSIAN
+from posteriori.modeling.variational.densities.monomials import Monomial
+from posteriori.modeling.variational.nodes.normal_vectors import batch_axes
+
+__all__ = ["data_plate", "group_variables"]
+
+#: Normal vectors longer than this are not made by joining variables.
+LARGEST_JOINT = 2000
+
+
+def group_variables(
+    bound: Bound,
+    names: Sequence[str],
+    factors: Sequence[BoundFactor],
+    monomials: Sequence[Monomial],
+    apart: Iterable[Iterable[str]] = (),
+) -> list[tuple[str, ...]]:
+    """Return the groups, each of one kind: normal, discrete, or a single other variable.
+
+    Normal variables that meet in a residual are joined unless they multiply one another;
+    discrete ones that meet in a factor are joined.
+
+    Parameters
+    ----------
+    bound, names, factors, monomials
+        The unknown variables and all that touches them.
+    apart : iterable of sets of names
+        Within each, no two variables may be joined.
+    """
+    rank = {name: i for i, name in enumerate(bound.layouts)}
+    foes = _multiplied(bound, factors)
+    for group in apart:
+        members = list(group)
+        foes |= {frozenset((a, b)) for a in members for b in members if a != b}
+    groups: list[list[str]] = []
+    sizes = {n: math.prod(bound.layouts[n].shape) for n in names}
+    for name in sorted(names, key=lambda n: (sizes[n], rank[n])):
+        kind = _kind(bound, name)
+        if kind == "single":
+            groups.append([name])
+            continue
+        friends = _meeting(name, factors, bound)
+        near = [
+            g
+            for g in groups
+            if _kind(bound, g[0]) == kind
+            and friends & set(g)
+            and not any(frozenset((name, other)) in foes for other in g)
+        ]
+        joined = [name]
+        for group in near:
+            trial = [*group, *joined]
+            if any(frozenset((a, b)) in foes for a in group for b in joined):
+                continue
+            if kind == "normal" and not _fits(trial, bound, monomials):
+                continue
+            groups.remove(group)
+            joined = trial
+        groups.append(joined)
+    return [tuple(sorted(g, key=rank.__getitem__)) for g in groups]
+
+
+def data_plate(bound: Bound, groups: Sequence[Sequence[str]]) -> Axis | None:
+    """Return the largest named plate that some group lies on with all its variables."""
+    found: dict[Axis, int] = {}
+    for group in groups:
+        plates = [set(bound.layouts[name].plates) for name in group]
+        for axis in set.intersection(*plates):
+            found[axis] = axis.size
+    return max(found, key=lambda a: found[a]) if found else None
+
+
+def _kind(bound: Bound, name: str) -> str:
+    family = bound.families[name]
+    return "normal" if family in GAUSSIAN else "discrete" if family in DISCRETE else "single"
+
+
+def _multiplied(bound: Bound, factors: Sequence[BoundFactor]) -> set[frozenset[str]]:
+    """Return pairs of normal variables that are factors of one product."""
+    found = set()
+    for factor in factors:
+        for term in factor.terms:
+            normal = [a.name for a in term.accesses if bound.families[a.name] in GAUSSIAN]
+            if len(normal) != len(set(normal)):
+                raise TypeError(
+                    f"{factor.name} depends on a product of {normal[0]} with itself, "
+                    "which is not normal; model it in another way"
+                )
+            found |= {frozenset((a, b)) for a in normal for b in normal if a != b}
+    for name in bound.layouts:  # a chain keeps its own block
+        if _follows_itself(name, factors):
+            found |= {
+                frozenset((name, other))
+                for other in bound.layouts
+                if other != name and bound.families[name] in GAUSSIAN
+            }
+    return found
+
+
+def _follows_itself(name: str, factors: Sequence[BoundFactor]) -> bool:
+    return any(
+        isinstance(a, Access) and a.name == name
+        for factor in factors
+        if factor.name == name
+        for a in factor.accesses
+    )
+
+
+def _meeting(name: str, factors: Sequence[BoundFactor], bound: Bound) -> set[str]:
+    found: set[str] = set()
+    for factor in factors:
+        here = {factor.name} | {a.name for a in factor.accesses}
+        if name in here:
+            found |= here
+    return {n for n in found if n not in bound.observed} - {name}
+
+
+def _fits(names: Sequence[str], bound: Bound, monomials: Sequence[Monomial]) -> bool:
+    """Tell whether a joint normal vector stays short enough."""
+    groups = batch_axes(names, bound.layouts, monomials)
+    total = 0
+    for k, name in enumerate(names):
+        axes = bound.layouts[name].axes
+        shared = {group[k] for group in groups}
+        total += math.prod(a.size for i, a in enumerate(axes) if i not in shared)
+    return total <= LARGEST_JOINT

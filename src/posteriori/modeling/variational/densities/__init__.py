@@ -1,0 +1,1 @@
+"""Log densities as sums of products of statistics."""

@@ -1,0 +1,169 @@
+"""Between a variable's own axes and the labels through which factors see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from posteriori.modeling.binding.labelled import Axis, Lookup, Table, gather, spread
+from posteriori.modeling.variational.densities.monomials import same_place
+from posteriori.modeling.variational.densities.planned_products import contract_tables
+from posteriori.numerics.types import Array
+
+__all__ = ["arrange", "collect", "same_members", "seen"]
+
+
+def seen(table: Table, axes: Sequence[Axis], places: Sequence[Any]) -> Table:
+    """Return a table over a variable's axes as a factor sees it; other labels stay."""
+    if not _has_lookup(places):
+        renamed = _renamed(table.axes, tuple(axes), tuple(places))
+        if renamed is not None:
+            return Table(table.values, renamed)
+    for axis, place in zip(axes, places, strict=True):
+        if axis not in table.axes or place is axis:
+            continue
+        if isinstance(place, Lookup):
+            table = gather(table, axis, place.positions)
+        elif place in table.axes:  # two axes seen through one label: a diagonal
+            table = gather(table, axis, Table(np.arange(place.size), (place,)))
+        else:
+            table = Table(table.values, tuple(place if a is axis else a for a in table.axes))
+    return table
+
+
+def _has_lookup(places: Iterable[Any]) -> bool:
+    return Lookup in map(type, places)
+
+
+@lru_cache(maxsize=4096)
+def _renamed(
+    labels: tuple[Axis, ...], axes: tuple[Axis, ...], places: tuple[Axis, ...]
+) -> tuple[Axis, ...] | None:
+    """Return new labels for a table, or None where two of them would be the same."""
+    new = dict(zip(axes, places, strict=True))
+    found = tuple(new.get(a, a) for a in labels)
+    return found if len(set(found)) == len(found) else None
+
+
+def collect(table: Table, places: Sequence[tuple[Any, Axis]], more: Iterable[Axis] = ()) -> Table:
+    """Add up what the rows of a factor say about each member of a variable: the way back.
+
+    Parameters
+    ----------
+    table : Table
+        Over labels of the factor.
+    places : sequence of (place, Axis)
+        How the factor sees each axis; one place may stand for two axes (a diagonal).
+    more : iterable of Axis
+        Further labels of the table to keep.
+    """
+    sources, targets = zip(*places, strict=True) if places else ((), ())
+    keep = (*more, *targets)
+    if not _has_lookup(sources) and len(set(sources)) == len(sources):
+        labels = _renamed(table.axes, sources, targets)
+        if labels is not None:
+            found = Table(table.values, labels)
+            return found if set(labels).issubset(keep) else contract_tables((found,), keep)
+    operands, diagonals = [table], []
+    rest = list(places)
+    renamed: dict[Axis, Axis] = {}
+    while rest:
+        place, axis = rest.pop(0)
+        twins = [other for p, other in rest if same_place(p, place)]
+        rest = [(p, other) for p, other in rest if not same_place(p, place)]
+        if isinstance(place, Lookup):
+            if len(places) == 1:
+                return _added(table, place.positions, axis)
+            operands += [_one_hot(place.positions, target) for target in (axis, *twins)]
+            continue
+        renamed[place] = axis
+        diagonals += [_one_hot(Table(np.arange(axis.size), (axis,)), other) for other in twins]
+    operands = [Table(t.values, tuple(renamed.get(a, a) for a in t.axes)) for t in operands]
+    operands += diagonals
+    return contract_tables(operands, keep)
+
+
+def arrange(
+    table: Table, sources: tuple[Any, ...], targets: tuple[Axis, ...], lead: tuple[Axis, ...]
+) -> Array:
+    """Collect, and return an array (lead, targets), of length 1 where nothing depends on an axis.
+
+    Parameters
+    ----------
+    table : Table
+        Over labels of the factor.
+    sources : tuple
+        How the factor sees each axis.
+    targets : tuple of Axis
+        The axes.
+    lead : tuple of Axis
+        Further labels of the table to keep.
+    """
+    plan = None if _has_lookup(sources) else _arrangement(table.axes, sources, targets, lead)
+    if plan is None:
+        found = collect(table, list(zip(sources, targets, strict=True)), lead)
+        return spread(found, lead + targets)
+    gone, order, index = plan
+    values = table.values
+    if gone:
+        values = values.sum(axis=gone)
+    return values.transpose(order)[index] if index else values
+
+
+@lru_cache(maxsize=4096)
+def _arrangement(
+    labels: tuple[Axis, ...],
+    sources: tuple[Axis, ...],
+    targets: tuple[Axis, ...],
+    lead: tuple[Axis, ...],
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[slice | None, ...]] | None:
+    """Return axes to sum over, the order of the others, and new axes; no index: as it is."""
+    renamed = _renamed(labels, sources, targets) if len(set(sources)) == len(sources) else None
+    if renamed is None:
+        return None
+    wanted = lead + targets
+    gone = tuple(i for i, a in enumerate(renamed) if a not in wanted)
+    kept = tuple(a for a in renamed if a in wanted)
+    order = tuple(kept.index(a) for a in wanted if a in kept)
+    index = tuple(slice(None) if a in kept else None for a in wanted)
+    return gone, order, () if kept == wanted else index
+
+
+def _added(table: Table, positions: Table, axis: Axis) -> Table:
+    """Return Σ over rows, for each position that they name."""
+    rows = positions.axes
+    others = tuple(a for a in table.axes if a not in rows)
+    shape = tuple(a.size for a in rows)
+    order = [table.axes.index(a) for a in (*(r for r in rows if r in table.axes), *others)]
+    kept = [a.size if a in table.axes else 1 for a in rows] + [a.size for a in others]
+    values = np.transpose(table.values, order).reshape(kept)
+    values = np.broadcast_to(values, shape + tuple(a.size for a in others))
+    flat = values.reshape(int(np.prod(shape)), -1)
+    where = np.broadcast_to(positions.values, shape).ravel().astype(np.intp)
+    columns = [np.bincount(where, weights=c, minlength=axis.size) for c in flat.T]
+    out = np.stack(columns, axis=-1).reshape(axis.size, *(a.size for a in others))
+    return Table(out, (axis, *others))
+
+
+def _one_hot(positions: Table, axis: Axis) -> Table:
+    values = positions.values[..., None] == np.arange(axis.size)
+    return Table(values.astype(np.float64), (*positions.axes, axis))
+
+
+def same_members(a: Sequence[Any], b: Sequence[Any]) -> list[Table]:
+    """Return tables whose product is 1 where two accesses read the same member, else 0."""
+    found = []
+    for p, q in zip(a, b, strict=True):
+        if same_place(p, q):
+            continue
+        x, y = _positions(p), _positions(q)
+        labels = tuple(dict.fromkeys(x.axes + y.axes))
+        found.append(Table((spread(x, labels) == spread(y, labels)).astype(np.float64), labels))
+    return found
+
+
+def _positions(place: Any) -> Table:
+    return place.positions if isinstance(place, Lookup) else Table(np.arange(place.size), (place,))

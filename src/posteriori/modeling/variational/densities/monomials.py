@@ -1,0 +1,197 @@
+"""Log densities as sums of products: constants times statistics of unknown variables.
+
+The log joint density of a model is a sum of :class:`Monomial`. What a gate (a discrete index), a
+mask (missing data) or an unknown precision does to a factor is one more entry of the product, so
+expectations, messages and bounds need no case for any of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table, labels_of
+
+__all__ = [
+    "Monomial",
+    "Product",
+    "Stat",
+    "axes_of",
+    "merged",
+    "multiply",
+    "same_place",
+    "same_switch",
+    "scaled",
+    "total",
+    "with_labels",
+    "without_idle_switches",
+]
+
+
+class Stat(NamedTuple):
+    """A sufficient statistic of a variable as a factor sees it.
+
+    Attributes
+    ----------
+    name : str
+    places : tuple
+        How the rows see the variable's plates, integer axes and the statistic's own axes.
+    component : int
+        Which entry of T(x).
+    """
+
+    name: str
+    places: tuple[Any, ...]
+    component: int
+
+
+class Product(NamedTuple):
+    """Tables times statistics; labels that the context does not have are summed over."""
+
+    tables: tuple[Table, ...] = ()
+    accesses: tuple[Any, ...] = ()
+
+
+class Monomial(NamedTuple):
+    """A product summed over all its labels: one addend of the log joint density.
+
+    Attributes
+    ----------
+    source : int
+        Number of the factor that it belongs to.
+    tables : tuple of Table
+    accesses : tuple of Access, Switch or Stat
+    """
+
+    source: int
+    tables: tuple[Table, ...]
+    accesses: tuple[Any, ...]
+
+
+def axes_of(product: Product | Monomial) -> set[Axis]:
+    """Return all labels of a product."""
+    found = {axis for table in product.tables for axis in table.axes}
+    return found.union(*(labels_of(access) for access in product.accesses))
+
+
+def scaled(products: Iterable[Product], factor: float) -> list[Product]:
+    """Multiply a sum of products by a number."""
+    return [Product((_number(factor), *p.tables), p.accesses) for p in products]
+
+
+def multiply(
+    a: Iterable[Product],
+    b: Iterable[Product],
+    outer: Iterable[Axis],
+    moved: Mapping[Axis, Axis] | None = None,
+) -> list[Product]:
+    """Return the product of two sums; the second may have some labels moved first.
+
+    Parameters
+    ----------
+    a, b : iterables of Product
+    outer : iterable of Axis
+        Labels that both share; the others of ``b`` are its own and get fresh names.
+    moved : mapping, optional
+        Labels of ``b`` to replace.
+    """
+    right, kept = list(b), set(outer)
+    return [_times(s, t, kept, moved or {}) for s in a for t in right]
+
+
+def total(products: Iterable[Product], rows: Sequence[Axis], source: int) -> list[Monomial]:
+    """Sum over the rows: a product without the label of a row counts once for each."""
+    found = []
+    for product in products:
+        present = axes_of(product)
+        copies = math.prod(axis.size for axis in rows if axis not in present)
+        numbers = [t for t in product.tables if not t.axes]
+        number = copies * math.prod(float(t.values) for t in numbers)
+        if number == 0.0:
+            continue
+        tables = tuple(t for t in product.tables if t.axes)
+        if number != 1.0 or not (tables or product.accesses):
+            tables = (_number(number), *tables)
+        found.append(Monomial(source, tables, product.accesses))
+    return found
+
+
+def with_labels(product: Product, new: Mapping[Axis, Axis]) -> Product:
+    """Replace labels."""
+    if not new:
+        return product
+    return Product(
+        tuple(Table(t.values, tuple(new.get(a, a) for a in t.axes)) for t in product.tables),
+        tuple(_relabelled(access, new) for access in product.accesses),
+    )
+
+
+def same_place(a: Any, b: Any) -> bool:
+    """Tell whether two places read the same positions."""
+    if isinstance(a, Lookup) and isinstance(b, Lookup):
+        return a.positions.axes == b.positions.axes and (
+            a.positions.values is b.positions.values
+            or np.array_equal(a.positions.values, b.positions.values)
+        )
+    return a is b
+
+
+# -- steps -----------------------------------------------------------------------------------
+
+
+def _number(value: float) -> Table:
+    return Table(np.asarray(value), ())
+
+
+def _times(s: Product, t: Product, outer: set[Axis], moved: Mapping[Axis, Axis]) -> Product:
+    own = axes_of(t) - outer - set(moved)
+    t = with_labels(t, {**moved, **{axis: Axis(axis.name, axis.size) for axis in own}})
+    return merged(Product(s.tables + t.tables, s.accesses + t.accesses))
+
+
+def merged(product: Product) -> Product:
+    """Let switches of the same variable share their state: 1[z=i] 1[z=j] = 1[z=i] δ(i, j)."""
+    kept: list[Any] = []
+    states: dict[Axis, Axis] = {}
+    for access in product.accesses:
+        twin = next((k for k in kept if same_switch(k, access)), None)
+        if twin is None:
+            kept.append(access)
+        else:
+            states[access.state] = twin.state
+    return with_labels(Product(product.tables, tuple(kept)), states)
+
+
+def same_switch(a: Any, b: Any) -> bool:
+    """Tell whether two accesses are switches of the same members of a variable."""
+    if not (isinstance(a, Switch) and isinstance(b, Switch)):
+        return False
+    return a.name == b.name and all(
+        same_place(p, q) for p, q in zip(a.places, b.places, strict=True)
+    )
+
+
+def _relabelled(access: Any, new: Mapping[Axis, Axis]) -> Any:
+    places = tuple(
+        Lookup(Table(p.positions.values, tuple(new.get(a, a) for a in p.positions.axes)))
+        if isinstance(p, Lookup)
+        else new.get(p, p)
+        for p in access.places
+    )
+    if isinstance(access, Switch):
+        return Switch(access.name, places, new.get(access.state, access.state))
+    return access._replace(places=places)
+
+
+def without_idle_switches(product: Product) -> Product:
+    """Drop switches whose state nothing depends on: their probabilities sum to 1."""
+    kept = []
+    for i, access in enumerate(product.accesses):
+        others = Product(product.tables, tuple(a for j, a in enumerate(product.accesses) if j != i))
+        if isinstance(access, Switch) and access.state not in axes_of(others):
+            continue
+        kept.append(access)
+    return Product(product.tables, tuple(kept))

@@ -1,0 +1,296 @@
+"""Products of labelled tables, summed to some labels: planned once, then matrix products.
+
+The order of the pairwise products is found by dynamic programming over subsets and remembered for
+each combination of labels, so that a model's thousandth sweep plans nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import combinations
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.binding.labelled import Axis, Table, spread
+from posteriori.numerics.types import Array
+
+__all__ = ["Contraction", "add_arrays", "add_tables", "contract_tables"]
+
+#: Below this many terms in a sum, many small matrix products cost more than one loop over all.
+_SMALL = 256
+
+#: Up to this many terms, one loop over all labels costs less than the steps of a plan.
+_TINY = 4096
+
+_LETTERS = string.ascii_letters
+
+Labels = tuple[Axis, ...]
+
+
+def contract_tables(
+    tables: Sequence[Table], keep: Iterable[Axis], over: frozenset[Axis] = frozenset()
+) -> Table:
+    """Return Σ ∏ tables over all labels that are not kept.
+
+    A kept label that no table has stays absent: the result does not depend on it.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    keep : iterable of Axis
+    over : frozenset of Axis
+        Labels to sum over, also where no table has them: such a sum counts the members.
+    """
+    return Contraction(keep, over)(tables)
+
+
+class Contraction:
+    """A sum of products of tables to be taken many times, planned anew when their labels change.
+
+    Parameters
+    ----------
+    keep, over
+        As of :func:`contract_tables`.
+    """
+
+    __slots__ = ("_answer", "_plan", "_scopes", "_tables", "keep", "over")
+
+    def __init__(self, keep: Iterable[Axis], over: frozenset[Axis] = frozenset()) -> None:
+        self.keep = keep if isinstance(keep, frozenset) else frozenset(keep)
+        self.over = over
+        self._scopes: tuple[Labels, ...] | None = None
+        self._tables: Sequence[Table] | None = None
+
+    def again(self, tables: Sequence[Table]) -> Table:
+        """Return the answer, remembered where the tables are those of the last time."""
+        if tables is not self._tables:
+            self._tables, self._answer = tables, self(tables)
+        return self._answer
+
+    def __call__(self, tables: Sequence[Table]) -> Table:
+        scopes = tuple([axes for _, axes in tables])
+        if scopes != self._scopes:
+            self._scopes, self._plan = scopes, _plan(scopes, self.keep, self.over)
+        plan = self._plan
+        if not tables:
+            return Table(np.asarray(float(_copies(plan))), ())
+        values = _run(plan, [values for values, _ in tables])
+        return Table(values * _copies(plan) if plan.absent else values, plan.labels)
+
+
+def _copies(plan: _Plan) -> int:
+    return math.prod([axis.size for axis in plan.absent])
+
+
+def add_tables(tables: Sequence[Table], labels: Labels) -> Array:
+    """Return the sum with axes in the order of ``labels``, of length 1 where no table has one."""
+    return add_arrays([spread(table, labels) for table in tables], len(labels))
+
+
+def add_arrays(arrays: Sequence[Array], ndim: int) -> Array:
+    """Return the sum of arrays whose axes have their full length or length 1."""
+    if len(arrays) < 2:
+        return arrays[0] if arrays else np.zeros((1,) * ndim)
+    first, second, *rest = sorted(arrays, key=attrgetter("size"))
+    total = first + second
+    for part in rest:  # small ones first; then in place
+        if total.shape == part.shape:
+            total += part
+        else:
+            total = total + part
+    return total
+
+
+# -- planning --------------------------------------------------------------------------------
+
+
+class _Step(NamedTuple):
+    """How two operands are arranged for a matrix product, or spread for a plain one.
+
+    Attributes
+    ----------
+    i, j : int
+        The operands; the product is appended at the end.
+    gone : pair of tuples of int
+        Axes that only one of them has and nobody needs.
+    order : pair of tuples of int
+        Of the axes that remain.
+    spread : pair of index tuples, or None
+        New axes of a plain product.
+    counts : (int, int, int)
+        Leading axes of the first: common ones, its own, summed ones.
+    """
+
+    i: int
+    j: int
+    gone: tuple[tuple[int, ...], ...]
+    order: tuple[tuple[int, ...], ...]
+    spread: tuple[tuple[Any, ...], ...] | None
+    counts: tuple[int, int, int]
+
+
+class _Plan(NamedTuple):
+    """What to do with operands of known labels.
+
+    Attributes
+    ----------
+    labels : tuple of Axis
+        Of the result.
+    absent : tuple of Axis
+        Summed over, although no operand has them.
+    gone : tuple of int
+        Axes of a single operand to sum over.
+    subscripts : str
+        One loop over all, if not empty.
+    steps : tuple of _Step
+    """
+
+    labels: Labels
+    absent: Labels
+    gone: tuple[int, ...] = ()
+    subscripts: str = ""
+    steps: tuple[_Step, ...] = ()
+
+
+@lru_cache(maxsize=4096)
+def _plan(scopes: tuple[Labels, ...], keep: frozenset[Axis], over: frozenset[Axis]) -> _Plan:
+    present = dict.fromkeys(a for scope in scopes for a in scope)
+    absent = tuple(a for a in over if a not in present and a not in keep)
+    labels = tuple(a for a in present if a in keep)
+    if len(scopes) < 2:
+        gone = tuple(i for scope in scopes for i, a in enumerate(scope) if a not in keep)
+        return _Plan(labels, absent, gone)
+    if math.prod(a.size for a in present) <= _TINY and len(present) <= len(_LETTERS):
+        letters = dict(zip(present, _LETTERS, strict=False))
+        *words, result = ("".join(letters[a] for a in scope) for scope in (*scopes, labels))
+        return _Plan(labels, absent, subscripts=f"{','.join(words)}->{result}")
+    live, steps = list(scopes), []
+    for i, j, kept in _path(scopes, keep):
+        second, first = live.pop(j), live.pop(i)
+        if _own_cells(first, second) > _own_cells(
+            second, first
+        ):  # long loops: the larger side last
+            i, j, first, second = j, i, second, first
+        step, product = _arrange(i, j, first, second, kept)
+        steps.append(step)
+        live.append(product)
+    return _Plan(live[0], absent, steps=tuple(steps))
+
+
+def _own_cells(a: Labels, b: Labels) -> int:
+    return math.prod([axis.size for axis in a if axis not in b])
+
+
+def _arrange(i: int, j: int, a: Labels, b: Labels, keep: frozenset[Axis]) -> tuple[_Step, Labels]:
+    """Return a step and the labels of its product."""
+    shared = set(a) & set(b)
+    wanted = shared | keep
+    gone = tuple(tuple(n for n, x in enumerate(own) if x not in wanted) for own in (a, b))
+    a, b = (tuple(x for x in own if x in wanted) for own in (a, b))
+    batch = tuple(x for x in a if x in shared and x in keep)
+    inner = tuple(x for x in a if x in shared and x not in keep)
+    left, right = (tuple(x for x in own if x not in shared) for own in (a, b))
+    labels = batch + left + right
+    sides = (batch + left + inner, batch + inner + right) if inner else (labels, labels)
+    order = tuple(
+        tuple(own.index(x) for x in side if x in own)
+        for own, side in zip((a, b), sides, strict=True)
+    )
+    spreads = tuple(tuple(slice(None) if x in own else None for x in labels) for own in (a, b))
+    counts = (len(batch), len(left), len(inner))
+    return _Step(i, j, gone, order, None if inner else spreads, counts), labels
+
+
+def _path(scopes: tuple[Labels, ...], keep: frozenset[Axis]) -> tuple[tuple[int, int, Any], ...]:
+    """Return pairwise steps (i, j, labels of the product), i < j, results appended at the end."""
+    order = _best_tree(scopes, keep)
+    live: list[Any] = [frozenset([i]) for i in range(len(scopes))]
+    everyone = frozenset(range(len(scopes)))
+    steps = []
+    for left, right in order:
+        i, j = sorted((live.index(left), live.index(right)))
+        union = left | right
+        labels = _labels_after(scopes, union, everyone - union, keep)
+        del live[j], live[i]
+        live.append(union)
+        steps.append((i, j, labels))
+    return tuple(steps)
+
+
+def _labels_after(
+    scopes: tuple[Labels, ...], done: frozenset[int], rest: frozenset[int], keep: frozenset[Axis]
+) -> frozenset[Axis]:
+    inside = frozenset(a for i in done for a in scopes[i])
+    outside = keep.union(*(scopes[i] for i in rest))
+    return inside & outside
+
+
+def _best_tree(scopes: tuple[Labels, ...], keep: frozenset[Axis]) -> list[Any]:
+    """Return the cheapest order of products, found over all subsets."""
+    everyone = frozenset(range(len(scopes)))
+    best: dict[frozenset[int], tuple[float, list[Any]]] = {
+        frozenset([i]): (0.0, []) for i in everyone
+    }
+    held = {s: _labels_after(scopes, s, everyone - s, keep) for s in best}
+    for size in range(2, len(scopes) + 1):
+        for members in combinations(range(len(scopes)), size):
+            whole = frozenset(members)
+            held[whole] = _labels_after(scopes, whole, everyone - whole, keep)
+            found: tuple[float, list[Any]] = (math.inf, [])
+            for part in range(1, size // 2 + 1):
+                for chosen in combinations(members, part):
+                    left = frozenset(chosen)
+                    right = whole - left
+                    work = math.prod(float(a.size) for a in held[left] | held[right])
+                    memory = math.prod(float(a.size) for a in held[whole])
+                    cost = best[left][0] + best[right][0] + work + 4.0 * memory
+                    if cost < found[0]:
+                        found = (cost, [*best[left][1], *best[right][1], (left, right)])
+            best[whole] = found
+    return best[everyone][1]
+
+
+# -- steps -----------------------------------------------------------------------------------
+
+
+def _run(plan: _Plan, live: list[Array]) -> Array:
+    if plan.gone:
+        return np.asarray(live[0].sum(axis=plan.gone))
+    if plan.subscripts:
+        return np.asarray(np.einsum(plan.subscripts, *live))
+    for step in plan.steps:
+        first, second = live[step.i], live[step.j]
+        del live[max(step.i, step.j)], live[min(step.i, step.j)]
+        live.append(_pair(step, first, second))
+    return live[0]
+
+
+def _pair(step: _Step, a: Array, b: Array) -> Array:
+    """Return the product of two operands, summed over what is not kept."""
+    if step.gone[0]:
+        a = a.sum(axis=step.gone[0])
+    if step.gone[1]:
+        b = b.sum(axis=step.gone[1])
+    a, b = a.transpose(step.order[0]), b.transpose(step.order[1])
+    if step.spread is not None:
+        return a[step.spread[0]] * b[step.spread[1]]
+    batch, left, inner = step.counts
+    lead, own = a.shape[:batch], a.shape[batch : batch + left]
+    summed, rest = a.shape[batch + left :], b.shape[batch + inner :]
+    sizes = [math.prod(part) for part in (lead, own, summed, rest)]
+    return _multiply(a, b, *sizes).reshape(lead + own + rest)
+
+
+def _multiply(a: Array, b: Array, batch: int, left: int, inner: int, right: int) -> Array:
+    """Return Σ_i a[batch, left, i] b[batch, i, right]."""
+    if batch == 1:
+        return a.reshape(left, inner) @ b.reshape(inner, right)
+    a, b = a.reshape(batch, left, inner), b.reshape(batch, inner, right)
+    if left * inner * right < _SMALL:
+        return np.einsum("bli,bir->blr", a, b)
+    return np.matmul(a, b)

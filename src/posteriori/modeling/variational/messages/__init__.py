@@ -1,0 +1,1 @@
+"""What factors tell groups of variables."""

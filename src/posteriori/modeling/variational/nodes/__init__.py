@@ -1,0 +1,1 @@
+"""Beliefs about groups of variables."""

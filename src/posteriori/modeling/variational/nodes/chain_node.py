@@ -1,0 +1,336 @@
+"""Beliefs about a normal variable that follows itself in time: a block-tridiagonal precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.binding.binder import Layout
+from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table
+from posteriori.modeling.costs import counted
+from posteriori.modeling.variational.densities.addressing import collect, seen
+from posteriori.modeling.variational.densities.monomials import Monomial, same_place
+from posteriori.modeling.variational.densities.planned_products import add_tables
+from posteriori.modeling.variational.nodes.normal_vectors import (
+    along_axis,
+    as_normal,
+    batch_axes,
+    second_moment,
+)
+from posteriori.numerics.special import LOG_2PI
+from posteriori.numerics.types import Array
+
+__all__ = ["ChainNode", "time_of"]
+
+
+class _Times(NamedTuple):
+    """A run of members: the label that counts them, if any, and where it starts."""
+
+    label: Axis | None
+    start: int
+
+
+def time_of(name: str, layout: Layout, monomials: Iterable[Monomial]) -> int | None:
+    """Return the axis along which a variable meets its own next member, and none further away."""
+    pairs = [
+        mine
+        for monomial in monomials
+        if len(mine := [a for a in monomial.accesses if a.name == name and isinstance(a, Access)])
+        == 2
+    ]
+    for i in range(len(layout.axes) - len(layout.events)):
+        steps = {_step(a.places[i], b.places[i]) for a, b in pairs}
+        if 1 in steps and steps <= {0, 1}:
+            return i
+    return None
+
+
+def _step(p: Any, q: Any) -> int | None:
+    """Return how many members lie between two places; None where that is not one number."""
+    if same_place(p, q):
+        return 0
+    if not (_is_run(p) and _is_run(q)):
+        return None
+    return abs(_times(p).start - _times(q).start)
+
+
+def _is_run(place: Any) -> bool:
+    if not isinstance(place, Lookup) or place.positions.values.ndim > 1:
+        return False
+    return bool(np.all(np.diff(place.positions.values.ravel()) == 1))
+
+
+def _times(place: Any) -> _Times:
+    if not isinstance(place, Lookup):
+        return _Times(place, 0)
+    positions = place.positions.values
+    if positions.ndim == 0:
+        return _Times(None, int(positions))
+    start = int(positions[0]) if positions.size else 0
+    if positions.ndim != 1 or not np.array_equal(positions, start + np.arange(len(positions))):
+        raise TypeError("a chain under variational inference can be read in order only")
+    return _Times(place.positions.axes[0], start)
+
+
+class ChainNode:
+    """A normal chain.
+
+    Parameters
+    ----------
+    name : str
+    time : int
+        Which of its axes is time.
+    layouts, families : mappings
+    monomials : iterable of Monomial
+        All that touch it.
+    restart : Axis
+    """
+
+    kind = "normal chain"
+
+    def __init__(
+        self,
+        name: str,
+        time: int,
+        layouts: Mapping[str, Layout],
+        families: Mapping[str, Any],
+        monomials: Iterable[Monomial],
+        restart: Axis,
+    ) -> None:
+        self.name = name
+        self.names = (name,)
+        self.layout = layouts[name]
+        self.family = families[name]
+        self.restart = restart
+        axes = self.layout.axes
+        self.time = axes[time]
+        self._time = time
+        groups = batch_axes((name,), layouts, monomials)
+        self._shared = tuple(i for (i,) in groups if i != time)
+        self._own = tuple(i for i in range(len(axes)) if i != time and i not in self._shared)
+        self.batch = tuple(axes[i] for i in self._shared)
+        self.own = tuple(axes[i] for i in self._own)
+        self.twins = tuple(Axis("twin", axis.size) for axis in self.own)
+        self.size = math.prod(axis.size for axis in self.own)
+        self.arrival = Axis("step", self.time.size - 1)
+        self._log_det = self._fit = np.zeros(restart.size)
+        self._mean = self._cov = self._cross = Table(np.zeros(()), ())
+
+    # -- update ------------------------------------------------------------------------------
+
+    def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
+        """Solve the chain whose precision and weighted mean are sums of messages."""
+        from posteriori.inference.chains.block_tridiagonal import solve_block_tridiagonal
+
+        series = (self.restart.size, *(axis.size for axis in self.batch))
+        n, length = self.size, self.time.size
+        diagonal = np.zeros((*series, length, n, n))
+        coupling = np.zeros((*series, length - 1, n, n))
+        h = np.zeros((*series, length, n))
+        for accesses, table in messages:
+            if len(accesses) == 1:
+                times = _times(accesses[0].places[self._time])
+                _add(h, times, self._vector(accesses[0], table), 1)
+                continue
+            a, b = accesses
+            first, second = (_times(access.places[self._time]) for access in accesses)
+            if first.start == second.start:
+                block = self._matrix(a, b, first, table)
+                _add(diagonal, first, -(block + np.swapaxes(block, -1, -2)), 2)
+            else:
+                early, late = (a, b) if first.start < second.start else (b, a)
+                start = min(first, second, key=lambda t: t.start)
+                _add(coupling, start, -self._matrix(early, late, start, table), 2)
+        count = math.prod(series)
+        solved = solve_block_tridiagonal(
+            diagonal.reshape(count, length, n, n),
+            coupling.reshape(count, length - 1, n, n),
+            h.reshape(count, length, n),
+        )
+        self._keep(series, solved, h.reshape(count, length, n))
+
+    def _keep(self, series: tuple[int, ...], solved: Any, h: Array) -> None:
+        own, twins = (tuple(a.size for a in part) for part in (self.own, self.twins))
+        lead = (self.restart, *self.batch)
+        length = self.time.size
+        self._mean = Table(
+            solved.mean.reshape(*series, length, *own), (*lead, self.time, *self.own)
+        )
+        inner = (*self.own, *self.twins)
+        self._cov = Table(
+            solved.cov.reshape(*series, length, *own, *twins), (*lead, self.time, *inner)
+        )
+        self._cross = Table(
+            solved.cross.reshape(*series, length - 1, *own, *twins), (*lead, self.arrival, *inner)
+        )
+        self._log_det = solved.log_det.reshape(self.restart.size, -1).sum(axis=1)
+        self._fit = (h * solved.mean).reshape(self.restart.size, -1).sum(axis=1)
+
+    def set_means(self, name: str, mean: Array) -> None:
+        """Start at given means (starts, *axes) without uncertainty."""
+        axes = (self.restart, *self.layout.axes)
+        order = (self.restart, *self.batch, self.time, *self.own)
+        values = np.transpose(mean, [axes.index(a) for a in order])
+        own, twins = (tuple(a.size for a in part) for part in (self.own, self.twins))
+        lead = values.shape[: 1 + len(self.batch)]
+        labels = (self.restart, *self.batch)
+        inner = (*self.own, *self.twins)
+        self._mean = Table(values, order)
+        self._cov = Table(
+            np.zeros((*lead, self.time.size, *own, *twins)), (*labels, self.time, *inner)
+        )
+        self._cross = Table(
+            np.zeros((*lead, self.time.size - 1, *own, *twins)), (*labels, self.arrival, *inner)
+        )
+
+    def select(self, start: int) -> None:
+        """Keep one start."""
+        tables = (self._mean, self._cov, self._cross)
+        self._mean, self._cov, self._cross = (
+            Table(t.values[start : start + 1], t.axes) for t in tables
+        )
+        self._log_det, self._fit = (a[start : start + 1] for a in (self._log_det, self._fit))
+
+    # -- turning -----------------------------------------------------------------------------
+
+    def members(self, name: str, axis: int) -> int:
+        """Return how many vectors along an axis the chain has."""
+        return math.prod(a.size for i, a in enumerate(self.layout.axes) if i != axis)
+
+    def second_moment(self, name: str, axis: int) -> Array:
+        """Return the sum of E[v vᵀ] over all vectors along an axis, (starts, K, K)."""
+        return second_moment(self, self.layout.axes, name, axis)
+
+    def transform(self, name: str, axis: int, matrix: Array) -> None:
+        """Multiply all vectors along an axis by a matrix (starts, K, K)."""
+        sizes = [a.size for a in self.own]
+        full = along_axis(matrix, sizes, self._own.index(axis))
+        lead = self._mean.values.shape[: 2 + len(self.batch)]
+        full = full.reshape(len(matrix), *(1,) * (len(lead) - 1), self.size, self.size)
+        mean = np.matmul(full, self._mean.values.reshape(*lead, self.size, 1))
+        self._mean = Table(mean.reshape(self._mean.values.shape), self._mean.axes)
+        self._cov = _turned(self._cov, full, self.size)
+        self._cross = _turned(self._cross, full, self.size)
+        steps = self._count // self.size
+        self._log_det = self._log_det - 2.0 * steps * np.linalg.slogdet(full)[1].ravel()
+
+    def _vector(self, a: Any, table: Table) -> Array:
+        times = _times(a.places[self._time])
+        places, labels = self._places(a, times)
+        places += [(a.places[i], axis) for i, axis in zip(self._own, self.own, strict=True)]
+        found = collect(table, places, (self.restart,))
+        return self._arranged(found, (*labels, *self.own), 1)
+
+    def _matrix(self, a: Any, b: Any, times: _Times, table: Table) -> Array:
+        places, labels = self._places(a, times)
+        places += [(a.places[i], axis) for i, axis in zip(self._own, self.own, strict=True)]
+        places += [(b.places[i], axis) for i, axis in zip(self._own, self.twins, strict=True)]
+        found = collect(table, places, (self.restart,))
+        return self._arranged(found, (*labels, *self.own, *self.twins), 2)
+
+    def _places(self, a: Any, times: _Times) -> tuple[list[tuple[Any, Axis]], list[Axis]]:
+        places = [(a.places[i], axis) for i, axis in zip(self._shared, self.batch, strict=True)]
+        labels = [self.restart, *self.batch]
+        if times.label is not None:
+            places.append((times.label, times.label))
+            labels.append(times.label)
+        return places, labels
+
+    def _arranged(self, table: Table, labels: tuple[Axis, ...], width: int) -> Array:
+        values = add_tables([table], labels)
+        cut = len(labels) - width * len(self.own)
+        inner = tuple(axis.size for axis in labels[cut:])
+        full = np.broadcast_to(values, values.shape[:cut] + inner)
+        return full.reshape(*values.shape[:cut], *(self.size,) * width)
+
+    # -- expectations ------------------------------------------------------------------------
+
+    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+        """Return E[v] or E[v uᵀ] = m mᵀ + Cov, as a sum of products of tables."""
+        if len(accesses) == 1:
+            return [(self._seen_mean(accesses[0]),)]
+        a, b = accesses
+        return [(self._seen_mean(a), self._seen_mean(b)), (self._seen_cov(a, b),)]
+
+    def covariance(self, a: Any, b: Any) -> tuple[Table, ...]:
+        """Return Cov[v, uᵀ] of members at the same time."""
+        place, other = (x.places[self._time] for x in (a, b))
+        if not same_place(place, other):
+            raise TypeError(f"several members of the chain {self.name} at once have no closed form")
+        return (self._seen_cov(a, b),)
+
+    def _seen_mean(self, a: Any) -> Table:
+        return seen(self._mean, self.layout.axes, a.places)
+
+    def _seen_cov(self, a: Any, b: Any) -> Table:
+        first, second = (_times(x.places[self._time]) for x in (a, b))
+        if first.start == second.start:
+            table = seen(self._cov, (self.time,), (a.places[self._time],))
+        else:
+            if first.start > second.start:
+                a, b, first = b, a, second
+            whole = first.label is not None and first.label.size == self.arrival.size
+            place = first.label if whole else a.places[self._time]
+            table = seen(self._cross, (self.arrival,), (place,))
+        table = seen(table, self.batch, tuple(a.places[i] for i in self._shared))
+        table = seen(table, self.own, tuple(a.places[i] for i in self._own))
+        return seen(table, self.twins, tuple(b.places[i] for i in self._own))
+
+    @property
+    def fit(self) -> Array:
+        """Return hᵀ m for each start."""
+        return self._fit
+
+    def log_total(self) -> Array:
+        """½ hᵀ m + ½ ln|2π Σ| for each start."""
+        return 0.5 * (self._fit + self._count * LOG_2PI - self._log_det)
+
+    def entropy(self) -> Array:
+        """½ ln|2πe Σ| for each start."""
+        return 0.5 * (self._count * (1.0 + LOG_2PI) - self._log_det)
+
+    @property
+    def _count(self) -> int:
+        return self.size * self.time.size * math.prod(axis.size for axis in self.batch)
+
+    def moments(self) -> tuple[Array, Array, Array]:
+        """Means (*batch, T, n), covariances and those of neighbours, of the first start."""
+        lead = (*(axis.size for axis in self.batch), -1)
+        square = (*lead, self.size, self.size)
+        mean, cov, cross = (t.values[0] for t in (self._mean, self._cov, self._cross))
+        return mean.reshape(*lead, self.size), cov.reshape(square), cross.reshape(square)
+
+    def unpack(self, values: Array) -> dict[str, Array]:
+        """Return vectors (S, *batch, T, n) along the variable's own axes."""
+        order = (*self._shared, self._time, *self._own)
+        part = values.reshape(len(values), *(self.layout.shape[i] for i in order))
+        return {
+            self.name: np.transpose(part, (0, *(1 + order.index(i) for i in range(len(order)))))
+        }
+
+    def marginal(self, name: str) -> Any:
+        """Return the belief of the first start, a batch over time, plates and integer axes."""
+        return as_normal(self, name, self.layout, self._mean, self._seen_cov)
+
+    def describe(self) -> str:
+        """Say how long the chain is."""
+        return f"{counted(self.time.size, 'step')} of {counted(self.size, 'number')}"
+
+
+def _turned(table: Table, matrix: Array, size: int) -> Table:
+    """Return M C Mᵀ for all covariances of a table."""
+    square = table.values.reshape(*table.values.shape[: matrix.ndim - 2], size, size)
+    turned = matrix @ square @ np.swapaxes(matrix, -1, -2)
+    return Table(turned.reshape(table.values.shape), table.axes)
+
+
+def _add(target: Array, times: _Times, values: Array, width: int) -> None:
+    """Add to the members that a run of times names."""
+    if times.label is None:
+        target[(..., times.start) + (slice(None),) * width] += values
+        return
+    stop = times.start + times.label.size
+    target[(..., slice(times.start, stop)) + (slice(None),) * width] += values

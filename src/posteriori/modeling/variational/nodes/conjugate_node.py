@@ -1,0 +1,144 @@
+"""Beliefs about one variable of an exponential family: natural parameters add."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from posteriori.modeling.binding.binder import Layout
+from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.costs import counted
+from posteriori.modeling.variational.densities.addressing import arrange, seen
+from posteriori.modeling.variational.densities.planned_products import add_arrays
+from posteriori.numerics.types import Array
+
+__all__ = ["ConjugateNode"]
+
+
+class ConjugateNode:
+    """A variable whose belief has the family of its prior.
+
+    Parameters
+    ----------
+    name : str
+    family : type
+    layout : Layout
+    restart : Axis
+        The label of several starts at once.
+    """
+
+    kind = "conjugate"
+
+    def __init__(self, name: str, family: Any, layout: Layout, restart: Axis) -> None:
+        self.names = (name,)
+        self.family = family
+        self.lead = (*layout.plates, *layout.ints)
+        self.events = layout.events
+        self.restart = restart
+        self._lead = (restart,)
+        self._axes = [self.lead + (self.events if n else ()) for n in family._natural_ndims]
+        self.belief: Any = None
+        self._tables: list[Table] = []
+
+    def axes(self, component: int) -> tuple[Axis, ...]:
+        """The variable's own axes that a statistic has."""
+        return self._axes[component]
+
+    def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
+        """Set the natural parameters to the sum of the messages."""
+        parts: list[list[Array]] = [[] for _ in self._axes]
+        for (stat,), table in messages:
+            k = stat.component
+            parts[k].append(arrange(table, stat.places, self._axes[k], self._lead))
+        natural = [self._whole(found, k) for k, found in enumerate(parts)]
+        belief = self.family._from_natural(*natural)
+        if not belief._all_proper:
+            raise ValueError(
+                f"the belief about {self.names[0]} has become improper by rounding: numbers of its "
+                "prior, or of what depends on it, are too large or too small for floating point; use "
+                "other units, so that they are near 1"
+            )
+        self.set(belief)
+
+    def set(self, belief: Any) -> None:
+        """Take a belief, a batch over starts and the variable's plates and integer axes."""
+        self.belief = belief
+        self._tables = [
+            Table(np.asarray(part), self._lead + axes)
+            for part, axes in zip(belief.mean_params, self._axes, strict=True)
+        ]
+
+    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+        """Return the expectation of a product of statistics, as a sum of products of tables."""
+        (stat,) = accesses
+        return [(seen(self._tables[stat.component], self._axes[stat.component], stat.places),)]
+
+    def natural(self) -> list[Array]:
+        """Return the natural parameters."""
+        return [np.asarray(part) for part in self.belief.natural]
+
+    def set_natural(self, natural: Sequence[Array]) -> bool:
+        """Take natural parameters; False where they are improper."""
+        belief = self.family._from_natural(*natural)
+        if not belief._all_proper:
+            return False
+        self.set(belief)
+        return True
+
+    def coordinates(self) -> list[Array]:
+        """Return natural parameters, of rates and other negative numbers their logarithms."""
+        return [np.log(-p) if self._is_negative(k) else p for k, p in enumerate(self.natural())]
+
+    def set_coordinates(self, coordinates: Sequence[Array]) -> bool:
+        """Take natural parameters in the form of the present ones; False where improper."""
+        natural = [-np.exp(p) if self._is_negative(k) else p for k, p in enumerate(coordinates)]
+        return self.set_natural(natural)
+
+    def _is_negative(self, component: int) -> bool:
+        numbers = self.family._natural_ndims[component] == 0
+        return numbers and bool(np.all(self.belief.natural[component] < 0.0))
+
+    def log_total(self) -> Array:
+        """Log normaliser for each start."""
+        return self._per_start(self.belief.log_normalizer())
+
+    def entropy(self) -> Array:
+        """Entropy for each start, A(η) − ⟨η, ∇A(η)⟩ − E[ln h]."""
+        logs = self.belief.log_normalizer() - self.belief._expected_log_carrier()
+        total = self._per_start(logs)
+        for eta, mean in zip(self.belief.natural, self.belief.mean_params, strict=True):
+            total = total - self._per_start(eta * mean)
+        return total
+
+    def _per_start(self, values: Any) -> Array:
+        return np.asarray(values).reshape(self.restart.size, -1).sum(axis=1)
+
+    def pick(self, start: int) -> Any:
+        """Return the belief of one start."""
+        natural = [np.asarray(part)[start] for part in self.belief.natural]
+        return self.family._from_natural(*natural)
+
+    def select(self, start: int) -> None:
+        """Keep one start."""
+        natural = [np.asarray(part)[start : start + 1] for part in self.belief.natural]
+        self.set(self.family._from_natural(*natural))
+
+    def marginal(self, name: str) -> Any:
+        """Return the belief of the first start."""
+        return self.pick(0)
+
+    def _whole(self, parts: list[Array], component: int) -> Array:
+        shape = tuple([axis.size for axis in self._lead + self._axes[component]])
+        total = add_arrays(parts, len(shape))
+        whole = total if total.shape == shape else np.broadcast_to(total, shape)
+        if self.family._natural_ndims[component] == 2:  # of a symmetric matrix: ½(η + ηᵀ)
+            return 0.5 * (whole + np.swapaxes(whole, -1, -2))
+        return whole.copy()
+
+    def describe(self) -> str:
+        """Say how many members there are."""
+        count = math.prod(axis.size for axis in self.lead)
+        return f"{self.family.__name__}, {counted(count, 'member')}"

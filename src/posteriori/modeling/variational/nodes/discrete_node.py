@@ -1,0 +1,378 @@
+"""Beliefs about discrete variables: log tables add, and an exact block of them is solved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.counts.bernoulli import Bernoulli
+from posteriori.distributions.counts.categorical import Categorical
+from posteriori.modeling.binding.binder import Bound
+from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
+from posteriori.modeling.costs import members_and_states
+from posteriori.modeling.exact.discrete.discrete_account import discrete_terms
+from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult
+from posteriori.modeling.forms.state_tables import StateTable, View, evidence_table
+from posteriori.modeling.variational.ascent.class_merging import merge_states
+from posteriori.modeling.variational.densities.addressing import arrange, seen
+from posteriori.modeling.variational.densities.planned_products import add_arrays, add_tables
+from posteriori.modeling.variational.nodes.state_chain import StateChain, find_chain, solve_chain
+from posteriori.modeling.variational.nodes.table_block import TableBlock, table_beliefs
+from posteriori.numerics.types import Array
+
+__all__ = ["DiscreteNode"]
+
+
+class _Scope(NamedTuple):
+    """Switches that meet in a monomial, with labels of their own for rows and states."""
+
+    switches: tuple[Switch, ...]
+    rows: tuple[Axis, ...]
+
+
+class DiscreteNode:
+    """Categorical and Bernoulli variables that are believed in jointly.
+
+    Parameters
+    ----------
+    bound : Bound
+    sizes : mapping
+        Number of states of each variable.
+    restart : Axis
+    """
+
+    kind = "discrete"
+
+    def __init__(self, bound: Bound, sizes: Mapping[str, int], restart: Axis) -> None:
+        self.bound = bound
+        self.sizes = dict(sizes)
+        self.names = tuple(sizes)
+        self.restart = restart
+        self.states = {name: Axis(name, size) for name, size in sizes.items()}
+        self._labels = {
+            name: (restart, *bound.layouts[name].axes, state) for name, state in self.states.items()
+        }
+        self._probabilities: dict[str, Table] = {
+            name: self._uniform(name)
+            for name in self.names  # priors may meet in a circle
+        }
+        self._sums: dict[tuple[str, tuple[int, ...]], tuple[Array, Table]] = {}
+        self._pairs: list[tuple[_Scope, Table]] = []
+        self.chain: StateChain | None = None
+        self.solved: list[DiscreteResult] = []
+        self._block: TableBlock | None = None  # the last one, whose plan is used again
+        self._find_entropy: Callable[[], Array] = self._entropy_of_rows
+        self._log_total = np.zeros(restart.size)
+
+    def _uniform(self, name: str) -> Table:
+        labels = self._labels[name]
+        shape = tuple(axis.size for axis in labels)
+        return Table(np.broadcast_to(1.0 / self.sizes[name], shape), labels)
+
+    # -- update ------------------------------------------------------------------------------
+
+    def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
+        """Solve the block whose log tables are the sums of the messages."""
+        single: dict[str, list[Array]] = {name: [] for name in self.names}
+        joint: list[tuple[_Scope, list[Table]]] = []
+        for switches, table in messages:
+            if len(switches) == 1:
+                (s,) = switches
+                lead, axes = self._labels[s.name][:1], self._labels[s.name][1:]
+                single[s.name].append(arrange(table, (*s.places, s.state), axes, lead))
+            else:
+                scope, moved = _in_scope(joint, switches, table)
+                scope.append(moved)
+        logs = {name: self._logits(name, parts) for name, parts in single.items()}
+        if not joint:
+            self._solve_rows(logs)
+        elif not self._solve_chain(logs, joint):
+            self._solve_block(logs, joint)
+
+    def _logits(self, name: str, parts: list[Array]) -> Table:
+        labels = self._labels[name]
+        known = self.bound.evidence.get(name)
+        values = add_arrays(parts, len(labels))
+        if known is not None:
+            at = evidence_table(name, self.bound, self.sizes[name]).table.values
+            values = values + np.maximum(at, -1e100)
+        shape = tuple([axis.size for axis in labels])
+        return Table(values if values.shape == shape else np.broadcast_to(values, shape), labels)
+
+    def _solve_rows(self, logs: Mapping[str, Table]) -> None:
+        """Members do not meet: normalise each, states first, so that inner loops are long."""
+        total = np.zeros(self.restart.size)
+        for name, (values, axes) in logs.items():
+            first = (0, values.ndim - 1, *range(1, values.ndim - 1))
+            weights = np.array(values.transpose(first), order="C")
+            top = weights.max(axis=1, keepdims=True)
+            weights -= top
+            np.exp(weights, out=weights)
+            norm = weights.sum(axis=1, keepdims=True)
+            weights /= norm
+            last = (0, *range(2, values.ndim), 1)
+            probabilities = Table(weights.transpose(last), axes)
+            self._probabilities = {**self._probabilities, name: probabilities}
+            total += (top + np.log(norm)).reshape(self.restart.size, -1).sum(axis=1)
+        self._log_total, self._find_entropy = total, self._entropy_of_rows
+        self._pairs, self.chain, self.solved = [], None, []
+
+    def _solve_chain(
+        self, logs: Mapping[str, Table], joint: Sequence[tuple[_Scope, list[Table]]]
+    ) -> bool:
+        """Solve all starts at once where there is one variable and it only follows itself."""
+        if len(self.names) > 1 or len(joint) > 1:
+            return False
+        (name,), ((scope, parts),) = self.names, joint
+        chain = find_chain(scope.switches, self.bound.layouts[name].axes)
+        if chain is None:
+            return False
+        logits = logs[name]
+        belief = solve_chain(chain, logits, parts, self.restart)
+        probabilities = np.moveaxis(belief.probabilities, -2, 1 + chain.time)
+        self._probabilities = {**self._probabilities, name: Table(probabilities, logits.axes)}
+        self._pairs = [(scope, Table(belief.pairs, (self.restart, *chain.labels)))]
+        self._log_total, self._find_entropy = belief.log_total, belief.entropy
+        self.chain, self.solved = chain, []
+        return True
+
+    def _solve_block(
+        self, logs: Mapping[str, Table], joint: Sequence[tuple[_Scope, list[Table]]]
+    ) -> None:
+        """Solve one exact block for each start."""
+        totals, found, pairs = [], [], []
+        solved: list[DiscreteResult] = []
+        for start in range(self.restart.size):
+            tables = [self._state_table(name, table, start) for name, table in logs.items()]
+            tables += [self._joint_table(scope, parts, start) for scope, parts in joint]
+            self._block = TableBlock(self.bound, self.sizes, tables, self._block)
+            result = self._block.solve()
+            solved.append(result)
+            totals.append(result.log_evidence)
+            found.append({name: result.probabilities(name) for name in self.names})
+            beliefs = table_beliefs(result, len(logs))
+            pairs.append([b.values for b in beliefs])
+            axes = [b.axes for b in beliefs]
+        self._log_total, self._find_entropy = np.array(totals), partial(_entropies, solved)
+        self.chain, self.solved = None, solved
+        for name in self.names:
+            labels = self._labels[name]
+            self._probabilities = {
+                **self._probabilities,
+                name: Table(np.stack([f[name] for f in found]), labels),
+            }
+        self._pairs = [
+            (scope, Table(np.stack([p[i] for p in pairs]), (self.restart, *axes[i])))
+            for i, (scope, _) in enumerate(joint)
+        ]
+
+    def _state_table(self, name: str, table: Table, start: int) -> StateTable:
+        axes = self.bound.layouts[name].axes
+        view = View(name, axes, self.states[name])
+        return StateTable(name, Table(table.values[start], table.axes[1:]), axes, (view,))
+
+    def _joint_table(self, scope: _Scope, parts: list[Table], start: int) -> StateTable:
+        states = tuple(s.state for s in scope.switches)
+        labels = (self.restart, *scope.rows, *states)
+        values = add_tables(parts, labels)
+        values = values[min(start, len(values) - 1)]
+        keep = [i for i, a in enumerate(labels[1:]) if values.shape[i] == a.size or a in states]
+        full = tuple(labels[1:][i].size if i in keep else 1 for i in range(values.ndim))
+        values = np.broadcast_to(values, full)
+        gone = tuple(i for i in range(values.ndim) if i not in keep)
+        axes = tuple(labels[1:][i] for i in keep)
+        views = tuple(View(s.name, s.places, s.state) for s in scope.switches)
+        return StateTable(
+            scope.switches[-1].name, Table(np.squeeze(values, axis=gone), axes), scope.rows, views
+        )
+
+    # -- expectations ------------------------------------------------------------------------
+
+    def set(self, name: str, probabilities: Array) -> None:
+        """Take probabilities (starts, *axes, K)."""
+        labels = self._labels[name]
+        self._probabilities = {**self._probabilities, name: Table(probabilities, labels)}
+        self._pairs, self.chain, self.solved = [], None, []
+        self._find_entropy = self._entropy_of_rows
+
+    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+        """Return the probability that the switches are on together."""
+        if len(accesses) == 1:
+            (s,) = accesses
+            axes = (*self.bound.layouts[s.name].axes, self.states[s.name])
+            return [(seen(self._probabilities[s.name], axes, (*s.places, s.state)),)]
+        for scope, table in self._pairs:
+            new = _matching(scope.switches, accesses)
+            if new is not None:
+                return [(Table(table.values, tuple(new.get(a, a) for a in table.axes)),)]
+        tables = tuple(self.expect([a])[0][0] for a in accesses)
+        return [tables]  # before the first solution: independent
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether members depend on one another."""
+        return bool(self._pairs)
+
+    @property
+    def pairs(self) -> Array:
+        """Joint probabilities of neighbours along the chain, (starts, *series, T - 1, K, K)."""
+        ((_, table),) = self._pairs
+        return table.values
+
+    def probabilities(self, name: str) -> Array:
+        """Return the probabilities of a variable, (starts, *axes, K)."""
+        return self._probabilities[name].values
+
+    def summable(self, accesses: Sequence[Any], free: frozenset[Axis]) -> frozenset[Axis]:
+        """Return those of some labels that :meth:`expect_sum` can sum over."""
+        if len(accesses) > 1:
+            return frozenset()
+        return free.intersection(a for a in accesses[0].places if isinstance(a, Axis))
+
+    def expect_sum(
+        self, accesses: Sequence[Any], summed: frozenset[Axis]
+    ) -> list[tuple[Table, ...]]:
+        """Return the expected number of members in each state, found once for all factors."""
+        (s,) = accesses
+        axes = self.bound.layouts[s.name].axes
+        gone = tuple(i for i, a in enumerate(s.places) if isinstance(a, Axis) and a in summed)
+        values, labels = self._probabilities[s.name]
+        of, total = self._sums.get((s.name, gone), (None, None))
+        if of is not values or total is None:
+            kept = tuple(a for i, a in enumerate(labels) if i - 1 not in gone)
+            total = Table(values.sum(axis=tuple(1 + i for i in gone)), kept)
+            self._sums[s.name, gone] = values, total
+        return [(seen(total, (*axes, self.states[s.name]), (*s.places, s.state)),)]
+
+    def overlaps(self, name: str) -> Array:
+        """Return Σ q(a) q(b) over all members of a variable, (K, K), in the first start."""
+        p = self._probabilities[name].values[0].reshape(-1, self.sizes[name])
+        return p.T @ p
+
+    def merge(self, name: str, source: int, target: int) -> None:
+        """Let a state of a variable have the probability of another one."""
+        merged = merge_states(self._probabilities[name], [self.states[name]], source, target)
+        self._probabilities = {**self._probabilities, name: merged}
+        self._pairs = [
+            (
+                scope,
+                merge_states(
+                    t, [s.state for s in scope.switches if s.name == name], source, target
+                ),
+            )
+            for scope, t in self._pairs
+        ]
+
+    def log_total(self) -> Array:
+        """Log normaliser for each start."""
+        return self._log_total
+
+    def entropy(self) -> Array:
+        """Entropy for each start."""
+        return self._find_entropy()
+
+    def _entropy_of_rows(self) -> Array:
+        total = np.zeros(self.restart.size)
+        for table in self._probabilities.values():
+            p = table.values.reshape(self.restart.size, -1)
+            total -= (p * np.log(np.where(p > 0, p, 1.0))).sum(axis=1)
+        return total
+
+    def select(self, start: int) -> None:
+        """Keep one start."""
+        kept = slice(start, start + 1)
+        entropy = self.entropy()[kept]
+        self._find_entropy = lambda: entropy
+        self._probabilities = {
+            name: Table(t.values[kept], t.axes) for name, t in self._probabilities.items()
+        }
+        self._pairs = [(scope, Table(t.values[kept], t.axes)) for scope, t in self._pairs]
+        self._log_total = self._log_total[kept]
+        self.solved = self.solved[kept]
+
+    def marginal(self, name: str) -> Any:
+        """Return the belief of the first start."""
+        p = self._probabilities[name].values[0]
+        if self.bound.families[name] is Bernoulli:
+            return Bernoulli._from(probability=np.minimum(p[..., 1], 1.0))
+        p = np.ascontiguousarray(p / p.sum(axis=-1, keepdims=True))
+        return Categorical._from(probabilities=p)._labelled(self.bound.labels.get(name))
+
+    def describe(self) -> str:
+        """Say how many members and states there are."""
+        parts = {
+            name: members_and_states(math.prod(self.bound.layouts[name].shape), size)
+            for name, size in self.sizes.items()
+        }
+        if len(parts) == 1:
+            return next(iter(parts.values()))
+        return ", ".join(f"{name} ({text})" for name, text in parts.items())
+
+
+def _entropies(solved: Sequence[DiscreteResult]) -> Array:
+    return np.array([discrete_terms(result)[1] for result in solved])
+
+
+def _in_scope(
+    joint: list[tuple[_Scope, list[Table]]], switches: tuple[Switch, ...], table: Table
+) -> tuple[list[Table], Table]:
+    """Find the scope of some switches, and the table under its labels."""
+    for scope, tables in joint:
+        new = _matching(switches, scope.switches)
+        if new is not None:
+            return tables, Table(table.values, tuple(new.get(a, a) for a in table.axes))
+    ordered = tuple(sorted(switches, key=lambda s: (s.name, _first_position(s))))
+    rows = tuple(dict.fromkeys(a for s in ordered for a in sorted_labels(s) if a is not s.state))
+    joint.append((_Scope(ordered, rows), []))
+    return joint[-1][1], table
+
+
+def sorted_labels(switch: Switch) -> list[Axis]:
+    """Return the labels of a switch in the order of its places."""
+    found: list[Axis] = []
+    for place in switch.places:
+        found += place.positions.axes if isinstance(place, Lookup) else [place]
+    return found
+
+
+def _first_position(switch: Switch) -> int:
+    for place in switch.places:
+        if isinstance(place, Lookup) and place.positions.values.size:
+            return int(place.positions.values.ravel()[0])
+    return 0
+
+
+def _matching(mine: Sequence[Switch], theirs: Sequence[Switch]) -> dict[Axis, Axis] | None:
+    """Return the labels of the second for those of the first, when they see the same members."""
+    if len(mine) != len(theirs):
+        return None
+    new: dict[Axis, Axis] = {}
+    for a in mine:
+        b = next((t for t in theirs if _same_members(a, t) and t.state not in new.values()), None)
+        if b is None:
+            return None
+        new[a.state] = b.state
+        for p, q in zip(a.places, b.places, strict=True):
+            left = p.positions.axes if isinstance(p, Lookup) else (p,)
+            right = q.positions.axes if isinstance(q, Lookup) else (q,)
+            new.update(zip(left, right, strict=True))
+    return new
+
+
+def _same_members(a: Switch, b: Switch) -> bool:
+    if a.name != b.name:
+        return False
+    for p, q in zip(a.places, b.places, strict=True):
+        if isinstance(p, Lookup) != isinstance(q, Lookup):
+            return False
+        if isinstance(p, Lookup):
+            mine, theirs = p.positions.values, q.positions.values
+            if mine is not theirs and not np.array_equal(mine, theirs):
+                return False
+        elif p.size != q.size:
+            return False
+    return True

@@ -1,0 +1,370 @@
+r"""Beliefs about jointly normal variables, from the coefficients of their log density.
+
+Coefficients of one access add to h, of two accesses to J: :math:`q(v) \propto \exp(h^T v - \tfrac12
+v^T J v)`. Axes that all variables of the block share and no product mixes are handled one by one;
+an axis that J does not depend on keeps length 1, so that a plate of equal precisions is one matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from posteriori.modeling.binding.binder import Layout
+from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.costs import vectors_and_numbers
+from posteriori.modeling.variational.densities.addressing import arrange, same_members, seen
+from posteriori.modeling.variational.densities.monomials import Monomial
+from posteriori.modeling.variational.densities.planned_products import add_arrays
+from posteriori.modeling.variational.nodes.normal_vectors import (
+    along_axis,
+    as_normal,
+    batch_axes,
+    second_moment,
+)
+from posteriori.numerics.special import LOG_2PI
+from posteriori.numerics.types import Array
+
+__all__ = ["GaussianNode"]
+
+
+class GaussianNode:
+    """Normal variables that are believed in jointly.
+
+    Parameters
+    ----------
+    names : sequence of str
+    layouts, families : mappings
+    monomials : iterable of Monomial
+        All that touch the variables.
+    restart : Axis
+    """
+
+    kind = "normal"
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        layouts: Mapping[str, Layout],
+        families: Mapping[str, Any],
+        monomials: Iterable[Monomial],
+        restart: Axis,
+    ) -> None:
+        self.names = tuple(names)
+        self.families = families
+        self.layouts = layouts
+        self.restart = restart
+        groups = batch_axes(self.names, layouts, monomials)
+        self.batch = tuple(layouts[self.names[0]].axes[group[0]] for group in groups)
+        self._shared = {
+            name: tuple(group[k] for group in groups) for k, name in enumerate(self.names)
+        }
+        self._restart = (restart,)
+        self._own: dict[str, tuple[int, ...]] = {}
+        self._order: dict[str, tuple[int, ...]] = {}
+        self._axes = {name: layouts[name].axes for name in self.names}
+        self._own_axes: dict[str, tuple[Axis, ...]] = {}
+        self._lead: dict[str, tuple[Axis, ...]] = {}
+        self._moments: dict[tuple[str, str], Array] = {}
+        self._slices: dict[str, slice] = {}
+        self._twins: dict[str, tuple[Axis, ...]] = {}
+        self.size = 0
+        for name in self.names:
+            axes = layouts[name].axes
+            own = tuple(i for i in range(len(axes)) if i not in self._shared[name])
+            width = math.prod(axes[i].size for i in own)
+            self._own[name] = own
+            self._order[name] = self._shared[name] + own
+            self._own_axes[name] = tuple(axes[i] for i in own)
+            self._lead[name] = (restart, *(axes[i] for i in self._shared[name]))
+            self._slices[name] = slice(self.size, self.size + width)
+            self._twins[name] = tuple(Axis("twin", axes[i].size) for i in own)
+            self.size += width
+        self._log_det = self._fit = np.zeros(0)
+        full = (restart.size, *(axis.size for axis in self.batch))  # priors may meet in a circle
+        start = np.zeros((1,) * len(full) + (self.size, self.size))
+        self.set(np.broadcast_to(0.0, (*full, self.size)), start)
+
+    # -- update ------------------------------------------------------------------------------
+
+    def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
+        """Solve J m = h."""
+        found: dict[tuple[str, ...], list[Array]] = {}
+        for accesses, table in messages:
+            if len(accesses) == 1:
+                (a,) = accesses
+                found.setdefault((a.name,), []).append(self._vector(a, table))
+            else:
+                a, b = accesses
+                found.setdefault((a.name, b.name), []).append(self._matrix(a, b, table))
+        linear, square = {}, {}
+        for names, parts in found.items():
+            total = add_arrays(parts, 0)
+            if len(names) == 1:
+                linear[names[0]] = total
+            else:
+                square[names[0], names[1]] = total
+        self._solve(self._joint_matrix(square), self._joint_vector(linear))
+
+    def _joint_matrix(self, blocks: Mapping[tuple[str, str], Array]) -> Array:
+        """Return J, less the sum of the blocks and of their transposes."""
+        if len(self.names) == 1 and blocks:
+            (block,) = blocks.values()
+            return -(block + np.swapaxes(block, -1, -2))
+        lead = np.broadcast_shapes(*(block.shape[:-2] for block in blocks.values()))
+        precision = np.zeros((*lead, self.size, self.size))
+        for (a, b), block in blocks.items():
+            rows, columns = self._slices[a], self._slices[b]
+            precision[..., rows, columns] -= block
+            precision[..., columns, rows] -= np.swapaxes(block, -1, -2)
+        return precision
+
+    def _joint_vector(self, parts: Mapping[str, Array]) -> Array:
+        """Return h."""
+        if len(self.names) == 1 and parts:
+            (part,) = parts.values()
+            return part
+        lead = np.broadcast_shapes(
+            (1,) * (1 + len(self.batch)), *(part.shape[:-1] for part in parts.values())
+        )
+        h = np.zeros((*lead, self.size))
+        for name, part in parts.items():
+            h[..., self._slices[name]] += part
+        return h
+
+    def _solve(self, precision: Array, h: Array) -> None:
+        try:
+            root = np.linalg.cholesky(precision)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"the belief about {', '.join(self.names)} has become improper by rounding: precisions "
+                "in its prior and in what depends on it differ by too many powers of 10; bring them "
+                "nearer to one another"
+            ) from None
+        inverse = np.linalg.inv(root)
+        cov = np.swapaxes(inverse, -1, -2) @ inverse
+        full = (self.restart.size, *[axis.size for axis in self.batch], self.size)
+        mean = _apply(cov, h)
+        if mean.shape != full:
+            mean = np.broadcast_to(mean, full)
+        self._fit = (h * mean).reshape(full[0], -1).sum(axis=1)
+        self.set(mean, cov)
+        self._log_det = 2.0 * np.log(root.diagonal(axis1=-2, axis2=-1)).sum(axis=-1)
+
+    def set(self, mean: Array, cov: Array) -> None:
+        """Take means (starts, *batch, n) and covariances (starts, *batch or 1, n, n)."""
+        self.mean, self.cov, self._moments = mean, cov, {}
+        self._means = {name: self._mean_table(name) for name in self.names}
+
+    def set_means(self, name: str, means: Array) -> None:
+        """Start one variable at given means (starts, *axes), all without uncertainty."""
+        axes = (self.restart, *self.layouts[name].axes)
+        own = tuple(self.layouts[name].axes[i] for i in self._own[name])
+        shared = tuple(self.layouts[name].axes[i] for i in self._shared[name])
+        order = (self.restart, *shared, *own)
+        values = np.transpose(means, [axes.index(a) for a in order])
+        lead = values.shape[: 1 + len(shared)]
+        mean = np.broadcast_to(self.mean, (*lead, self.size)).copy()
+        mean[..., self._slices[name]] = values.reshape(*lead, -1)
+        self.set(mean, np.zeros((1,) * len(lead) + (self.size, self.size)))
+
+    def select(self, start: int) -> None:
+        """Keep one start."""
+        self._log_det, cov = (
+            a[start : start + 1] if len(a) > 1 else a for a in (self._log_det, self.cov)
+        )
+        self._fit = self._fit[start : start + 1]
+        self.set(self.mean[start : start + 1], cov)
+
+    def natural(self) -> list[Array]:
+        """Return weighted means and precisions."""
+        precision = np.linalg.inv(self.cov)
+        return [np.matmul(precision, self.mean[..., None])[..., 0], precision]
+
+    def set_natural(self, natural: Sequence[Array]) -> bool:
+        """Take natural parameters; False where they are improper."""
+        h, precision = natural
+        try:
+            self._solve(precision, h)
+        except ValueError:
+            return False
+        return True
+
+    def coordinates(self) -> list[Array]:
+        """Return means and precisions: both move with the origin and units of the data."""
+        return [self.mean, np.linalg.inv(self.cov)]
+
+    def set_coordinates(self, coordinates: Sequence[Array]) -> bool:
+        """Take means and precisions; False where these are improper."""
+        mean, precision = coordinates
+        return self.set_natural([np.matmul(precision, mean[..., None])[..., 0], precision])
+
+    # -- turning -----------------------------------------------------------------------------
+
+    def members(self, name: str, axis: int) -> int:
+        """Return how many vectors along an axis a variable has."""
+        return math.prod(a.size for i, a in enumerate(self.layouts[name].axes) if i != axis)
+
+    def second_moment(self, name: str, axis: int) -> Array:
+        """Return the sum of E[v vᵀ] over all vectors along an axis, (starts, K, K)."""
+        return second_moment(self, self.layouts[name].axes, name, axis)
+
+    def transform(self, name: str, axis: int, matrix: Array) -> None:
+        """Multiply all vectors along an axis by a matrix (starts, K, K)."""
+        axes = self.layouts[name].axes
+        own = self._own[name]
+        full = np.broadcast_to(np.eye(self.size), (len(matrix), self.size, self.size)).copy()
+        part = self._slices[name]
+        full[:, part, part] = along_axis(matrix, [axes[i].size for i in own], own.index(axis))
+        full = full.reshape(len(matrix), *(1,) * len(self.batch), self.size, self.size)
+        mean = np.matmul(full, self.mean[..., None])[..., 0]
+        cov = full @ self.cov @ np.swapaxes(full, -1, -2)
+        self._log_det = self._log_det - 2.0 * np.linalg.slogdet(full)[1]
+        self.set(mean, cov)
+
+    def _vector(self, a: Any, table: Table) -> Array:
+        axes = self._own_axes[a.name]
+        sources = [a.places[i] for i in self._order[a.name]]
+        values = arrange(table, tuple(sources), self.batch + axes, self._restart)
+        return self._flat(values, axes, (_length(axes),))
+
+    def _matrix(self, a: Any, b: Any, table: Table) -> Array:
+        axes, twins = self._own_axes[a.name], self._twins[b.name]
+        sources = [a.places[i] for i in self._order[a.name]]
+        sources += [b.places[i] for i in self._own[b.name]]
+        values = arrange(table, tuple(sources), self.batch + axes + twins, self._restart)
+        return self._flat(values, axes + twins, (_length(axes), _length(twins)))
+
+    def _flat(self, values: Array, axes: tuple[Axis, ...], inner: tuple[int, ...]) -> Array:
+        """Return values (starts, *batch, *inner), also where nothing depends on an inner axis."""
+        cut = 1 + len(self.batch)
+        full = values.shape[:cut] + tuple([axis.size for axis in axes])
+        if values.shape != full:
+            values = np.broadcast_to(values, full)
+        return values.reshape(full[:cut] + inner)
+
+    # -- expectations ------------------------------------------------------------------------
+
+    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+        """Return E[v] or E[v uᵀ] = m mᵀ + Cov, as a sum of products of tables."""
+        if len(accesses) == 1:
+            return [(self._seen_mean(accesses[0]),)]
+        if len(accesses) > 2:
+            raise TypeError(f"a product of {len(accesses)} of {', '.join(self.names)}")
+        a, b = accesses
+        if self.cov.shape[:-1] == self.mean.shape:  # each vector has its own: one product less
+            return [(self._seen_block(self._second(a.name, b.name), a, b),)]
+        means = (self._seen_mean(a), self._seen_mean(b))
+        return [means, (self._seen_cov(a, b),)]
+
+    def covariance(self, a: Any, b: Any) -> tuple[Table, ...]:
+        """Return Cov[v, uᵀ] as a product of tables: 0 where the two see other vectors."""
+        first = [a.places[i] for i in self._shared[a.name]]
+        second = [b.places[i] for i in self._shared[b.name]]
+        return (self._seen_cov(a, b), *same_members(first, second))
+
+    def _second(self, first: str, second: str) -> Array:
+        """Return E[v uᵀ], found once for all factors."""
+        rows, columns = self._slices[first], self._slices[second]
+        if (first, second) not in self._moments:
+            products = self.mean[..., rows, None] * self.mean[..., None, columns]
+            products += self.cov[..., rows, columns]
+            self._moments[first, second] = products
+        return self._moments[first, second]
+
+    def _mean_table(self, name: str) -> Table:
+        own = self._own_axes[name]
+        values = self.mean[..., self._slices[name]]
+        shape = values.shape[:-1] + tuple([axis.size for axis in own])
+        return Table(values.reshape(shape), (*self._lead[name], *own))
+
+    def _seen_mean(self, a: Any) -> Table:
+        return seen(self._means[a.name], self._axes[a.name], a.places)
+
+    def _seen_cov(self, a: Any, b: Any) -> Table:
+        return self._seen_block(self.cov[..., self._slices[a.name], self._slices[b.name]], a, b)
+
+    def _seen_block(self, block: Array, a: Any, b: Any) -> Table:
+        """Return matrices (starts, *batch, rows, columns) as two accesses see them."""
+        own, twins = self._own_axes[a.name], self._twins[b.name]
+        labels = (*self._lead[a.name], *own, *twins)
+        values = block.reshape(block.shape[:-2] + tuple([x.size for x in (*own, *twins)]))
+        shape: tuple[int, ...] = values.shape
+        gone = tuple([i for i, n in enumerate(shape) if n == 1 and labels[i].size != 1])
+        if gone:
+            values = np.squeeze(values, axis=gone)
+            labels = tuple(x for i, x in enumerate(labels) if i not in gone)
+        table = seen(Table(values, labels), self._axes[a.name], a.places)
+        return seen(table, twins, tuple([b.places[i] for i in self._own[b.name]]))
+
+    @property
+    def fit(self) -> Array:
+        """Return hᵀ m for each start."""
+        return self._fit
+
+    def log_total(self) -> Array:
+        """½ hᵀ m + ½ ln|2π Σ| for each start."""
+        return 0.5 * self._fit + self._log_volume()
+
+    def entropy(self) -> Array:
+        """½ ln|2πe Σ| for each start."""
+        count = self.size * math.prod(axis.size for axis in self.batch)
+        return self._log_volume() + 0.5 * count
+
+    def _log_volume(self) -> Array:
+        count = math.prod([axis.size for axis in self.batch])
+        log_det = self._log_det.reshape(len(self._log_det), -1)  # one for all, or one for each
+        total = log_det.sum(axis=1) * (count / log_det.shape[1])
+        volume = 0.5 * (self.size * count * LOG_2PI - total)
+        return volume if len(volume) == self.restart.size else np.repeat(volume, self.restart.size)
+
+    def batch_of(self, name: str) -> tuple[int, ...]:
+        """Return which axes of a variable are those of the batch, in its order."""
+        return self._shared[name]
+
+    def unpack(self, values: Array) -> dict[str, Array]:
+        """Return each variable's part of vectors (S, *batch, n), as (S, *its axes)."""
+        found = {}
+        for name in self.names:
+            shape, order = self.layouts[name].shape, (*self._shared[name], *self._own[name])
+            part = values[..., self._slices[name]].reshape(len(values), *(shape[i] for i in order))
+            found[name] = np.transpose(part, (0, *(1 + order.index(i) for i in range(len(order)))))
+        return found
+
+    def dense_moments(self, names: Sequence[str]) -> tuple[Array, Array]:
+        """Return mean and covariance of whole variables, flattened and put one after another."""
+        count = math.prod(axis.size for axis in self.batch)
+        n = self.size
+        mean = self.mean[:1].reshape(-1)
+        blocks = np.broadcast_to(self.cov[0], (*self.mean.shape[1:], n)).reshape(count, n, n)
+        cov = np.zeros((count, n, count, n))
+        cov[np.arange(count), :, np.arange(count)] = blocks
+        numbers = np.arange(count * n).reshape(1, *(a.size for a in self.batch), n)
+        places = self.unpack(numbers)
+        order = np.concatenate([places[name].ravel() for name in names])
+        return mean[order], cov.reshape(count * n, -1)[np.ix_(order, order)]
+
+    def marginal(self, name: str) -> Any:
+        """Return the belief of the first start, a batch over plates and integer axes."""
+        return as_normal(self, name, self.layouts[name], self._means[name], self._seen_cov)
+
+    def describe(self) -> str:
+        """Say how many vectors of what length there are."""
+        count = math.prod(axis.size for axis in self.batch)
+        return f"normal, {vectors_and_numbers(count, self.size)}"
+
+
+def _length(axes: Iterable[Axis]) -> int:
+    return math.prod([axis.size for axis in axes])
+
+
+def _apply(cov: Array, h: Array) -> Array:
+    """Return Σ h for all vectors; where they share Σ, by one product."""
+    if all(n == 1 for n in cov.shape[1:-2]):
+        flat = h.reshape(h.shape[0], -1, h.shape[-1])
+        answer = flat @ cov.reshape(cov.shape[0], *cov.shape[-2:])
+        return answer.reshape(answer.shape[0], *h.shape[1:])
+    return np.matmul(cov, h[..., None])[..., 0]

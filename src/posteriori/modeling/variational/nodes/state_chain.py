@@ -1,0 +1,156 @@
+"""A discrete variable that follows itself in time: forward–backward for all starts and series."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
+from posteriori.modeling.variational.densities.monomials import Monomial, same_place
+from posteriori.modeling.variational.densities.planned_products import add_tables
+from posteriori.numerics.types import Array
+
+__all__ = ["ChainBelief", "StateChain", "chained_names", "find_chain", "solve_chain"]
+
+
+class StateChain(NamedTuple):
+    """How a step sees the variable.
+
+    Attributes
+    ----------
+    time : int
+        Which axis of the variable is time.
+    labels : tuple of Axis
+        Of the log weights of steps: series, step, state before, state after.
+    """
+
+    time: int
+    labels: tuple[Axis, ...]
+
+
+class ChainBelief(NamedTuple):
+    """What is known of all chains.
+
+    Attributes
+    ----------
+    probabilities : array (starts, *series, T, K)
+    pairs : array (starts, *series, T - 1, K, K)
+        Joint probabilities of neighbours.
+    log_total : array (starts,)
+    log_states, log_steps : arrays
+        The log weights, of length 1 where all share them.
+    """
+
+    probabilities: Array
+    pairs: Array
+    log_total: Array
+    log_states: Array
+    log_steps: Array
+
+    def entropy(self) -> Array:
+        """H = ln Z − E[log weights] for each start."""
+        states = _expected(self.probabilities, self.log_states)
+        return self.log_total - states - _expected(self.pairs, self.log_steps)
+
+
+def find_chain(switches: Sequence[Switch], axes: Sequence[Axis]) -> StateChain | None:
+    """Return the chain that two switches of one variable make up, if they do.
+
+    They must read each member of one axis and its successor, and be the same on all others.
+    """
+    if len(switches) != 2 or switches[0].name != switches[1].name:
+        return None
+    early, late = switches
+    time, step = -1, None
+    for i, (p, q) in enumerate(zip(early.places, late.places, strict=True)):
+        if isinstance(p, Lookup) and isinstance(q, Lookup) and not same_place(p, q):
+            if time >= 0 or not _is_step(p.positions, q.positions, axes[i].size):
+                return None
+            time, (step,) = i, p.positions.axes
+        elif p is not q:
+            return None
+    if step is None:
+        return None
+    series = tuple(p for i, p in enumerate(early.places) if i != time)
+    if step in series or len(set(series)) < len(series):
+        return None
+    return StateChain(time, (*series, step, early.state, late.state))
+
+
+def chained_names(monomials: Iterable[Monomial], layouts: Mapping[str, Any]) -> set[str]:
+    """Return the discrete variables whose members meet as a chain."""
+    found = set()
+    for monomial in monomials:
+        steps = [access for access in monomial.accesses if isinstance(access, Switch)]
+        if len(steps) == 2:
+            axes = layouts[steps[0].name].axes
+            if find_chain(steps, axes) or find_chain(steps[::-1], axes):
+                found.add(steps[0].name)
+    return found
+
+
+def _is_step(before: Table, after: Table, size: int) -> bool:
+    return (
+        len(before.axes) == 1
+        and before.axes == after.axes
+        and np.array_equal(before.values, np.arange(size - 1))
+        and np.array_equal(after.values, np.arange(1, size))
+    )
+
+
+def solve_chain(
+    chain: StateChain, logits: Table, steps: Sequence[Table], restart: Axis
+) -> ChainBelief:
+    """Return the beliefs, given the log weights of states and of steps.
+
+    Parameters
+    ----------
+    chain : StateChain
+    logits : Table
+        Over starts, the variable's axes and its states.
+    steps : sequence of Table
+        Log weights that add up, over starts and the labels of the chain.
+    restart : Axis
+    """
+    moves = add_tables(steps, (restart, *chain.labels))
+    size = chain.labels[-1].size
+    moves = np.broadcast_to(moves, (*moves.shape[:-2], size, size))
+    here = np.moveaxis(logits.values, 1 + chain.time, -2)
+    answer = _smooth(moves, here)
+    totals = answer[2].reshape(restart.size, -1).sum(axis=1)
+    return ChainBelief(answer[0], answer[1], totals, here, moves)
+
+
+def _smooth(moves: Array, here: Array) -> tuple[Array, Array, Array]:
+    """Return probabilities of states, of steps, and the evidence of each series."""
+    from posteriori.inference.chains.hidden_markov import forward_backward
+
+    initial = np.zeros(here.shape[-1])
+    wide = moves.shape[:-3]
+    found: tuple[Array, Array, Array] | None = None
+    for index in np.ndindex(*wide):  # series that share their steps are one call
+        where = tuple(i if n > 1 else slice(None) for i, n in zip(index, wide, strict=True))
+        p, _, pairs, log_evidence = forward_backward(
+            initial, moves[index], here[where], pairs=True, repeated=True
+        )
+        assert pairs is not None
+        answer = (p, pairs, log_evidence)
+        if math.prod(wide) == 1:
+            return answer
+        if found is None:
+            lead = here.shape[:-2]
+            found = (np.empty(here.shape), np.empty(lead + pairs.shape[-3:]), np.empty(lead))
+        for out, part in zip(found, answer, strict=True):
+            out[where] = part
+    assert found is not None
+    return found
+
+
+def _expected(p: Array, logs: Array) -> Array:
+    """Return Σ p ln w for each start, 0 ln 0 = 0."""
+    gone = tuple(i for i in range(1, p.ndim - 2) if logs.shape[i] == 1 < p.shape[i])
+    alike = p.sum(axis=gone, keepdims=True)  # steps that share their weights
+    return (alike * np.where(np.isneginf(logs), 0.0, logs)).reshape(len(p), -1).sum(axis=1)

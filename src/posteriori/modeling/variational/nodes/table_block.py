@@ -1,0 +1,149 @@
+"""A discrete block made of log tables, and the joint beliefs of the states that each table joins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from posteriori.modeling.binding.binder import Bound
+from posteriori.modeling.binding.labelled import Axis, Lookup, Table, gather
+from posteriori.modeling.exact.discrete.discrete_account import pairs_along_chain
+from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock, DiscreteResult
+from posteriori.modeling.exact.discrete.discrete_graph import Graph, refill_graph
+from posteriori.modeling.exact.discrete.discrete_order import Order
+from posteriori.modeling.forms.state_tables import StateTable, View
+from posteriori.modeling.forms.table_elimination import joint_beliefs, sum_to
+
+__all__ = ["TableBlock", "table_beliefs"]
+
+
+class TableBlock(DiscreteBlock):
+    """A discrete block whose log tables are given.
+
+    Parameters
+    ----------
+    bound : Bound
+    sizes : mapping
+        Number of states of each variable.
+    tables : sequence of StateTable
+    like : TableBlock, optional
+        A block of other values, whose plan is used if its tables have the same labels.
+    """
+
+    def __init__(
+        self,
+        bound: Bound,
+        sizes: Mapping[str, int],
+        tables: Sequence[StateTable],
+        like: TableBlock | None = None,
+    ) -> None:
+        super().__init__(bound, (), ())
+        self.sizes = dict(sizes)
+        self.names = tuple(sizes)
+        self.__dict__["tables"] = list(tables)
+        if like is not None and like.graph.placements and _same_labels(like.tables, tables):
+            graph = refill_graph(like.graph, tables, bound.layouts)
+            self.__dict__["planned"] = like.planned._replace(graph=graph)
+
+    @cached_property
+    def planned(self) -> Order:
+        """The order, whose chain is one of many sweeps."""
+        order = super().planned
+        if order.graph.chain is None:
+            return order
+        chain = order.graph.chain._replace(repeated=True)
+        return order._replace(graph=order.graph._replace(chain=chain))
+
+
+def _same_labels(mine: Sequence[StateTable], theirs: Sequence[StateTable]) -> bool:
+    """Tell whether tables differ in their values only."""
+    return len(mine) == len(theirs) and all(
+        a.table.axes == b.table.axes
+        and a.table.values.shape == b.table.values.shape
+        and a.rows == b.rows
+        and len(a.views) == len(b.views)
+        and all(_same_view(v, w) for v, w in zip(a.views, b.views, strict=True))
+        for a, b in zip(mine, theirs, strict=True)
+    )
+
+
+def _same_view(a: View, b: View) -> bool:
+    places = zip(a.places, b.places, strict=True)
+    return a.name == b.name and a.state is b.state and all(p is q for p, q in places)
+
+
+def table_beliefs(result: DiscreteResult, first: int = 0) -> list[Table]:
+    """Return the joint probabilities of what each table joins, under its own labels.
+
+    Parameters
+    ----------
+    result : DiscreteResult
+    first : int
+        Tables before this one are left out.
+    """
+    block = result.block
+    graph = block.graph
+    if any(len(nodes) > 1 for nodes in graph.nodes.values()):
+        names = ", ".join(block.names)
+        raise TypeError(f"members of {names} meet in too many ways to be learned from together")
+    roots: Mapping[Axis, Table] = {}
+    pairs = None
+    if result._chain is not None:
+        roots = result._chain.joint
+        _, pairs = pairs_along_chain(result)
+    beliefs = joint_beliefs(result._elimination.buckets, roots)
+    holders = {part: step.node for step in block.planned.before for part in step.parts}
+    found, local = [], -1
+    for i, table in enumerate(block.tables):
+        step = graph.placements[i].is_step
+        local += not step
+        if i < first:
+            continue
+        if step:
+            assert pairs is not None
+            found.append(_of_pairs(table, graph, pairs))
+        else:
+            joined = {node for view in table.views for node in graph.nodes[view.name]}
+            node = holders[local] if local in holders else next(n for n in roots if n in joined)
+            found.append(_of_states(table, graph, beliefs[node]))
+    return found
+
+
+def _of_states(table: StateTable, graph: Graph, belief: Table) -> Table:
+    new: dict[Axis, Axis] = {}
+    looked_up: dict[Axis, Lookup] = {}
+    for view in table.views:
+        (node,) = graph.nodes[view.name]
+        new[node] = view.state
+        for plate, place in zip(graph.plates[node], view.places, strict=True):
+            if isinstance(place, Lookup):
+                looked_up[plate] = place
+            else:
+                new[plate] = place
+    nodes = {node for (node,) in graph.nodes.values()}
+    kept = sum_to(belief, nodes, new)
+    for plate, place in looked_up.items():
+        kept = gather(kept, plate, place.positions)
+    return Table(kept.values, tuple(new.get(a, a) for a in kept.axes))
+
+
+def _of_pairs(table: StateTable, graph: Graph, pairs: Table) -> Table:
+    chain = graph.chain
+    assert chain is not None
+    before = dict(zip(chain.nodes, chain.before, strict=True))
+    new: dict[Axis, Axis] = {}
+    for view in table.views:
+        (node,) = graph.nodes[view.name]
+        for own, place in zip(graph.plates[node], view.places, strict=True):
+            if isinstance(place, Lookup):
+                (row,) = place.positions.axes
+                new[chain.arrival] = row
+                starts_early = int(place.positions.values[0]) == 0
+                new[before[node] if starts_early else node] = view.state
+            else:
+                new[own] = place
+        if node in chain.static:
+            new[node] = view.state
+    nodes = {*chain.nodes, *chain.before, *chain.static}
+    kept = sum_to(pairs, nodes, new)
+    return Table(kept.values, tuple(new.get(a, a) for a in kept.axes))

@@ -1,0 +1,1 @@
+"""Predictions under independent beliefs."""

@@ -1,0 +1,148 @@
+"""What follows the end of a chain whose parameters are believed in: simulated from the beliefs.
+
+No closed form is left once parameters are unknown. So parameters and last states are drawn, every draw
+is carried on step by step, and the answer is the mixture of what the draws say of each step: its moments
+have the standard error of as many draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posteriori.distributions.composites.mixture import Mixture
+from posteriori.distributions.counts.bernoulli import Bernoulli
+from posteriori.distributions.counts.categorical import Categorical
+from posteriori.distributions.labels import encode_labels
+from posteriori.modeling.binding.binder import Binder, BoundFactor
+from posteriori.modeling.binding.labelled import Table
+from posteriori.modeling.forms.simulation import (
+    _DRAWS as DRAWS,
+    _at_time,
+    _put_known,
+    _repeated,
+    member,
+)
+from posteriori.modeling.posterior.new_members import Request, plate_sizes
+from posteriori.numerics.types import Array
+
+if TYPE_CHECKING:
+    from posteriori.modeling.language.expressions import Variable
+    from posteriori.modeling.planning.planner import Plan
+    from posteriori.modeling.posterior.posterior import Posterior
+
+__all__ = ["forecast"]
+
+#: How many draws a forecast is made of.
+_SIZE = 4000
+
+
+def forecast(posterior: Posterior, request: Request, plate: str) -> Any:
+    """Return the predictive distribution of the members that follow the end of a plate.
+
+    The chain is bound with one member more: its first one is the old end.
+    """
+    plan = posterior._plan
+    rng = np.random.default_rng(0)
+    draws = posterior.sample(_SIZE, rng=rng)
+    binder = _bind(plan, request, plate)
+    for name, variable in binder.variables.items():
+        layout = plan.bound.layouts[name]
+        known = plan.bound.observed.get(name)
+        if plate not in {axis.name for axis in layout.plates}:
+            time = int(isinstance(variable.length, str))  # such a chain's first axis is its time
+            _put_known(binder, layout, name, known, draws, time)
+            continue
+        start = len(binder.factors)
+        binder.bind_variable(name, _repeated(variable))
+        factors = binder.factors[start:]
+        if variable.length == plate:
+            end = _last(draws.get(name), variable) if known is None else known[-1]
+            steps = _carry_on(binder, name, factors[1], end, rng)
+            if name == request.name:
+                return _mixture(steps, 1, variable)
+        elif name == request.name:
+            return _after_first(factors[0], plate, variable)
+        else:
+            raise TypeError(
+                f"{request.name} cannot be predicted after the end of {plate}: {name} is new, too"
+            )
+    raise AssertionError(f"{request.name} does not lie on {plate}")
+
+
+def _bind(plan: Plan, request: Request, plate: str) -> Binder:
+    """Bind with the new inputs, whose first row stands in for that of the old end."""
+    inputs = {k: v for k, v in {**plan.given, **request.inputs}.items() if k in plan.inputs}
+    used = {k: item for k, item in plan.inputs.items() if k in inputs}
+    for key, item in list(used.items()):
+        if plate not in item.plates:
+            continue
+        if key not in request.inputs:
+            del used[key], inputs[key]
+            continue
+        at = item.plates.index(plate)
+        values = np.asarray(inputs[key], dtype=np.float64)
+        inputs[key] = np.concatenate([np.take(values, [0], axis=at), values], axis=at)
+    variables = {n: plan.variables[n] for n in request.needed}
+    sizes = {**plate_sizes(plan), plate: request.sizes[plate] + 1, DRAWS: _SIZE}
+    return Binder(variables, used, inputs, sizes)
+
+
+def _last(draws: Any, variable: Variable) -> Array:
+    """Return the last members of drawn paths, (S, ...)."""
+    codes = draws if variable.labels is None else encode_labels(draws, variable.labels)
+    return np.asarray(codes, dtype=np.float64)[:, -1]
+
+
+def _carry_on(
+    binder: Binder, name: str, step: BoundFactor, end: Array, rng: np.random.Generator
+) -> Any:
+    """Draw one member after another; return what was drawn from, a batch over steps and draws."""
+    layout = binder.layouts[name]
+    path = np.zeros(layout.shape)
+    path[0] = end
+    if step.rows[1:] != layout.plates[1:] + layout.ints:
+        raise TypeError(
+            f"{name} cannot be carried on: its step and its first member differ in rows"
+        )
+    conditionals = []
+    for t in range(1, len(path)):
+        conditionals.append(member(_at_time(step, {name: Table(path, layout.axes)}, t)))
+        path[t] = conditionals[-1].sample(rng=rng)
+    binder.observed[name] = path
+    full = [_parameters(c) for c in conditionals]
+    parameters = {key: np.stack([p[key] for p in full]) for key in full[0]}
+    return type(conditionals[0])._from(**parameters)
+
+
+def _after_first(factor: BoundFactor, plate: str, variable: Variable) -> Any:
+    """Return what depends on a chain, without the row of the old end."""
+    made = member(factor)
+    names = [axis.name for axis in factor.rows]
+    at = names.index(plate)
+    rows = np.arange(1, factor.rows[at].size)
+    parameters = {k: np.take(v, rows, axis=at) for k, v in _parameters(made).items()}
+    return _mixture(type(made)._from(**parameters), names.index(DRAWS), variable)
+
+
+def _mixture(made: Any, draws: int, variable: Variable) -> Any:
+    """Average over the axis of the draws."""
+    if isinstance(made, Bernoulli):
+        return Bernoulli(made.probability.mean(axis=draws))
+    if isinstance(made, Categorical):
+        return Categorical(made.probabilities.mean(axis=draws))._labelled(variable.labels)
+    last = len(made.batch_shape) - 1
+    moved = {k: np.moveaxis(v, draws, last) for k, v in _parameters(made).items()}
+    return Mixture(np.full(_SIZE, 1.0 / _SIZE), type(made)._from(**moved))
+
+
+def _parameters(made: Any) -> Mapping[str, Array]:
+    """Return the parameters with all axes of the batch."""
+    found = {}
+    for key, value in made._given_parameters().items():
+        width = type(made)._parameters[key]
+        event = np.shape(value)[np.ndim(value) - width :]
+        found[key] = np.broadcast_to(value, made.batch_shape + event)
+    return found

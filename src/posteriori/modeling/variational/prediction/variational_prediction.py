@@ -1,0 +1,199 @@
+r"""Posterior predictive distributions under independent beliefs.
+
+Everything above a variable is integrated out under q. Mean and variance of a normal child are exact
+under q. If its precision is believed in, it has the shape of the Student t distribution that the belief
+in the precision alone gives it: independent beliefs in location and precision have no closed form.
+Children behind unknown indices are mixtures over the states; counts and categories whose parameter has
+a conjugate belief are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posteriori.distributions.composites.mixture import Mixture
+from posteriori.distributions.counts.bernoulli import Bernoulli
+from posteriori.distributions.counts.categorical import Categorical
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.numbers.student_t import StudentT
+from posteriori.distributions.vectors.mv_student_t import MvStudentT
+from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.modeling.binding.binder import BoundFactor, Layout
+from posteriori.modeling.binding.labelled import Axis, Switch, Table, spread
+from posteriori.modeling.exact.conjugate.conjugate_block import conjugate_predictive, reshaped
+from posteriori.modeling.forms.simulation import member
+from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.modeling.posterior.new_members import Request, accessed
+from posteriori.modeling.variational.densities.addressing import seen
+from posteriori.modeling.variational.densities.densities import GAUSSIAN
+from posteriori.modeling.variational.densities.gates import open_gates
+from posteriori.modeling.variational.densities.planned_products import contract_tables
+from posteriori.modeling.variational.prediction.local_ascent import infer_local
+from posteriori.modeling.variational.prediction.new_normals import expanded_mean
+from posteriori.modeling.variational.prediction.predictive_moments import covariance, mean
+from posteriori.modeling.variational.prediction.predictive_spread import Spread, noise_of
+from posteriori.modeling.variational.prediction.scene import Scene, make_scene
+from posteriori.modeling.variational.prediction.simulated_forecast import forecast
+from posteriori.numerics.types import Array
+
+if TYPE_CHECKING:
+    from posteriori.modeling.posterior.posterior import Posterior
+
+__all__ = ["predict_variational"]
+
+
+def predict_variational(posterior: Posterior, request: Request) -> Any:
+    """Return the predictive distribution of a variable that depends on a variational block."""
+    name, variables = request.name, posterior._plan.variables
+    if request.values:
+        local = infer_local(posterior, request)
+        return local.belief(name) if name in local.owners else predictive(local, name)
+    if name in posterior._results and name not in request.new:
+        return posterior[name]
+    lengths = {variables[n].length for n in request.needed}
+    chains = [plate for plate in request.sizes if plate in lengths]
+    if chains and len(request.sizes) > 1:
+        raise TypeError(
+            f"{name} cannot be predicted on several new plates, {', '.join(request.sizes)}, at once: "
+            "ask for new steps of the series that there are"
+        )
+    if chains:
+        return forecast(posterior, request, chains[0])
+    return predictive(make_scene(posterior, request), name)
+
+
+def predictive(scene: Scene, name: str) -> Any:
+    """Return the distribution of a variable with everything above it integrated out."""
+    anew = scene.anew
+    if anew.is_chain(name):
+        raise TypeError(_refusal(name, f"{name} is a new chain"))
+    (factor,) = anew.factors[name]
+    opened, switches = open_gates(factor)
+    component = _component(scene, opened)
+    if switches:
+        weights = _weights(scene, factor, switches)
+        if factor.family in DISCRETE:
+            component = _averaged(component, weights, len(switches))
+        else:
+            shape = weights.shape[: len(factor.rows)]
+            component = component if len(switches) == 1 else reshaped(component, (*shape, -1))
+            component = Mixture(weights.reshape(*shape, -1), component)
+    if isinstance(component, Categorical):
+        return component._labelled(scene.labels.get(name))
+    return component
+
+
+def _component(scene: Scene, factor: BoundFactor) -> Any:
+    """Return the distribution of a factor's rows, none of which is behind an index."""
+    unknown = accessed([factor])
+    if not unknown:
+        return member(factor)
+    if factor.family in GAUSSIAN:
+        return _normal(scene, factor)
+    if len(unknown) > 1:
+        raise TypeError(
+            _refusal(factor.name, f"it depends on {', '.join(sorted(unknown))} at once")
+        )
+    (parent,) = unknown
+    belief, layout = _belief(scene, parent)
+    return conjugate_predictive(factor, parent, layout, belief)
+
+
+def _belief(scene: Scene, name: str) -> tuple[Any, Layout]:
+    unsolved = name in scene.anew.unsolved
+    found = predictive(scene, name) if unsolved else scene.belief(name)
+    return found, scene.anew.layouts[name]
+
+
+# -- normal children -------------------------------------------------------------------------
+
+
+def _normal(scene: Scene, factor: BoundFactor) -> Any:
+    """Return a normal or Student t distribution with the moments under the beliefs."""
+
+    def look_up(name: str) -> tuple[Any, Layout]:
+        return _belief(scene, name)
+
+    products, owners = expanded_mean(scene, factor, look_up)
+    events = factor.events
+    center = mean(products, (*factor.rows, *events), owners)
+    twins = {axis: Axis("twin", axis.size) for axis in events}
+    doubt = covariance(products, factor.rows, twins, owners)
+    return _with_noise(center, doubt, noise_of(factor, look_up))
+
+
+def _with_noise(center: Array, doubt: Array, noise: Spread) -> Any:
+    """Add the noise to what is not known of the mean; match the variance where it is finite."""
+    total = doubt + noise.variance
+    vectors = doubt.ndim > center.ndim
+    if noise.tails is None:
+        full = np.broadcast_to(total, doubt.shape)
+        return MvNormal(center, cov=full) if vectors else Normal(center, variance=full)
+    dof, scale = noise.tails
+    over = dof[..., None, None] if vectors else dof
+    finite = over > 2.0
+    with np.errstate(invalid="ignore"):
+        matched = np.where(finite, total * (over - 2.0) / over, scale + doubt)
+    matched = np.broadcast_to(matched, doubt.shape)
+    dof = np.broadcast_to(dof, center.shape[:-1] if vectors else center.shape)
+    if vectors:
+        return MvStudentT(dof, center, scale=matched)
+    return StudentT(dof, center, scale=np.sqrt(matched))
+
+
+# -- unknown indices -------------------------------------------------------------------------
+
+
+def _weights(scene: Scene, factor: BoundFactor, switches: Sequence[Switch]) -> Array:
+    """Return the probability of each combination of states, (*rows, *states)."""
+    _require_apart(scene, factor, switches)
+    labels = (*factor.rows, *(s.state for s in switches))
+    total: Any = 1.0
+    for switch in switches:
+        total = total * spread(_probabilities(scene, switch, labels), labels)
+    whole = np.broadcast_to(total, tuple(axis.size for axis in labels))
+    inner = tuple(range(len(factor.rows), whole.ndim))
+    return whole / whole.sum(axis=inner, keepdims=True)
+
+
+def _probabilities(scene: Scene, switch: Switch, labels: tuple[Axis, ...]) -> Table:
+    if switch.name in scene.owners:
+        ((table,),) = scene.owners[switch.name].expect([switch])
+        return contract_tables([table], labels)
+    belief, layout = _belief(scene, switch.name)
+    p = belief.probabilities
+    state = Axis(switch.name, p.shape[-1])
+    axes = (*layout.axes, state)
+    return seen(Table(p, axes), axes, (*switch.places, switch.state))
+
+
+def _require_apart(scene: Scene, factor: BoundFactor, switches: Sequence[Switch]) -> None:
+    """Refuse states whose joint probability is not the product of their own."""
+    taken: set[Any] = set()
+    for switch in switches:
+        name = switch.name
+        mine: set[Any] = {name}
+        if name in scene.owners:
+            mine = {id(scene.owners[name])}
+        elif name in scene.anew.unsolved:
+            mine |= scene.anew.above(name)
+        if mine & taken:
+            names = ", ".join(dict.fromkeys(s.name for s in switches))
+            raise TypeError(_refusal(factor.name, f"states of {names} depend on one another"))
+        taken |= mine
+
+
+def _averaged(component: Any, weights: Array, count: int) -> Any:
+    """Return Σ w p of states that are categories or events themselves."""
+    inner = tuple(range(weights.ndim - count, weights.ndim))
+    if isinstance(component, Bernoulli):
+        return Bernoulli((weights * component.probability).sum(axis=inner))
+    p = (weights[..., None] * component.probabilities).sum(axis=inner)
+    return Categorical(p / p.sum(axis=-1, keepdims=True))
+
+
+def _refusal(name: str, reason: str) -> str:
+    return f"{name} has no closed-form predictive here: {reason}"

@@ -1,0 +1,1 @@
+"""Beliefs about rows found part by part."""

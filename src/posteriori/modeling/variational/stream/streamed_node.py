@@ -1,0 +1,272 @@
+"""A local node whose belief is found part by part, and the problem that sees only its sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.binding.labelled import Axis, Table, labels_of
+from posteriori.modeling.variational.ascent.class_merging import merge_states
+from posteriori.modeling.variational.ascent.problem import Entry, Problem
+from posteriori.modeling.variational.ascent.snapshots import keep_beliefs, restore
+from posteriori.modeling.variational.densities.monomials import Monomial
+from posteriori.modeling.variational.densities.planned_products import contract_tables
+from posteriori.modeling.variational.stream.plate_sums import Sums, add_sums, turn
+from posteriori.numerics.types import Array
+
+if TYPE_CHECKING:
+    from posteriori.modeling.variational.stream.streaming import Part, Stream
+
+__all__ = ["StreamedNode", "StreamedProblem", "awaited"]
+
+
+class Sources(NamedTuple):
+    """Stands for messages that the parts make themselves: of all factors, or of some."""
+
+    factors: set[int] | None = None
+
+
+class StreamedNode:
+    """A local node whose belief is found part by part.
+
+    Parameters
+    ----------
+    stream : Stream
+    parts : sequence of (Part, rows)
+        Parts of one size are the same: the belief about their rows is not kept.
+    shared : sequence
+        The nodes of the shared variables.
+    restart : Axis
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        parts: Sequence[tuple[Part, Any]],
+        shared: Sequence[Any],
+        restart: Axis,
+    ) -> None:
+        self.stream, self.restart = stream, restart
+        self.names, self.kind = stream.group, parts[0][0].node.kind
+        self.sizes = getattr(parts[0][0].node, "sizes", {})
+        self.sums: Sums = {}
+        self._parts, self._shared = tuple(parts), tuple(shared)
+        self._priors = Sources()
+        self._starts: dict[str, Array] = {}
+        self._log_total = np.zeros(restart.size)
+        self._entropy: Array | None = None
+        self._whole: Any = None
+        self._seen: list[Any] = []
+        self._turns: tuple[tuple[str, int, Array], ...] = ()
+
+    # -- update ------------------------------------------------------------------------------
+
+    def update(self, messages: Sources) -> None:
+        """Pass over all parts; their own problems make the messages."""
+        if messages.factors is not None:
+            self._priors = messages
+        self._starts = {}
+        self._pass_over(messages)
+
+    def set(self, name: str, values: Array) -> None:
+        """Start one variable at values (starts, rows, ...): probabilities, or means."""
+        self._starts = {**self._starts, name: values}
+        self._pass_over(self._priors)
+
+    set_means = set
+
+    def estimate(self, part: Part, rows: Any, weight: float) -> None:
+        """Take a multiple of what some rows say for what all rows say."""
+        sums = part.solve(rows, None)
+        sums = {key: Table(weight * t.values, t.axes) for key, t in sums.items()}
+        self._take(sums, weight * part.node.log_total())
+
+    def forget(self) -> None:
+        """Leave everything to the next pass."""
+        self.sums, self._whole, self._turns = {}, None, ()
+
+    def _pass_over(self, messages: Sources) -> None:
+        sums: Sums = {}
+        log_total, entropy = np.zeros(self.restart.size), np.zeros(self.restart.size)
+        turned, first = self.stream.turns is not None, 0
+        for part, rows in self._parts:
+            last = first + part.label.size
+            starts = {name: values[:, first:last] for name, values in self._starts.items()}
+            sums = add_sums(sums, part.solve(rows, messages.factors, starts))
+            log_total = log_total + part.node.log_total()
+            entropy = entropy + (part.node.entropy() if turned else 0.0)
+            first = last
+        self._take(sums, log_total, entropy if turned else None)
+
+    def _take(self, sums: Sums, log_total: Array, entropy: Array | None = None) -> None:
+        self.sums, self._log_total, self._entropy = sums, log_total, entropy
+        self._whole, self._turns = None, ()
+        self._seen = keep_beliefs(self._shared)
+
+    def select(self, start: int) -> None:
+        """Keep one start."""
+        self.sums = {key: self._selected(table, start) for key, table in self.sums.items()}
+        self._log_total = self._log_total[start : start + 1]
+        if self._entropy is not None:
+            self._entropy = self._entropy[start : start + 1]
+        self._seen, self._starts = [], {}  # those of the shared nodes have several starts
+
+    def _selected(self, table: Table, start: int) -> Table:
+        if self.restart not in table.axes:
+            return table
+        where = (slice(None),) * table.axes.index(self.restart) + (slice(start, start + 1),)
+        return Table(table.values[where], table.axes)
+
+    # -- what the sums say -------------------------------------------------------------------
+
+    def log_total(self) -> Array:
+        """Log normaliser for each start."""
+        return self._log_total
+
+    def entropy(self) -> Array:
+        """Entropy for each start."""
+        if self._entropy is None:  # of vectors that are never turned it is seldom asked for
+            self._entropy = self.whole().entropy()
+        return self._entropy
+
+    def members(self, name: str, axis: int) -> int:
+        """Return how many vectors along an axis a variable has."""
+        sizes = [a.size for a in self.stream.layouts[name].axes]
+        return int(np.prod(sizes)) // sizes[axis]
+
+    def second_moment(self, name: str, axis: int) -> Array:
+        """Return the sum of E[v vᵀ] over all vectors along an axis, (starts, K, K)."""
+        turns = self.stream.turns
+        assert turns is not None
+        first, second = turns.labels[name, 0], turns.labels[name, 1]
+        table = self.sums[turns.second(name).key]
+        same = {b: a for i, (a, b) in enumerate(zip(first, second, strict=True)) if i != axis - 1}
+        equal = [Table(np.eye(a.size), (a, b)) for b, a in same.items()]
+        labels = (self.restart, first[axis - 1], second[axis - 1])
+        found = contract_tables((table, *equal), labels)
+        return np.transpose(found.values, [found.axes.index(a) for a in labels])
+
+    def transform(self, name: str, axis: int, matrix: Array) -> None:
+        """Multiply all vectors along an axis by a matrix (starts, K, K)."""
+        turns = self.stream.turns
+        assert turns is not None
+        labels = [turns.labels[name, order][axis - 1] for order in (0, 1)]
+        self.sums = turn(self.sums, labels, matrix, self.restart)
+        self._entropy = self.entropy() + self.members(name, axis) * np.linalg.slogdet(matrix)[1]
+        self._turns = (*self._turns, (name, axis, matrix))
+        self._whole = None
+
+    def overlaps(self, name: str) -> Array:
+        """Return Σ q(a) q(b) over all rows of a discrete variable, (K, K)."""
+        total: Array = np.zeros(())
+        for part, rows in self._parts:
+            part.solve(rows, None)
+            total = total + part.node.overlaps(name)
+        return total
+
+    def merge(self, name: str, source: int, target: int) -> None:
+        """Let a state of a discrete variable have the rows of another one, in all sums."""
+        sums = dict(self.sums)
+        for term in self.stream.terms:
+            states = [a.state for a in term.sum.accesses if a.name == name]
+            sums[term.sum.key] = merge_states(sums[term.sum.key], states, source, target)
+        self.sums = sums
+
+    # -- all rows ----------------------------------------------------------------------------
+
+    def whole(self) -> Any:
+        """Return a node with the belief about all rows, as it was in the last pass and turned since."""
+        if self._whole is None:
+            now = keep_beliefs(self._shared)
+            restore(self._seen)
+            try:
+                self._whole = self.stream.whole_node(self._shared, self.restart)
+            finally:
+                restore(now)
+            for turned in self._turns:
+                self._whole.transform(*turned)
+        return self._whole
+
+    def summable(self, accesses: Sequence[Any], free: frozenset[Axis]) -> frozenset[Axis]:
+        """Return those of some labels that the belief about all rows can sum over."""
+        node = self._parts[0][0].node
+        return node.summable(accesses, free) if hasattr(node, "summable") else frozenset()
+
+    def describe(self) -> str:
+        """Say how large the belief is, and that it comes in parts."""
+        whole = self.stream.node(self.stream.plate, self.restart)
+        return f"{whole.describe()}, in {len(self._parts)} parts"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "node" or "_whole" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.whole(), name)
+
+
+class StreamedProblem(Problem):
+    """A problem whose one local node is streamed: shared nodes see the sums of all parts.
+
+    Parameters
+    ----------
+    apart : iterable of Monomial
+        What touches shared variables only.
+    local : StreamedNode
+    """
+
+    def __init__(self, apart: Iterable[Monomial], local: StreamedNode) -> None:
+        self._terms = sorted(local.stream.terms, key=lambda term: not term.shared)
+        rests = [
+            Monomial(t.monomial.source, (_unknown(t.shared),), t.shared)
+            for t in self._terms
+            if t.shared
+        ]
+        super().__init__([*apart, *rests], local._shared, (), local.restart)
+        self._first = len(self.entries) - len(rests)
+        self.entries += [
+            Entry(Monomial(t.monomial.source, (), ()), (), frozenset())
+            for t in self._terms
+            if not t.shared
+        ]
+        self.nodes, self.local = (*self.nodes, local), (local,)
+        self.owner |= dict.fromkeys(local.names, local)
+        self._touch[id(local)] = [
+            (i, (), self._recipe(self.entries[i], self.shared, frozenset()))
+            for i in range(self._first, len(self.entries))
+        ]
+        self._of: Sums | None = None
+        self._rests: list[Table] = []
+        self.estimates: dict[int, tuple[Table, ...]] = {}
+
+    def messages(self, node: Any, sources: set[int] | None = None) -> Any:
+        """Yield the messages to a shared node; those to the local one are made by its parts."""
+        return Sources(sources) if node is self.local[0] else super().messages(node, sources)
+
+    def reduce(self) -> None:
+        """Pass over the rows unless their sums are known."""
+        (node,) = self.local
+        if not node.sums:
+            node.update(Sources())
+
+    def _tables(self, i: int) -> tuple[Table, ...]:
+        """Return known tables, or what the sums of the last pass leave of a monomial."""
+        if i < self._first:
+            return self.estimates.get(i) or super()._tables(i)
+        self.reduce()
+        (node,) = self.local
+        if self._of is not node.sums:
+            self._of = node.sums
+            self._rests = [t.rest(node.sums[t.sum.key], self.restart) for t in self._terms]
+        return (self._rests[i - self._first],)
+
+
+def awaited(node: Any) -> Any:
+    """Return the node that has the belief about all rows."""
+    return node.whole() if isinstance(node, StreamedNode) else node
+
+
+def _unknown(accesses: Iterable[Any]) -> Table:
+    """Return a table to be filled in, with all labels that it may have."""
+    axes = frozenset[Axis]().union(*(labels_of(access) for access in accesses))
+    return Table(np.zeros(()), tuple(axes))

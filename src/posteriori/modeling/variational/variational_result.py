@@ -1,0 +1,121 @@
+"""What variational inference has found: beliefs about the variables of a block, and the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent
+from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.densities.references import restored
+from posteriori.modeling.variational.nodes.gaussian_node import GaussianNode
+from posteriori.modeling.variational.stream.streamed_node import awaited
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Seed
+
+if TYPE_CHECKING:
+    from posteriori.modeling.variational.variational_block import VariationalBlock
+
+__all__ = ["VariationalResult"]
+
+
+class VariationalResult:
+    """Beliefs about all variables of a variational block.
+
+    Attributes
+    ----------
+    names : tuple of str
+    log_evidence : float
+        The bound.
+    ascent : Ascent
+    informed : VariationalResult
+        Of the members that data depend on: what the bound is made of.
+    """
+
+    def __init__(
+        self,
+        block: VariationalBlock,
+        problem: Problem,
+        ascent: Ascent,
+        informed: VariationalResult | None = None,
+    ) -> None:
+        self.informed = informed or self
+        self.block = block
+        self.problem = problem
+        self.ascent = ascent
+        self.names = block.names
+        self.kind = "type-II" if block.options.form else "bound"
+        self.log_evidence = ascent.trace[-1]
+
+    def marginal(self, name: str) -> Any:
+        """Return the belief about a variable, a batch over its plates and integer axes."""
+        return self._restored(name, self.problem.owner[name].marginal(name))
+
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Any]:
+        """Draw all variables, (size, *shape) each: joint within a group, independent between."""
+        from posteriori.modeling.variational.nodes.node_draws import draw_node
+
+        generator = as_generator(rng)
+        found: dict[str, Any] = {}
+        for node in self.problem.nodes:
+            found |= draw_node(node, size, generator)
+        return {name: self._restored(name, found[name]) for name in self.names}
+
+    def most_likely(self) -> dict[str, Any]:
+        """Return the highest point of the belief of each group."""
+        from posteriori.modeling.variational.nodes.node_draws import mode_of_node
+
+        found: dict[str, Any] = {}
+        for node in self.problem.nodes:
+            found |= mode_of_node(node)
+        return {name: self._restored(name, found[name]) for name in self.names}
+
+    def joint(self, names: Sequence[str]) -> MvNormal:
+        """Return the joint belief of normal variables of one group, put one after another.
+
+        Raises
+        ------
+        ValueError
+            When they are of several groups, whose beliefs are independent.
+        TypeError
+            When they are not normal, or lie on a chain.
+        """
+        owners = {id(self.problem.owner[name]): self.problem.owner[name] for name in names}
+        if len(owners) > 1:
+            groups = "; ".join(", ".join(node.names) for node in self.problem.nodes)
+            raise ValueError(
+                f"{' and '.join(names)} are believed in independently: their joint distribution is "
+                f"the product (groups: {groups})"
+            )
+        node = awaited(*owners.values())
+        if not isinstance(node, GaussianNode):
+            raise TypeError(
+                f"{' and '.join(names)} are a {node.kind} group, whose joint distribution has no form "
+                f"here; draw from it by sample()"
+            )
+        mean, cov = node.dense_moments(names)
+        parts = (np.zeros(self.block.bound.layouts[name].shape) for name in names)
+        shift = [self._restored(n, z).ravel() for n, z in zip(names, parts, strict=True)]
+        return MvNormal(mean + np.concatenate(shift), cov=cov)
+
+    def used_classes(self) -> dict[str, tuple[int, int]]:
+        """Return how many states of each index of unknown parameters are used, and how many it has.
+
+        A state is used when at least half a member is expected to be in it.
+        """
+        found = {}
+        for name, kind in self.block._seeded().items():
+            if kind == "classes":
+                p = self.informed.problem.owner[name].probabilities(name)[0]
+                expected = p.reshape(-1, p.shape[-1]).sum(axis=0)
+                found[name] = (int(np.sum(expected >= 0.5)), len(expected))
+        return found
+
+    def _restored(self, name: str, values: Any) -> Any:
+        if name not in self.block.references:
+            return values
+        axes = self.block.bound.layouts[name].axes
+        return values + restored(0.0, self.block.references[name], axes)

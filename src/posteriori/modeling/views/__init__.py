@@ -1,0 +1,1 @@
+"""Other views of models and posteriors: free energies, single data, graphs."""

@@ -1,0 +1,1 @@
+"""Derivatives, roots and integrals."""

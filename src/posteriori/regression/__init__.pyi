@@ -1,0 +1,19 @@
+from posteriori.regression.bases.basis import (
+    FourierBasis as FourierBasis,
+    GaussianBasis as GaussianBasis,
+    PolynomialBasis as PolynomialBasis,
+    SigmoidBasis as SigmoidBasis,
+    SplineBasis as SplineBasis,
+    design_matrix as design_matrix,
+)
+from posteriori.regression.bayesian.bayesian_regression import (
+    BayesianLinearRegression as BayesianLinearRegression,
+)
+from posteriori.regression.generalized.count_regression import (
+    NegativeBinomialRegression as NegativeBinomialRegression,
+    PoissonRegression as PoissonRegression,
+)
+from posteriori.regression.generalized.ordinal import OrdinalRegression as OrdinalRegression
+from posteriori.regression.generalized.robust import RobustRegression as RobustRegression
+from posteriori.regression.linear import LinearRegression as LinearRegression
+from posteriori.regression.log_linear import LogLinearRegression as LogLinearRegression

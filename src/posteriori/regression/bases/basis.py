@@ -1,0 +1,303 @@
+r"""Basis functions: inputs x become features φ(x), and what is linear in φ bends in x.
+
+A basis holds M functions of one column. Over D columns they are put side by side, M·D features, or
+multiplied in a grid, :math:`\phi_{m_1\dots m_D}(x) = \prod_d \phi_{m_d}(x_d)`, which can describe how columns
+act together and costs :math:`M^D` features: the curse of dimensionality. ``size`` tells before
+anything is computed.
+
+Reference: C. Bishop, "Pattern recognition and machine learning", 2006, §3.1.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.numerics.lazy import special
+from posteriori.numerics.types import Array
+from posteriori.regression.bases.grid_basis import CentredBasis, GridBasis
+
+__all__ = [
+    "FourierBasis",
+    "GaussianBasis",
+    "PolynomialBasis",
+    "SigmoidBasis",
+    "SplineBasis",
+    "design_matrix",
+]
+
+
+def design_matrix(X: Any, basis: Any = None, *, bias: bool = True) -> Array:
+    """Return the matrix whose rows are φ(xₙ)ᵀ, (N, M).
+
+    Parameters
+    ----------
+    X : array_like (N, D)
+    basis : transformer or sequence of functions, optional
+        A basis of this file (fitted or not) or any scikit-learn transformer, or functions from X
+        (N, D) to a feature (N,); None is the inputs themselves.
+    bias : bool
+        Whether a column of ones comes first.
+
+    Examples
+    --------
+    >>> design_matrix([[2.0], [3.0]], [lambda x: x[:, 0], lambda x: x[:, 0] ** 2])
+    array([[1., 2., 4.],
+           [1., 3., 9.]])
+    """
+    x = np.asarray(X, dtype=np.float64)
+    if x.ndim != 2:
+        raise ValueError(
+            f"X must be a table (N, D), got shape {x.shape}; use X[:, None] for one column"
+        )
+    if basis is None:
+        features = x
+    elif hasattr(basis, "fit_transform"):
+        features = np.asarray(basis.transform(x) if _is_fitted(basis) else basis.fit_transform(x))
+    else:
+        features = np.stack([np.asarray(function(x)) for function in basis], axis=1)
+    return np.column_stack([np.ones(len(x)), features]) if bias else features
+
+
+def _is_fitted(transformer: Any) -> bool:
+    return any(name.endswith("_") and not name.startswith("__") for name in vars(transformer))
+
+
+class GaussianBasis(CentredBasis):
+    r"""Bumps :math:`\exp\{-(x-c)^2/2s^2\}` around centres.
+
+    Parameters
+    ----------
+    n_centers : int
+        Centres of each column, evenly over the range of the data.
+    centers : (M,) or (M, D), optional
+        Centres in place of those, for all columns or column by column.
+    width : float or (D,), optional
+        s, by default the distance between centres.
+    tensor : bool
+        True multiplies functions of different columns, Mᴰ features; False puts them side by side,
+        M·D features.
+
+    Attributes
+    ----------
+    centers_ : array (M, D)
+    width_ : array (D,)
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(0, 1, 5)[:, None]
+    >>> GaussianBasis(3).fit_transform(x).round(2)
+    array([[1.  , 0.61, 0.14],
+           [0.88, 0.88, 0.32],
+           [0.61, 1.  , 0.61],
+           [0.32, 0.88, 0.88],
+           [0.14, 0.61, 1.  ]])
+    """
+
+    _kind = "gaussian"
+
+    def _function(self, t: Array) -> Array:
+        return np.exp(-0.5 * t * t)
+
+
+class SigmoidBasis(CentredBasis):
+    r"""Steps :math:`\sigma((x-c)/s)` at centres, with the logistic function σ.
+
+    Parameters
+    ----------
+    n_centers, centers, width, tensor
+        As of :class:`GaussianBasis`.
+
+    Attributes
+    ----------
+    centers_ : array (M, D)
+    width_ : array (D,)
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> SigmoidBasis(centers=[0.0], width=1.0).fit_transform([[-1.0], [0.0], [1.0]]).round(4)
+    array([[0.2689],
+           [0.5   ],
+           [0.7311]])
+    """
+
+    _kind = "sigmoid"
+
+    def _function(self, t: Array) -> Array:
+        return special.expit(t)
+
+
+class FourierBasis(GridBasis):
+    r"""Waves :math:`\cos(2\pi k x/P), \sin(2\pi k x/P)`, k = 1 … K.
+
+    Parameters
+    ----------
+    n_frequencies : int
+        K: 2K functions of each column.
+    period : float or (D,), optional
+        P, by default twice the range of the data, so that a fit need not be periodic over it.
+    tensor : bool
+        True multiplies functions of different columns, (2K)ᴰ features; False puts them side by
+        side, 2KD features.
+
+    Attributes
+    ----------
+    period_ : array (D,)
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> FourierBasis(1, period=4.0).fit_transform([[0.0], [1.0], [2.0]]).round(12) + 0.0
+    array([[ 1.,  0.],
+           [ 0.,  1.],
+           [-1.,  0.]])
+    """
+
+    _kind = "fourier"
+
+    def __init__(self, n_frequencies: int = 4, *, period: Any = None, tensor: bool = False) -> None:
+        self.n_frequencies = n_frequencies
+        self.period = period
+        self.tensor = tensor
+
+    @property
+    def _per_column(self) -> int:
+        return 2 * int(self.n_frequencies)
+
+    def _place(self, x: Array) -> None:
+        if self.n_frequencies < 1:
+            raise ValueError(f"n_frequencies must be at least 1, got {self.n_frequencies!r}")
+        span = 2.0 * np.ptp(x, axis=0)
+        period = np.where(span > 0, span, 1.0) if self.period is None else self.period
+        period = np.broadcast_to(np.asarray(period, dtype=np.float64), span.shape).copy()
+        if not np.all((period > 0) & np.isfinite(period)):
+            raise ValueError(f"period must be positive, got {self.period!r}")
+        self.period_ = period
+
+    def _evaluate(self, x: Array) -> Array:
+        turns = 2.0 * np.pi * (x / self.period_)[:, :, None] * np.arange(1, self.n_frequencies + 1)
+        waves = np.stack([np.cos(turns), np.sin(turns)], axis=-1)
+        return waves.reshape(*x.shape, -1)
+
+
+class SplineBasis(GridBasis):
+    """B-splines: smooth pieces of polynomials, each zero but over a few intervals between knots.
+
+    Parameters
+    ----------
+    n_knots : int
+        Knots of each column.
+    degree : int
+        Of the pieces; there are n_knots + degree − 1 functions of each column, and they sum to 1.
+    knots : {"uniform", "quantile"} or (n_knots, D)
+        Evenly over the range of the data, at their quantiles, or given.
+    extrapolation : {"constant", "linear", "continue", "periodic", "error"}
+        What happens beyond the knots.
+    tensor : bool
+        True multiplies functions of different columns; False puts them side by side.
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> SplineBasis(3, degree=1).fit_transform([[0.0], [0.5], [2.0]])
+    array([[1. , 0. , 0. ],
+           [0.5, 0.5, 0. ],
+           [0. , 0. , 1. ]])
+    """
+
+    _kind = "spline"
+
+    def __init__(
+        self,
+        n_knots: int = 5,
+        *,
+        degree: int = 3,
+        knots: Any = "uniform",
+        extrapolation: str = "constant",
+        tensor: bool = False,
+    ) -> None:
+        self.n_knots = n_knots
+        self.degree = degree
+        self.knots = knots
+        self.extrapolation = extrapolation
+        self.tensor = tensor
+
+    @property
+    def _per_column(self) -> int:
+        knots = int(self.n_knots) if isinstance(self.knots, str) else len(np.asarray(self.knots))
+        return knots - 1 if self.extrapolation == "periodic" else knots + int(self.degree) - 1
+
+    def _place(self, x: Array) -> None:
+        self._splines = SplineTransformer(
+            self.n_knots, self.degree, knots=self.knots, extrapolation=self.extrapolation
+        ).fit(x)
+
+    def _evaluate(self, x: Array) -> Array:
+        return self._splines.transform(x).reshape(*x.shape, -1)
+
+
+class PolynomialBasis(TransformerMixin, BaseEstimator):
+    """Powers and products of columns up to a degree, without the constant.
+
+    Parameters
+    ----------
+    degree : int
+        Largest sum of powers.
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> PolynomialBasis(3).fit_transform([[2.0], [3.0]])
+    array([[ 2.,  4.,  8.],
+           [ 3.,  9., 27.]])
+    >>> PolynomialBasis(3).size(10)
+    285
+    """
+
+    def __init__(self, degree: int = 2) -> None:
+        self.degree = degree
+
+    def size(self, n_columns: int) -> int:
+        """Return how many features there are over so many columns, C(D + degree, degree) − 1."""
+        return comb(n_columns + self.degree, self.degree) - 1
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Count the columns.
+
+        Parameters
+        ----------
+        X : array_like (N, D)
+        y : ignored
+        """
+        if self.degree < 1:
+            raise ValueError(f"degree must be at least 1, got {self.degree!r}")
+        x = check_inputs(self, X, reset=True)
+        self._powers = PolynomialFeatures(self.degree, include_bias=False).fit(x[:1])
+        self._n_features_out = self.size(x.shape[1])
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return the features, ordered by degree."""
+        check_is_fitted(self)
+        return self._powers.transform(check_inputs(self, X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return what the features are called: ``x0^2 x1``."""
+        check_is_fitted(self)
+        columns = _check_feature_names_in(self, input_features)
+        return self._powers.get_feature_names_out(columns)

@@ -1,0 +1,223 @@
+r"""What is believed about a linear function: normal weights, known or learned noise, or a mixture.
+
+Given the noise variance :math:`\sigma^2`, member g of the mixture holds
+
+.. math:: w \sim N\Bigl(m_g,\ \sigma^2 B\,\mathrm{diag}(1/e_g)B^T\Bigr),\qquad
+          c \sim N(c_0, \sigma^2/\kappa),\qquad f(x) = c + (x - \bar x)^Tw,
+
+independent of each other. One set of directions B serves all members, so that predictions of a
+whole grid of hyper-parameters cost one product with the inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posteriori.distributions.composites.mixture import Mixture
+from posteriori.distributions.joint.vector_normal_inverse_gamma import VectorNormalInverseGamma
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.numbers.student_t import StudentT
+from posteriori.distributions.vectors.mv_student_t import MvStudentT
+from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.numerics.types import Array
+
+__all__ = ["LinearBelief"]
+
+
+@dataclass(frozen=True)
+class LinearBelief:
+    """Posterior of a linear function.
+
+    Attributes
+    ----------
+    probabilities : (G,)
+        Of the members of the mixture.
+    mean : (G, D)
+        Weights.
+    directions : (D, K)
+        B.
+    precisions : (G, K)
+        e, in units of the noise precision.
+    centre : (D,)
+        x̄, where the intercept is independent of the weights.
+    level : float
+        c₀, the expected value at the centre.
+    level_precision : float or None
+        κ in units of the noise precision; None without an intercept.
+    shape : (G,) or None
+        Of the inverse-gamma noise variance; None where the noise is known.
+    scale : (G,)
+        Its scale, or the known noise variance.
+    """
+
+    probabilities: Array
+    mean: Array
+    directions: Array
+    precisions: Array
+    centre: Array
+    level: float
+    level_precision: float | None
+    shape: Array | None
+    scale: Array
+
+    @property
+    def coef(self) -> Array:
+        """Expected weights (D,)."""
+        return self.probabilities @ self.mean
+
+    @property
+    def intercept(self) -> float:
+        """Expected value at x = 0."""
+        return float(self.level - self.centre @ self.coef)
+
+    @property
+    def noise_variances(self) -> Array:
+        """Expected noise variance of each member (G,), infinite where it has no mean."""
+        if self.shape is None:
+            return self.scale
+        spare = self.shape - 1.0
+        return np.where(spare > 0, self.scale / np.where(spare > 0, spare, 1.0), np.inf)
+
+    @property
+    def noise_variance(self) -> float:
+        """Expected noise variance."""
+        return float(self.probabilities @ self.noise_variances)
+
+    # -- functions -------------------------------------------------------------------------
+
+    def values(self, x: Array) -> Array:
+        """Return the expected function of each member: (N, G)."""
+        return self.level + (x - self.centre) @ self.mean.T
+
+    def spread(self, x: Array) -> Array:
+        """Return the variance of f(x) in units of the noise variance: (N, G)."""
+        z = (x - self.centre) @ self.directions
+        return z**2 @ (1.0 / self.precisions).T + self._level_spread
+
+    def co_spread(self, x: Array, other: Array) -> Array:
+        """Return the covariance of f(x) and f(x') in units of the noise variance: (G, N, N')."""
+        left = (x - self.centre) @ self.directions
+        right = (other - self.centre) @ self.directions
+        return (left / self.precisions[:, None, :]) @ right.T + self._level_spread
+
+    def covariance(self, x: Array, other: Array) -> Array:
+        """Return the covariance of f(x) and f(x') within members and between them: (N, N')."""
+        within = np.einsum(
+            "g,gnm->nm", self.probabilities * self.noise_variances, self.co_spread(x, other)
+        )
+        if len(self.probabilities) == 1:
+            return within
+        values, others = self.values(x), self.values(other)
+        centred = values - (values @ self.probabilities)[:, None]
+        return within + (centred * self.probabilities) @ others.T
+
+    @property
+    def _level_spread(self) -> float:
+        return 0.0 if self.level_precision is None else 1.0 / self.level_precision
+
+    def _scale_squared(self) -> Array:
+        """Return the noise variance, or b/a: the squared scale of a Student t."""
+        return self.scale if self.shape is None else self.scale / self.shape
+
+    def mean_variance(self, x: Array, noise: Array | float) -> tuple[Array, Array]:
+        """Return the mean and variance of targets of relative noise variance ``noise``: (N,)."""
+        means, spread = self.values(x), self.spread(x) + np.asarray(noise)[..., None]
+        mean = means @ self.probabilities
+        between = (means - mean[:, None]) ** 2 @ self.probabilities
+        return mean, spread * self.noise_variances @ self.probabilities + between
+
+    def predict(self, x: Array, noise: Array | float) -> Any:
+        """Return the distribution of targets at each row of x."""
+        means, squared = self.values(x), self._scale_squared()
+        squared = squared * (self.spread(x) + np.asarray(noise)[..., None])
+        if len(self.probabilities) == 1:
+            return self._univariate(means[:, 0], squared[:, 0], slice(0, 1))
+        return Mixture(self.probabilities, self._univariate(means, squared, slice(None)))
+
+    def predict_jointly(self, x: Array, noise: Array | float) -> Any:
+        """Return the joint distribution of targets at all rows of x."""
+        squared = self._scale_squared()[:, None, None]
+        diagonal = np.eye(len(x)) * np.asarray(noise)
+        cov = squared * (self.co_spread(x, x) + diagonal)
+        return self._vectors(self.values(x).T, cov)
+
+    def posterior(self) -> Any:
+        """Return the distribution of the weights, the intercept last if there is one."""
+        if self.shape is not None and len(self.probabilities) == 1:
+            return self._weights_and_noise()
+        inverse = (self.directions / self.precisions[:, None, :]) @ self.directions.T
+        cov, mean = self._with_intercept(inverse)
+        return self._vectors(mean, self._scale_squared()[:, None, None] * cov)
+
+    # -- draws -----------------------------------------------------------------------------
+
+    def sample(self, size: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+        """Draw weights (S, D), intercepts (S,) and noise variances (S,)."""
+        member = rng.choice(len(self.probabilities), size=size, p=self.probabilities)
+        variance = self.scale[member]
+        if self.shape is not None:
+            variance = variance / rng.standard_gamma(self.shape[member])
+        noise = rng.standard_normal((size, self.directions.shape[1] + 1))
+        std = np.sqrt(variance)[:, None]
+        steps = noise[:, :-1] / np.sqrt(self.precisions[member])
+        weights = self.mean[member] + std * (steps @ self.directions.T)
+        level = self.level + std[:, 0] * noise[:, -1] * np.sqrt(self._level_spread)
+        return weights, level - weights @ self.centre, variance
+
+    def sample_values(self, x: Array, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draw functions and return their values at x (S, N), with noise variances (S,)."""
+        weights, intercepts, variance = self.sample(size, rng)
+        return weights @ x.T + intercepts[:, None], variance
+
+    # -- forms of the answer ---------------------------------------------------------------
+
+    def _univariate(self, means: Array, squared: Array, members: slice) -> Any:
+        if self.shape is None:
+            return Normal(means, variance=squared)
+        dof = 2.0 * self.shape[members]
+        dof = dof[0] if squared.ndim == 1 else np.broadcast_to(dof, squared.shape)
+        return StudentT(dof, means, scale=np.sqrt(squared))
+
+    def _vectors(self, means: Array, covs: Array) -> Any:
+        single = len(self.probabilities) == 1
+        mean, cov = (means[0], covs[0]) if single else (means, covs)
+        if self.shape is None:
+            members: Any = MvNormal(mean, cov=cov)
+        else:
+            dof = 2.0 * self.shape
+            members = MvStudentT(dof[0] if single else dof, mean, scale=cov)
+        return members if single else Mixture(self.probabilities, members)
+
+    def _with_intercept(self, inverse: Array) -> tuple[Array, Array]:
+        """Return covariance (G, P, P) and mean (G, P) of (w, b) with b = c − x̄ᵀw."""
+        if self.level_precision is None:
+            return inverse, self.mean
+        cross = -inverse @ self.centre
+        corner = self._level_spread - cross @ self.centre
+        top = np.concatenate([inverse, cross[..., None]], axis=-1)
+        bottom = np.concatenate([cross, corner[..., None]], axis=-1)
+        cov = np.concatenate([top, bottom[:, None, :]], axis=1)
+        return cov, np.column_stack([self.mean, self.level - self.mean @ self.centre])
+
+    def _weights_and_noise(self) -> VectorNormalInverseGamma:
+        d = len(self.centre)
+        if self.directions.shape[1] < d:
+            raise AttributeError(
+                "posterior_ has no density: some weights are fixed by an infinite prior_precision; "
+                "coef_, predict_dist and sample_weights are available"
+            )
+        root = np.linalg.inv(self.directions / np.sqrt(self.precisions[0]))  # rows of A = RᵀR
+        if self.level_precision is not None:
+            below = np.sqrt(self.level_precision) * np.append(self.centre, 1.0)
+            root = np.concatenate([np.column_stack([root, np.zeros(d)]), below[None]])
+        mean = self.mean[0]
+        if self.level_precision is not None:
+            mean = np.append(mean, self.level - self.centre @ mean)
+        shape, scale = self.shape, self.scale
+        assert shape is not None
+        return VectorNormalInverseGamma(
+            mean, mean_precision=root.T @ root, shape=shape[0], scale=scale[0]
+        )

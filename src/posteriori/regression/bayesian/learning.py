@@ -1,0 +1,345 @@
+r"""From statistics and a prior to a belief: one function per way of treating the hyper-parameters.
+
+The default prior is unit information on standardised columns: with the standard deviations s of
+the columns and the variance of the targets,
+
+.. math:: w_js_j\mid\sigma^2 \sim N(0, \sigma^2),\qquad c\mid\sigma^2 \sim N(\bar y, \sigma^2),\qquad
+          \sigma^2 \sim \mathrm{InvGamma}(1, \tfrac1{200}\mathrm{var}\,y),
+
+where c is the value at the means of the columns.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.inference.regression.linear_weights import (
+    InterceptPrior,
+    integrated_evidence,
+    known_noise_evidence,
+    weight_posterior,
+)
+from posteriori.inference.regression.regression_statistics import RegressionStatistics, column_norms
+from posteriori.numerics.evidence import Kind
+from posteriori.numerics.types import Array
+from posteriori.numerics.warnings import ConvergenceWarning
+from posteriori.regression.bayesian.belief import LinearBelief
+from posteriori.regression.bayesian.hyper_grid import (
+    HyperGrid,
+    HyperPriors,
+    integrate_hyperparameters,
+)
+from posteriori.regression.bayesian.priors import LinearPrior
+from posteriori.regression.bayesian.relevance import (
+    RelevanceProblem,
+    find_relevance,
+    prices_of_columns,
+)
+from posteriori.regression.bayesian.spectrum import Spectrum, decompose
+from posteriori.regression.bayesian.type_two import climb_by_fixed_point, maximise_evidence
+
+__all__ = ["Solution", "scaled_prior", "solve"]
+
+#: Share of the targets' squares that is noise at least, where it is chosen by evidence.
+_NOISE_FLOOR = 1e-14
+
+
+class Solution(NamedTuple):
+    """What was learned.
+
+    Attributes
+    ----------
+    belief : LinearBelief
+    log_evidence : float
+        −∞ where an improper prior leaves none.
+    kind : Kind
+    prior_precision : (D,) or float or None
+        Precisions of the (standardised) weights, where they were learned.
+    noise_precision : float or None
+        β, where it was learned as a number.
+    grid : HyperGrid or None
+    n_iter : int
+    """
+
+    belief: LinearBelief
+    log_evidence: float
+    kind: Kind = "exact"
+    prior_precision: Any = None
+    noise_precision: float | None = None
+    grid: HyperGrid | None = None
+    n_iter: int = 1
+
+
+def solve(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+    """Return posterior, evidence and hyper-parameters."""
+    return _SOLVERS[prior.hyperparameters](statistics, prior)
+
+
+def scaled_prior(
+    statistics: RegressionStatistics, prior: LinearPrior, factor: float
+) -> dict[str, Any]:
+    """Return the parameters of an estimator whose prior's standard deviations are ``factor`` times.
+
+    Precisions that the data have set are written out, so that other data do not change them.
+    """
+    beta = prior.noise_precision
+    unit, shrink = 1.0 if beta is None else beta, float(factor) ** -2
+    found: dict[str, Any] = {}
+    if prior.fit_intercept:
+        given = prior.intercept_precision
+        found["intercept_precision"] = (unit if given is None else given) * shrink
+    if prior.hyperparameters == "grid":  # α, a precision, is divided: its rate multiplied
+        rate = prior.precision_rate
+        found["precision_rate"] = (
+            _noise_scale(statistics, prior) if rate is None else rate
+        ) / shrink
+    elif prior.hyperparameters == "fixed" and prior.root is None:
+        found["prior_precision"] = unit * shrink * _scales(statistics, prior) ** 2
+    elif prior.hyperparameters == "fixed" and prior.root is not None and not prior.free.all():
+        precision = np.full(len(prior.free), np.inf)
+        precision[prior.free] = shrink * np.diagonal(prior.root) ** 2
+        found["prior_precision"] = precision
+    elif prior.hyperparameters == "fixed" and prior.root is not None:
+        found["prior_precision"] = shrink * prior.root.T @ prior.root
+    return found
+
+
+# -- ways of treating the hyper-parameters ---------------------------------------------------
+
+
+def _solve_fixed(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+    """Use the prior as it is given; the noise is known or integrated out."""
+    d = statistics.n_inputs
+    beta = prior.noise_precision
+    unit = 1.0 if beta is None else beta
+    given = prior.root
+    root = np.diag(_scales(statistics, prior)) if given is None else given / np.sqrt(unit)
+    free = np.flatnonzero(prior.free)
+    shifted = _less_prior_mean(statistics, prior.mean, free)
+    weights = weight_posterior(shifted, root, np.zeros(len(free)))
+    _require_determined(weights.factor)
+    intercept = _intercept_prior(statistics, prior, unit)
+    directions = np.zeros((d, len(free)))
+    directions[free] = np.linalg.inv(weights.factor)
+    mean = prior.mean.copy()
+    mean[free] += weights.mean
+    belief_shape: Array | None
+    if beta is None:
+        scale = _noise_scale(statistics, prior)
+        log_evidence, shape, scale = integrated_evidence(
+            shifted, weights, prior.noise_shape, scale, intercept
+        )
+        belief_shape, belief_scale = np.array([shape]), scale
+    else:
+        log_evidence = known_noise_evidence(shifted, weights, 1.0 / beta, intercept)
+        belief_shape, belief_scale = None, 1.0 / beta
+    belief = _belief(
+        statistics,
+        intercept,
+        mean,
+        directions,
+        np.ones((1, len(free))),
+        belief_shape,
+        np.array([belief_scale]),
+    )
+    return Solution(belief, log_evidence, noise_precision=beta)
+
+
+def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+    """Choose α and β of highest evidence."""
+    intercept, spectrum, _ = _noisy_spectrum(statistics, prior)
+    climb = maximise_evidence if prior.solver == "newton" else climb_by_fixed_point
+    best = climb(spectrum)
+    mean, precisions, directions = prior.mean, np.ones((1, 0)), np.zeros((len(prior.mean), 0))
+    if np.isfinite(best.ratio):
+        mean = mean + spectrum.weights(best.ratio)
+        precisions, directions = (spectrum.squares + best.ratio)[None], spectrum.directions
+    noise = None, np.array([1.0 / best.noise_precision])
+    belief = _belief(statistics, intercept, mean, directions, precisions, *noise)
+    alpha = best.ratio * best.noise_precision
+    return Solution(
+        belief, best.log_evidence, "type-II", alpha, best.noise_precision, n_iter=best.n_iter
+    )
+
+
+def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+    """Choose β and a precision for every weight of highest evidence."""
+    d, scales = statistics.n_inputs, _scales(statistics, prior)
+    intercept, spectrum, floored = _noisy_spectrum(statistics, prior)
+    factor = statistics.factor[:d, :d] / scales
+    target = statistics.factor[:d, d] - statistics.factor[:d, :d] @ prior.mean
+    start = np.inf if floored else maximise_evidence(spectrum).ratio
+    prices = prices_of_columns(d) if floored else np.zeros(d)
+    if floored:  # no more rows of the factor say something than the data have
+        length = column_norms(factor.T)
+        seen = length > np.finfo(float).eps * d * length.max(initial=0.0)
+        factor, target = factor[seen], target[seen]
+    problem = RelevanceProblem(
+        factor, target, spectrum.rest, spectrum.rows, spectrum.log_constant, prices
+    )
+    best = find_relevance(problem, np.full(d, 0.0 if np.isinf(start) else 1.0 / start))
+    kept = np.flatnonzero(best.variances > 0)
+    stacked = np.concatenate([np.diag(best.variances[kept] ** -0.5), factor[:, kept]])
+    q, r = np.linalg.qr(stacked)
+    mean, directions = prior.mean.copy(), np.zeros((d, len(kept)))
+    mean[kept] += np.linalg.solve(r, q[len(kept) :].T @ target) / scales[kept]
+    directions[kept] = np.linalg.inv(r) / scales[kept, None]
+    noise = None, np.array([1.0 / best.noise_precision])
+    belief = _belief(statistics, intercept, mean, directions, np.ones((1, len(kept))), *noise)
+    alpha = np.full(d, np.inf)
+    alpha[kept] = best.noise_precision / best.variances[kept]
+    return Solution(
+        belief, best.log_evidence, "type-II", alpha, best.noise_precision, n_iter=best.n_iter
+    )
+
+
+def _solve_grid(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+    """Integrate α and β under gamma hyper-priors."""
+    intercept, spectrum = _spectrum(statistics, prior)
+    scale = _noise_scale(statistics, prior)
+    rate = scale if prior.precision_rate is None else prior.precision_rate
+    priors = HyperPriors(prior.precision_shape, rate, prior.noise_shape, scale)
+    grid = integrate_hyperparameters(spectrum, priors)
+    belief = _belief(
+        statistics,
+        intercept,
+        prior.mean + spectrum.weights(grid.ratios),
+        spectrum.directions,
+        spectrum.squares + grid.ratios[:, None],
+        grid.shape,
+        grid.scale,
+        grid.probabilities,
+    )
+    return Solution(belief, grid.log_evidence, grid=grid)
+
+
+_SOLVERS = {
+    "fixed": _solve_fixed,
+    "type-II": _solve_type_two,
+    "ard": _solve_relevance,
+    "grid": _solve_grid,
+}
+
+# -- parts of the prior that the data give ---------------------------------------------------
+
+
+def _spectrum(
+    statistics: RegressionStatistics, prior: LinearPrior
+) -> tuple[InterceptPrior | None, Spectrum]:
+    intercept = _intercept_prior(statistics, prior, 1.0)
+    return intercept, decompose(statistics, prior.mean, _scales(statistics, prior), intercept)
+
+
+def _noisy_spectrum(
+    statistics: RegressionStatistics, prior: LinearPrior
+) -> tuple[InterceptPrior | None, Spectrum, bool]:
+    """Return the spectrum, with a floor under the noise where the columns fit the targets perfectly.
+
+    Without it the evidence may have no maximum there. Where columns are so many that they would fit
+    any targets, the floor is the prior's: the evidence is multiplied by exp(−b₀/σ²), with the scale
+    b₀ of the noise. The last value tells whether a floor was needed.
+    """
+    intercept, spectrum = _spectrum(statistics, prior)
+    total = spectrum.rest + float(spectrum.projections @ spectrum.projections)
+    if not total > 0:
+        raise ValueError(
+            f"the targets have no spread for noise to explain (n_samples={statistics.rows:g}); "
+            "give noise_precision=, or integrate with hyperparameters='grid'"
+        )
+    length = np.sqrt(spectrum.squares)
+    seen = length > np.finfo(float).eps * len(length) * length.max(initial=0.0)
+    if spectrum.rest + float((spectrum.projections[~seen] ** 2).sum()) > _NOISE_FLOOR * total:
+        return intercept, spectrum, False
+    if seen.sum() + (intercept is not None) >= spectrum.rows:  # any targets are fitted
+        return intercept, spectrum._replace(rest=2.0 * _noise_scale(statistics, prior)), True
+    warnings.warn(
+        "the columns fit the targets perfectly, and the evidence grows as the noise vanishes: it is "
+        f"kept above {np.sqrt(_NOISE_FLOOR):.0e} of the targets' size. Give noise_precision=, or "
+        "integrate with hyperparameters='grid'.",
+        ConvergenceWarning,
+        stacklevel=6,
+    )
+    return intercept, spectrum._replace(rest=_NOISE_FLOOR * total), True
+
+
+def _scales(statistics: RegressionStatistics, prior: LinearPrior) -> Array:
+    d = statistics.n_inputs
+    return statistics.safe_scales[:d] if prior.standardize else np.ones(d)
+
+
+def _noise_scale(statistics: RegressionStatistics, prior: LinearPrior) -> float:
+    """Return b₀, var(y)/200 unless it is given; a target without spread counts by its size, or 1."""
+    if prior.noise_scale is not None:
+        return prior.noise_scale
+    spread, size = statistics.scales[-1], abs(statistics.mean[-1])
+    return 0.005 * float(spread if spread > 0 else size if size > 0 else 1.0) ** 2
+
+
+def _intercept_prior(
+    statistics: RegressionStatistics, prior: LinearPrior, unit: float
+) -> InterceptPrior | None:
+    """Return the prior of the value at the column means; precisions in units of the noise."""
+    if not prior.fit_intercept:
+        return None
+    mean = statistics.mean[-1] if prior.intercept_mean is None else prior.intercept_mean
+    precision = prior.intercept_precision
+    return InterceptPrior(float(mean), 1.0 if precision is None else precision / unit)
+
+
+def _belief(
+    statistics: RegressionStatistics,
+    intercept: InterceptPrior | None,
+    mean: Array,
+    directions: Array,
+    precisions: Array,
+    shape: Array | None,
+    scale: Array,
+    probabilities: Array | None = None,
+) -> LinearBelief:
+    d, level, level_precision = statistics.n_inputs, 0.0, None
+    if intercept is not None:
+        level_precision = statistics.weight + intercept.precision
+        seen = statistics.weight * statistics.mean[d]
+        level = float(seen + intercept.precision * intercept.mean) / level_precision
+    return LinearBelief(
+        np.ones(1) if probabilities is None else probabilities,
+        np.atleast_2d(mean),
+        directions,
+        precisions,
+        statistics.mean[:d],
+        level,
+        level_precision,
+        shape,
+        scale,
+    )
+
+
+def _less_prior_mean(
+    statistics: RegressionStatistics, mean: Array, free: Array
+) -> RegressionStatistics:
+    """Return the statistics of the free columns and of the target less what the prior mean says."""
+    d = statistics.n_inputs
+    target = statistics.factor[:, d] - statistics.factor[:, :d] @ mean
+    return replace(
+        statistics,
+        squared=np.column_stack([statistics.factor[:, free], target]),
+        mean=statistics.mean[[*free, d]],
+        n_inputs=len(free),
+    )
+
+
+def _require_determined(factor: Array) -> None:
+    """Refuse a posterior that is flat in some direction."""
+    lengths = column_norms(factor)
+    scaled = factor / np.where(lengths > 0, lengths, 1.0)
+    values = np.linalg.svd(scaled, compute_uv=False) if len(factor) else np.ones(1)
+    rank = int((values > np.finfo(float).eps * len(scaled) * values[0]).sum())
+    if len(factor) and rank < len(factor):
+        raise ValueError(
+            f"prior_precision is flat where the data say nothing: they determine {rank} of "
+            f"{len(factor)} weights; give every weight a positive prior precision"
+        )

@@ -1,0 +1,93 @@
+r"""Evidence of an isotropic prior as a function of one number, from one singular value decomposition.
+
+With weights :math:`w\sim N(m_0, \sigma^2\lambda^{-1}I)` (on scaled columns) and the singular values
+:math:`d_i` of the triangular factor, the misfit and Occam's factor are sums over directions,
+
+.. math:: q(\lambda) = \rho^2 + \sum_i \frac{\lambda c_i^2}{d_i^2+\lambda},\qquad
+          \ln\frac{|\lambda I|^{1/2}}{|\lambda I + X^TX|^{1/2}}
+          = \tfrac12\sum_i\ln\frac{\lambda}{d_i^2+\lambda},
+
+so that every further value of :math:`\lambda = \alpha/\beta` costs O(D).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.inference.regression.linear_weights import InterceptPrior
+from posteriori.inference.regression.regression_statistics import RegressionStatistics
+from posteriori.numerics.types import Array
+
+__all__ = ["Spectrum", "decompose"]
+
+
+class Spectrum(NamedTuple):
+    """Data seen along their principal directions.
+
+    Attributes
+    ----------
+    squares : (D,)
+        d², eigenvalues of the Gram matrix of scaled, centred columns.
+    projections : (D,)
+        c, the target along each direction (less the prior mean's share).
+    directions : (D, D)
+        In the units of the columns: weights are ``directions @ z``.
+    rest : float
+        Misfit that no weights can remove: residual squares, and the intercept's prior.
+    rows : float
+        n, one less than the rows when the intercept is flat.
+    log_constant : float
+        What the intercept and known noise levels add to the log evidence.
+    """
+
+    squares: Array
+    projections: Array
+    directions: Array
+    rest: float
+    rows: float
+    log_constant: float
+
+    def misfit(self, ratio: Array | float) -> Array:
+        """Return q(λ) for each λ of (...,)."""
+        lam = np.asarray(ratio)[..., None]
+        shrunk = self.projections**2 * (lam / (self.squares + lam))
+        return self.rest + shrunk.sum(axis=-1)
+
+    def log_ratio(self, ratio: Array | float) -> Array:
+        """Return the logarithm of Occam's factor for each λ."""
+        lam = np.asarray(ratio)[..., None]
+        return -0.5 * np.log1p(self.squares / lam).sum(axis=-1)
+
+    def effective(self, ratio: Array | float) -> Array:
+        """Return γ = Σ d²/(d²+λ), the number of parameters that the data determine."""
+        return (self.squares / (self.squares + np.asarray(ratio)[..., None])).sum(axis=-1)
+
+    def weights(self, ratio: Array | float) -> Array:
+        """Return the posterior means less the prior mean: (..., D)."""
+        lam = np.asarray(ratio)[..., None]
+        along = np.sqrt(self.squares) * self.projections / (self.squares + lam)
+        return along @ self.directions.T
+
+
+def decompose(
+    statistics: RegressionStatistics,
+    prior_mean: Array,
+    scales: Array,
+    intercept: InterceptPrior | None,
+) -> Spectrum:
+    """Return the spectrum of the columns divided by ``scales``."""
+    d = statistics.n_inputs
+    factor = statistics.factor[:d, :d]
+    target = statistics.factor[:d, d] - factor @ prior_mean
+    left, values, right = np.linalg.svd(factor / scales)
+    rest = float(statistics.factor[d, d] ** 2)
+    rows, constant = statistics.rows, -0.5 * statistics.log_variance
+    if intercept is not None:
+        w, kappa = statistics.weight, intercept.precision
+        rest += w * kappa / (w + kappa) * (statistics.mean[d] - intercept.mean) ** 2
+        constant -= 0.5 * np.log(w + kappa) - (0.5 * np.log(kappa) if kappa > 0 else 0.0)
+        rows -= 0.0 if kappa > 0 else 1.0
+    directions = right.T / scales[:, None]
+    return Spectrum(values**2, left.T @ target, directions, float(rest), rows, float(constant))

@@ -1,0 +1,1 @@
+"""Regression for other than normal targets."""

@@ -1,0 +1,198 @@
+"""Regression for counts: Poisson, and negative binomial where they vary more than that."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from posteriori.distributions.counts.negative_binomial import NegativeBinomial
+from posteriori.distributions.counts.poisson import Poisson
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.estimators.estimator_rows import Rows
+from posteriori.inference.predictors.generalized_linear import Curve, ShapeCurve
+from posteriori.numerics.lazy import special
+from posteriori.numerics.special import log1pmx, log_gamma_correction_slope, log_gamma_ratio
+from posteriori.numerics.types import Array
+from posteriori.regression.generalized.generalized_regression import GeneralizedRegression
+
+__all__ = ["NegativeBinomialRegression", "PoissonRegression"]
+
+#: Predictors beyond this are taken as this: e to its power, and its inverse, are still numbers.
+_LARGEST = 700.0
+
+#: Log means and log counts beyond this are taken as this: squares and ratios are still numbers.
+_FARTHEST = 300.0
+
+
+class CountRegression(GeneralizedRegression):
+    """What regressions for counts have in common: a log link, and targets >= 0."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
+    def _check_targets(self, y: Array) -> None:
+        name = type(self).__name__
+        if np.any(y < 0):
+            row = int(np.argmax(y < 0))
+            raise ValueError(f"{name} needs counts >= 0 as y, got {y[row]:g} in row {row}")
+        if np.any(y != np.floor(y)):
+            row = int(np.argmax(y != np.floor(y)))
+            warnings.warn(
+                f"{name} is a model of counts, but y is {y[row]:g} in row {row}; the log evidence of "
+                "such targets compares with that of other models of counts only",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _centre(self, rows: Rows) -> tuple[float, float, float]:
+        total = len(rows.y) if rows.frequency is None else rows.frequency.sum()
+        mean = np.average(rows.y, weights=rows.frequency)
+        return float(np.log(mean or 0.5 / total)), 1.0, 0.0  # no counts at all: as if half of one
+
+    def _mean_of(self, eta: Normal) -> Array:
+        return np.exp(np.minimum(eta.mean + 0.5 * eta.variance, _LARGEST))  # log-normal
+
+
+class PoissonRegression(CountRegression):
+    """Counts whose log rate is linear in the inputs, with the posterior by Laplace's method.
+
+    On standardised columns every weight has the prior N(0, 1/α); the intercept, which is the log rate at the
+    column means, has the prior N(ln ȳ, 1/α).
+
+    Parameters
+    ----------
+    prior_precision : float
+        Precision α of every weight on standardised columns, and of the intercept.
+    fit_intercept : bool
+    tol : float
+        The ascent ends when a Newton step is shorter than this many standard deviations.
+    max_iter : int
+        Most passes over the data.
+
+    Attributes
+    ----------
+    posterior_ : MvNormal
+        Of the weights, then the intercept.
+    coef_ : array (D,)
+        Posterior means of the weights.
+    intercept_ : float
+    log_evidence_ : LogEvidence
+        Of kind "laplace". Targets that are not whole are taken as well, with the gamma function in
+        place of the factorial; their evidence is not a probability of data.
+    effective_parameters_ : float
+        How many weights the data determine.
+    n_iter_ : int
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2))
+    >>> m = PoissonRegression().fit(X, rng.poisson(np.exp(1.0 + X @ [0.5, -0.3])))
+    >>> m.coef_.round(1)
+    array([ 0.5, -0.3])
+    >>> m.predict_dist([[1.0, 1.0]]).interval(0.9)  # of the next count
+    (array([1.]), array([6.]))
+    """
+
+    def _likelihood(self, y: Array) -> Any:
+        log_factorial = special.gammaln(y + 1.0)
+
+        def curve(eta: Array, _: float, rows: Any) -> Curve:
+            rate = np.exp(np.minimum(eta, _LARGEST))
+            return Curve(y[rows] * eta - rate - log_factorial[rows], y[rows] - rate, rate)
+
+        return curve
+
+    def _width(self, eta: Array, log_shape: Array) -> Array:
+        return np.exp(-0.5 * np.clip(eta, 0.0, _LARGEST))
+
+    def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
+        rate = np.exp(np.clip(eta + 0.5 * blur, -_LARGEST, _LARGEST))
+        if not np.any(blur):
+            return Poisson(rate)
+        return NegativeBinomial(1.0 / np.maximum(blur, 1e-12), mean=rate)  # a rate that varies
+
+
+class NegativeBinomialRegression(CountRegression):
+    """Counts whose log mean is linear in the inputs, with variance μ + μ²/r.
+
+    Priors are those of :class:`PoissonRegression`; the count r is learned with the weights, and its
+    logarithm has the prior N(0, 1/α). As r grows the counts become Poisson.
+
+    Parameters
+    ----------
+    prior_precision : float
+        Precision of every weight on standardised columns, of the intercept and of ln r.
+    fit_intercept, tol, max_iter
+        As of :class:`PoissonRegression`.
+
+    Attributes
+    ----------
+    count_ : float
+        The count r at the mode; predictions integrate over its posterior.
+    posterior_, coef_, intercept_, log_evidence_, effective_parameters_, n_iter_
+        As of :class:`PoissonRegression`.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 1))
+    >>> y = rng.poisson(np.exp(1.0 + X[:, 0]) * rng.gamma(2.0, 0.5, size=500))
+    >>> varied, plain = NegativeBinomialRegression().fit(X, y), PoissonRegression().fit(X, y)
+    >>> bool(varied.log_evidence_ > plain.log_evidence_)
+    True
+    """
+
+    _shaped = True
+
+    @property
+    def count_(self) -> float:
+        """The count r at the mode."""
+        return float(np.exp(self._weights.mean[-1]))
+
+    def _likelihood(self, y: Array) -> Any:
+        levels, level = np.unique(y, return_inverse=True)
+        log_factorial = special.gammaln(levels + 1.0)
+
+        def curve(eta: Array, log_count: float, rows: Any) -> Curve:
+            # ln Γ(y+r)/Γ(r) − ln y! + y (η − ln(r+μ)) − r ln(1 + μ/r)
+            r, at, counts = _count_of(log_count), level[rows], y[rows]
+            eta = np.minimum(eta, _FARTHEST)
+            gamma = log_gamma_ratio(r, levels) - log_factorial
+            shrink, bend = _gamma_terms(levels, r)
+            mean = np.exp(eta)
+            total = r + mean
+            share, gap = mean / total, (counts - mean) / total
+            value = gamma[at] + counts * (eta - np.log(total)) - r * np.log1p(mean / r)
+            in_r = log1pmx(gap, (counts + r) / total) + shrink[at]
+            twice = bend[at] + 1.0 / r - 2.0 / total + (1.0 + gap) / total
+            shape = ShapeCurve(r * in_r, -r * (in_r + r * twice), -r * share * gap)
+            return Curve(value, r * gap, r * share * (1.0 + gap), shape)
+
+        return curve
+
+    def _width(self, eta: Array, log_shape: Array) -> Array:
+        return np.sqrt(np.exp(-np.clip(eta, 0.0, _LARGEST)) + np.exp(-np.maximum(log_shape, 0.0)))
+
+    def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
+        mean = np.exp(np.clip(eta + 0.5 * blur, -_LARGEST, _LARGEST))
+        return NegativeBinomial(1.0 / (np.exp(-log_shape) + blur), mean=mean)
+
+
+def _count_of(log_count: float) -> Array:
+    return np.exp(np.clip(log_count, -_FARTHEST, _FARTHEST))
+
+
+def _gamma_terms(counts: Array, r: Array) -> tuple[Array, Array]:
+    """Return ψ(y+r) − ψ(r) − ln(1 + y/r), and ψ'(y+r) − ψ'(r)."""
+    shrink = 0.5 * counts / (r * (counts + r))
+    shrink += log_gamma_correction_slope(counts + r) - log_gamma_correction_slope(r)
+    return shrink, special.polygamma(1, counts + r) - special.polygamma(1, r)

@@ -1,0 +1,262 @@
+r"""Regression for other than normal targets: Laplace posteriors over one Newton core.
+
+The predictor is :math:`\eta = b + x\cdot w`. On standardised columns every weight has the prior N(0, 1/α), and
+the intercept N(g(ȳ), 1/α) around the value that ignores all inputs. A family may have a shape beside
+the weights (a dispersion, a width of the noise), whose logarithm has the precision α as well and is
+learned with them. The posterior is the normal distribution at the mode with the curvature there, and
+the evidence its integral.
+
+References: P. McCullagh & J. Nelder, "Generalized linear models", 1989; D. MacKay, "Information
+theory, inference, and learning algorithms", 2003, ch. 27.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from posteriori.distributions.composites.mixture import Mixture
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.estimators.ascent_arguments import check_ascent, warn_unless_converged
+from posteriori.estimators.estimator_rows import Rows, check_inputs, check_rows
+from posteriori.estimators.standardized import measure
+from posteriori.inference.predictors.generalized_linear import LinearPredictor, posterior_mode
+from posteriori.inference.predictors.mode_finding import Mode, laplace_evidence
+from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
+from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.special import LOG_2PI
+from posteriori.numerics.types import Array, Seed
+
+__all__ = ["GeneralizedRegression"]
+
+#: Points of the Gauss–Hermite rule over a log shape.
+_SHAPE_NODES = 5
+
+#: Means of columns, in standard deviations, that may be taken off after sums have been made.
+_NEAR_ZERO = 3.0
+
+
+class GeneralizedRegression(RegressorMixin, BaseEstimator):
+    """What regressions on a linear predictor have in common.
+
+    Parameters
+    ----------
+    prior_precision : float
+        Precision α of every weight on standardised columns, and of the intercept.
+    fit_intercept : bool
+    tol : float
+        The ascent ends when a Newton step is shorter than this many standard deviations.
+    max_iter : int
+        Most passes over the data.
+    """
+
+    def __init__(
+        self,
+        prior_precision: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-8,
+        max_iter: int = 200,
+    ) -> None:
+        self.prior_precision = prior_precision
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+
+    # -- what a family states ----------------------------------------------------------------
+
+    #: Whether there is a shape beside the weights.
+    _shaped = False
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters off their range."""
+        check_ascent(self)
+
+    def _check_targets(self, y: Array) -> None:
+        """Refuse targets off the support."""
+
+    @abstractmethod
+    def _centre(self, rows: Rows) -> tuple[float, float, float]:
+        """Return the intercept that ignores all inputs, the unit of η, and the usual log shape."""
+
+    @abstractmethod
+    def _likelihood(self, y: Array) -> Any:
+        """Return the log density of rows as a function of their predictors, and derivatives."""
+
+    @abstractmethod
+    def _width(self, eta: Array, log_shape: Array) -> Array:
+        """Return how far η must move to change the distribution of the target."""
+
+    @abstractmethod
+    def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
+        """Return the distribution of targets with predictors N(η, blur)."""
+
+    @abstractmethod
+    def _mean_of(self, eta: Normal) -> Array:
+        """Return the mean of targets with uncertain predictors."""
+
+    # -- learning ----------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the posterior of the weights.
+
+        Parameters
+        ----------
+        X : array_like (N, D)
+        y : array_like (N,)
+        sample_weight : array_like (N,), optional
+            Frequencies: 2 equals a repeated row, 0 leaves it out.
+
+        Notes
+        -----
+        Costs O(N D²) for a few Hessians, one for long tables, and O(N D) for each gradient.
+        """
+        self._check_parameters()
+        rows = check_rows(self, X, y, sample_weight=sample_weight)
+        self._check_targets(rows.y)
+        x, turn = self._standardize(rows)
+        mean, precision = self._prior(turn.shape[1], rows)
+        density = LinearPredictor(
+            x, self._likelihood(rows.y), np.diag(precision), mean, rows.frequency, turn
+        )
+        mode = self._ascend(density)
+        warn_unless_converged(self, mode)
+        self._keep(mode, precision, rows)
+        return self
+
+    def _ascend(self, density: LinearPredictor) -> Mode:
+        """Return where the posterior is approximated."""
+        return posterior_mode(density, density.prior_mean, tol=self.tol, max_iter=self.max_iter)
+
+    def _standardize(self, rows: Rows) -> tuple[Array, Array]:
+        """Return a table and T, with Tv its weights and intercept where v is of standardised columns.
+
+        It is X itself, without a copy, where its means are not large beside its spread.
+        """
+        how, constant = measure(rows.x, rows.frequency, intercept=self.fit_intercept)
+        self._standardization, x = how, rows.x
+        if constant.any() or np.any(np.abs(how.mean) > _NEAR_ZERO * how.scale):
+            x = (rows.x - how.mean) / how.scale
+            x[:, constant] = 0.0
+            how = how._replace(mean=np.zeros_like(how.mean), scale=np.ones_like(how.scale))
+        turn = how.turn()
+        return x, turn if self.fit_intercept else np.pad(turn, ((0, 1), (0, 0)))
+
+    def _prior(self, size: int, rows: Rows) -> tuple[Array, Array]:
+        """Return means and precisions of intercept and weights, then the log shape."""
+        level, unit, log_shape = self._centre(rows)
+        mean, precision = np.zeros(size), np.full(size, self.prior_precision / unit**2)
+        if self.fit_intercept:
+            mean[0] = level
+        if self._shaped:
+            mean = np.append(mean, log_shape)
+            precision = np.append(precision, self.prior_precision)
+        return mean, precision
+
+    def _keep(self, mode: Mode, precision: Array, rows: Rows) -> None:
+        d = rows.x.shape[1]
+        size = d + self.fit_intercept
+        root = np.linalg.inv(mode.factor)
+        cov = root.T @ root
+        self._weights = MvNormal(mode.point, cov=cov)
+        self.posterior_ = self._standardization.raw(
+            MvNormal(mode.point[:size], cov=cov[:size, :size])
+        )
+        self.coef_ = self.posterior_.mean[:d]
+        self.intercept_ = float(self.posterior_.mean[d]) if self.fit_intercept else 0.0
+        self.log_evidence_ = LogEvidence(
+            laplace_evidence(mode) + 0.5 * float((np.log(precision) - LOG_2PI).sum()),
+            kind="laplace",
+            of="y|X",
+            fingerprint=Fingerprint().update(rows.y, rows.frequency),
+        )
+        kept = (precision * np.diagonal(cov))[:size].sum()
+        self.effective_parameters_ = float(size - kept)  # γ = Σ λ/(α + λ)
+        self.n_iter_ = mode.n_iter
+
+    # -- predicting --------------------------------------------------------------------------
+
+    def predictor(self, X: Any) -> Normal:
+        """Return the posterior of η for each row, a batch of normal distributions."""
+        return self._predictor(self._design(X))
+
+    def predict_dist(self, X: Any) -> Any:
+        """Return the predictive distribution of each row's target.
+
+        The predictor, and the shape where there is one, are integrated out: a mixture over the
+        nodes of a rule that grows finer where the posterior is wide beside the noise.
+        """
+        design = self._design(X)
+        eta = self._predictor(design)
+        shapes, shares, gain, unexplained = self._shape_rule(design)
+        mean = np.asarray(eta.mean)[:, None] + gain[:, None] * (shapes - shapes.mean())
+        variance = np.asarray(eta.variance) - unexplained
+        std = np.sqrt(np.maximum(variance, 0.0))[:, None]
+        width = self._width(mean + std, shapes)
+        at, weights, blur = predictor_nodes(mean, std, width)
+        flat = (len(design), -1)
+        members = self._member(
+            at.reshape(flat),
+            np.repeat(shapes, at.shape[-1]),
+            np.broadcast_to(blur[..., None], at.shape).reshape(flat),
+        )
+        return Mixture(np.outer(shares, weights).ravel(), members)
+
+    def predict(self, X: Any) -> Array:
+        """Return the mean of the predictive distribution (its median where there is no mean)."""
+        return self._mean_of(self.predictor(X))
+
+    # -- how the rows fare -------------------------------------------------------------------
+
+    def log_likelihood_draws(self, X: Any, y: Any, size: int, rng: Seed = None) -> Array:
+        """Return ln p(y_n | θ_s) of rows under draws of the posterior, (S, N)."""
+        check_is_fitted(self)
+        rows = check_rows(self, X, y, reset=False)
+        self._check_targets(rows.y)
+        etas, shapes = self._draw(self._standardization.of(rows.x), size, as_generator(rng))
+        curve, everywhere = self._likelihood(rows.y), slice(None)
+        pairs = zip(etas, shapes, strict=True)
+        return np.array([curve(eta, float(shape), everywhere).value for eta, shape in pairs])
+
+    def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
+        """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""
+        generator = as_generator(rng)
+        etas, shapes = self._draw(self._design(X), size, generator)
+        members = self._member(etas, shapes[:, None], np.zeros_like(etas))
+        return np.asarray(members.sample(rng=generator), dtype=np.float64)
+
+    def with_prior_scaled(self, factor: float) -> Self:
+        """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
+        return clone(self).set_params(prior_precision=self.prior_precision / float(factor) ** 2)
+
+    def _draw(self, design: Array, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draw predictors (S, N) and log shapes (S,), 0 where there are none."""
+        points = np.asarray(self._weights.sample(size, rng=rng))
+        etas = points[:, : design.shape[1]] @ design.T
+        return etas, points[:, -1] if self._shaped else np.zeros(size)
+
+    def _design(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._standardization.of(check_inputs(self, X))
+
+    def _predictor(self, design: Array) -> Normal:
+        size = design.shape[1]
+        root = design @ np.linalg.cholesky(self._weights.cov[:size, :size])
+        variance = np.maximum((root**2).sum(axis=1), 1e-300)
+        return Normal(design @ self._weights.mean[:size], variance=variance)
+
+    def _shape_rule(self, design: Array) -> tuple[Array, Array, Array, Array]:
+        """Return nodes and shares of the log shape, dE[η]/dθ, and how much of Var[η] it explains."""
+        if not self._shaped:
+            return np.zeros(1), np.ones(1), np.zeros(len(design)), np.zeros(len(design))
+        variance = float(self._weights.cov[-1, -1])
+        gain = design @ self._weights.cov[:-1, -1] / variance
+        nodes, shares = np.polynomial.hermite_e.hermegauss(_SHAPE_NODES)
+        shapes = self._weights.mean[-1] + np.sqrt(variance) * nodes
+        return shapes, shares / shares.sum(), gain, gain**2 * variance

@@ -1,0 +1,238 @@
+"""Regression that outliers cannot carry away: Student-t noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.numbers.student_t import StudentT
+from posteriori.distributions.row_fits import weighted_median
+from posteriori.estimators.estimator_rows import Rows
+from posteriori.inference.predictors.generalized_linear import (
+    Curve,
+    LinearPredictor,
+    ShapeCurve,
+    posterior_mode,
+)
+from posteriori.inference.predictors.mode_finding import Mode, find_mode
+from posteriori.numerics.special import log_gamma_ratio
+from posteriori.numerics.types import Array
+from posteriori.regression.generalized.generalized_regression import GeneralizedRegression
+
+__all__ = ["RobustRegression"]
+
+#: Targets are taken as rounded to this share of their spread, so that exact data have a scale.
+_RESOLUTION = 1e-8
+
+#: A scale below so many times the resolution has vanished.
+_VANISHING = 1e3
+
+
+class RobustRegression(GeneralizedRegression):
+    """Linear regression with Student-t noise, whose scale is learned with the weights.
+
+    With m the median of the targets and s their median distance from it, weights of standardised
+    columns have the prior N(0, s²/α), the intercept N(m, s²/α), and the logarithm of the scale
+    N(ln s, 1/α). The posterior is that of Laplace's method around the mode of ln scale with the weights
+    integrated out, and that of the weights given it: at the joint mode the scale is too small, by half
+    with half as many columns as rows.
+
+    Parameters
+    ----------
+    prior_precision : float
+        Precision α of every weight on standardised columns, of the intercept and of ln scale.
+    dof : float
+        Degrees of freedom of the noise: the smaller, the less an outlier counts; infinity is
+        normal noise. Choose among several by ``log_evidence_``.
+    fit_intercept, tol, max_iter
+        As of :class:`PoissonRegression`.
+
+    Attributes
+    ----------
+    scale_ : float
+        The scale of the noise at the mode; predictions integrate over its posterior.
+    posterior_, coef_, intercept_, log_evidence_, effective_parameters_, n_iter_
+        As of :class:`PoissonRegression`.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(-1, 1, 50)[:, None]
+    >>> y = 2.0 * x[:, 0] + 0.1 * np.sin(50 * x[:, 0])
+    >>> y[::10] += 30.0
+    >>> RobustRegression().fit(x, y).coef_.round(1)
+    array([2.])
+    """
+
+    _shaped = True
+
+    def __init__(
+        self,
+        prior_precision: float = 1.0,
+        *,
+        dof: float = 4.0,
+        fit_intercept: bool = True,
+        tol: float = 1e-8,
+        max_iter: int = 200,
+    ) -> None:
+        super().__init__(prior_precision, fit_intercept=fit_intercept, tol=tol, max_iter=max_iter)
+        self.dof = dof
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not self.dof > 0:
+            raise ValueError(f"dof must be positive, got {self.dof!r}")
+
+    @property
+    def scale_(self) -> float:
+        """The scale of the noise at the mode."""
+        return float(self._scale(self._weights.mean[-1]))
+
+    def _centre(self, rows: Rows) -> tuple[float, float, float]:
+        level, spread = _level_and_spread(rows)
+        self._finest = _RESOLUTION * spread
+        return level, spread, float(np.log(spread))
+
+    def _ascend(self, density: LinearPredictor) -> Mode:
+        """Return the mode of ln scale θ with the weights integrated out, and of the weights given it.
+
+        Laplace's method has ∫ p(w, θ) dw ∝ p(ŵ, θ) |A|^(−½). As A = Λ + e^(−2θ) H, the logarithm of the
+        last factor has the slope γ = Σ λ/(α + λ), the number of weights that the data determine: γθ is
+        added, which is a shift of the prior mean of θ, until γ is the one that belongs to it.
+        """
+        prior, alpha = density.prior_mean, float(density.prior_precision[-1, -1])
+        rows = len(density.x) if density.frequency is None else float(density.frequency.sum())
+        search, passes, mode = _Crossing(min(len(prior) - 1.0, rows)), 0, None
+        while True:
+            density.prior_mean = np.append(prior[:-1], prior[-1] + search.at / alpha)
+            limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter - passes}
+            if mode is None:
+                mode = posterior_mode(density, prior, **limits)
+            else:
+                mode = find_mode(density, mode.point, near=mode, **limits)
+            passes += mode.n_iter
+            found, bend = _determined(mode, density.prior_precision)
+            settled = abs(found - search.at) <= self.tol * np.sqrt(mode.precision[-1, -1])
+            if settled or passes >= self.max_iter:
+                break
+            search.note(found)
+        density.prior_mean = prior
+        if mode.point[-1] < np.log(
+            _VANISHING * self._finest
+        ):  # rows that repeat are fitted exactly
+            return super()._ascend(density)
+        offset = float(mode.point[-1] - prior[-1])
+        # of the density that was given, without γθ
+        value = mode.value - search.at * offset + 0.5 * search.at**2 / alpha
+        precision, factor = mode.precision.copy(), mode.factor.copy()
+        precision[-1, -1] += bend
+        factor[-1, -1] = np.hypot(factor[-1, -1], np.sqrt(bend))
+        return mode._replace(
+            value=value,
+            precision=precision,
+            factor=factor,
+            n_iter=passes,
+            converged=mode.converged and settled,
+        )
+
+    def _scale(self, log_scale: Any) -> Any:
+        return np.hypot(np.exp(log_scale), self._finest)
+
+    def _likelihood(self, y: Array) -> Any:
+        nu = float(self.dof)
+        height = _log_height(nu)
+
+        def curve(eta: Array, log_scale: float, rows: Any) -> Curve:
+            # c − ln s − ½(ν+1) ln(1 + z²/ν), z = (y − η)/s, s² = e²ᶿ + resolution²
+            s = float(self._scale(log_scale))
+            share = (np.exp(log_scale) / s) ** 2  # d ln s/dθ
+            z = (y[rows] - eta) / s
+            weight, inner = _weights_of(z, nu)
+            value = height - np.log(s) - _log_tail(z, nu)
+            in_scale = weight * z * z - 1.0
+            twice = 2.0 * share * weight * inner * z * z - 2.0 * (1.0 - share) * in_scale
+            shape = ShapeCurve(
+                share * in_scale, share * twice, share * 2.0 * weight * inner * z / s
+            )
+            return Curve(value, weight * z / s, weight * (2.0 * inner - 1.0) / s**2, shape)
+
+        return curve
+
+    def _width(self, eta: Array, log_shape: Array) -> Array:
+        return np.broadcast_to(self._scale(log_shape), eta.shape)
+
+    def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
+        scale = np.sqrt(self._scale(log_shape) ** 2 + blur)
+        if np.isinf(self.dof):
+            return Normal(eta, variance=scale**2)
+        return StudentT(self.dof, eta, scale=scale)
+
+    def _mean_of(self, eta: Normal) -> Array:
+        return np.asarray(eta.mean)
+
+
+class _Crossing:
+    """Where a falling function of a number crosses the diagonal, by secants that stay in a bracket."""
+
+    def __init__(self, start: float) -> None:
+        self.at = start
+        self._low, self._high = 0.0, start
+        self._before: tuple[float, float] | None = None
+
+    def note(self, value: float) -> None:
+        """Move on from ``at``, where the function has this value."""
+        here, gap = self.at, value - self.at
+        self._low, self._high = (here, self._high) if gap > 0 else (self._low, here)
+        step = value
+        if self._before is not None and gap != self._before[1]:
+            step = here - gap * (here - self._before[0]) / (gap - self._before[1])
+        inside = self._low < step < self._high
+        self.at = step if inside else 0.5 * (self._low + self._high)
+        self._before = here, gap
+
+
+def _determined(mode: Mode, prior_precision: Array) -> tuple[float, float]:
+    """Return γ, how many weights the data determine at a given scale, and −dγ/dθ.
+
+    γ is the trace of G = 1 − Λ A⁻¹, and its slope −2 tr(G − G²).
+    """
+    weights = slice(0, -1)
+    root = np.linalg.inv(mode.factor[weights, weights])
+    inverse = root.T @ root
+    open_share = np.diagonal(prior_precision)[weights, None] * inverse  # 1 − G
+    left = float(np.trace(open_share))
+    bend = 2.0 * (left - float((open_share * open_share.T).sum()))
+    return len(inverse) - left, max(bend, 0.0)
+
+
+def _weights_of(z: Array, nu: float) -> tuple[Array, Array]:
+    """Return (ν+1)/(ν+z²), the weight of an observation, and ν/(ν+z²): near 1, far away 0."""
+    if np.isinf(nu):
+        return np.ones_like(z), np.ones_like(z)
+    inner = 1.0 / (1.0 + z * z / nu)
+    return (nu + 1.0) / nu * inner, inner
+
+
+def _log_tail(z: Array, nu: float) -> Array:
+    return 0.5 * z * z if np.isinf(nu) else 0.5 * (nu + 1.0) * np.log1p(z * z / nu)
+
+
+def _log_height(nu: float) -> float:
+    """Return the log density of a standard t distribution at 0."""
+    if np.isinf(nu):
+        return -0.5 * float(np.log(2.0 * np.pi))
+    ratio = log_gamma_ratio(np.asarray(0.5 * nu), 0.5)
+    return float(ratio - 0.5 * np.log(nu * np.pi))
+
+
+def _level_and_spread(rows: Rows) -> tuple[float, float]:
+    """Return the median and the median distance from it, or a larger number where that is 0."""
+    f = np.ones(len(rows.y)) if rows.frequency is None else rows.frequency
+    share = f / f.sum()
+    level = float(weighted_median(rows.y, share))
+    distances = np.abs(rows.y - level)
+    found = (weighted_median(distances, share), share @ distances, np.abs(rows.y).max(), 1.0)
+    return level, next(float(value) for value in found if value > 0)

@@ -1,0 +1,5 @@
+"""Probability tables: joint and conditional tables of named, labelled variables."""
+
+from posteriori.numerics.lazy import load_on_use
+
+__all__, __getattr__, __dir__ = load_on_use(__name__, __file__)
