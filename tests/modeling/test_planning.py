@@ -7,7 +7,7 @@ import pytest
 
 from posteriori import Bernoulli, Beta, Normal
 from posteriori.modeling import Chain, Model
-from posteriori.modeling.costs import Cost
+from posteriori.modeling.contract.costs import Cost
 from tests.modeling import (
     conjugate_models as conjugate,
     discrete_models as discrete,

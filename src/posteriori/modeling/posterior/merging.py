@@ -19,12 +19,7 @@ from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.numbers.inverse_gamma import InverseGamma
 from posteriori.distributions.vectors.wishart import Wishart
-from posteriori.modeling.binding.binder import Binder, Bound
-from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
-from posteriori.modeling.exact.scaled.scaled_factors import at_unit
-from posteriori.modeling.forms.simulation import member
-from posteriori.modeling.planning.planner import make_plan, unknowns_of
-from posteriori.modeling.posterior.group_beliefs import (
+from posteriori.modeling.beliefs.group_beliefs import (
     Belief,
     ConjugateBelief,
     NormalBelief,
@@ -34,7 +29,12 @@ from posteriori.modeling.posterior.group_beliefs import (
     normal_belief,
     without_batch,
 )
-from posteriori.modeling.posterior.new_members import plate_sizes
+from posteriori.modeling.binding.binder import Binder, Bound
+from posteriori.modeling.contract.requests import plate_sizes
+from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
+from posteriori.modeling.exact.scaled.scaled_factors import at_unit
+from posteriori.modeling.forms.simulation import member
+from posteriori.modeling.planning.planner import make_plan, unknowns_of
 from posteriori.modeling.posterior.updating import shared_variables, with_earlier
 from posteriori.modeling.variational.prediction.local_ascent import fresh_plates
 from posteriori.modeling.variational.variational_result import VariationalResult

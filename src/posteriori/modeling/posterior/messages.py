@@ -19,7 +19,7 @@ import numpy as np
 from posteriori.inference.messages.forest_messages import ForestMessages, pass_messages
 from posteriori.inference.messages.forest_order import Batch
 from posteriori.modeling.binding.labelled import Lookup
-from posteriori.modeling.posterior.message_factors import BlockGraph, Edge, Reader, make_graph
+from posteriori.modeling.forms.message_graph import BlockGraph, Edge, Reader, make_graph
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior.posterior import Posterior

@@ -15,6 +15,13 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaussian.joint_moments import joint_moments
 from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.contract.requests import (
+    Anew,
+    Request,
+    accessed,
+    bind_anew,
+    read_request,
+)
 from posteriori.modeling.exact.chain.chain_block import ChainResult
 from posteriori.modeling.exact.chain.chain_prediction import chain_forecast, chain_predictive
 from posteriori.modeling.exact.conjugate.conjugate_block import (
@@ -35,13 +42,6 @@ from posteriori.modeling.exact.scaled.scaled_factors import (
 )
 from posteriori.modeling.exact.scaled.scaled_joint import joint_of_scaled
 from posteriori.modeling.forms.simulation import member
-from posteriori.modeling.posterior.new_members import (
-    Anew,
-    Request,
-    accessed,
-    bind_anew,
-    read_request,
-)
 from posteriori.modeling.variational.variational_result import VariationalResult
 from posteriori.numerics.types import Array
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.modeling.beliefs.earlier import is_earlier
 from posteriori.modeling.binding.binder import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table
-from posteriori.modeling.costs import Cost
+from posteriori.modeling.contract.costs import Cost
 from posteriori.modeling.forms.state_tables import DISCRETE, number_of_states
-from posteriori.modeling.posterior.earlier import is_earlier
 from posteriori.modeling.variational.ascent.coordinate_ascent import (
     Ascent,
     ascend,

@@ -19,7 +19,7 @@ from posteriori.inference.chains.static_effects import add_static_effects
 from posteriori.inference.gaussian.joint_moments import joint_moments
 from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup
-from posteriori.modeling.costs import Cost, counted
+from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.exact.chain.chain_matrices import (
     Columns,
     Part,

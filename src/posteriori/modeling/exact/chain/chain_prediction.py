@@ -11,12 +11,12 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.chains.chain_forecast import predict_chain
 from posteriori.modeling.binding.binder import Binder, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis
+from posteriori.modeling.contract.requests import Request, names_used
 from posteriori.modeling.exact.chain.chain_block import ChainResult, GaussianChainBlock
 from posteriori.modeling.exact.chain.chain_matrices import Part
+from posteriori.modeling.exact.chain.longer_chains import forecast_by_longer_data
 from posteriori.modeling.exact.scaled.scaled_block import CommonPrecisionResult, student
 from posteriori.modeling.exact.scaled.scaled_factors import at_unit_precision
-from posteriori.modeling.posterior.longer_chains import forecast_by_longer_data
-from posteriori.modeling.posterior.new_members import Request, names_used
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array
 

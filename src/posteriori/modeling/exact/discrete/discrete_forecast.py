@@ -13,9 +13,9 @@ import numpy as np
 
 from posteriori.distributions.batches import take_members
 from posteriori.modeling.binding.binder import Binder
+from posteriori.modeling.contract.requests import Request, names_used
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult, is_discrete
 from posteriori.modeling.forms.state_tables import DISCRETE
-from posteriori.modeling.posterior.new_members import Request, names_used
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis, Lookup, Term, relabel
+from posteriori.modeling.contract.requests import Anew, Request
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult
 from posteriori.modeling.exact.discrete.discrete_prediction import (
     block_with,
@@ -18,7 +19,6 @@ from posteriori.modeling.exact.discrete.discrete_prediction import (
     mixture_over_states,
 )
 from posteriori.modeling.forms.state_tables import DISCRETE, views_of
-from posteriori.modeling.posterior.new_members import Anew, Request
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior.posterior import Posterior

@@ -10,6 +10,7 @@ import numpy as np
 from posteriori.distributions.composites.mixture import Mixture
 from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout, bind
 from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.contract.requests import accessed
 from posteriori.modeling.exact.discrete.discrete_block import (
     DiscreteBlock,
     DiscreteResult,
@@ -22,7 +23,6 @@ from posteriori.modeling.forms.state_tables import (
     conditional_parameters,
     views_of,
 )
-from posteriori.modeling.posterior.new_members import accessed
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from posteriori.inference.gaussian.equations import Equation, Latent, Link
 from posteriori.inference.gaussian.ordering import plan_gaussian
 from posteriori.modeling.binding.binder import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, spread
-from posteriori.modeling.costs import Cost, counted, elimination_cost, vectors_and_numbers
+from posteriori.modeling.contract.costs import Cost, counted, elimination_cost, vectors_and_numbers
 from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
 from posteriori.modeling.forms.links import (
     Split,

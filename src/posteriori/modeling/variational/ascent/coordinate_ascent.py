@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.costs import counted
+from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.ascent.acceleration import Jump
 from posteriori.modeling.variational.ascent.class_merging import Merger
 from posteriori.modeling.variational.ascent.problem import Problem

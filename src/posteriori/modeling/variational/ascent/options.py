@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any
 
-from posteriori.modeling.costs import counted
+from posteriori.modeling.contract.costs import counted
 from posteriori.numerics.types import Seed
 
 __all__ = ["OPTION_NAMES", "Options"]

@@ -21,8 +21,7 @@ from posteriori.inference.messages.forest_order import Batch, RowFactor, View, f
 from posteriori.inference.messages.row_messages import QuadraticRows, TableRows
 from posteriori.modeling.binding.binder import BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table
-from posteriori.modeling.forms.state_tables import evidence_table
-from posteriori.modeling.posterior.message_factors import (
+from posteriori.modeling.forms.message_graph import (
     BlockGraph,
     Edge,
     natural_reader,
@@ -30,6 +29,7 @@ from posteriori.modeling.posterior.message_factors import (
     state_reader,
     table_rows,
 )
+from posteriori.modeling.forms.state_tables import evidence_table
 from posteriori.modeling.variational.densities.addressing import collect
 from posteriori.modeling.variational.densities.densities import LOG_ZERO, row_density
 from posteriori.modeling.variational.densities.planned_products import add_tables

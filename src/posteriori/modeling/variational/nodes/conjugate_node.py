@@ -10,7 +10,7 @@ import numpy as np
 
 from posteriori.modeling.binding.binder import Layout
 from posteriori.modeling.binding.labelled import Axis, Table
-from posteriori.modeling.costs import counted
+from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.densities.addressing import arrange, seen
 from posteriori.modeling.variational.densities.planned_products import add_arrays
 from posteriori.numerics.types import Array

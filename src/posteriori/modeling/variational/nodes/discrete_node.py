@@ -13,7 +13,7 @@ from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.modeling.binding.binder import Bound
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
-from posteriori.modeling.costs import members_and_states
+from posteriori.modeling.contract.costs import members_and_states
 from posteriori.modeling.exact.discrete.discrete_account import discrete_terms
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult
 from posteriori.modeling.forms.state_tables import StateTable, View, evidence_table

@@ -15,7 +15,7 @@ import numpy as np
 
 from posteriori.modeling.binding.binder import Layout
 from posteriori.modeling.binding.labelled import Axis, Table
-from posteriori.modeling.costs import vectors_and_numbers
+from posteriori.modeling.contract.costs import vectors_and_numbers
 from posteriori.modeling.variational.densities.addressing import arrange, same_members, seen
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.planned_products import add_arrays

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori.modeling.beliefs.earlier import is_earlier
 from posteriori.modeling.binding.binder import Binder, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.contract.requests import Anew, Request, plate_sizes
 from posteriori.modeling.planning.planner import barren_variables, unknowns_of
-from posteriori.modeling.posterior.earlier import is_earlier
-from posteriori.modeling.posterior.new_members import Anew, Request, plate_sizes
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent, sweep
 from posteriori.modeling.variational.ascent.options import Options
 from posteriori.modeling.variational.ascent.problem import Problem

@@ -18,6 +18,7 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import encode_labels
 from posteriori.modeling.binding.binder import Binder, BoundFactor
 from posteriori.modeling.binding.labelled import Table
+from posteriori.modeling.contract.requests import Request, plate_sizes
 from posteriori.modeling.forms.simulation import (
     _DRAWS as DRAWS,
     _at_time,
@@ -25,7 +26,6 @@ from posteriori.modeling.forms.simulation import (
     _repeated,
     member,
 )
-from posteriori.modeling.posterior.new_members import Request, plate_sizes
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.binder import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis, Switch, Table, spread
+from posteriori.modeling.contract.requests import Request, accessed
 from posteriori.modeling.exact.conjugate.conjugate_block import conjugate_predictive, reshaped
 from posteriori.modeling.forms.simulation import member
 from posteriori.modeling.forms.state_tables import DISCRETE
-from posteriori.modeling.posterior.new_members import Request, accessed
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.densities import GAUSSIAN
 from posteriori.modeling.variational.densities.gates import open_gates

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.costs import counted
+from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent, ascend, sweep
 from posteriori.modeling.variational.ascent.dropping import drop_weakest
 from posteriori.modeling.variational.ascent.problem import Problem

@@ -13,7 +13,7 @@ import numpy as np
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.binder import bind
-from posteriori.modeling.posterior.new_members import Request
+from posteriori.modeling.contract.requests import Request
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:

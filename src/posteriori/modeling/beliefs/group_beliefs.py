@@ -14,18 +14,18 @@ from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.numbers.inverse_gamma import InverseGamma
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.distributions.vectors.wishart import Wishart
-from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
-from posteriori.modeling.binding.labelled import Access, Axis, Polynomial, Switch, Table, Term
-from posteriori.modeling.exact.conjugate.conjugate_block import ConjugateResult
-from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult
-from posteriori.modeling.exact.scaled.scaled_block import CommonPrecisionResult
-from posteriori.modeling.posterior.earlier import (
+from posteriori.modeling.beliefs.earlier import (
     Earlier,
     Part,
     Scale,
     known_prior,
     normal_rows,
 )
+from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.labelled import Access, Axis, Polynomial, Switch, Table, Term
+from posteriori.modeling.exact.conjugate.conjugate_block import ConjugateResult
+from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult
+from posteriori.modeling.exact.scaled.scaled_block import CommonPrecisionResult
 from posteriori.modeling.posterior.prediction import dense_moments
 from posteriori.modeling.posterior.storage import constructor_parameters
 from posteriori.modeling.variational.nodes.conjugate_node import ConjugateNode

@@ -1,0 +1,1 @@
+"""What a posterior hands over to the data that follow."""
