@@ -12,12 +12,12 @@ from posteriori.distributions.base import Distribution
 from posteriori.distributions.unknown import Conditional
 from posteriori.modeling.binding.binder import bind
 from posteriori.modeling.binding.observations import require_finite_observations
+from posteriori.modeling.contract.options import OPTION_NAMES, Options
 from posteriori.modeling.forms.simulation import log_joint, simulate
 from posteriori.modeling.language.chain import Chain, trace_step
 from posteriori.modeling.language.expressions import Expression, Input, Variable
 from posteriori.modeling.planning.planner import Plan, make_plan
 from posteriori.modeling.posterior.posterior import Posterior
-from posteriori.modeling.variational.ascent.options import OPTION_NAMES, Options
 from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:

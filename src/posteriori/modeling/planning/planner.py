@@ -24,7 +24,7 @@ from posteriori.modeling.posterior.posterior import Posterior
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
-    from posteriori.modeling.variational.ascent.options import Options
+    from posteriori.modeling.contract.options import Options
 
 __all__ = ["Plan", "barren_variables", "make_plan", "unknowns_of"]
 

@@ -12,6 +12,7 @@ from posteriori.modeling.beliefs.earlier import is_earlier
 from posteriori.modeling.binding.binder import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import Cost
+from posteriori.modeling.contract.options import Options
 from posteriori.modeling.forms.state_tables import DISCRETE, number_of_states
 from posteriori.modeling.variational.ascent.coordinate_ascent import (
     Ascent,
@@ -26,7 +27,6 @@ from posteriori.modeling.variational.ascent.informed import (
     find_informed,
     take_over,
 )
-from posteriori.modeling.variational.ascent.options import Options
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.ascent.rotation import find_pairs
 from posteriori.modeling.variational.ascent.starts import (

@@ -14,10 +14,10 @@ import numpy as np
 from posteriori.modeling.beliefs.earlier import is_earlier
 from posteriori.modeling.binding.binder import Binder, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.contract.options import Options
 from posteriori.modeling.contract.requests import Anew, Request, plate_sizes
 from posteriori.modeling.planning.planner import barren_variables, unknowns_of
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent, sweep
-from posteriori.modeling.variational.ascent.options import Options
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.densities.references import find_references
 from posteriori.modeling.variational.prediction.scene import Scene, moved_references, set_scene
