@@ -21,7 +21,7 @@ from posteriori.modeling.beliefs.earlier import (
     known_prior,
     normal_rows,
 )
-from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Polynomial, Switch, Table, Term
 from posteriori.modeling.exact.conjugate.conjugate_block import ConjugateResult
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult

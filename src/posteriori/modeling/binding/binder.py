@@ -49,7 +49,7 @@ from posteriori.modeling.language.expressions import (
 )
 from posteriori.numerics.types import Array
 
-__all__ = ["Binder", "Bound", "BoundFactor", "Layout", "bind"]
+__all__ = ["Binder", "bind"]
 
 
 def bind(
@@ -71,6 +71,7 @@ class Binder:
     ) -> None:
         require_values(data)
         self.variables = variables
+        self.declared = inputs
         self.data = data
         self.names_of_plates = named_plates(variables)
         self.plates = self._sizes(inputs, plates or {})
@@ -101,7 +102,15 @@ class Binder:
         families |= {gap_name(name): Normal for name in self.gaps}
         labels = {name: variable.labels for name, variable in self.variables.items()}
         return Bound(
-            self.layouts, tuple(self.factors), self.observed, families, labels, self.evidence
+            self.layouts,
+            tuple(self.factors),
+            self.observed,
+            families,
+            labels,
+            self.evidence,
+            self.variables,
+            self.declared,
+            self.data,
         )
 
     # -- plates ----------------------------------------------------------------------------

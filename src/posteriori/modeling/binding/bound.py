@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from posteriori.modeling.binding.labelled import Axis, Polynomial, Term
+from posteriori.modeling.language.expressions import Input, Variable
 from posteriori.numerics.types import Array
 
 __all__ = ["Bound", "BoundFactor", "Layout"]
@@ -79,6 +82,10 @@ class Bound(NamedTuple):
         Of variables with data; NaN where childless ones are missing.
     evidence : mapping to arrays
         Of unknown discrete variables of which some members are known, NaN for the others.
+    variables, inputs : mappings
+        What the model declares.
+    given : mapping
+        Data and inputs, as they were given.
     """
 
     layouts: Mapping[str, Layout]
@@ -87,7 +94,51 @@ class Bound(NamedTuple):
     families: Mapping[str, Any]
     labels: Mapping[str, Any]
     evidence: Mapping[str, Array]
+    variables: Mapping[str, Variable]
+    inputs: Mapping[str, Input]
+    given: Mapping[str, Any]
 
     @property
     def latent(self) -> tuple[str, ...]:
+        """The unknown variables."""
         return tuple(name for name in self.layouts if name not in self.observed)
+
+    def unknowns_of(self, factor: BoundFactor) -> set[str]:
+        """Return the unknown variables that a factor touches."""
+        found = set() if factor.name in self.observed else {factor.name}
+        return found | {access.name for access in factor.accesses}
+
+    def barren(self, kept: Collection[str] = ()) -> list[str]:
+        """Return variables that no observation, and no variable that is kept, depends on.
+
+        Among them are variables all of whose data are missing.
+        """
+        parents: dict[str, set[str]] = {name: set() for name in self.layouts}
+        for factor in self.factors:
+            parents[factor.name] |= self.unknowns_of(factor) - {factor.name}
+        seen = {name for name, values in self.observed.items() if not _is_missing(values)}
+        useful = {*seen, *self.evidence, *kept}
+        stack = list(useful)
+        while stack:
+            for parent in parents[stack.pop()] - useful:
+                useful.add(parent)
+                stack.append(parent)
+        return [name for name in self.layouts if name not in useful]
+
+    def plate_sizes(self) -> dict[str, int]:
+        """Return the named plates of the model with the sizes they have in the data."""
+        repeats = {p for v in self.variables.values() for p in (*v.plates, v.length)}
+        named = {p for p in repeats if isinstance(p, str)}
+        named |= {p for item in self.inputs.values() for p in item.plates}
+        axes = [axis for layout in self.layouts.values() for axis in layout.plates]
+        return {axis.name: axis.size for axis in axes if axis.name in named}
+
+    def plates_of(self, name: str) -> tuple[str, ...]:
+        """Return the names of a variable's plates."""
+        return tuple(axis.name for axis in self.layouts[name].plates)
+
+
+def _is_missing(values: Array) -> bool:
+    """Tell whether there is no number; mostly the first one tells."""
+    some = values[(slice(0, 1),) * values.ndim]
+    return bool(np.isnan(some).all() and np.isnan(values).all())

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.binder import Binder, BoundFactor, Layout
+from posteriori.modeling.binding.binder import Binder
+from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.language.chain import Previous
 from posteriori.modeling.language.dependencies import arguments_of
 from posteriori.modeling.language.expressions import Expression, Input, Variable

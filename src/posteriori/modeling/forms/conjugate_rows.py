@@ -9,7 +9,7 @@ import numpy as np
 
 from posteriori.distributions.conjugate.pair import Pair, find_pair, match_pair
 from posteriori.distributions.unknown import Conditional, Unknown
-from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.gaussian.equations import Equation, Link
-from posteriori.modeling.binding.binder import Layout
+from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, Term, spread
 from posteriori.numerics.types import Array
 

@@ -20,7 +20,7 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaussian.equations import Equation
 from posteriori.inference.messages.forest_order import Batch, RowFactor, View
 from posteriori.inference.messages.row_messages import NormalRows, TableRows, as_logs
-from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, spread
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock
 from posteriori.modeling.exact.conjugate.conjugate_block import ConjugateBlock, reshaped

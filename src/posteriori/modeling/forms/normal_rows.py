@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
-from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,

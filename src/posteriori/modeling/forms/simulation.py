@@ -12,7 +12,8 @@ from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels, encode_labels
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.modeling.binding.binder import Binder, Bound, BoundFactor, Layout, bind
+from posteriori.modeling.binding.binder import Binder, bind
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.construction import construct
 from posteriori.modeling.binding.labelled import (
     Axis,

@@ -10,7 +10,7 @@ import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Switch
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock, find_chain
 from posteriori.modeling.exact.conjugate.conjugate_block import ConjugateBlock, why_not_conjugate

@@ -29,7 +29,8 @@ from posteriori.modeling.beliefs.group_beliefs import (
     normal_belief,
     without_batch,
 )
-from posteriori.modeling.binding.binder import Binder, Bound
+from posteriori.modeling.binding.binder import Binder
+from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.contract.requests import plate_sizes
 from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
 from posteriori.modeling.exact.scaled.scaled_factors import at_unit

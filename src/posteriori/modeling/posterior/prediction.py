@@ -14,7 +14,7 @@ import numpy as np
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaussian.joint_moments import joint_moments
-from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.contract.requests import (
     Anew,
     Request,

@@ -11,7 +11,7 @@ import numpy as np
 
 from posteriori.modeling.beliefs.earlier import Earlier
 from posteriori.modeling.beliefs.group_beliefs import as_factors, beliefs_of
-from posteriori.modeling.binding.binder import Bound
+from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.contract.options import OPTION_NAMES, Options
 from posteriori.modeling.planning.planner import Plan, make_plan
 from posteriori.modeling.variational.prediction.local_ascent import (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.beliefs.earlier import is_earlier
-from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import Cost
 from posteriori.modeling.contract.options import Options

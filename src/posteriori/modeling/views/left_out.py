@@ -21,7 +21,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.distributions.statistics import Sums
 from posteriori.distributions.unknown import Conditional
-from posteriori.modeling.binding.binder import BoundFactor
+from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.exact.chain.chain_block import ChainResult
 from posteriori.modeling.exact.conjugate.conjugate_block import (
     ConjugateResult,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.modeling.binding.binder import BoundFactor
+from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Polynomial, Table, Term
 from posteriori.numerics.evidence import LogEvidence
 

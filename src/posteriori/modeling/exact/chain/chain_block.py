@@ -17,7 +17,7 @@ from posteriori.inference.chains.linear_gaussian_chain import (
 )
 from posteriori.inference.chains.static_effects import add_static_effects
 from posteriori.inference.gaussian.joint_moments import joint_moments
-from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.exact.chain.chain_matrices import (

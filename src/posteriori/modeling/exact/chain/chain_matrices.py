@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
-from posteriori.modeling.binding.binder import BoundFactor, Layout
+from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,

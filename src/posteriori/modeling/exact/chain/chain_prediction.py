@@ -9,7 +9,8 @@ import numpy as np
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.chains.chain_forecast import predict_chain
-from posteriori.modeling.binding.binder import Binder, Bound, BoundFactor
+from posteriori.modeling.binding.binder import Binder
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis
 from posteriori.modeling.contract.requests import Request, names_used
 from posteriori.modeling.exact.chain.chain_block import ChainResult, GaussianChainBlock

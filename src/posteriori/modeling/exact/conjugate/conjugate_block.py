@@ -20,7 +20,7 @@ from posteriori.distributions.batches import take_members
 from posteriori.distributions.conjugate.pair import NaturalPair, Pair, find_pair
 from posteriori.distributions.statistics import Sums
 from posteriori.distributions.unknown import Conditional, Unknown
-from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.exact.conjugate.statistics_by_place import merge_by_place
 from posteriori.modeling.forms.conjugate_rows import (

@@ -16,7 +16,7 @@ import numpy as np
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
-from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Switch, Table, spread
 from posteriori.modeling.contract.costs import Cost, counted, members_and_states
 from posteriori.modeling.exact.discrete.discrete_chain import (

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.binder import Layout
+from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Lookup, Table, spread
 from posteriori.modeling.forms.state_tables import StateTable
 from posteriori.modeling.forms.table_elimination import Entangled, Plates, reduce_plates

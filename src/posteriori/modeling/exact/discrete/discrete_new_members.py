@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis, Lookup, Term, relabel
 from posteriori.modeling.contract.requests import Anew, Request
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult

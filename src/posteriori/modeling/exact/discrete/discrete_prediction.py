@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from posteriori.distributions.composites.mixture import Mixture
-from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout, bind
+from posteriori.modeling.binding.binder import bind
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.requests import accessed
 from posteriori.modeling.exact.discrete.discrete_block import (

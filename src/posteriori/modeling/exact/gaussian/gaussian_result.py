@@ -11,7 +11,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaussian.elimination import GaussianPosterior, sample_gaussian
 from posteriori.inference.gaussian.equations import Equation, Latent
-from posteriori.modeling.binding.binder import Layout
+from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.forms.links import Split
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed

@@ -21,7 +21,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaussian.equations import Link
 from posteriori.inference.gaussian.joint_moments import joint_moments
-from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,

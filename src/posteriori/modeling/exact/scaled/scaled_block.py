@@ -37,7 +37,7 @@ from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaussian.arrays import segment_sum
 from posteriori.inference.gaussian.equations import Equation, residual
-from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.contract.costs import Cost
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock, find_chain
 from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock

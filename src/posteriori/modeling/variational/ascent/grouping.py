@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Access, Axis
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.densities import GAUSSIAN

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.exponential import ExponentialFamily
-from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.gaps import gap_name
 from posteriori.modeling.binding.labelled import (
     Axis,

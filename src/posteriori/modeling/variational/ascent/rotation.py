@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Access, Axis
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.ascent.snapshots import restore, snapshot

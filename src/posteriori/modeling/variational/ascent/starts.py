@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Access, Switch
 from posteriori.modeling.variational.ascent.features import Features, find_features
 from posteriori.modeling.variational.densities.factor_view import GAUSSIAN

@@ -18,7 +18,7 @@ from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.distributions.vectors.inverse_wishart import InverseWishart
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.distributions.vectors.wishart import Wishart
-from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,

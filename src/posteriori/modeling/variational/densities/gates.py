@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from posteriori.modeling.binding.binder import BoundFactor
+from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Polynomial, Switch, Term, labels_of, relabel
 from posteriori.modeling.variational.densities.monomials import same_switch
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.binding.binder import Layout
+from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table, labels_of, spread
 from posteriori.modeling.variational.densities.monomials import Monomial, same_place
 from posteriori.modeling.variational.densities.planned_products import contract_tables

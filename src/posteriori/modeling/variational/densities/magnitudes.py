@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from posteriori.modeling.binding.binder import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Table, spread
 from posteriori.modeling.forms.simulation import member
 from posteriori.modeling.variational.densities.factor_view import GAUSSIAN

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.binding.binder import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.gaps import gap_name
 from posteriori.modeling.binding.labelled import (
     Access,

@@ -19,7 +19,7 @@ import numpy as np
 
 from posteriori.inference.messages.forest_order import Batch, RowFactor, View, find_order
 from posteriori.inference.messages.row_messages import QuadraticRows, TableRows
-from posteriori.modeling.binding.binder import BoundFactor
+from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.forms.message_graph import (
     BlockGraph,

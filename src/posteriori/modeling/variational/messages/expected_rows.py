@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.binding.binder import BoundFactor
+from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Lookup, Table, labels_of, spread
 from posteriori.modeling.forms.links import flat_index
 from posteriori.modeling.variational.densities.monomials import Product, axes_of, same_place

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.binding.binder import Layout
+from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.densities.addressing import arrange, seen

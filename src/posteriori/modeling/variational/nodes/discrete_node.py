@@ -11,7 +11,7 @@ import numpy as np
 
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
-from posteriori.modeling.binding.binder import Bound
+from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
 from posteriori.modeling.contract.costs import members_and_states
 from posteriori.modeling.exact.discrete.discrete_account import discrete_terms

@@ -11,7 +11,7 @@ import numpy as np
 
 from posteriori.distributions.algebra.expectations import expect
 from posteriori.distributions.composites.point_mass import PointMass
-from posteriori.modeling.binding.binder import Bound, Layout
+from posteriori.modeling.binding.bound import Bound, Layout
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.variational.densities.addressing import same_members, seen
 from posteriori.modeling.variational.densities.densities import GAUSSIAN

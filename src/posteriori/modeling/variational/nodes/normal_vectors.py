@@ -10,7 +10,7 @@ import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.modeling.binding.binder import Layout
+from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, spread
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.monomials import Monomial, same_place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from posteriori.modeling.binding.binder import Bound
+from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.binding.labelled import Axis, Lookup, Table, gather
 from posteriori.modeling.exact.discrete.discrete_account import pairs_along_chain
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock, DiscreteResult

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from posteriori.modeling.beliefs.earlier import is_earlier
-from posteriori.modeling.binding.binder import Binder, Bound, BoundFactor
+from posteriori.modeling.binding.binder import Binder
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.contract.requests import Anew, Request, plate_sizes

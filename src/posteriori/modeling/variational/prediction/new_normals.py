@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.binding.binder import BoundFactor, Layout
+from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,

@@ -16,7 +16,7 @@ from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.numbers.inverse_gamma import InverseGamma
 from posteriori.distributions.vectors.inverse_wishart import InverseWishart
 from posteriori.distributions.vectors.wishart import Wishart
-from posteriori.modeling.binding.binder import BoundFactor, Layout
+from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Table, labels_of, spread
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.numerics.types import Array

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from posteriori.distributions.composites.point_mass import PointMass
-from posteriori.modeling.binding.binder import BoundFactor, Layout
+from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Table, substitute
 from posteriori.modeling.contract.requests import Anew, Request, bind_anew
 from posteriori.modeling.variational.densities.references import measured_from

@@ -16,7 +16,8 @@ from posteriori.distributions.composites.mixture import Mixture
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import encode_labels
-from posteriori.modeling.binding.binder import Binder, BoundFactor
+from posteriori.modeling.binding.binder import Binder
+from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Table
 from posteriori.modeling.contract.requests import Request, plate_sizes
 from posteriori.modeling.forms.simulation import (

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.binder import Layout
+from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, labels_of
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.monomials import Monomial, same_place
