@@ -19,3 +19,34 @@ print(*({"scipy", "numba", "matplotlib", "pandas"} & set(sys.modules)))
 def test_a_first_posterior_imports_no_heavy_package():
     done = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == ""
+
+
+PREDICTION = """
+import sys
+from posteriori import Beta, Binomial, Chain, Gamma, Model, Normal
+m = Model()
+m.mu = Normal(0.0, variance=4.0)
+m.y = Normal(m.mu, variance=1.0).iid("n")
+m.infer(y=[1.0, 2.0]).predict("y", n=3)
+m = Model()
+m.tau = Gamma(2.0, rate=1.0)
+m.mu = Normal(0.0, precision=m.tau)
+m.y = Normal(m.mu, precision=m.tau).iid("n")
+m.infer(y=[1.0, 2.0]).predict("y", n=3)
+m = Model()
+m.s = Chain(Normal(0.0, variance=4.0), lambda s: Normal(s, variance=1.0), length="t")
+m.y = Normal(m.s, variance=1.0)
+m.infer(y=[1.0, 2.0]).predict("y", t=2)
+m = Model()
+m.p = Beta(1.0, 1.0)
+m.k = Binomial(10, m.p)
+m.infer(k=7).predict("k")
+print(*(name for name in sys.modules if name.startswith("posteriori.modeling.variational.")))
+"""
+
+
+def test_predictions_of_exact_models_load_no_variational_file():
+    done = subprocess.run(
+        [sys.executable, "-c", PREDICTION], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == ""

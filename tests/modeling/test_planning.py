@@ -33,8 +33,8 @@ def test_what_is_printed_runs(name: str) -> None:
     plan = build().plan(data)
     text = str(plan)
     post = plan.run()
-    assert len(post._blocks) == len(plan.blocks)
-    for block, result in zip(plan.blocks, post._blocks, strict=True):
+    assert len(post._solved.results) == len(plan.blocks)
+    for block, result in zip(plan.blocks, post._solved.results, strict=True):
         assert set(block.names) == set(result.names)
         assert f"{', '.join(block.names)}: {block.method}" in text
         assert f"{', '.join(block.names)}: {block.method}" in repr(plan)

@@ -25,7 +25,6 @@ from posteriori.factors import Factor
 from posteriori.graphs.forney import ForneyGraph
 from posteriori.graphs.forney_nodes import Node
 from posteriori.graphs.message_passing import LoopySumProduct, SumProduct
-from posteriori.modeling.planning.planner import unknowns_of
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
@@ -155,17 +154,17 @@ def bethe_free_energy_of(posterior: Posterior) -> BetheFreeEnergy:
     >>> round(float(bethe_free_energy_of(m.infer(y1=1.0, y2=2.0))), 9)
     3.514548588
     """
-    bound = posterior._plan.bound
+    bound = posterior._solved.bound
     energies = posterior.explain().energies
-    for name in posterior._results:
+    for name in posterior._solved.by_name:
         layout = bound.layouts[name]
         if layout.plates or layout.ints:
             raise ValueError(f"{name} is on a plate; its Bethe free energy is not taken apart")
-    nodes, degrees = {}, dict.fromkeys(posterior._results, 0)
+    nodes, degrees = {}, dict.fromkeys(posterior._solved.by_name, 0)
     for factor in bound.factors:
         if factor.name not in energies:
             continue
-        scope = sorted(unknowns_of(factor, bound), key=list(bound.layouts).index)
+        scope = sorted(bound.unknowns_of(factor), key=list(bound.layouts).index)
         rows = math.prod(axis.size for axis in factor.rows)
         entropy = _entropy(posterior, scope)
         nodes[factor.name] = -energies[factor.name] - rows * entropy

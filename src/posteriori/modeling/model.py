@@ -193,7 +193,7 @@ class Model:
         options = Options(**chosen) if chosen else None
         bound = bind(self._variables, self._inputs, given)
         require_finite_observations(bound.observed)
-        return make_plan(bound, self._variables, self._inputs, given, options)
+        return make_plan(bound, options)
 
     def simulate(
         self,

@@ -138,7 +138,7 @@ def check_posterior(
     0.0
     """
     replicates = replicate(posterior, name, size, rng)
-    values = posterior._plan.bound.observed[name]
+    values = posterior._solved.bound.observed[name]
     there = ~np.isnan(values)
     if not there.all():
         values, replicates = values[there], replicates[:, there]

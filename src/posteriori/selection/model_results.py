@@ -133,7 +133,7 @@ def _with_account(row: Row, posterior: Posterior) -> Row:
 
 def _measure(posterior: Posterior) -> str:
     """Tell whether what was observed has a probability, a density, or some of both."""
-    bound = posterior._plan.bound
+    bound = posterior._solved.bound
     observed = (*bound.observed, *bound.evidence)
     atoms = {bound.families[name].__name__ in _WITH_ATOMS for name in observed}
     if len(atoms) > 1:

@@ -22,7 +22,8 @@ from posteriori import (
 from posteriori.distributions.vectors.wishart import Wishart
 from posteriori.modeling import Chain, Input, Model, take
 from posteriori.modeling.binding.binder import bind
-from posteriori.modeling.exact.conjugate.conjugate_block import why_not_conjugate
+from posteriori.modeling.contract.engine import Group
+from posteriori.modeling.exact.conjugate.conjugate_block import fits_conjugate
 from tests.modeling.conjugate_models import (
     BITS,
     CASES,
@@ -325,7 +326,7 @@ def test_what_is_not_conjugate_has_a_reason(prior: Any, likelihood: Any, words: 
     m.theta = prior
     m.y = likelihood(m.theta)
     bound = bind(m._variables, m._inputs, {"y": 1.0})
-    reason = why_not_conjugate(bound, bound.latent, bound.factors)
+    reason = fits_conjugate(Group(bound, bound.latent, bound.factors)).reason
     assert reason is not None
     assert words in reason
 
@@ -336,7 +337,7 @@ def test_two_unknowns_of_one_child_are_no_conjugate_block() -> None:
     m.b = Gamma(1.0, 1.0)
     m.y = Poisson(m.a + m.b)
     bound = bind(m._variables, m._inputs, {"y": 3})
-    reason = why_not_conjugate(bound, bound.latent, bound.factors)
+    reason = fits_conjugate(Group(bound, bound.latent, bound.factors)).reason
     assert reason == "several unknown variables share factors"
 
 

@@ -29,13 +29,13 @@ def test_evidence_and_marginals(answers) -> None:
     case, _, truth, post = answers
     assert float(post.log_evidence) == pytest.approx(truth.log_evidence, abs=1e-11)
     for name in case.unknowns:
-        if name not in post._plan.bound.observed:
+        if name not in post._solved.bound.observed:
             np.testing.assert_allclose(shares(post[name]), truth.marginals[name], atol=1e-12)
 
 
 def test_the_best_configuration(answers) -> None:
     case, _, truth, post = answers
-    names = [name for name in case.unknowns if name not in post._plan.bound.observed]
+    names = [name for name in case.unknowns if name not in post._solved.bound.observed]
     weights: dict[tuple[float, ...], float] = {}
     for values, p in zip(truth.configurations, truth.probabilities, strict=True):
         key = tuple(np.concatenate([values[name].ravel() for name in names]))
@@ -49,7 +49,7 @@ def test_the_best_configuration(answers) -> None:
 
 def test_the_joint_table(answers) -> None:
     case, _, truth, post = answers
-    names = [n for n in case.unknowns if n not in post._plan.bound.observed][:2]
+    names = [n for n in case.unknowns if n not in post._solved.bound.observed][:2]
     if (
         np.prod([float(case.unknowns[n].states) ** np.prod(case.unknowns[n].shape) for n in names])
         > 1000
@@ -68,7 +68,7 @@ def test_draws_have_the_marginals(answers) -> None:
     case, _, truth, post = answers
     draws = post.sample(2000, rng=3)
     for name, (shape, states) in case.unknowns.items():
-        if name in post._plan.bound.observed:
+        if name in post._solved.bound.observed:
             continue
         assert draws[name].shape == (2000, *shape)
         p = truth.marginals[name]

@@ -268,12 +268,12 @@ def check(problem: Problem) -> None:
     log_evidence, states, p = enumerate_cells(problem)
     assert float(post.log_evidence) == pytest.approx(log_evidence, abs=1e-10)
     for name, seen in net.seen.items():
-        if name in post._plan.bound.observed:
+        if name in post._solved.bound.observed:
             continue
         hot = states[:, seen.cells, None] == np.arange(net.states[name])
         expected = np.einsum("c,c...->...", p, hot)
         np.testing.assert_allclose(shares(post[name]), expected, atol=1e-11)
-    unknown = [n for n in net.seen if n not in post._plan.bound.observed]
+    unknown = [n for n in net.seen if n not in post._solved.bound.observed]
     for name in unknown:
         cells = net.seen[name].cells.ravel()
         joint = np.zeros([net.states[name]] * len(cells))

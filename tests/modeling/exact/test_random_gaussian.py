@@ -71,7 +71,7 @@ def check_solved(problem: Problem, tol: float) -> None:
     post = random.model.infer({**random.inputs, **data})
     truth = condition(mean, cov, random.flat(data))
     close(float(post.log_evidence), truth.log_evidence, random.size, tol)
-    for block in post._blocks:
+    for block in post._solved.results:
         at = [np.arange(random.size)[random.entries[name].place] for name in block.names]
         for name, own in zip(block.names, at, strict=True):
             part = truth.cov[np.ix_(own, own)]
@@ -103,7 +103,7 @@ def check_predicted(problem: Problem, tol: float) -> None:
     mean, cov = random.joint(leaves)
     seen = np.concatenate([random.flat(data), np.full(len(mean) - random.size, np.nan)])
     truth = condition(mean, cov, seen)
-    places = {n: random.entries[n].place for n in post._plan.barren}
+    places = {n: random.entries[n].place for n in post._solved.barren}
     start = random.size
     for name in leaves:
         places[name] = slice(start, start + int(np.prod(random.entries[name].shape)))
@@ -144,7 +144,7 @@ def check_loop(problem: Problem, tol: float) -> None:
     flat = random.flat(data)
     loop = written_as_a_loop(random).infer({f"x{i}": v for i, v in enumerate(flat) if v == v})
     close(float(loop.log_evidence), float(post.log_evidence), len(flat), tol)
-    for block in post._blocks:
+    for block in post._solved.results:
         for name in block.names:
             numbers = range(random.size)[random.entries[name].place]
             mean, variance = np.ravel(post[name].mean), np.ravel(post[name].variance)

@@ -13,7 +13,7 @@ BY_MEMBERS = {name for name, case in CASES.items() if case.method == "member by 
 @pytest.mark.parametrize("name", sorted(CASES.keys() - BY_MEMBERS))
 def test_marginals_of_joint_beliefs(name: str) -> None:
     case = CASES[name]
-    for result in case.build().infer(case.data)._blocks:
+    for result in case.build().infer(case.data)._solved.results:
         for table, belief in zip(result.block.tables, table_beliefs(result), strict=True):
             states = tuple(view.state for view in table.views)
             rows = tuple(axis.size for axis in table.rows)

@@ -37,7 +37,7 @@ def test_products_of_messages_are_marginals(name):
         assert scaled or "close a loop" in why or "do not add to the natural parameters" in why
         return
     messages = post.messages()
-    for block in post._blocks:
+    for block in post._solved.results:
         for variable in block.names:
             product, marginal = messages.product(variable), post[variable]
             if type(product) is type(marginal):  # else a vector of members taken together

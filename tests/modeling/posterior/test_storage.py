@@ -36,7 +36,7 @@ def test_round_trip(name: str, tmp_path: Path) -> None:
     again = load_posterior(tmp_path / "post")
     assert again.log_evidence == post.log_evidence
     assert again.log_evidence.fingerprint == post.log_evidence.fingerprint
-    assert again.names == tuple(post._results)
+    assert again.names == tuple(post._solved.by_name)
     for variable in again.names:
         assert type(again[variable]) is type(post[variable])
         assert again[variable] == post[variable]

@@ -28,7 +28,7 @@ def by_name(name: str) -> tuple[Model, dict[str, Any]]:
 
 def variational(post: Any) -> Any:
     """Return the one variational result of a posterior."""
-    (result,) = [block for block in post._blocks if hasattr(block, "ascent")]
+    (result,) = [block for block in post._solved.results if hasattr(block, "ascent")]
     return result
 
 

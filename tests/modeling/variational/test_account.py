@@ -12,8 +12,8 @@ def test_energies_and_entropies_sum_to_the_bound(case):
     account = post.explain()
     assert account.log_evidence == pytest.approx(float(post.log_evidence), abs=1e-8)
     named = {name for key in account.entropies for name in key.split(", ")}
-    assert named == set(post._plan.bound.latent)
-    assert account.energies.keys() == set(post._plan.variables)
+    assert named == set(post._solved.bound.latent)
+    assert account.energies.keys() == set(post._solved.bound.variables)
 
 
 def test_energy_of_data_is_the_average_log_density():

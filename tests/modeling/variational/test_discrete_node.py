@@ -108,7 +108,7 @@ def test_learning_a_chain_has_one_bound_by_two_routes():
     rng = np.random.default_rng(1)
     z = (np.arange(60) // 15) % 2
     post = hidden_markov_model("t").infer(y=4.0 * z + rng.normal(size=60))
-    result = post._results["z"]
+    result = post._solved.by_name["z"]
     np.testing.assert_allclose(
         result.problem.bound(result.problem.local[-1]), result.problem.slow_bound(), rtol=1e-12
     )

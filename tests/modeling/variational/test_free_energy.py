@@ -244,7 +244,7 @@ def test_beliefs_of_the_engine_have_its_free_energy(name: str) -> None:
     post = m.infer(data, factorize="full", tol=1e-2)
     whole = float(free_energy_of(post))
     assert_allclose(whole, -float(post.log_evidence), rtol=1e-10)
-    product = float(free_energy(m, data, {n: post[n] for n in post._results}))
+    product = float(free_energy(m, data, {n: post[n] for n in post._solved.by_name}))
     if name in DEPENDENT or name in WITH_MEMBERS_WITHOUT_DATA:
         assert product > whole - 1e-9 * abs(whole)
     else:

@@ -235,9 +235,9 @@ CASES: dict[str, Callable[[], tuple[Model, dict[str, Any]]]] = {
 def test_the_bound_by_three_routes(name: str) -> None:
     m, data = CASES[name]()
     post = m.infer(data, factorize=[[]], callback=lambda i, _: i >= 12)
-    for result in post._blocks:
+    for result in post._solved.results:
         assert_allclose(result.problem.slow_bound()[0], result.log_evidence, rtol=1e-10)
         trace = np.array(result.ascent.trace)
         assert np.all(np.diff(trace) > -1e-10 * np.maximum(1.0, np.abs(trace[1:])))
-    found = sampled_bound(m, data, *post._blocks, size=6000)
+    found = sampled_bound(m, data, *post._solved.results, size=6000)
     assert abs(found.value - float(post.log_evidence)) < 5.0 * found.error

@@ -119,18 +119,18 @@ def approximate(world: World, sweeps: int) -> Any:
 @hypothesis.given(worlds())
 def test_the_bound_by_three_routes(world: World) -> None:
     post = approximate(world, 4)
-    for result in post._blocks:
+    for result in post._solved.results:
         assert_allclose(result.problem.slow_bound()[0], result.log_evidence, rtol=1e-10, atol=1e-10)
-    nodes = [node for result in post._blocks for node in result.problem.nodes]
+    nodes = [node for result in post._solved.results for node in result.problem.nodes]
     hypothesis.assume(not any(node.kind == "discrete" and is_loopy(node) for node in nodes))
-    found = sampled_bound(world.model, world.data, *post._blocks, size=3000)
+    found = sampled_bound(world.model, world.data, *post._solved.results, size=3000)
     assert abs(found.value - float(post.log_evidence)) < 5.0 * found.error + 1e-9
 
 
 @hypothesis.settings(max_examples=20)
 @hypothesis.given(worlds())
 def test_no_update_lowers_the_bound(world: World) -> None:
-    for result in approximate(world, 1)._blocks:
+    for result in approximate(world, 1)._solved.results:
         problem = result.problem
         before = problem.slow_bound()[0]
         for node in (*problem.shared, *problem.local, *problem.shared):

@@ -23,10 +23,10 @@ def test_draws_have_the_moments_of_the_beliefs(case):
     model, data = CASES[case]()
     post = model.infer(data)
     draws = post.sample(DRAWS, rng=0)
-    assert list(draws) == list(post._plan.bound.latent)
+    assert list(draws) == list(post._solved.bound.latent)
     for name, values in draws.items():
         belief = post[name]
-        assert values.shape == (DRAWS, *post._plan.bound.layouts[name].shape)
+        assert values.shape == (DRAWS, *post._solved.bound.layouts[name].shape)
         if isinstance(belief, Categorical):
             states = range(belief.probabilities.shape[-1])
             names = states if belief.labels is None else belief.labels
@@ -46,7 +46,7 @@ def test_neighbours_of_chains_are_drawn_together(case, name):
     model, data = CASES[case]()
     post = model.infer(data)
     x = post.sample(20000, rng=1)[name].astype(float)
-    node = post._blocks[0].problem.owner[name]
+    node = post._solved.results[0].problem.owner[name]
     if case == "hidden Markov":
         expected = node.pairs[0][..., 1, 1]
         found = (x[:, :-1] * x[:, 1:]).mean(axis=0)
@@ -88,7 +88,7 @@ def test_most_likely_path_is_the_best_of_all_paths():
     m.y = Normal(m.mu[m.z], variance=1)
     y = rng.normal(size=7)
     post = m.infer(y=y)
-    node = post._blocks[0].problem.owner["z"]
+    node = post._solved.results[0].problem.owner["z"]
     p, pairs = node.probabilities("z")[0], node.pairs[0]
 
     def log_q(path):
@@ -155,7 +155,7 @@ def test_saved_posteriors_are_read_back(case, tmp_path):
     read = load_posterior(tmp_path / "post")
     assert float(read.log_evidence) == float(post.log_evidence)
     assert read.log_evidence.kind == "bound"
-    for name in post._plan.bound.latent:
+    for name in post._solved.bound.latent:
         for a, b in zip(read[name].mean_params, post[name].mean_params, strict=True):
             assert np.allclose(a, b, rtol=1e-13, atol=0)
 

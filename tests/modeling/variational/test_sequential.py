@@ -159,7 +159,7 @@ def test_one_part_after_another_is_all_at_once(make):
     assert post.log_evidence.kind == "exact"
     assert float(evidence) == pytest.approx(float(whole.log_evidence), rel=1e-9)
     assert abs(evidence - whole.log_evidence) < 1e-6 * abs(float(whole.log_evidence))
-    shared = [n for n in model._variables if n in post._results and n not in ("theta", "z")]
+    shared = [n for n in model._variables if n in post._solved.by_name and n not in ("theta", "z")]
     assert shared
     for name in shared:
         assert_same(post, whole, name, 1e-8)
@@ -302,7 +302,7 @@ def test_merged_parts_are_all_at_once(make):
     assert post.log_evidence.kind == "exact"
     assert float(post.log_evidence) == pytest.approx(float(whole.log_evidence), rel=1e-9)
     assert abs(post.log_evidence - whole.log_evidence) < 1e-6 * abs(float(whole.log_evidence))
-    for name in (n for n in model._variables if n in whole._results and n != "theta"):
+    for name in (n for n in model._variables if n in whole._solved.by_name and n != "theta"):
         assert_same(post, whole, name, 1e-8)
 
 

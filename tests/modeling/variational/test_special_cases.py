@@ -108,7 +108,7 @@ def test_short_hidden_markov_chains(length: int) -> None:
     m.x = Poisson(m.rate[m.z])
     data = {"x": np.array([4.0, 0.0, 5.0])[:length]}
     post = m.infer(data, factorize=[[]], **TIGHT)
-    found = sampled_bound(m, data, *post._blocks, size=4000)
+    found = sampled_bound(m, data, *post._solved.results, size=4000)
     assert abs(found.value - float(post.log_evidence)) < 5.0 * found.error
 
 

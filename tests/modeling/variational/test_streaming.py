@@ -159,7 +159,7 @@ def cut_into_parts(monkeypatch, rows):
 
 
 def result_of(post):
-    (result,) = post._blocks
+    (result,) = post._solved.results
     return result
 
 

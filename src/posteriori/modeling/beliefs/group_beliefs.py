@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.numbers.gamma import Gamma
-from posteriori.distributions.numbers.inverse_gamma import InverseGamma
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.distributions.vectors.wishart import Wishart
 from posteriori.modeling.beliefs.earlier import (
@@ -22,32 +21,20 @@ from posteriori.modeling.beliefs.earlier import (
     normal_rows,
 )
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.construction import constructor_parameters
 from posteriori.modeling.binding.labelled import Access, Axis, Polynomial, Switch, Table, Term
-from posteriori.modeling.exact.conjugate.conjugate_block import ConjugateResult
-from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult
-from posteriori.modeling.exact.scaled.scaled_block import CommonPrecisionResult
-from posteriori.modeling.posterior.prediction import dense_moments
-from posteriori.modeling.posterior.storage import constructor_parameters
-from posteriori.modeling.variational.nodes.conjugate_node import ConjugateNode
-from posteriori.modeling.variational.nodes.discrete_node import DiscreteNode
-from posteriori.modeling.variational.nodes.gaussian_node import GaussianNode
-from posteriori.modeling.variational.nodes.point_node import PointNode
-from posteriori.modeling.variational.stream.streamed_node import awaited
-from posteriori.modeling.variational.variational_result import VariationalResult
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array
 
-if TYPE_CHECKING:
-    from posteriori.modeling.posterior.posterior import Posterior
-
 __all__ = [
+    "Belief",
     "ConjugateBelief",
     "DiscreteBelief",
     "NormalBelief",
     "ScaledBelief",
     "as_factors",
-    "beliefs_of",
-    "normal_belief",
+    "dense_belief",
+    "require_few",
     "without_batch",
 ]
 
@@ -100,14 +87,6 @@ class DiscreteBelief(NamedTuple):
 Belief = ConjugateBelief | NormalBelief | ScaledBelief | DiscreteBelief
 
 
-def normal_belief(result: Any, names: tuple[str, ...]) -> NormalBelief:
-    """Return the joint belief of normal variables of a solved block, without a batch."""
-    if not hasattr(result, "system"):
-        raise TypeError(f"what is known of {', '.join(names)} has no form that can be carried over")
-    _require_few(names, result.layouts)
-    return _dense(names, *dense_moments(result, names), result.layouts)
-
-
 def without_batch(belief: NormalBelief, layouts: Mapping[str, Layout]) -> NormalBelief:
     """Return a joint belief with all its vectors in one."""
     shape = belief.mean.shape
@@ -133,114 +112,27 @@ def without_batch(belief: NormalBelief, layouts: Mapping[str, Layout]) -> Normal
     )
 
 
-# -- reading ---------------------------------------------------------------------------------
-
-
-def beliefs_of(posterior: Posterior, names: Sequence[str]) -> list[Belief]:
-    """Return what is believed of some variables, jointly where they were solved together."""
-    found: list[Belief] = []
-    for result in posterior._blocks:
-        mine = tuple(n for n in result.names if n in names)
-        if not mine:
-            continue
-        if isinstance(result, VariationalResult):
-            found += _of_groups(result, mine)
-        elif isinstance(result, ConjugateResult):
-            found.append(ConjugateBelief(result.names[0], result.posterior))
-        elif isinstance(result, DiscreteResult):
-            found.append(_of_states(posterior, mine))
-        elif isinstance(result, CommonPrecisionResult):
-            found.append(_of_scaled(result, mine))
-        else:
-            found.append(normal_belief(result, mine))
-    return found
-
-
-def _of_groups(result: VariationalResult, names: Sequence[str]) -> list[Belief]:
-    found: list[Belief] = []
-    for node in result.problem.nodes:
-        mine = tuple(n for n in node.names if n in names)
-        if not mine:
-            continue
-        node = awaited(node)
-        if isinstance(node, ConjugateNode):
-            found.append(ConjugateBelief(mine[0], node.pick(0)))
-        elif isinstance(node, DiscreteNode) and not node.is_joined:
-            found += [ConjugateBelief(n, result.marginal(n)) for n in mine]
-        elif isinstance(node, GaussianNode):
-            found.append(_of_node(result, node, mine))
-        else:
-            kind = "a point" if isinstance(node, PointNode) else f"a {node.kind} group"
-            raise TypeError(
-                f"what is known of {', '.join(mine)}, {kind}, cannot be carried over to new data: "
-                "infer again with all data"
-            )
-    return found
-
-
-def _of_node(result: VariationalResult, node: GaussianNode, names: tuple[str, ...]) -> NormalBelief:
-    if names != node.names:
-        joint = result.joint(names)
-        return _dense(names, joint.mean, joint.cov, result.block.bound.layouts)
-    n = node.size
-    mean = np.array(node.mean[0])
-    flat = np.arange(mean.size).reshape(1, *mean.shape)
-    for name, places in node.unpack(flat).items():
-        shift = np.asarray(result.marginal(name).mean) - node.marginal(name).mean
-        mean.reshape(-1)[places[0]] += shift
-    cov = np.broadcast_to(node.cov[0], (*mean.shape, n))
-    where = node.unpack(np.broadcast_to(np.arange(n), (1, *mean.shape)))
-    batch = {name: node.batch_of(name) for name in names}
-    numbers = {}
-    for name in names:
-        first = tuple(0 if i in batch[name] else slice(None) for i in range(where[name].ndim - 1))
-        numbers[name] = where[name][0][first]
-    return NormalBelief(names, mean, symmetrize(np.linalg.inv(cov)), batch, numbers)
-
-
-def _dense(
-    names: tuple[str, ...], mean: Array, cov: Array, layouts: Mapping[str, Layout]
+def dense_belief(
+    names: Sequence[str], mean: Array, cov: Array, layouts: Mapping[str, Layout]
 ) -> NormalBelief:
+    """Return the joint belief of whole variables, put one after another."""
     numbers, start = {}, 0
     for name in names:
         size = math.prod(layouts[name].shape)
         numbers[name] = np.arange(start, start + size).reshape(layouts[name].shape)
         start += size
     precision = symmetrize(np.linalg.inv(cov))
-    return NormalBelief(names, mean, precision, dict.fromkeys(names, ()), numbers)
+    return NormalBelief(tuple(names), mean, precision, dict.fromkeys(names, ()), numbers)
 
 
-def _require_few(names: Sequence[str], layouts: Mapping[str, Layout]) -> None:
+def require_few(names: Sequence[str], layouts: Mapping[str, Layout]) -> None:
+    """Refuse more numbers than a joint belief should hold."""
     count = sum(math.prod(layouts[n].shape) for n in names)
     if count > _MOST_NUMBERS:
         raise MemoryError(
             f"{', '.join(names)} hold {count} numbers that depend on one another, more than the "
             f"{_MOST_NUMBERS} that can be carried over: infer again with all data"
         )
-
-
-def _of_scaled(result: CommonPrecisionResult, names: tuple[str, ...]) -> ScaledBelief:
-    normal = tuple(n for n in names if n != result.spread)
-    alone = not result.belief.batch_shape and isinstance(result.belief, (Gamma, InverseGamma))
-    one_vector = not result.belief.batch_shape and len(normal) == 1
-    one_vector = one_vector and len(result.layouts[normal[0]].axes) == 1
-    if result.spread not in names or not (alone or one_vector):
-        raise TypeError(
-            f"what is known of {', '.join(names)} cannot be carried over to new data, because "
-            f"{result.spread} has several members, or is a matrix with more than one vector: infer "
-            "again with all data"
-        )
-    return ScaledBelief(normal_belief(result.gaussian, normal), result.spread, result.belief)
-
-
-def _of_states(posterior: Posterior, names: tuple[str, ...]) -> DiscreteBelief:
-    layouts = posterior._plan.bound.layouts
-    if any(layouts[n].axes for n in names):
-        raise TypeError(
-            f"{', '.join(names)} have several members that may depend on one another, which cannot be "
-            "carried over to new data: infer again with all data"
-        )
-    return DiscreteBelief(names, np.asarray(posterior.joint(*names).probabilities))
 
 
 # -- writing ---------------------------------------------------------------------------------

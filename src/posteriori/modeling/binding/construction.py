@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["construct", "spelling"]
+import numpy as np
+
+from posteriori.numerics.types import Array
+
+__all__ = ["construct", "constructor_parameters", "spelling"]
 
 #: Parameters that a constructor takes under another name.
 _SPELLINGS = {("MvStudentT", "location"): "mean"}
@@ -23,3 +28,13 @@ def construct(family: Any, parameters: Mapping[str, Any], name: str) -> Any:
         return family(**spelled)
     except ValueError as error:
         raise ValueError(f"parameters of {name}: {error}") from None
+
+
+def constructor_parameters(marginal: Any) -> dict[str, Array]:
+    """Return the parameters as they were given, or as the constructor takes them."""
+    given = marginal._given_parameters()
+    family = type(marginal).__name__
+    accepted = inspect.signature(type(marginal).__new__).parameters
+    if not {spelling(family, k) for k in given} <= accepted.keys():
+        given = {name: getattr(marginal, name) for n in marginal._shown if (name := n.rstrip("="))}
+    return {name: np.asarray(value) for name, value in given.items()}

@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from posteriori.modeling.binding.binder import Binder
-from posteriori.modeling.binding.bound import BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.language.chain import Previous
 from posteriori.modeling.language.dependencies import arguments_of
 from posteriori.modeling.language.expressions import Expression, Input, Variable
 
 if TYPE_CHECKING:
-    from posteriori.modeling.planning.planner import Plan
-    from posteriori.modeling.posterior.posterior import Posterior
+    from posteriori.modeling.contract.solved import Solved
 
-__all__ = ["Anew", "Request", "accessed", "bind_anew", "plate_sizes", "read_request"]
+__all__ = ["Anew", "Request", "accessed", "bind_anew", "names_used", "read_request"]
 
 
 class Request(NamedTuple):
@@ -94,47 +93,47 @@ def accessed(factors: Iterable[BoundFactor]) -> set[str]:
 # -- reading keywords ------------------------------------------------------------------------
 
 
-def read_request(plan: Plan, name: str, keywords: Mapping[str, Any]) -> Request:
+def read_request(bound: Bound, name: str, keywords: Mapping[str, Any]) -> Request:
     """Sort keywords into inputs, observations and plates; refuse those that make no sense."""
-    _require_variable(plan, name)
-    needed = _ancestors(plan, name)
-    plates = plate_sizes(plan)
+    _require_variable(bound, name)
+    needed = _ancestors(bound, name)
+    plates = bound.plate_sizes()
     inputs, values, sizes = {}, {}, {}
     for key, value in keywords.items():
-        if key in plan.inputs:
+        if key in bound.inputs:
             inputs[key] = value
-        elif key in plan.variables:
+        elif key in bound.variables:
             values[key] = value
         elif key in plates:
-            sizes[key] = _count(plan, name, key, value)
+            sizes[key] = _count(bound, name, key, value)
         else:
-            raise ValueError(_unknown_keyword(plan, key, plates))
+            raise ValueError(_unknown_keyword(bound, key, plates))
     given = {**inputs, **values}
-    inputs = {k: v for k, v in inputs.items() if not _is_same(v, plan.given.get(k))}
-    values = {k: v for k, v in values.items() if not _is_same(v, plan.given.get(k))}
-    relevant = {p for n in needed for p in _plates_of(plan, n)}
-    carriers = {k: plan.inputs[k].plates for k in inputs}
-    carriers |= {k: _plates_of(plan, k) for k in values if k in needed}
+    inputs = {k: v for k, v in inputs.items() if not _is_same(v, bound.given.get(k))}
+    values = {k: v for k, v in values.items() if not _is_same(v, bound.given.get(k))}
+    relevant = {p for n in needed for p in bound.plates_of(n)}
+    carriers = {k: bound.inputs[k].plates for k in inputs}
+    carriers |= {k: bound.plates_of(k) for k in values if k in needed}
     for key, carried in carriers.items():
         shape = np.shape(keywords[key])
         for plate, size in zip(carried, shape, strict=False):
             if plate in relevant:
                 _add_size(sizes, plate, size, key)
-    new = _new_variables(plan, needed, {*inputs, *values}, set(sizes))
+    new = _new_variables(bound, needed, {*inputs, *values}, set(sizes))
     request = Request(name, inputs, values, sizes, needed, new, given)
-    _require_inputs(plan, request, keywords)
+    _require_inputs(bound, request, keywords)
     return request
 
 
-def _require_variable(plan: Plan, name: Any) -> None:
+def _require_variable(bound: Bound, name: Any) -> None:
     if not isinstance(name, str):
         raise TypeError(f'predict takes the name of a variable, as in predict("y"), got {name!r}')
-    if name in plan.variables:
+    if name in bound.variables:
         return
-    if name in plan.inputs:
+    if name in bound.inputs:
         raise ValueError(f"{name} is an input: it is given, not predicted")
-    near = difflib.get_close_matches(name, list(plan.variables), n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(plan.variables)}"
+    near = difflib.get_close_matches(name, list(bound.variables), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(bound.variables)}"
     raise ValueError(f"the model has no variable {name!r} to predict; {hint}")
 
 
@@ -154,33 +153,20 @@ def names_used(variable: Variable) -> set[str]:
     return found
 
 
-def _ancestors(plan: Plan, name: str) -> tuple[str, ...]:
+def _ancestors(bound: Bound, name: str) -> tuple[str, ...]:
     found, stack = set(), [name]
     while stack:
         item = stack.pop()
         if item not in found:
             found.add(item)
-            stack.extend(n for n in names_used(plan.variables[item]) if n in plan.variables)
-    return tuple(n for n in plan.variables if n in found)
+            stack.extend(n for n in names_used(bound.variables[item]) if n in bound.variables)
+    return tuple(n for n in bound.variables if n in found)
 
 
-def plate_sizes(plan: Plan) -> dict[str, int]:
-    """Return the named plates of the model with the sizes they have in the data."""
-    repeats = {p for v in plan.variables.values() for p in (*v.plates, v.length)}
-    named = {p for p in repeats if isinstance(p, str)}
-    named |= {p for item in plan.inputs.values() for p in item.plates}
-    axes = [axis for layout in plan.bound.layouts.values() for axis in layout.plates]
-    return {axis.name: axis.size for axis in axes if axis.name in named}
-
-
-def _plates_of(plan: Plan, name: str) -> tuple[str, ...]:
-    return tuple(axis.name for axis in plan.bound.layouts[name].plates)
-
-
-def _count(plan: Plan, name: str, plate: str, value: Any) -> int:
+def _count(bound: Bound, name: str, plate: str, value: Any) -> int:
     """Return the number of new members that a keyword asks for."""
-    if plate not in _plates_of(plan, name):
-        own = ", ".join(_plates_of(plan, name)) or "none"
+    if plate not in bound.plates_of(name):
+        own = ", ".join(bound.plates_of(name)) or "none"
         raise ValueError(
             f"{plate}={value!r}: {name} does not lie on plate {plate!r} (its plates: {own})"
         )
@@ -205,13 +191,13 @@ def _add_size(sizes: dict[str, int], plate: str, size: int, key: str) -> None:
         )
 
 
-def _unknown_keyword(plan: Plan, key: str, plates: Mapping[str, int]) -> str:
-    known = [*plan.inputs, *plates]
+def _unknown_keyword(bound: Bound, key: str, plates: Mapping[str, int]) -> str:
+    known = [*bound.inputs, *plates]
     near = difflib.get_close_matches(key, known, n=1)
     if near:
         return f"the model has no input or plate {key!r}; did you mean {near[0]!r}?"
     text = f"the model has no input or plate {key!r}; it has {', '.join(known) or 'none'}"
-    fixed = [n for n, v in plan.variables.items() if any(isinstance(p, int) for p in v.plates)]
+    fixed = [n for n, v in bound.variables.items() if any(isinstance(p, int) for p in v.plates)]
     if fixed:
         text += (
             f"; {', '.join(fixed)} repeats a fixed number of times: "
@@ -231,20 +217,20 @@ def _is_same(value: Any, old: Any) -> bool:
 
 
 def _new_variables(
-    plan: Plan, needed: tuple[str, ...], changed: set[str], fresh: set[str]
+    bound: Bound, needed: tuple[str, ...], changed: set[str], fresh: set[str]
 ) -> frozenset[str]:
     new: set[str] = set()
     for name in needed:
-        used = names_used(plan.variables[name])
-        if used & (changed | new) or fresh & set(_plates_of(plan, name)):
+        used = names_used(bound.variables[name])
+        if used & (changed | new) or fresh & set(bound.plates_of(name)):
             new.add(name)
     return frozenset(new)
 
 
-def _require_inputs(plan: Plan, request: Request, keywords: Mapping[str, Any]) -> None:
+def _require_inputs(bound: Bound, request: Request, keywords: Mapping[str, Any]) -> None:
     """Refuse to use inputs of the data for new members."""
-    used = set[str]().union(*(names_used(plan.variables[n]) for n in request.needed))
-    for key, item in plan.inputs.items():
+    used = set[str]().union(*(names_used(bound.variables[n]) for n in request.needed))
+    for key, item in bound.inputs.items():
         plates = [p for p in item.plates if p in request.sizes]
         if plates and key in used and key not in keywords:
             size = request.sizes[plates[0]]
@@ -256,17 +242,16 @@ def _require_inputs(plan: Plan, request: Request, keywords: Mapping[str, Any]) -
 # -- binding ---------------------------------------------------------------------------------
 
 
-def bind_anew(posterior: Posterior, request: Request) -> Anew:
+def bind_anew(solved: Solved, request: Request) -> Anew:
     """Bind a variable and what it depends on; observations of the data stay where they are."""
-    plan = posterior._plan
-    bound = plan.bound
-    variables = {n: plan.variables[n] for n in request.needed}
+    bound = solved.bound
+    variables = {n: bound.variables[n] for n in request.needed}
     used = set[str]().union(*(names_used(v) for v in variables.values()))
-    declared = {k: item for k, item in plan.inputs.items() if k in used}
-    inputs = {**plan.given, **request.inputs}
+    declared = {k: item for k, item in bound.inputs.items() if k in used}
+    inputs = {**bound.given, **request.inputs}
     given = {k: inputs[k] for k in declared if k in inputs}
     known = {k: v for k, v in request.values.items() if k in variables}
-    binder = Binder(variables, declared, given | known, plate_sizes(plan) | dict(request.sizes))
+    binder = Binder(variables, declared, given | known, bound.plate_sizes() | dict(request.sizes))
     factors = {}
     for name, variable in variables.items():
         start = len(binder.factors)
@@ -274,6 +259,6 @@ def bind_anew(posterior: Posterior, request: Request) -> Anew:
         factors[name] = binder.factors[start:]
         if name in bound.observed and name not in {*request.new, *known, request.name}:
             binder.observed[name] = bound.observed[name]
-    solved = posterior._results.keys() - request.new
-    unsolved = variables.keys() - solved - binder.observed.keys() - {request.name}
+    informed = solved.by_name.keys() - request.new
+    unsolved = variables.keys() - informed - binder.observed.keys() - {request.name}
     return Anew(factors, binder.layouts, frozenset(unsolved))

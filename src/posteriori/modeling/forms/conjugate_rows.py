@@ -32,6 +32,8 @@ __all__ = [
     "observed_child",
     "pair_class_of",
     "place_index",
+    "plain_parameters",
+    "reshaped",
     "same_places",
     "see",
 ]
@@ -247,3 +249,19 @@ def lead_axes(layout: Layout) -> tuple[Axis, ...]:
 def count_members(axes: tuple[Axis, ...]) -> int:
     """Return the product of the sizes."""
     return int(np.prod([axis.size for axis in axes]))
+
+
+def plain_parameters(child: Child) -> dict[str, Any]:
+    """Return the unknown itself with known parameters: all that a rule for sums looks at."""
+    return {**{k: q.values for k, q in child.known.items()}, child.parameter: Unknown()}
+
+
+def reshaped(d: Any, shape: tuple[int, ...]) -> Any:
+    """Return the same members in a batch of another shape."""
+    lead = len(d.batch_shape)
+    return d._from(
+        **{
+            k: np.reshape(v, shape + np.shape(v)[lead:])[()]
+            for k, v in d._given_parameters().items()
+        }
+    )

@@ -6,12 +6,13 @@ leaves rows of independent unit noise; a scalar variance is the weight 1/v of it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,
@@ -68,14 +69,14 @@ def child_term(factor: BoundFactor, bound: Bound) -> Term:
     return term
 
 
-def summed_lookups(term: Term, labels: tuple[Axis, ...], bound: Bound) -> Term:
+def summed_lookups(term: Term, labels: tuple[Axis, ...], layouts: Mapping[str, Layout]) -> Term:
     """Turn lookups at positions that are summed over into sums over the variable's own axis."""
     table, accesses = term
     for n, access in enumerate(accesses):
         for i, place in enumerate(access.places):
             if not isinstance(place, Lookup) or set(place.positions.axes) <= set(labels):
                 continue
-            whole = Axis("sum", bound.layouts[access.name].axes[i].size)
+            whole = Axis("sum", layouts[access.name].axes[i].size)
             hot = Table(np.eye(whole.size)[place.positions.values], (*place.positions.axes, whole))
             places = (*access.places[:i], whole, *access.places[i + 1 :])
             access = access._replace(places=places)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -30,10 +30,14 @@ from posteriori.modeling.language.expressions import Input, Variable
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
-if TYPE_CHECKING:
-    from posteriori.modeling.planning.planner import Plan
-
-__all__ = ["log_joint", "log_prob_of_known", "member", "simulate", "simulate_leaves"]
+__all__ = [
+    "expected_log_prior",
+    "log_joint",
+    "log_prob_of_known",
+    "member",
+    "simulate",
+    "simulate_leaves",
+]
 
 #: The plate of draws, under a name that nobody can give to one.
 _DRAWS = "draws of the posterior"
@@ -72,40 +76,45 @@ def simulate(
 
 
 def simulate_leaves(
-    plan: Plan, draws: Mapping[str, Any], size: int, rng: np.random.Generator
+    bound: Bound,
+    leaves: Collection[str],
+    draws: Mapping[str, Any],
+    size: int,
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Draw the variables that no observation depends on, all draws at once.
+    """Draw leaves, variables that no observation depends on, all draws at once.
 
     The draws are one more plate: solved variables carry it with their draws as data, and every
     leaf is repeated over it.
 
     Parameters
     ----------
-    plan : Plan
+    bound : Bound
+    leaves : collection of str
     draws : mapping to arrays (S, *shape)
         Joint draws of the solved variables.
     size : int
         Number of draws S.
     rng : Generator
     """
-    if not plan.barren:
+    if not leaves:
         return {}
-    inputs = {k: v for k, v in plan.given.items() if k in plan.inputs}
-    layouts = plan.bound.layouts
+    inputs = {k: v for k, v in bound.given.items() if k in bound.inputs}
+    layouts = bound.layouts
     sizes = {axis.name: axis.size for layout in layouts.values() for axis in layout.plates}
-    binder = Binder(plan.variables, plan.inputs, inputs, {**sizes, _DRAWS: size})
-    leaves = {}
-    for name, variable in plan.variables.items():
+    binder = Binder(bound.variables, bound.inputs, inputs, {**sizes, _DRAWS: size})
+    found = {}
+    for name, variable in bound.variables.items():
         at = int(isinstance(variable.length, str))  # the first axis of such a chain is its time
-        if name not in plan.barren:
-            _put_known(binder, layouts[name], name, plan.bound.observed.get(name), draws, at)
+        if name not in leaves:
+            _put_known(binder, layouts[name], name, bound.observed.get(name), draws, at)
             continue
         start = len(binder.factors)
         binder.bind_variable(name, _repeated(variable))
         drawn = _draw(binder, name, binder.factors[start:], rng)
         binder.observed[name] = drawn
-        leaves[name] = _in_words(np.moveaxis(drawn, at, 0), variable)
-    return leaves
+        found[name] = _in_words(np.moveaxis(drawn, at, 0), variable)
+    return found
 
 
 def _repeated(variable: Variable) -> Variable:
@@ -196,6 +205,11 @@ def log_joint(
         x = spread(child_term(factor, bound).table, factor.rows + factor.events)
         total += float(np.sum(member(factor).log_prob(x)))
     return total
+
+
+def expected_log_prior(belief: Any, prior: Any) -> float:
+    """Return E[ln prior] = −H[belief] − KL(belief ‖ prior)."""
+    return -float(np.sum(belief.entropy()) + np.sum(belief.kl(prior)))
 
 
 def log_prob_of_known(factor: BoundFactor, bound: Bound) -> float:

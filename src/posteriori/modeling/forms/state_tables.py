@@ -8,7 +8,7 @@ unknown, of its value where it is observed, and 0 where that is missing.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ from posteriori.modeling.forms.table_elimination import MOST_CELLS, locate
 from posteriori.numerics.types import Array
 
 __all__ = [
+    "is_discrete",
     "DISCRETE",
     "StateTable",
     "View",
@@ -302,3 +303,16 @@ def _require_possible(factor: BoundFactor, table: Table, views: tuple[View, ...]
             f"the data have probability 0: the value of {factor.name}{at} is impossible in every "
             f"state of {', '.join(names)}"
         )
+
+
+def is_discrete(bound: Bound, names: Iterable[str], factors: Iterable[BoundFactor] = ()) -> bool:
+    """Tell whether all of the variables have a few states; refuse an index that has not."""
+    for factor in factors:
+        for access in factor.accesses:
+            family = bound.families[access.name]
+            if isinstance(access, Switch) and family not in DISCRETE:
+                raise TypeError(
+                    f"{factor.name} uses {access.name} as an index, but that is "
+                    f"{family.__name__}: only Categorical and Bernoulli variables can index"
+                )
+    return all(bound.families[name] in DISCRETE for name in names)

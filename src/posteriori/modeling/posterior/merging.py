@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,28 +25,21 @@ from posteriori.modeling.beliefs.group_beliefs import (
     NormalBelief,
     ScaledBelief,
     as_factors,
-    beliefs_of,
-    normal_belief,
     without_batch,
 )
 from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.binding.bound import Bound
-from posteriori.modeling.contract.requests import plate_sizes
+from posteriori.modeling.contract.new_data import fresh_plates
+from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
 from posteriori.modeling.exact.scaled.scaled_factors import at_unit
 from posteriori.modeling.forms.simulation import member
-from posteriori.modeling.planning.planner import make_plan, unknowns_of
-from posteriori.modeling.posterior.updating import shared_variables, with_earlier
-from posteriori.modeling.variational.prediction.local_ascent import fresh_plates
-from posteriori.modeling.variational.variational_result import VariationalResult
+from posteriori.modeling.posterior.posterior import Posterior
+from posteriori.modeling.posterior.updating import carried_over, shared_variables, with_earlier
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
-
-if TYPE_CHECKING:
-    from posteriori.modeling.planning.planner import Plan
-    from posteriori.modeling.posterior.posterior import Posterior
 
 __all__ = ["merge"]
 
@@ -89,18 +82,18 @@ def merge(*posteriors: Posterior) -> Posterior:
     """
     if not posteriors:
         raise ValueError("merge needs posteriors, as in merge(first, second)")
-    first, *others = posteriors
     for post in posteriors:
-        if not hasattr(post, "_plan"):
+        if not isinstance(post, Posterior):
             raise TypeError(f"merge takes posteriors, as in merge(a, b), got {type(post).__name__}")
-        _require_mergeable(first, post)
-    if not others:
-        return first
-    plan = first._plan
-    plates = set[str]().union(*(fresh_plates(plan, p._plan.given) for p in others))
+        _require_mergeable(posteriors[0], post)
+    if len(posteriors) == 1:
+        return posteriors[0]
+    first, *others = (post._solved for post in posteriors)
+    old = first.bound
+    plates = set[str]().union(*(fresh_plates(old, other.bound.given) for other in others))
     shared = shared_variables(first, plates)
-    parts = [_parts(p, shared) for p in posteriors]
-    bound = _unobserved(plan, plates)
+    parts = [_parts(part, shared) for part in (first, *others)]
+    bound = _unobserved(old, plates)
     merged: list[Belief] = []
     constant = 0.0
     for group in zip(*parts, strict=True):
@@ -109,45 +102,43 @@ def merge(*posteriors: Posterior) -> Posterior:
         constant += more
     earlier = [f for b in merged for f in as_factors(b, bound)]
     bound = with_earlier(bound, earlier, {*shared, *bound.observed})
-    inputs = {k: v for k, v in plan.given.items() if k in plan.inputs}
-    found = make_plan(bound, plan.variables, plan.inputs, inputs, None, shared).run()
-    found._earlier = found._merged = True
-    found.__dict__["log_evidence"] = _evidence(posteriors, constant)
-    return found
+    inputs = {k: v for k, v in old.given.items() if k in old.inputs}
+    plan = first.plan(bound._replace(given=inputs), None, shared)
+    evidence = _evidence(posteriors, constant)
+    return plan.run(has_earlier=True, is_merged=True, evidence=evidence)  # type: ignore[no-any-return]
 
 
-def _parts(posterior: Posterior, names: Sequence[str]) -> list[Belief]:
-    layouts = posterior._plan.bound.layouts
+def _parts(solved: Solved, names: Sequence[str]) -> list[Belief]:
+    layouts = solved.bound.layouts
     return [
         without_batch(b, layouts) if isinstance(b, NormalBelief) else b
-        for b in beliefs_of(posterior, names)
+        for b in carried_over(solved, names)
     ]
 
 
 def _require_mergeable(first: Posterior, post: Posterior) -> None:
-    families = [{n: v.family for n, v in p._plan.variables.items()} for p in (first, post)]
+    bounds = [p._solved.bound for p in (first, post)]
+    families = [{n: v.family for n, v in bound.variables.items()} for bound in bounds]
     if families[0] != families[1]:
         raise ValueError("merge needs posteriors of one model; these have different variables")
-    if post._earlier:
+    if post._solved.has_earlier:
         raise TypeError("merge takes posteriors of Model.infer, not of update or merge")
-    for result in post._blocks:
-        if isinstance(result, VariationalResult) and result.block._seeded():
-            names = ", ".join(result.block._seeded())
+    for block in post._solved.blocks:
+        if block.exchangeable:
             raise TypeError(
-                f"the parts of {names} may be numbered differently in every posterior, so that their "
-                "product means nothing: give the data to update() one after another"
+                f"the parts of {', '.join(block.exchangeable)} may be numbered differently in every "
+                "posterior, so that their product means nothing: give the data to update() one after "
+                "another"
             )
 
 
-def _unobserved(plan: Plan, plates: set[str]) -> Bound:
+def _unobserved(bound: Bound, plates: set[str]) -> Bound:
     """Bind the model without the data of the parts."""
-    data = {k: v for k, v in plan.given.items() if k in plan.inputs}
-    for name, values in plan.bound.observed.items():
-        if name in plan.variables and not plates & {
-            a.name for a in plan.bound.layouts[name].plates
-        }:
+    data = {k: v for k, v in bound.given.items() if k in bound.inputs}
+    for name, values in bound.observed.items():
+        if name in bound.variables and not plates & set(bound.plates_of(name)):
             data[name] = values
-    return Binder(plan.variables, plan.inputs, data, plate_sizes(plan)).run()
+    return Binder(bound.variables, bound.inputs, data, bound.plate_sizes()).run()
 
 
 def _evidence(posteriors: Sequence[Posterior], constant: float) -> LogEvidence:
@@ -189,7 +180,7 @@ def _multiply(group: Sequence[Any], bound: Bound) -> tuple[Belief, float]:
 
 def _own_prior(name: str, bound: Bound) -> Any:
     (factor,) = (f for f in bound.factors if f.name == name)
-    if unknowns_of(factor, bound) != {name}:
+    if bound.unknowns_of(factor) != {name}:
         raise TypeError(
             f"{name} has a prior with unknown parameters, which merge cannot divide by: give the data "
             "to update() one after another"
@@ -206,12 +197,12 @@ def _normal_prior(
         factors = [at_unit(f, *spread) for f in factors]
     for factor in factors:
         known = all(p.is_known for k, p in factor.parameters.items() if k != "mean")
-        if not known or not unknowns_of(factor, bound) <= set(names):
+        if not known or not bound.unknowns_of(factor) <= set(names):
             raise TypeError(
                 f"{factor.name} has a prior with unknown parameters, which merge cannot divide by: "
                 "give the data to update() one after another"
             )
-    return normal_belief(GaussianBlock(bound, names, factors).solve(), names)
+    return GaussianBlock(bound, names, factors).solve().belief(names)
 
 
 def _multiply_members(members: Sequence[Any], prior: Any, name: str) -> tuple[Any, float]:

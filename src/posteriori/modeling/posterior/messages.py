@@ -10,19 +10,16 @@ of all other groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from posteriori.inference.messages.forest_messages import ForestMessages, pass_messages
-from posteriori.inference.messages.forest_order import Batch
+from posteriori.inference.messages.forest_messages import ForestMessages
 from posteriori.modeling.binding.labelled import Lookup
-from posteriori.modeling.forms.message_graph import BlockGraph, Edge, Reader, make_graph
-
-if TYPE_CHECKING:
-    from posteriori.modeling.posterior.posterior import Posterior
+from posteriori.modeling.contract.solved import Solved
+from posteriori.modeling.forms.message_graph import Edge, NoMessages, Reader
 
 __all__ = ["EdgeMessages", "Messages", "make_messages"]
 
@@ -31,19 +28,6 @@ _MOST_NUMBERS = 1 << 27
 
 #: Letters of a message in a table.
 _LONGEST = 72
-
-
-class _Refusal:
-    """Stands for messages that do not exist."""
-
-    def __init__(self, variables: Mapping[str, Batch], reason: str) -> None:
-        self.variables = variables
-        self.reason = reason
-
-    def _refuse(self, *key: Any) -> Any:
-        raise ValueError(self.reason)
-
-    to_variable = to_factor = product = _refuse
 
 
 class EdgeMessages:
@@ -65,7 +49,7 @@ class EdgeMessages:
         factor: str,
         variable: str,
         edge: Edge,
-        passed: ForestMessages | _Refusal,
+        passed: ForestMessages | NoMessages,
         read: Reader,
         members: tuple[int, ...],
     ) -> None:
@@ -103,7 +87,7 @@ class EdgeMessages:
         return f"EdgeMessages({self.factor!r}, {self.variable!r}, shape={self.shape})"
 
     def _cells(self) -> tuple[str, str, str, str]:
-        if isinstance(self._passed, _Refusal):
+        if isinstance(self._passed, NoMessages):
             shown = ("none: a loop", "none: a loop")
         elif not self.shape:
             shown = (_line(self.to_variable), _line(self.to_factor))
@@ -177,7 +161,7 @@ class Messages:
         return "\n".join(line.rstrip() for line in lines)
 
 
-def make_messages(posterior: Posterior) -> Messages:
+def make_messages(solved: Solved) -> Messages:
     """Return the messages of a solved model.
 
     Raises
@@ -188,13 +172,12 @@ def make_messages(posterior: Posterior) -> Messages:
     TypeError
         When messages are in no exponential family.
     """
-    plan = posterior._plan
     found = []
-    for block, result in zip(plan.blocks, posterior._blocks, strict=True):
-        for graph, passed in _passed(block, result, plan.bound):
+    for result in solved.results:
+        for graph, passed in result.messages():
             taken: dict[tuple[str, str], int] = {}
             for edge in sorted(graph.edges, key=lambda edge: not edge.is_child):
-                factor = _factor_name(edge, plan.variables)
+                factor = _factor_name(edge, solved.bound.variables)
                 variable = _variable_name(edge)
                 again = taken[factor, variable] = taken.get((factor, variable), 0) + 1
                 shown = variable if again == 1 else f"{variable} ({again})"
@@ -202,31 +185,6 @@ def make_messages(posterior: Posterior) -> Messages:
                 read, members = graph.readers[name], graph.shapes[name]
                 found.append(EdgeMessages(factor, shown, edge, passed, read, members))
     return Messages(found)
-
-
-def _passed(
-    block: Any, result: Any, bound: Any
-) -> Iterator[tuple[BlockGraph, ForestMessages | _Refusal]]:
-    """Pass messages inside a block, or inside each group that is believed in independently."""
-    if not hasattr(result, "ascent"):
-        graph = make_graph(block, bound)
-        yield graph, pass_messages(graph.variables, graph.factors)
-        return
-    from posteriori.modeling.variational.messages.expected_factors import node_graphs
-
-    for graph in node_graphs(result.informed):
-        try:
-            yield graph, pass_messages(graph.variables, graph.factors)
-        except ValueError:
-            names = ", ".join(graph.variables)
-            yield (
-                graph,
-                _Refusal(
-                    graph.variables,
-                    f"no messages between {names}: factors that join their members close a loop. Their "
-                    "belief is that of all of them together, and post[...] has its marginals",
-                ),
-            )
 
 
 def _factor_name(edge: Edge, variables: Any) -> str:

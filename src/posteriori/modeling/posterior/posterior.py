@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.modeling.exact.chain.chain_block import ChainResult
-from posteriori.modeling.exact.conjugate.conjugate_block import ConjugateResult
-from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
-from posteriori.modeling.forms.simulation import simulate_leaves
+from posteriori.modeling import posterior as questions
+from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.posterior.description import describe
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
-    from posteriori.modeling.planning.planner import Plan
     from posteriori.modeling.posterior.account import Account
     from posteriori.modeling.posterior.messages import Messages
 
@@ -50,35 +47,29 @@ class Posterior:
     Normal(3.375, variance=1.40625)
     """
 
-    #: Whether other data than those of the plan were looked at before.
-    _earlier = False
-    #: Whether it was put together from others.
-    _merged = False
-
-    def __init__(self, plan: Plan, results: list[Any], log_known: float) -> None:
-        self._plan = plan
-        self._log_known = log_known
-        self._results = {name: result for result in results for name in result.names}
-        self._blocks = results
+    def __init__(self, solved: Solved) -> None:
+        self._solved = solved
 
     @cached_property
     def log_evidence(self) -> LogEvidence:
         """Ln p(data | model): exact, or a lower bound where beliefs are approximate."""
-        bound = self._plan.bound
-        value = sum(result.log_evidence for result in self._blocks) + self._log_known
+        solved, bound = self._solved, self._solved.bound
+        if solved.evidence is not None:
+            return solved.evidence
+        value = sum(result.log_evidence for result in solved.results) + solved.log_known
         fingerprint = Fingerprint()
         for name, array in (*bound.observed.items(), *bound.evidence.items()):
-            if name in self._plan.given:
+            if name in bound.given:
                 fingerprint = fingerprint.update(np.atleast_1d(array))
-        of = "y|X" if self._plan.inputs else "X"
-        kinds = {getattr(result, "kind", "exact") for result in self._blocks}
+        of = "y|X" if bound.inputs else "X"
+        kinds = {result.kind for result in solved.results}
         kind: Kind = "type-II" if "type-II" in kinds else "bound" if "bound" in kinds else "exact"
         return LogEvidence(value, kind=kind, of=of, fingerprint=fingerprint)
 
     @property
     def free_energy(self) -> Array:
         """Minus the bound on the log evidence after every sweep, never rising; exact: one value."""
-        traces = [np.asarray(r.ascent.trace) for r in self._blocks if hasattr(r, "ascent")]
+        traces = [np.asarray(r.trace) for r in self._solved.results if len(r.trace)]
         if not traces:
             return -np.atleast_1d(np.asarray(self.log_evidence.value))
         length = max(map(len, traces))
@@ -87,12 +78,12 @@ class Posterior:
         return -(whole + rest)
 
     def __getitem__(self, name: str) -> Any:
-        bound = self._plan.bound
-        if name in self._results:
-            return self._results[name].marginal(name)
+        bound = self._solved.bound
+        if name in self._solved.by_name:
+            return self._solved.marginal(name)
         if name in bound.observed:
             raise KeyError(f"{name} was observed: its value is in the data")
-        if name in self._plan.barren:
+        if name in self._solved.barren:
             return self.predict(name)
         near = difflib.get_close_matches(name, list(bound.layouts), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(bound.layouts)}"
@@ -177,9 +168,7 @@ class Posterior:
         >>> post.predict("s", t=2).mean == post.s.mean[-1]
         array([ True,  True])
         """
-        from posteriori.modeling.posterior.prediction import predict
-
-        return predict(self, name, inputs)
+        return questions.predict(self._solved, name, inputs)
 
     def update(self, **data: Any) -> Posterior:
         """Return the posterior after more data: what was learnt is the prior of what follows.
@@ -220,9 +209,7 @@ class Posterior:
         >>> first.log_evidence + second.log_evidence
         LogEvidence(-5.905061, kind="exact", of="X")
         """
-        from posteriori.modeling.posterior.updating import update
-
-        return update(self, data)
+        return questions.update(self._solved, data)
 
     def joint(self, *names: str) -> Any:
         """Return the joint distribution of variables that were solved together.
@@ -265,19 +252,12 @@ class Posterior:
         >>> m.infer(x=[1.0, 2.0, 3.0]).joint("mu", "tau")
         NormalGamma(1.5, mean_strength=4, shape=3.5, rate=3.5)
         """
-        from posteriori.modeling.exact.discrete.discrete_prediction import joint_table
-        from posteriori.modeling.posterior.prediction import joint
-
         if not names:
             raise ValueError('joint needs the names of variables, as in joint("a", "b")')
-        approximate = any(hasattr(self._results.get(name), "ascent") for name in names)
-        table = None if approximate else joint_table(self, names)
-        if table is not None:
-            return table
         for name in names:
-            if name not in self._results:
+            if name not in self._solved.bound.latent:
                 self[name]  # raises the error that fits
-        return joint(self, names)
+        return questions.joint(self._solved, names)
 
     def explain(self) -> Account:
         """Return what each factor and each block adds to the log evidence.
@@ -285,9 +265,7 @@ class Posterior:
         The log evidence is the sum of the expected log densities of all factors under the
         posterior (energies) and the entropies of the blocks.
         """
-        from posteriori.modeling.posterior.account import make_account
-
-        return make_account(self)
+        return questions.make_account(self._solved)
 
     def messages(self) -> Messages:
         """Return the messages between each factor and the unknowns that it sees.
@@ -297,9 +275,7 @@ class Posterior:
         inference was variational, a factor f tells each group exp E[ln f], under the beliefs of
         all other groups; members that no observation depends on have none.
         """
-        from posteriori.modeling.posterior.messages import make_messages
-
-        return make_messages(self)
+        return questions.make_messages(self._solved)
 
     def most_likely(self) -> dict[str, Any]:
         """Return the most probable configuration of all informed variables together.
@@ -327,11 +303,8 @@ class Posterior:
         {'z': array(['low', 'high'], dtype='<U4')}
         """
         best: dict[str, Any] = {}
-        for result in self._blocks:
-            if isinstance(result, (GaussianResult, ChainResult, ConjugateResult)):
-                best |= {name: _plain(result.marginal(name).mode) for name in result.names}
-            else:
-                best |= self._ask(result, "most_likely")()
+        for result in self._solved.results:
+            best |= result.most_likely()
         return best
 
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
@@ -362,12 +335,7 @@ class Posterior:
         """
         if operator.index(size) < 1:
             raise ValueError(f"size must be at least 1 draw, got {size}")
-        generator = as_generator(rng)
-        draws: dict[str, Any] = {}
-        for result in self._blocks:
-            draws |= self._ask(result, "sample")(size, rng=generator)
-        draws |= simulate_leaves(self._plan, draws, size, generator)
-        return {name: draws[name] for name in self._plan.bound.layouts if name in draws}
+        return self._solved.sample(size, as_generator(rng))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write marginals and evidence to a file, whole or not at all.
@@ -380,31 +348,18 @@ class Posterior:
         TypeError
             When a marginal is of a family that has no form in the file.
         """
-        from posteriori.modeling.posterior.storage import save_posterior
-
-        save_posterior(self, path)
-
-    def _ask(self, result: Any, what: str) -> Any:
-        answer = getattr(result, what, None)
-        if answer is None:
-            raise TypeError(f"{', '.join(result.names)} cannot be asked for {what} yet")
-        return answer
+        questions.save_posterior(self, path)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._plan.bound.latent]
+        return [*super().__dir__(), *self._solved.bound.latent]
 
     def __repr__(self) -> str:
+        solved = self._solved
         marginals = {
-            name: self[name] if name in self._results else "predicted: nothing below is observed"
-            for name in self._plan.bound.latent
+            name: self[name] if name in solved.by_name else "predicted: nothing below is observed"
+            for name in solved.bound.latent
         }
         classes: dict[str, tuple[int, int]] = {}
-        for result in self._blocks:
-            if hasattr(result, "used_classes"):
-                classes |= result.used_classes()
+        for result in solved.results:
+            classes |= result.used_classes()
         return describe("Posterior", marginals, self.log_evidence, classes)
-
-
-def _plain(value: Any) -> Any:
-    """Return single numbers as Python has them."""
-    return float(value) if np.ndim(value) == 0 else value

@@ -8,7 +8,6 @@ check the parameters.
 
 from __future__ import annotations
 
-import inspect
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.modeling.binding.construction import spelling
+from posteriori.modeling.binding.construction import constructor_parameters, spelling
 from posteriori.modeling.posterior.description import describe
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.record_files import Format, read_record, write_record
@@ -25,7 +24,7 @@ from posteriori.numerics.types import Array
 if TYPE_CHECKING:
     from posteriori.modeling.posterior.posterior import Posterior
 
-__all__ = ["SavedPosterior", "constructor_parameters", "load_posterior", "save_posterior"]
+__all__ = ["SavedPosterior", "load_posterior", "save_posterior"]
 
 _FORMAT = Format("posteriori posterior", 1, "posterior")
 _FAMILIES = (
@@ -128,11 +127,11 @@ def save_posterior(posterior: Posterior, path: str | os.PathLike[str]) -> None:
     variables: list[dict[str, Any]] = []
     numbers: list[Array] = []
     left_out: dict[str, str] = {}
-    for name in posterior._plan.bound.latent:
+    for name in posterior._solved.bound.latent:
         try:
             entry, values = _write_marginal(posterior[name])
         except TypeError as error:
-            if name in posterior._results:
+            if name in posterior._solved.by_name:
                 raise TypeError(f"the marginal of {name} cannot be saved: {error}") from None
             left_out[name] = str(error)
             continue
@@ -255,16 +254,6 @@ def _read_marginal(entry: Any, values: Iterator[Array]) -> Any:
         raise ValueError(f"the parameters of a {name} do not fit together")
     exact.__dict__.update({"_labels": checked.labels} if extra else {})
     return exact
-
-
-def constructor_parameters(marginal: Any) -> dict[str, Array]:
-    """Return the parameters as they were given, or as the constructor takes them."""
-    given = marginal._given_parameters()
-    family = type(marginal).__name__
-    accepted = inspect.signature(type(marginal).__new__).parameters
-    if not {spelling(family, k) for k in given} <= accepted.keys():
-        given = {name: getattr(marginal, name) for n in marginal._shown if (name := n.rstrip("="))}
-    return {name: np.asarray(value) for name, value in given.items()}
 
 
 def _shape(given: Any) -> tuple[int, ...]:

@@ -10,57 +10,61 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from posteriori.modeling.beliefs.earlier import Earlier
-from posteriori.modeling.beliefs.group_beliefs import as_factors, beliefs_of
+from posteriori.modeling.beliefs.group_beliefs import Belief, as_factors
 from posteriori.modeling.binding.bound import Bound
+from posteriori.modeling.contract.engine import Block
+from posteriori.modeling.contract.new_data import bind_new_data, fresh_plates
 from posteriori.modeling.contract.options import OPTION_NAMES, Options
-from posteriori.modeling.planning.planner import Plan, make_plan
-from posteriori.modeling.variational.prediction.local_ascent import (
-    bind_new_data,
-    fresh_plates,
-    solve_new_data,
-)
-from posteriori.modeling.variational.variational_block import VariationalBlock
+from posteriori.modeling.contract.solved import Solved
+from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.modeling.variational.prediction.local_ascent import solve_new_data
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior.posterior import Posterior
 
-__all__ = ["shared_variables", "update", "with_earlier"]
+__all__ = ["carried_over", "shared_variables", "update", "with_earlier"]
 
 
-def update(posterior: Posterior, keywords: Mapping[str, Any]) -> Posterior:
+def update(solved: Solved, keywords: Mapping[str, Any]) -> Posterior:
     """Return the posterior after more data, with what was learnt as the prior."""
-    plan = posterior._plan
+    old = solved.bound
     options = {k: v for k, v in keywords.items() if k in OPTION_NAMES}
     given = {k: v for k, v in keywords.items() if k not in OPTION_NAMES}
-    _require_known(plan, given)
-    fresh = fresh_plates(plan, given)
-    _require_no_chain(plan, given)
-    bound = bind_new_data(plan, given, fresh)
-    shared = shared_variables(posterior, fresh)
-    earlier = [f for b in beliefs_of(posterior, shared) for f in as_factors(b, bound)]
+    _require_known(old, given)
+    fresh = fresh_plates(old, given)
+    _require_no_chain(old, given)
+    bound = bind_new_data(old, given, fresh)
+    shared = shared_variables(solved, fresh)
+    earlier = [f for b in carried_over(solved, shared) for f in as_factors(b, bound)]
     used = {n for n in bound.observed if n not in given}  # their data were looked at before
-    bound = with_earlier(bound, earlier, {*shared, *used})
-    kept = {k: v for k, v in plan.given.items() if k in plan.inputs}
-    data = {**kept, **given}
+    inputs = {k: v for k, v in old.given.items() if k in old.inputs}
+    bound = with_earlier(bound, earlier, {*shared, *used})._replace(given={**inputs, **given})
     chosen = Options(**options) if options else Options()
-    made = make_plan(bound, plan.variables, plan.inputs, data, chosen, shared)
-    starts = _starts(posterior, made, given, fresh)
+    plan = solved.plan(bound, chosen, shared)
+    starts = _starts(solved, plan.blocks, given, fresh)
     if starts:
         chosen = replace(chosen, init={**starts, **chosen.init})
-        made = make_plan(bound, plan.variables, plan.inputs, data, chosen, shared)
-    found = made.run()
-    found._earlier = True
+        plan = solved.plan(bound, chosen, shared)
+    return plan.run(has_earlier=True)  # type: ignore[no-any-return]
+
+
+def carried_over(solved: Solved, names: Sequence[str]) -> list[Belief]:
+    """Return what is believed of some variables, jointly where they were solved together."""
+    found: list[Belief] = []
+    for result in solved.results:
+        mine = tuple(n for n in result.names if n in names)
+        if mine:
+            found += result.carried_over(solved, mine)
     return found
 
 
-def shared_variables(posterior: Posterior, fresh: set[str]) -> list[str]:
+def shared_variables(solved: Solved, fresh: set[str]) -> list[str]:
     """Return the unknown variables that have no new members on some plates."""
-    plan = posterior._plan
-    layouts = plan.bound.layouts
+    bound = solved.bound
     return [
         name
-        for name in plan.variables
-        if name in posterior._results and not fresh & {a.name for a in layouts[name].plates}
+        for name in bound.variables
+        if name in solved.by_name and not fresh & set(bound.plates_of(name))
     ]
 
 
@@ -78,23 +82,23 @@ def with_earlier(bound: Bound, earlier: Sequence[Earlier], replaced: Iterable[st
 
 
 def _starts(
-    posterior: Posterior, plan: Plan, given: Mapping[str, Any], fresh: set[str]
+    solved: Solved, blocks: Iterable[Block], given: Mapping[str, Any], fresh: set[str]
 ) -> dict[str, Any]:
     """Return where variables begin whose parts could change places: where they were learnt."""
-    names = {n for b in plan.blocks if isinstance(b, VariationalBlock) for n in b._seeded()}
-    if not names or not posterior._results:
+    names = {name for block in blocks for name in block.exchangeable}
+    if not names or not solved.by_name:
         return {}
-    scene = solve_new_data(posterior, given, fresh)
+    scene = solve_new_data(solved, given, fresh)
     found = {}
     for name in names & scene.owners.keys():
         belief = scene.belief(name)
-        states = hasattr(belief, "probabilities")
-        found[name] = np.asarray(belief.probabilities if states else belief.mean)
+        discrete = solved.bound.families[name] in DISCRETE
+        found[name] = np.asarray(belief.probabilities if discrete else belief.mean)
     return found
 
 
-def _require_known(plan: Plan, given: Mapping[str, Any]) -> None:
-    known = [*plan.inputs, *plan.variables]
+def _require_known(bound: Bound, given: Mapping[str, Any]) -> None:
+    known = [*bound.inputs, *bound.variables]
     if not given:
         raise ValueError("update needs data, as in post.update(x=...)")
     for name in given:
@@ -104,8 +108,8 @@ def _require_known(plan: Plan, given: Mapping[str, Any]) -> None:
             raise ValueError(f"the model has no variable or input {name!r}; {hint}")
 
 
-def _require_no_chain(plan: Plan, given: Mapping[str, Any]) -> None:
-    chains = [name for name, variable in plan.variables.items() if variable.step is not None]
+def _require_no_chain(bound: Bound, given: Mapping[str, Any]) -> None:
+    chains = [name for name, variable in bound.variables.items() if variable.step is not None]
     if chains:
         raise TypeError(
             f"{', '.join(given)} may go on with the chain {', '.join(chains)} or be another series, "

@@ -1,1 +1,5 @@
 """Variational message passing: coordinate ascent between exact blocks of one model."""
+
+from posteriori.numerics.lazy import load_on_use
+
+__all__, __getattr__, __dir__ = load_on_use(__name__, __file__)

@@ -12,6 +12,7 @@ from posteriori.modeling.beliefs.earlier import is_earlier
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import Cost
+from posteriori.modeling.contract.engine import Block
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.forms.state_tables import DISCRETE, number_of_states
 from posteriori.modeling.variational.ascent.coordinate_ascent import (
@@ -67,7 +68,7 @@ _STARTS = 5
 _TRIAL_SWEEPS = 15
 
 
-class VariationalBlock:
+class VariationalBlock(Block):
     """Unknown variables that need several exact blocks.
 
     Parameters
@@ -326,6 +327,11 @@ class VariationalBlock:
             classes=[name for name, kind in self._seeded().items() if kind == "classes"],
             progress=options.progress,
         )
+
+    @property
+    def exchangeable(self) -> dict[str, str]:
+        """Variables whose parts could change places: those that start from classes or factors."""
+        return self._seeded()
 
     def _seeded(self) -> dict[str, str]:
         """Return the variables that need a start other than their prior."""

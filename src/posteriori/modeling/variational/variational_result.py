@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.modeling import variational
+from posteriori.modeling.beliefs.group_beliefs import Belief
+from posteriori.modeling.contract.engine import Result, Terms
+from posteriori.modeling.contract.requests import Request
+from posteriori.modeling.contract.solved import Solved
+from posteriori.modeling.forms.message_graph import NoMessages, PassedMessages, pass_inside
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.densities.references import restored
+from posteriori.modeling.variational.group_handover import groups_carried_over
 from posteriori.modeling.variational.nodes.gaussian_node import GaussianNode
 from posteriori.modeling.variational.stream.streamed_node import awaited
 from posteriori.numerics.random import as_generator
-from posteriori.numerics.types import Seed
+from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
     from posteriori.modeling.variational.variational_block import VariationalBlock
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["VariationalResult"]
 
 
-class VariationalResult:
+class VariationalResult(Result):
     """Beliefs about all variables of a variational block.
 
     Attributes
@@ -48,7 +55,9 @@ class VariationalResult:
         self.ascent = ascent
         self.names = block.names
         self.kind = "type-II" if block.options.form else "bound"
+        self.trace = ascent.trace
         self.log_evidence = ascent.trace[-1]
+        self.nodes = problem.owner
 
     def marginal(self, name: str) -> Any:
         """Return the belief about a variable, a batch over its plates and integer axes."""
@@ -73,13 +82,42 @@ class VariationalResult:
             found |= mode_of_node(node)
         return {name: self._restored(name, found[name]) for name in self.names}
 
-    def joint(self, names: Sequence[str]) -> MvNormal:
-        """Return the joint belief of normal variables of one group, put one after another.
+    def predict(self, solved: Solved, request: Request) -> Any:
+        """Predict under independent beliefs."""
+        return variational.predict_variational(solved, request)
+
+    def account(self) -> Terms:
+        """Return E[ln f] of each factor, and the entropy of each group."""
+        problem, factors = self.informed.problem, self.informed.block.factors
+        energies = [(factors[i].name, float(e[0])) for i, e in problem.energies().items()]
+        groups = {", ".join(node.names): float(node.entropy()[0]) for node in problem.nodes}
+        return Terms(energies, groups)
+
+    def messages(self) -> Iterator[PassedMessages]:
+        """Pass messages inside each group that is believed in independently."""
+        for graph in variational.node_graphs(self.informed):
+            try:
+                yield pass_inside(graph)
+            except ValueError:
+                names = ", ".join(graph.variables)
+                reason = (
+                    f"no messages between {names}: factors that join their members close a loop. Their "
+                    "belief is that of all of them together, and post[...] has its marginals"
+                )
+                yield PassedMessages(graph, NoMessages(graph.variables, reason))
+
+    def joint(self, solved: Solved, names: Sequence[str]) -> MvNormal:
+        """Return the joint belief of normal variables of one group, put one after another."""
+        mean, cov = self.joint_moments(names)
+        return MvNormal(mean, cov=cov)
+
+    def joint_moments(self, names: Sequence[str]) -> tuple[Array, Array]:
+        """Return mean and covariance of normal variables of one group, put one after another.
 
         Raises
         ------
         ValueError
-            When they are of several groups, whose beliefs are independent.
+            When they are believed in independently.
         TypeError
             When they are not normal, or lie on a chain.
         """
@@ -99,7 +137,11 @@ class VariationalResult:
         mean, cov = node.dense_moments(names)
         parts = (np.zeros(self.block.bound.layouts[name].shape) for name in names)
         shift = [self._restored(n, z).ravel() for n, z in zip(names, parts, strict=True)]
-        return MvNormal(mean + np.concatenate(shift), cov=cov)
+        return mean + np.concatenate(shift), cov
+
+    def carried_over(self, solved: Solved, names: Sequence[str]) -> list[Belief]:
+        """Return what is believed of some variables, group by group."""
+        return groups_carried_over(self, names)
 
     def used_classes(self) -> dict[str, tuple[int, int]]:
         """Return how many states of each index of unknown parameters are used, and how many it has.
@@ -107,7 +149,7 @@ class VariationalResult:
         A state is used when at least half a member is expected to be in it.
         """
         found = {}
-        for name, kind in self.block._seeded().items():
+        for name, kind in self.block.exchangeable.items():
             if kind == "classes":
                 p = self.informed.problem.owner[name].probabilities(name)[0]
                 expected = p.reshape(-1, p.shape[-1]).sum(axis=0)

@@ -24,7 +24,6 @@ from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.forms.state_tables import DISCRETE, number_of_states
-from posteriori.modeling.planning.planner import barren_variables, unknowns_of
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.densities.densities import log_density
 from posteriori.modeling.variational.densities.references import find_references, measured_from
@@ -158,7 +157,7 @@ def free_energy(model: Model, data: Mapping[str, Any], beliefs: Mapping[str, Any
     """
     bound = bind(model._variables, model._inputs, data)
     unknown = _require_beliefs(bound, beliefs)
-    factors = [f for f in bound.factors if unknowns_of(f, bound) <= unknown]
+    factors = [f for f in bound.factors if bound.unknowns_of(f) <= unknown]
     references = find_references(factors, bound)
     moved = measured_from(references, factors, bound.layouts)
     first = {f.name: f for f in reversed(bound.factors)}
@@ -176,7 +175,7 @@ def free_energy(model: Model, data: Mapping[str, Any], beliefs: Mapping[str, Any
     monomials = [
         monomial
         for i, factor in enumerate(moved)
-        if unknowns_of(factor, bound)
+        if bound.unknowns_of(factor)
         for monomial in log_density(factor, bound, i)
     ]
     expected = Problem(monomials, nodes, (), Axis("restart", 1)).energies()
@@ -212,14 +211,14 @@ def free_energy_of(posterior: Posterior) -> FreeEnergy:
     less entropy of x      -1.13913
     free energy             3.51455
     """
-    plan = posterior._plan
+    bound = posterior._solved.bound
     account = posterior.explain()
     energies = {name: -value for name, value in account.energies.items()}
-    factors = [f for f in plan.bound.factors if f.name in energies]
-    rank = list(plan.bound.layouts)
+    factors = [f for f in bound.factors if f.name in energies]
+    rank = list(bound.layouts)
     groups = sorted(account.entropies, key=lambda names: rank.index(names.split(", ")[0]))
     entropies = {names: account.entropies[names] for names in groups}
-    return FreeEnergy(energies, entropies, _scopes(factors, plan.bound), _with_data(plan.bound))
+    return FreeEnergy(energies, entropies, _scopes(factors, bound), _with_data(bound))
 
 
 def _require_beliefs(bound: Bound, beliefs: Mapping[str, Any]) -> set[str]:
@@ -227,7 +226,7 @@ def _require_beliefs(bound: Bound, beliefs: Mapping[str, Any]) -> set[str]:
         if name not in bound.latent:
             what = "was observed" if name in bound.observed else "is no variable of the model"
             raise ValueError(f"beliefs name {name!r}, which {what}")
-    idle = set(barren_variables(bound)) - beliefs.keys()
+    idle = set(bound.barren()) - beliefs.keys()
     missing = [name for name in bound.latent if name not in beliefs and name not in idle]
     if missing:
         raise ValueError(f"beliefs must name every unknown variable; there is none about {missing}")
@@ -237,7 +236,7 @@ def _require_beliefs(bound: Bound, beliefs: Mapping[str, Any]) -> set[str]:
 def _scopes(factors: list[BoundFactor], bound: Bound) -> dict[str, tuple[str, ...]]:
     found: dict[str, set[str]] = {}
     for factor in factors:
-        found.setdefault(factor.name, set()).update(unknowns_of(factor, bound))
+        found.setdefault(factor.name, set()).update(bound.unknowns_of(factor))
     rank = list(bound.layouts)
     return {name: tuple(sorted(scope, key=rank.index)) for name, scope in found.items()}
 

@@ -9,7 +9,7 @@ them say little about what they would be without their datum.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from posteriori.modeling.binding.labelled import (
     spread,
     substitute,
 )
+from posteriori.modeling.forms.data_points import Data
 from posteriori.modeling.forms.normal_rows import child_term
 from posteriori.modeling.language.dependencies import names_with_children
 from posteriori.numerics.logspace import log_sum_exp
@@ -37,31 +38,11 @@ from posteriori.numerics.types import Array, Seed
 if TYPE_CHECKING:
     from posteriori.modeling.posterior.posterior import Posterior
 
-__all__ = ["Data", "as_codes", "draw_unknowns", "find_data", "log_likelihood", "replicate"]
+__all__ = ["as_codes", "draw_unknowns", "find_data", "log_likelihood", "replicate"]
 
 #: Numbers that draws may take up together.
 _MOST = 1 << 24
 _DISCRETE = (Bernoulli, Categorical)
-
-
-class Data(NamedTuple):
-    """Observed variables whose members make data together.
-
-    Attributes
-    ----------
-    names : tuple of str
-    axes : tuple of Axis
-        Along which the data lie.
-    positions : (N,)
-        Of data of which something is known, among all members.
-    """
-
-    names: tuple[str, ...]
-    axes: tuple[Axis, ...]
-    positions: Any
-
-    def __len__(self) -> int:
-        return len(self.positions)
 
 
 def find_data(posterior: Posterior) -> list[Data]:
@@ -72,10 +53,9 @@ def find_data(posterior: Posterior) -> list[Data]:
     TypeError
         When data cannot be told apart; the message says why.
     """
-    plan = posterior._plan
-    if posterior._earlier or posterior._merged:
+    solved, bound = posterior._solved, posterior._solved.bound
+    if solved.has_earlier or solved.is_merged:
         raise TypeError("earlier data are no longer there: infer from all data at once")
-    bound = plan.bound
     if bound.evidence:
         raise TypeError(f"some members of {', '.join(bound.evidence)} are known, others not")
     groups: dict[tuple[Axis, ...], list[str]] = {}
@@ -91,13 +71,13 @@ def find_data(posterior: Posterior) -> list[Data]:
 
 def draw_unknowns(posterior: Posterior, size: int, rng: Seed) -> dict[str, Array]:
     """Draw what was inferred from the joint posterior, states as codes."""
-    bound, generator = posterior._plan.bound, as_generator(rng)
-    numbers = sum(int(np.prod(bound.layouts[name].shape)) for name in posterior._results)
+    bound, generator = posterior._solved.bound, as_generator(rng)
+    numbers = sum(int(np.prod(bound.layouts[name].shape)) for name in posterior._solved.by_name)
     if numbers * size > _MOST:
         raise TypeError(f"{size} draws of {numbers} unknown numbers are too many")
     found: dict[str, Array] = {}
-    for result in posterior._blocks:
-        found |= as_codes(posterior._ask(result, "sample")(size, rng=generator), bound)
+    for result in posterior._solved.results:
+        found |= as_codes(result.sample(size, rng=generator), bound)
     return found
 
 
@@ -136,7 +116,7 @@ def log_likelihood(
     -------
     (S, R)
     """
-    bound = posterior._plan.bound
+    bound = posterior._solved.bound
     size = len(next(iter(draws.values()), np.zeros(1)))
     states = _own_states(bound, data) if sum_states else {}
     scene = _Scene(bound, data, draws, data.positions[rows], Axis("draws", size), states)
@@ -153,13 +133,13 @@ def replicate(posterior: Posterior, name: str, size: int, rng: Seed) -> Array:
 
     All else that was observed stays as it is.
     """
-    plan, generator = posterior._plan, as_generator(rng)
-    if name not in plan.bound.observed or plan.variables[name].length is not None:
+    bound, generator = posterior._solved.bound, as_generator(rng)
+    if name not in bound.observed or bound.variables[name].length is not None:
         raise ValueError(f"{name!r} must be an observed variable, and no chain")
-    (factor,) = (f for f in plan.bound.factors if f.name == name)
+    (factor,) = (f for f in bound.factors if f.name == name)
     draw = Axis("draws", size)
     draws = draw_unknowns(posterior, size, generator)
-    scene = _Scene(plan.bound, Data((name,), (), np.zeros(1)), draws, np.zeros(1), draw, {})
+    scene = _Scene(bound, Data((name,), (), np.zeros(1)), draws, np.zeros(1), draw, {})
     rows = (size, *(axis.size for axis in factor.rows))
     parameters = {k: scene.value(p, (draw,)) for k, p in factor.parameters.items()}
     key, first = next(iter(parameters.items()))
@@ -291,16 +271,16 @@ def _seen(names: Sequence[str], axes: tuple[Axis, ...], bound: Bound) -> Any:
 
 
 def _require_apart(name: str, posterior: Posterior) -> None:
-    plan = posterior._plan
-    if plan.variables[name].length is not None:
+    bound = posterior._solved.bound
+    if bound.variables[name].length is not None:
         raise TypeError(f"{name} is an observed chain: its members depend on one another")
-    if gap_name(name) in plan.bound.layouts:
+    if gap_name(name) in bound.layouts:
         raise TypeError(f"{name} has gaps that other values depend on")
 
 
 def _require_closed(groups: Any, posterior: Posterior) -> None:
     """Refuse data on which data of another group depend: they cannot be left out alone."""
-    variables, barren = posterior._plan.variables, posterior._plan.barren
+    variables, barren = posterior._solved.bound.variables, posterior._solved.barren
     for names in groups:
         others = {n: v for n, v in variables.items() if n not in (*names, *barren)}
         for name in names_with_children(others) & set(names):

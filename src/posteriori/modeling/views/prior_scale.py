@@ -8,7 +8,7 @@ by s². Only priors with known parameters are changed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +17,9 @@ from posteriori.modeling.binding.labelled import Polynomial, Table, Term
 from posteriori.numerics.evidence import LogEvidence
 
 if TYPE_CHECKING:
-    from posteriori.modeling.planning.planner import Plan
     from posteriori.modeling.posterior.posterior import Posterior
 
-__all__ = ["evidence_with_prior_scaled", "options_of", "scalable_priors"]
+__all__ = ["evidence_with_prior_scaled", "scalable_priors"]
 
 #: Powers of s by which the parameters of a prior are multiplied.
 _POWERS: Mapping[str, Mapping[str, int]] = {
@@ -43,7 +42,7 @@ _MATRICES = ("Wishart", "InverseWishart")
 
 def scalable_priors(posterior: Posterior) -> list[str]:
     """Return the unknowns whose prior has known parameters and a width."""
-    bound = posterior._plan.bound
+    bound = posterior._solved.bound
     return [f.name for f in bound.factors if f.name not in bound.observed and _has_width(f)]
 
 
@@ -60,28 +59,17 @@ def evidence_with_prior_scaled(posterior: Posterior, factor: float) -> LogEviden
     >>> evidence_with_prior_scaled(post, 2.0)  # of N(0, 4 + 1) at 0
     LogEvidence(-1.723657, kind="exact", of="X")
     """
-    from posteriori.modeling.planning.planner import make_plan
-
-    if posterior._earlier or posterior._merged:
+    solved = posterior._solved
+    if solved.has_earlier or solved.is_merged:
         raise TypeError("earlier data are no longer there: infer from all data at once")
-    plan = posterior._plan
     chosen = set(scalable_priors(posterior))
     factors = tuple(
-        _scaled(f, factor) if f.name in chosen and _has_width(f) else f for f in plan.bound.factors
+        _scaled(f, factor) if f.name in chosen and _has_width(f) else f
+        for f in solved.bound.factors
     )
-    wider = make_plan(
-        plan.bound._replace(factors=factors),
-        plan.variables,
-        plan.inputs,
-        plan.given,
-        options_of(plan),
-    )
-    return wider.run().log_evidence
-
-
-def options_of(plan: Plan) -> Any:
-    """Return the choices that were made for variational inference; None where all is exact."""
-    return next((block.options for block in plan.blocks if hasattr(block, "options")), None)
+    wider = solved.infer(solved.bound._replace(factors=factors), solved.options)
+    evidence: LogEvidence = wider.log_evidence
+    return evidence
 
 
 def _has_width(factor: BoundFactor) -> bool:

@@ -10,6 +10,8 @@ Entropies come from the identity H[z | y] = H[z] + H[y | z] − H[y] for jointly
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from posteriori.inference.chains.linear_gaussian_chain import (
@@ -20,12 +22,14 @@ from posteriori.inference.chains.linear_gaussian_chain import (
 from posteriori.inference.chains.square_root import factor_semidefinite
 from posteriori.inference.gaussian.energy import RowEnergies
 from posteriori.inference.gaussian.equations import design_matrix, log_heights
-from posteriori.modeling.exact.chain.chain_block import ChainResult
 from posteriori.modeling.exact.chain.chain_matrices import join_parts
 from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
-from posteriori.modeling.exact.gaussian.gaussian_result import in_layout_order
+from posteriori.modeling.exact.gaussian.normal_result import in_layout_order
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
+
+if TYPE_CHECKING:
+    from posteriori.modeling.exact.chain.chain_result import ChainResult
 
 __all__ = ["chain_rows"]
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from posteriori.distributions.numbers.normal import Normal
-from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.inference.chains.linear_gaussian_chain import (
-    ChainPosterior,
-    LinearGaussianChain,
-    sample_chain_posterior,
-    smooth_chain,
-)
+from posteriori.inference.chains.linear_gaussian_chain import LinearGaussianChain, smooth_chain
 from posteriori.inference.chains.static_effects import add_static_effects
-from posteriori.inference.gaussian.joint_moments import joint_moments
-from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup
 from posteriori.modeling.contract.costs import Cost, counted
+from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.exact.chain.chain_matrices import (
     Columns,
     Part,
@@ -28,84 +21,19 @@ from posteriori.modeling.exact.chain.chain_matrices import (
     read_part,
     solve_for_now,
 )
-from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
-from posteriori.modeling.exact.gaussian.gaussian_result import in_layout_order
-from posteriori.numerics.types import Array, IntArray, Seed
+from posteriori.modeling.exact.chain.chain_result import ChainResult
+from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock, fits_gaussian
+from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["ChainResult", "GaussianChainBlock", "find_chain"]
+__all__ = ["GaussianChainBlock", "find_chain", "fits_chain"]
 
 
-class ChainResult(NamedTuple):
-    """Smoothed chains and their constants.
-
-    Attributes
-    ----------
-    moments : ChainPosterior
-        Of the states of all chains side by side, then the constants, (T, D + M).
-    places : mapping to slices
-        Where each variable lies among these.
-    smoothed : LinearGaussianChain
-        What was smoothed: states, then constants that do not move.
-    y : array (T, P)
-        All observations.
-    block : GaussianChainBlock
-        What was solved.
-    """
-
-    names: tuple[str, ...]
-    layouts: Mapping[str, Layout]
-    log_evidence: float
-    moments: ChainPosterior
-    places: Mapping[str, slice]
-    smoothed: LinearGaussianChain
-    y: Array
-    block: GaussianChainBlock
-
-    @property
-    def mean(self) -> dict[str, Array]:
-        """Means of each variable: (T, D) for chains, (M,) for constants, flattened."""
-        mean = self.moments.mean
-        return {name: mean[self._steps(name), place] for name, place in self.places.items()}
-
-    @property
-    def dense(self) -> GaussianBlock:
-        """The same as one dense system, for questions about several variables."""
-        return GaussianBlock(self.block.bound, self.block.names, self.block.factors)
-
-    def system(self) -> Any:
-        """Return the equations of the dense system."""
-        return self.dense.system()
-
-    def marginal(self, name: str) -> Any:
-        """Return the marginal of a variable, a batch over its plates and integer axes."""
-        layout, steps, place = self.layouts[name], self._steps(name), self.places[name]
-        mean, cov = self.moments.mean[steps, place], self.moments.cov[steps, place, place]
-        if not layout.events:
-            variance = np.diagonal(cov, axis1=-2, axis2=-1)
-            shape = layout.shape
-            return Normal(mean.reshape(shape)[()], variance=variance.reshape(shape)[()])
-        batch = tuple(axis.size for axis in layout.plates + layout.ints)
-        size = layout.events[0].size
-        if cov.shape[-1] != size:
-            count = int(np.prod(batch))
-            square = cov.reshape(count, size, count, size)
-            cov = np.stack([square[i, :, i, :] for i in range(count)])
-        cov = np.ascontiguousarray(cov.reshape(*batch, size, size))
-        return MvNormal._from(mean=mean.reshape(*batch, size), cov=cov)
-
-    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
-        """Draw whole trajectories with their constants, (size, *shape) each."""
-        paths = sample_chain_posterior(self.smoothed, self.y, size, rng=rng)
-        return {
-            name: paths[:, self._steps(name), self.places[name]].reshape(
-                size, *self.layouts[name].shape
-            )
-            for name in self.names
-        }
-
-    def _steps(self, name: str) -> Any:
-        """Every step of a chain; the last of a constant, which is the same at all."""
-        return slice(None) if name in self.block.chains else -1
+def fits_chain(group: Group) -> Fit:
+    """Tell whether a group is jointly normal, moves along one time, and is seen step by step."""
+    if not fits_gaussian(group).holds:
+        return Fit(False)
+    chains = find_chain(group.bound, group.names, group.factors)
+    return Fit(chains is not None, chains)
 
 
 def find_chain(
@@ -126,7 +54,7 @@ def find_chain(
     return chains if fits else None
 
 
-class GaussianChainBlock:
+class GaussianChainBlock(Block):
     """Normal chains with known covariances, observed along their time; unknown constants."""
 
     method = "Kalman smoother in square roots"
@@ -186,8 +114,7 @@ class GaussianChainBlock:
         chain, log_evidence = self.chain_of(seen)
         posterior = smooth_chain(chain, y, pairs=False)
         total = float(posterior.log_evidence) + log_evidence
-        layouts = {n: self.bound.layouts[n] for n in self.names}
-        return ChainResult(self.names, layouts, total, posterior, self.places, chain, y, self)
+        return ChainResult(total, posterior, chain, y, self)
 
     @property
     def places(self) -> dict[str, slice]:
@@ -264,14 +191,7 @@ class GaussianChainBlock:
     def _constants_prior(self) -> tuple[Array, Array, float]:
         """Return what is known of the constants without the chain, as one vector."""
         solved = GaussianBlock(self.bound, self.constants, self.priors).solve()
-        mean, cov, slices = joint_moments(solved.latents, solved.equations)
-        kept = np.concatenate(
-            [
-                in_layout_order(self.bound.layouts[name], solved.splits[name]) + slices[name].start
-                for name in self.constants
-            ]
-        )
-        return mean[kept], cov[np.ix_(kept, kept)], solved.log_evidence
+        return *solved.dense_moments(self.constants), solved.log_evidence
 
 
 # -- reading factors -------------------------------------------------------------------------

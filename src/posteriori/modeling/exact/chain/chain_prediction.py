@@ -12,20 +12,18 @@ from posteriori.inference.chains.chain_forecast import predict_chain
 from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis
+from posteriori.modeling.contract.engine import Result
 from posteriori.modeling.contract.requests import Request, names_used
-from posteriori.modeling.exact.chain.chain_block import ChainResult, GaussianChainBlock
+from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.chain.chain_matrices import Part
-from posteriori.modeling.exact.chain.longer_chains import forecast_by_longer_data
-from posteriori.modeling.exact.scaled.scaled_block import CommonPrecisionResult, student
-from posteriori.modeling.exact.scaled.scaled_factors import at_unit_precision
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
-    from posteriori.modeling.planning.planner import Plan
-    from posteriori.modeling.posterior.posterior import Posterior
+    from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock
+    from posteriori.modeling.exact.chain.chain_result import ChainResult
 
-__all__ = ["chain_forecast", "chain_predictive"]
+__all__ = ["predict_along"]
 
 
 class _Moments(NamedTuple):
@@ -35,72 +33,35 @@ class _Moments(NamedTuple):
     cov: Array
 
 
-def chain_predictive(posterior: Posterior, name: str) -> Any:
-    """Return the distribution of new observations at the times of a chain; None off chains."""
-    found = _solved(posterior, name)
-    if found is None or name in found.chain.names:
-        return None
-    (factor,) = (f for f in posterior._plan.bound.factors if f.name == name)
-    layouts = posterior._plan.bound.layouts
-    (unit,) = _at_unit(found.scaled, [factor], layouts)
-    return _scaled(found.scaled, _along(found.chain, unit))
+def predict_along(result: Result, solved: Solved, request: Request) -> Any:
+    """Predict what depends on smoothed chains alone; None for all else.
 
-
-def chain_forecast(posterior: Posterior, request: Request) -> Any:
-    """Return the distribution of members after the end of a chain; None off normal chains.
-
-    ``request.sizes`` tells how many there are, under the name of the chain's length.
+    ``request.sizes`` tells how many members follow the end, under the name of the chain's length.
     """
-    found = _solved(posterior, request.name)
-    if found is None or found.chain.block.time.name not in request.sizes:
-        lengths = [posterior._plan.variables[n].length for n in request.needed]
-        (plate, *_) = (p for p in lengths if isinstance(p, str) and p in request.sizes)
-        return forecast_by_longer_data(posterior, request, plate)
-    bound = _bind_future(posterior._plan, found.chain, request)
-    factors = [f for f in bound.factors if f.name == request.name or f.name in found.chain.names]
-    units = _at_unit(found.scaled, factors, bound.layouts)
-    return _scaled(found.scaled, _ahead(found.chain, bound, units, request))
-
-
-class _Solved(NamedTuple):
-    """Smoothed chains, and the common precision they may be scaled by."""
-
-    chain: ChainResult
-    scaled: CommonPrecisionResult | None
-
-
-def _solved(posterior: Posterior, name: str) -> _Solved | None:
-    """Return the smoothed chains that a variable depends on alone, or belongs to."""
-    results = posterior._results
-    if name in results:
-        found = [results[name]]
-    else:
-        factors = [f for f in posterior._plan.bound.factors if f.name == name]
-        if len(factors) != 1 or factors[0].family not in (Normal, MvNormal):
-            return None
-        found = [results.get(access.name) for access in factors[0].accesses]
-    if not found or any(result is not found[0] for result in found):
+    chain, bound = result.chain, solved.bound
+    if chain is None or request.values or not _depends_alone(result, solved, request.name):
         return None
-    scaled = found[0] if isinstance(found[0], CommonPrecisionResult) else None
-    chain = found[0] if scaled is None else scaled.gaussian
-    return _Solved(chain, scaled) if isinstance(chain, ChainResult) else None
+    if not request.sizes and not request.inputs:
+        (factor,) = (f for f in bound.factors if f.name == request.name)
+        (unit,) = result.at_unit([factor], bound.layouts)
+        return result.averaged(_along(chain, unit))
+    if chain.block.time.name not in request.sizes:
+        return None
+    future = _bind_future(bound, chain, request)
+    factors = [f for f in future.factors if f.name == request.name or f.name in chain.names]
+    units = result.at_unit(factors, future.layouts)
+    return result.averaged(_ahead(chain, future, units, request))
 
 
-def _at_unit(
-    scaled: CommonPrecisionResult | None, factors: list[BoundFactor], layouts: Any
-) -> list[BoundFactor]:
-    """Set a common precision to 1."""
-    if scaled is None:
-        return factors
-    family = type(scaled.belief)
-    return [at_unit_precision(f, scaled.spread, family, scaled.owners, layouts) for f in factors]
-
-
-def _scaled(scaled: CommonPrecisionResult | None, normal: Any) -> Any:
-    """Average over a common precision."""
-    if scaled is None:
-        return normal
-    return student(normal, scaled.belief, np.zeros((), dtype=np.intp))
+def _depends_alone(result: Result, solved: Solved, name: str) -> bool:
+    """Tell whether a variable belongs to a result, or is normal and depends on nothing else."""
+    if name in solved.by_name:
+        return solved.by_name[name] is result
+    factors = [f for f in solved.bound.factors if f.name == name]
+    if len(factors) != 1 or factors[0].family not in (Normal, MvNormal):
+        return False
+    found = [solved.by_name.get(access.name) for access in factors[0].accesses]
+    return bool(found) and all(each is result for each in found)
 
 
 # -- at the times of the data ----------------------------------------------------------------
@@ -141,30 +102,32 @@ def _distribution(factor: BoundFactor, axis: Axis | None, moments: _Moments) -> 
 # -- after the end ---------------------------------------------------------------------------
 
 
-def _bind_future(plan: Plan, result: ChainResult, request: Request) -> Bound:
+def _bind_future(bound: Bound, result: ChainResult, request: Request) -> Bound:
     """Bind what is asked for to the last member, of which inputs do not matter, and the next."""
     plate = result.block.time.name
-    used = set[str]().union(*(names_used(plan.variables[n]) for n in request.needed))
+    used = set[str]().union(*(names_used(bound.variables[n]) for n in request.needed))
     inputs = {
-        k: v for k, v in {**plan.given, **request.inputs}.items() if k in used & plan.inputs.keys()
+        k: v
+        for k, v in {**bound.given, **request.inputs}.items()
+        if k in used & bound.inputs.keys()
     }
     for key, values in inputs.items():
-        plates = plan.inputs[key].plates
+        plates = bound.inputs[key].plates
         if plate in plates:
             inputs[key] = _with_last(key, values, plates.index(plate), request.sizes[plate])
-    observed = [n for n in request.needed if n in plan.bound.observed and n != request.name]
+    observed = [n for n in request.needed if n in bound.observed and n != request.name]
     for key in observed:
-        if plate in (axis.name for axis in plan.bound.layouts[key].plates):
+        if plate in (axis.name for axis in bound.layouts[key].plates):
             raise TypeError(
                 f"{request.name} depends on {key}, which was observed up to the end of plate "
                 f"{plate!r} only; make {key} an Input to give its further values"
             )
-    known = {n: plan.given[n] for n in observed}
-    layouts = plan.bound.layouts.values()
+    known = {n: bound.given[n] for n in observed}
+    layouts = bound.layouts.values()
     sizes = {axis.name: axis.size for layout in layouts for axis in layout.plates}
     sizes |= {**request.sizes, plate: request.sizes[plate] + 1}
-    variables = {n: plan.variables[n] for n in request.needed}
-    return Binder(variables, plan.inputs, inputs | known, sizes).run()
+    variables = {n: bound.variables[n] for n in request.needed}
+    return Binder(variables, bound.inputs, inputs | known, sizes).run()
 
 
 def _with_last(name: str, values: Any, axis: int, steps: int) -> Array:
@@ -179,7 +142,7 @@ def _ahead(result: ChainResult, bound: Bound, factors: list[BoundFactor], reques
     """Run chains on from their last members; entry 0 of the new times is that of these."""
     names = tuple(n for n in result.names if n in request.needed)
     chains = tuple(n for n in result.block.chains if n in names)
-    block = GaussianChainBlock(bound, names, [f for f in factors if f.name in names], chains)
+    block = type(result.block)(bound, names, [f for f in factors if f.name in names], chains)
     if request.name in chains:
         factor = next(f for f in block.steps if f.name == request.name)
         axis, seen = factor.rows[0], _state_itself(block, request.name)

@@ -6,50 +6,45 @@ on further plates, or beside unknown variables that lie on the chain's length to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.binder import bind
+from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.contract.requests import Request
+from posteriori.modeling.contract.solved import Solved
 from posteriori.numerics.types import Array
-
-if TYPE_CHECKING:
-    from posteriori.modeling.posterior.posterior import Posterior
 
 __all__ = ["forecast_by_longer_data"]
 
 
-def forecast_by_longer_data(posterior: Posterior, request: Request, plate: str) -> Any:
+def forecast_by_longer_data(solved: Solved, request: Request, plate: str) -> Any:
     """Return the distribution of members after the end of a plate; None where they are not normal."""
-    from posteriori.modeling.planning.planner import make_plan
-
-    plan, steps = posterior._plan, request.sizes[plate]
-    chains = [n for n in request.needed if plan.variables[n].length == plate]
-    families = [plan.variables[n].family for n in (*chains, request.name)]
+    bound, steps = solved.bound, request.sizes[plate]
+    chains = [n for n in request.needed if bound.variables[n].length == plate]
+    families = [bound.variables[n].family for n in (*chains, request.name)]
     if not all(family in (Normal, MvNormal) for family in families) or len(request.sizes) > 1:
         return None
-    given = dict(plan.given)
-    for name in plan.bound.observed:
-        given[name] = _with_missing(plan, name, plate, steps)
-    for name, item in plan.inputs.items():
+    given = dict(bound.given)
+    for name in bound.observed:
+        given[name] = _with_missing(bound, name, plate, steps)
+    for name, item in bound.inputs.items():
         if plate in item.plates:
-            more = request.inputs.get(name, plan.given[name])
-            given[name] = _joined(name, plan.given[name], more, item.plates.index(plate), steps)
+            more = request.inputs.get(name, bound.given[name])
+            given[name] = _joined(name, bound.given[name], more, item.plates.index(plate), steps)
         elif name in request.inputs:
             return None
-    bound = bind(plan.variables, plan.inputs, given)
-    found = make_plan(bound, plan.variables, plan.inputs, given).run().predict(request.name)
-    plates = [axis.name for axis in bound.layouts[request.name].plates]
-    return _last_members(found, plates.index(plate), steps)
+    longer = bind(bound.variables, bound.inputs, given)
+    found = solved.infer(longer).predict(request.name)
+    return _last_members(found, longer.plates_of(request.name).index(plate), steps)
 
 
-def _with_missing(plan: Any, name: str, plate: str, steps: int) -> Array:
+def _with_missing(bound: Bound, name: str, plate: str, steps: int) -> Array:
     """Add missing members to the data of a variable on a plate."""
-    values = plan.bound.observed[name]
-    names = [axis.name for axis in plan.bound.layouts[name].plates]
+    values, names = bound.observed[name], bound.plates_of(name)
     if plate not in names:
         return values
     pad = [(0, 0)] * values.ndim

@@ -12,16 +12,18 @@ are those of :mod:`posteriori.distributions.conjugate.pair`; children of several
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from posteriori.distributions.batches import take_members
-from posteriori.distributions.conjugate.pair import NaturalPair, Pair, find_pair
+from posteriori.distributions.conjugate.pair import NaturalPair, Pair
 from posteriori.distributions.statistics import Sums
-from posteriori.distributions.unknown import Conditional, Unknown
-from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
+from posteriori.distributions.unknown import Conditional
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.contract.costs import Cost, counted
+from posteriori.modeling.contract.engine import Block, Fit, Group
+from posteriori.modeling.exact.conjugate.conjugate_result import ConjugateResult
 from posteriori.modeling.exact.conjugate.statistics_by_place import merge_by_place
 from posteriori.modeling.forms.conjugate_rows import (
     Child,
@@ -29,44 +31,49 @@ from posteriori.modeling.forms.conjugate_rows import (
     lead_axes,
     observed_child,
     pair_class_of,
-    place_index,
+    plain_parameters,
+    reshaped,
     see,
 )
 from posteriori.modeling.forms.simulation import member
-from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.types import Array
 
-__all__ = [
-    "ConjugateBlock",
-    "ConjugateResult",
-    "conjugate_predictive",
-    "plain_parameters",
-    "reshaped",
-    "why_not_conjugate",
-]
-
+__all__ = ["ConjugateBlock", "fits_conjugate"]
 
 #: Rows that are summed up at a time.
 _CHUNK = 1 << 16
 
 
-class ConjugateResult(NamedTuple):
-    """A solved block: the posterior of its variable, of the prior's family."""
-
-    names: tuple[str, ...]
-    posterior: Any
-    log_evidence: float
-    block: ConjugateBlock
-
-    def marginal(self, name: str) -> Any:
-        """Return the posterior, a batch over the variable's plates and integer axes."""
-        return self.posterior
-
-    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
-        """Draw the variable, (size, *shape)."""
-        return {self.names[0]: self.posterior.sample(size, rng=rng)}
+def fits_conjugate(group: Group) -> Fit:
+    """Tell whether a group is one variable with conjugate children."""
+    reason = _why_not(group.bound, group.names, group.factors)
+    return Fit(reason is None, reason=reason or "")
 
 
-class ConjugateBlock:
+def _why_not(bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor]) -> str | None:
+    """Say why a group of factors is no conjugate block; None when it is one."""
+    if len(names) != 1:
+        return "several unknown variables share factors"
+    (name,) = names
+    priors = [f for f in factors if f.name == name]
+    if len(priors) != 1 or not all(p.is_known for p in priors[0].parameters.values()):
+        return f"the members of {name} depend on one another"
+    for factor in factors:
+        if factor is priors[0]:
+            continue
+        sight = see(factor, name, bound.layouts[name])
+        if isinstance(sight, str):
+            return sight
+        if pair_class_of(priors[0].family, factor, sight) is None:
+            prior, family = priors[0].family.__name__, factor.family.__name__
+            return (
+                f"{prior} is not conjugate to the {sight.parameter} of {family} ({factor.name}), "
+                "which takes numerical integration"
+            )
+    return None
+
+
+class ConjugateBlock(Block):
     """One unknown variable with a known prior and observed children conjugate to it.
 
     Parameters
@@ -75,7 +82,7 @@ class ConjugateBlock:
     names : sequence of str
         The unknown variable, alone.
     factors : sequence of BoundFactor
-        Its prior and its children; :func:`why_not_conjugate` must have nothing to say.
+        Its prior and its children; :func:`fits_conjugate` must hold.
     """
 
     method = "conjugate update"
@@ -83,6 +90,8 @@ class ConjugateBlock:
 
     def __init__(self, bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor]) -> None:
         (self.name,) = self.names = tuple(names)
+        self.bound = bound
+        self.factors = tuple(factors)
         self.layout = bound.layouts[self.name]
         self.prior_factor = next(f for f in factors if f.name == self.name)
         children = [f for f in factors if f is not self.prior_factor]
@@ -123,7 +132,7 @@ class ConjugateBlock:
         """Return the exact posterior."""
         prior = member(self.prior_factor)
         belief, log_evidence = self.learn(reshaped(prior, (self.count,)), self.children)
-        return ConjugateResult(self.names, reshaped(belief, prior.batch_shape), log_evidence, self)
+        return ConjugateResult(reshaped(belief, prior.batch_shape), log_evidence, self)
 
     def learn(self, belief: Any, children: Sequence[Child]) -> tuple[Any, float]:
         """Update a belief, one member for each place, by some of the children."""
@@ -138,60 +147,6 @@ class ConjugateBlock:
             belief, more = _merge_rows(belief, child)
             log_evidence += more
         return belief, log_evidence
-
-
-def why_not_conjugate(
-    bound: Bound, names: Sequence[str], factors: Sequence[BoundFactor]
-) -> str | None:
-    """Say why a group of factors is no conjugate block; None when it is one."""
-    if len(names) != 1:
-        return "several unknown variables share factors"
-    (name,) = names
-    priors = [f for f in factors if f.name == name]
-    if len(priors) != 1 or not all(p.is_known for p in priors[0].parameters.values()):
-        return f"the members of {name} depend on one another"
-    for factor in factors:
-        if factor is priors[0]:
-            continue
-        sight = see(factor, name, bound.layouts[name])
-        if isinstance(sight, str):
-            return sight
-        if pair_class_of(priors[0].family, factor, sight) is None:
-            prior, family = priors[0].family.__name__, factor.family.__name__
-            return (
-                f"{prior} is not conjugate to the {sight.parameter} of {family} ({factor.name}), "
-                "which takes numerical integration"
-            )
-    return None
-
-
-def conjugate_predictive(factor: BoundFactor, name: str, layout: Layout, belief: Any) -> Any:
-    """Return the distribution of a child's rows with the unknown integrated out.
-
-    Parameters
-    ----------
-    factor : BoundFactor
-        The child, whose only unknown is ``name``.
-    name : str
-    layout : Layout
-        Of the unknown.
-    belief : distribution
-        Over the unknown's plates and integer axes.
-    """
-    sight = see(factor, name, layout)
-    if isinstance(sight, str):
-        raise TypeError(f"{factor.name} has no closed-form predictive: {sight}")
-    shape = tuple(axis.size for axis in factor.rows)
-    index = place_index(sight, factor.rows, layout)
-    flat = reshaped(belief, (count_members(lead_axes(layout)),))
-    rows = reshaped(flat if index is None else take_members(flat, index), shape)
-    known = {k: p.value() for k, p in factor.parameters.items() if k != sight.parameter}
-    unknown = Unknown(
-        factor=None if sight.factor is None else sight.factor.value(),
-        offset=None if sight.offset is None else sight.offset.value(),
-    )
-    conditional = Conditional(factor.family, {**known, sight.parameter: unknown})
-    return find_pair(rows, conditional).predictive(rows)
 
 
 # -- updates ---------------------------------------------------------------------------------
@@ -216,11 +171,6 @@ def _add_increments(belief: Any, children: Sequence[Child]) -> tuple[Any, float]
     posterior = rule.update(belief, total)
     values = np.where(total.count > 0, rule.log_evidence(posterior, total), 0.0)
     return posterior, float(values.sum())
-
-
-def plain_parameters(child: Child) -> dict[str, Any]:
-    """Return the unknown itself with known parameters: all that a rule for sums looks at."""
-    return {**{k: q.values for k, q in child.known.items()}, child.parameter: Unknown()}
 
 
 def _chunks(child: Child, count: int) -> Iterator[Child]:
@@ -288,14 +238,3 @@ def _check(pair: Pair, child: Child) -> None:
     except ValueError as error:
         note = " (counting rows that are not missing)" if child.has_gaps else ""
         raise ValueError(f"{child.name}: {error}{note}") from None
-
-
-def reshaped(d: Any, shape: tuple[int, ...]) -> Any:
-    """Return the same members in a batch of another shape."""
-    lead = len(d.batch_shape)
-    return d._from(
-        **{
-            k: np.reshape(v, shape + np.shape(v)[lead:])[()]
-            for k, v in d._given_parameters().items()
-        }
-    )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from posteriori.modeling.binding.labelled import Axis, Table, spread
-from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult
 from posteriori.modeling.exact.discrete.discrete_chain import (
     ChainBeliefs,
     chain_pairs,
@@ -22,6 +22,9 @@ from posteriori.modeling.forms.table_elimination import (
     multiply_beliefs,
 )
 from posteriori.numerics.types import Array
+
+if TYPE_CHECKING:
+    from posteriori.modeling.exact.discrete.discrete_result import DiscreteResult
 
 __all__ = ["discrete_terms", "pairs_along_chain"]
 

@@ -7,51 +7,38 @@ a time; what is joined in time is a chain and solved by forward–backward.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from posteriori.distributions.counts.bernoulli import Bernoulli
-from posteriori.distributions.counts.categorical import Categorical
-from posteriori.distributions.labels import decode_labels
+from posteriori import factors, tables
 from posteriori.modeling.binding.bound import Bound, BoundFactor
-from posteriori.modeling.binding.labelled import Axis, Switch, Table, spread
 from posteriori.modeling.contract.costs import Cost, counted, members_and_states
-from posteriori.modeling.exact.discrete.discrete_chain import (
-    ChainBeliefs,
-    chain_beliefs,
-    decode_chain,
-    draw_chain,
-    paths_at,
-    smooth_chain,
-)
+from posteriori.modeling.contract.engine import Block, Fit, Group
+from posteriori.modeling.exact.discrete.discrete_chain import chain_beliefs, smooth_chain
 from posteriori.modeling.exact.discrete.discrete_graph import Graph, ground_graph, lifted_graph
 from posteriori.modeling.exact.discrete.discrete_order import Order, order_elimination, split_tables
+from posteriori.modeling.exact.discrete.discrete_result import DiscreteResult
 from posteriori.modeling.forms.state_tables import (
-    DISCRETE,
     StateTable,
     evidence_table,
+    is_discrete,
     number_of_states,
     state_table,
 )
 from posteriori.modeling.forms.table_elimination import (
-    Elimination,
     Entangled,
     Step,
-    best_states,
-    conditional_draws,
     eliminate,
     marginals,
     merge,
     plan_elimination,
     sum_to,
 )
-from posteriori.numerics.random import as_generator
-from posteriori.numerics.types import Array, Seed
 
-__all__ = ["DiscreteBlock", "DiscreteResult", "is_discrete"]
+__all__ = ["DiscreteBlock", "fits_discrete"]
 
 #: Joint tables larger than this are not a thing to look at.
 MOST_JOINT_CELLS = 1 << 22
@@ -60,20 +47,12 @@ MOST_JOINT_CELLS = 1 << 22
 FEW_CHAINS = 64
 
 
-def is_discrete(bound: Bound, names: Iterable[str], factors: Iterable[BoundFactor] = ()) -> bool:
-    """Tell whether all of the variables have a few states; refuse an index that has not."""
-    for factor in factors:
-        for access in factor.accesses:
-            family = bound.families[access.name]
-            if isinstance(access, Switch) and family not in DISCRETE:
-                raise TypeError(
-                    f"{factor.name} uses {access.name} as an index, but that is "
-                    f"{family.__name__}: only Categorical and Bernoulli variables can index"
-                )
-    return all(bound.families[name] in DISCRETE for name in names)
+def fits_discrete(group: Group) -> Fit:
+    """Tell whether all variables have a few states."""
+    return Fit(is_discrete(group.bound, group.names, group.factors))
 
 
-class DiscreteBlock:
+class DiscreteBlock(Block):
     """Categorical and Bernoulli variables, with children of any family.
 
     Parameters
@@ -234,9 +213,6 @@ class DiscreteBlock:
         MemoryError
             When the table would be too large.
         """
-        from posteriori.factors import Factor
-        from posteriori.tables.joint_table import JointTable
-
         chosen = tuple(dict.fromkeys(names))
         shapes = {name: self.bound.layouts[name].shape for name in chosen}
         cells = math.prod(
@@ -257,7 +233,8 @@ class DiscreteBlock:
         labels = {node.name: self.bound.labels.get(owner) for node, owner in owners.items()}
         named = {name: given for name, given in labels.items() if given is not None}
         names_ = [node.name for node in keep]
-        return JointTable.from_factor(Factor.from_log(names_, logs - logs.max(), named or None))
+        table = factors.Factor.from_log(names_, logs - logs.max(), named or None)
+        return tables.JointTable.from_factor(table)
 
     def _small_graph(self, names: tuple[str, ...]) -> Graph:
         """Return a graph without plates and chains in which some variables can be kept."""
@@ -273,98 +250,3 @@ class DiscreteBlock:
         tables = (*others, smooth_chain(graph, members).log_evidence)
         plates = {step.node: graph.plates[step.node] for step in after}
         return Graph(graph.nodes, plates, tables, ("",) * len(tables))
-
-
-class DiscreteResult:
-    """A solved block.
-
-    Attributes
-    ----------
-    names : tuple of str
-    log_evidence : float
-        Log probability of the data that the block explains.
-    """
-
-    def __init__(
-        self,
-        block: DiscreteBlock,
-        elimination: Elimination,
-        log_evidence: float,
-        beliefs: Mapping[Axis, Table],
-        chain: ChainBeliefs | None = None,
-    ) -> None:
-        self.block = block
-        self.names = block.names
-        self.log_evidence = log_evidence
-        self._elimination = elimination
-        self._beliefs = beliefs
-        self._chain = chain
-        self._pairs = None if chain is None else chain.solved.pairs  # found when asked for, else
-
-    def probabilities(self, name: str) -> Array:
-        """Return P(state) of a variable, (*plates, *integer axes, K)."""
-        nodes = self.block.graph.nodes[name]
-        shape = self.block.bound.layouts[name].shape
-        parts = []
-        for node in nodes:
-            labels = (*self.block.graph.plates[node], node)
-            parts.append(spread(self._beliefs[node], labels))
-        size = nodes[0].size
-        if len(nodes) > 1:
-            return np.stack(parts).reshape(*shape, size)
-        return np.broadcast_to(parts[0], (*shape, size))
-
-    def marginal(self, name: str) -> Any:
-        """Return the marginal of a variable, a batch over its plates and integer axes."""
-        p = self.probabilities(name)
-        if self.block.bound.families[name] is Bernoulli:
-            return Bernoulli._from(probability=np.minimum(p[..., 1], 1.0))
-        p = np.ascontiguousarray(p / p.sum(axis=-1, keepdims=True))
-        return Categorical._from(probabilities=p)._labelled(self._labels(name))
-
-    def most_likely(self) -> dict[str, Any]:
-        """Return the states that together have the highest probability."""
-        graph, before, after = self.block.planned
-        done = eliminate(graph.tables, before, graph.plates, maximize=True)
-        known: dict[Axis, Table] = {}
-        if graph.chain is not None:
-            members, others = split_tables(graph, done.rest)
-            paths, log_joint = decode_chain(graph, members)
-            last = eliminate([*others, log_joint], after, graph.plates, maximize=True)
-            still = best_states(last.buckets, {})
-            known = still | paths_at(graph, paths, still)
-        return self._read(best_states(done.buckets, known), ())
-
-    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Any]:
-        """Draw ``size`` configurations: (size, *plates, *integer axes) for each variable."""
-        graph = self.block.graph
-        generator = as_generator(rng)
-        draw = Axis("draw", size)
-        done = self._elimination
-        known: dict[Axis, Table] = {}
-        if self._chain is not None:
-            last = self._chain.after
-            still = conditional_draws(last.buckets, {}, graph.plates, draw, generator)
-            members, _ = split_tables(graph, done.rest)
-            paths = draw_chain(graph, members, draw, generator)
-            known = still | paths_at(graph, paths, still)
-        states = conditional_draws(done.buckets, known, graph.plates, draw, generator)
-        return self._read(states, (draw,))
-
-    def _read(self, states: Mapping[Axis, Table], lead: tuple[Axis, ...]) -> dict[str, Any]:
-        """Give states the layout of their variables, and labels where these have names."""
-        found: dict[str, Any] = {}
-        for name in self.names:
-            nodes = self.block.graph.nodes[name]
-            shape = tuple(a.size for a in lead) + self.block.bound.layouts[name].shape
-            parts = [spread(states[n], (*lead, *self.block.graph.plates[n])) for n in nodes]
-            if len(nodes) > 1:
-                codes = np.stack(parts, axis=-1).reshape(shape)
-            else:
-                codes = np.broadcast_to(parts[0], shape)
-            labels = self._labels(name)
-            found[name] = codes.copy() if labels is None else decode_labels(codes, labels)
-        return found
-
-    def _labels(self, name: str) -> Any:
-        return self.block.bound.labels.get(name)

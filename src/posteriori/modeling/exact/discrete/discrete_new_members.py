@@ -1,56 +1,50 @@
-"""New members of discrete variables, and of what depends on discrete variables only.
-
-Copies of the new variables join the block that was solved: nothing below them is observed, so the
-posterior of the others stays as it is, and the copies get what it says about them.
-"""
+"""Copies of discrete variables for their new members, which join the block that was solved."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple
 
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis, Lookup, Term, relabel
 from posteriori.modeling.contract.requests import Anew, Request
-from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult
-from posteriori.modeling.exact.discrete.discrete_prediction import (
-    block_with,
-    combined_probabilities,
-    mixture_over_states,
-)
-from posteriori.modeling.forms.state_tables import DISCRETE, views_of
 
-if TYPE_CHECKING:
-    from posteriori.modeling.posterior.posterior import Posterior
-
-__all__ = ["discrete_new_members"]
+__all__ = ["Copies", "copy_new_members"]
 
 #: A name that nobody can give to a variable.
 _COPY = "copy of {}"
 
 
-def discrete_new_members(posterior: Posterior, request: Request, anew: Anew) -> Any:
-    """Return the predictive of a variable that depends on discrete ones only, else None."""
-    name, bound = request.name, posterior._plan.bound
-    above = anew.above(name)
-    discrete = bound.families[name] in DISCRETE
-    if not (above or discrete) or any(bound.families[n] not in DISCRETE for n in above):
-        return None
-    if any(not isinstance(posterior._results[n], DiscreteResult) for n in above - anew.unsolved):
-        return None
-    copied = (above & anew.unsolved) | {name}
+class Copies(NamedTuple):
+    """New members of variables under names of their own.
+
+    Attributes
+    ----------
+    bound : Bound
+        The model with the copies.
+    factors : mapping to lists of BoundFactor
+        Of each variable that was copied, over its copy.
+    joined : set of str
+        The copies, and the variables of the data that they depend on.
+    """
+
+    bound: Bound
+    factors: Mapping[str, list[BoundFactor]]
+    joined: set[str]
+
+    def name_of(self, name: str) -> str:
+        """Return what the copy of a variable is called."""
+        return _COPY.format(name)
+
+
+def copy_new_members(bound: Bound, request: Request, anew: Anew) -> Copies:
+    """Copy a variable, and those that it depends on of which the data say nothing."""
+    above = anew.above(request.name)
+    copied = (above & anew.unsolved) | {request.name}
     old_axes = _axes_of_data(bound, anew, request)
-    wide = _with_copies(bound, anew, copied, old_axes)
     factors = {n: [_copy(f, copied, old_axes) for f in anew.factors[n]] for n in copied}
     joined = (above - copied) | {_COPY.format(n) for n in copied}
-    if discrete:
-        block = block_with(posterior, wide, joined, [f for fs in factors.values() for f in fs])
-        return block.solve().marginal(_COPY.format(name))
-    (own,) = factors.pop(name)
-    more = [f for fs in factors.values() for f in fs]
-    block = block_with(posterior, wide, joined - {own.name}, more)
-    views = views_of(own, block.sizes)
-    return mixture_over_states(own, views, combined_probabilities(block, wide, own, views))
+    return Copies(_with_copies(bound, anew, copied, old_axes), factors, joined)
 
 
 def _axes_of_data(bound: Bound, anew: Anew, request: Request) -> dict[Axis, Axis]:

@@ -1,107 +1,205 @@
-"""Predictions from discrete posteriors: mixtures over the states that a variable depends on."""
+"""Predictions from discrete posteriors: mixtures over the states that a variable depends on.
+
+What depends on discrete variables only is predicted exactly by solving their block again, wider:
+with a copy of what was observed, with new members, or with members after the end of a chain. Nothing
+is observed below what is added, so the posterior of the others stays as it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori.distributions.batches import take_members
 from posteriori.distributions.composites.mixture import Mixture
 from posteriori.modeling.binding.binder import bind
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis, Table
-from posteriori.modeling.contract.requests import accessed
-from posteriori.modeling.exact.discrete.discrete_block import (
-    DiscreteBlock,
-    DiscreteResult,
-    is_discrete,
-)
+from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew
+from posteriori.modeling.contract.solved import Solved
+from posteriori.modeling.exact.discrete.discrete_new_members import copy_new_members
+from posteriori.modeling.exact.discrete.longer_states import lengthen
 from posteriori.modeling.forms.state_tables import (
     DISCRETE,
     StateTable,
     View,
     conditional_parameters,
+    is_discrete,
     views_of,
 )
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
-    from posteriori.modeling.posterior.posterior import Posterior
+    from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock
+    from posteriori.modeling.exact.discrete.discrete_result import DiscreteResult
 
-__all__ = [
-    "block_with",
-    "combined_probabilities",
-    "discrete_predictive",
-    "joint_table",
-    "mixture_over_states",
-]
+__all__ = ["StatePredictions"]
 
 #: A name that nobody can give to a variable.
 _NEW = "new {}"
 
 
-def discrete_predictive(posterior: Posterior, name: str, inputs: Mapping[str, Any]) -> Any:
-    """Return the predictive of a variable that depends on discrete ones only, else None."""
-    plan = posterior._plan
-    if name not in plan.variables:
-        return None
-    own = [f for f in plan.bound.factors if f.name == name]
-    parents = accessed(own)
-    if plan.bound.families[name] not in DISCRETE and (not parents or name in parents):
-        return None
-    ancestors = _ancestors(plan.bound, {*parents, name} - set(plan.bound.observed))
-    if not is_discrete(plan.bound, ancestors - {name}):
-        return None
-    changed = {k: v for k, v in inputs.items() if v is not plan.given.get(k)}
-    if name in posterior._results and not isinstance(posterior._results[name], DiscreteResult):
-        return None
-    if changed:
-        return _inferred_anew(posterior, name, changed)
-    if name in posterior._results:
-        return posterior[name]
-    return _predictive(posterior, name, own, ancestors)
+class StatePredictions:
+    """Questions about what depends on discrete variables only.
+
+    Parameters
+    ----------
+    solved : Solved
+        Also without any discrete block: nothing may be known of the variables.
+    make_block : callable
+        ``make_block(bound, names, factors, more=None)``, a block of discrete variables.
+    """
+
+    def __init__(self, solved: Solved, make_block: Callable[..., DiscreteBlock]) -> None:
+        self.solved = solved
+        self.bound = solved.bound
+        self.make_block = make_block
+
+    def predict(self, request: Request) -> Any:
+        """Return a predictive distribution; None where it depends on anything else."""
+        bound = self.bound
+        after = any(bound.variables[n].length in request.sizes for n in request.needed)
+        if after and not request.values:
+            return self._after_chain(request)
+        if request.values or not (request.inputs or request.sizes):
+            return self._of_data(request.name, {**request.inputs, **request.values})
+        return self._of_new_members(request, bind_anew(self.solved, request))
+
+    def joint(self, names: Sequence[str]) -> Any:
+        """Return the joint table of discrete variables; None where they depend on others."""
+        bound = self.bound
+        if any(n not in bound.latent for n in names) or not is_discrete(bound, names):
+            return None
+        ancestors = _ancestors(bound, set(names))
+        if not self._are_solved_here(ancestors):
+            return None
+        return self._block_with(bound, ancestors).joint(names)
+
+    # -- members of the data ---------------------------------------------------------------
+
+    def _of_data(self, name: str, changed: Mapping[str, Any]) -> Any:
+        bound, solved = self.bound, self.solved
+        own = [f for f in bound.factors if f.name == name]
+        parents = accessed(own)
+        if bound.families[name] not in DISCRETE and (not parents or name in parents):
+            return None
+        ancestors = _ancestors(bound, {*parents, name} - set(bound.observed))
+        if not self._are_solved_here(ancestors - {name}) or not self._are_solved_here({name}, True):
+            return None
+        if changed:
+            return self._inferred_anew(name, changed)
+        if name in solved.by_name:
+            return solved.marginal(name)
+        return self._predictive(name, own, ancestors)
+
+    def _are_solved_here(self, names: set[str], any_family: bool = False) -> bool:
+        """Tell whether variables are discrete, and solved by blocks of this kind if at all."""
+        if not any_family and not is_discrete(self.bound, names):
+            return False
+        results = [self.solved.by_name[n] for n in names if n in self.solved.by_name]
+        return all(_states_of(result) is not None for result in results)
+
+    def _inferred_anew(self, name: str, changed: Mapping[str, Any]) -> Any:
+        """Infer with new data: no parameter was learnt, so the old data say nothing more."""
+        bound = self.bound
+        given = {k: v for k, v in bound.given.items() if k != name} | dict(changed)
+        return self.solved.infer(bind(bound.variables, bound.inputs, given))[name]
+
+    def _predictive(self, name: str, own: list[BoundFactor], ancestors: set[str]) -> Any:
+        bound = self.bound
+        if bound.families[name] in DISCRETE:
+            if name in bound.observed:
+                bound, own = _copied(bound, name, own)
+                name = own[0].name
+            return self._block_with(bound, ancestors | {name}, own).solve().marginal(name)
+        (factor,) = own
+        return self._mixture(bound, factor, self._block_with(bound, ancestors - {name}))
+
+    # -- new members -----------------------------------------------------------------------
+
+    def _of_new_members(self, request: Request, anew: Anew) -> Any:
+        name, bound = request.name, self.bound
+        above = anew.above(name)
+        discrete = bound.families[name] in DISCRETE
+        if not (above or discrete) or not self._are_solved_here(above):
+            return None
+        copies = copy_new_members(bound, request, anew)
+        if discrete:
+            factors = [f for fs in copies.factors.values() for f in fs]
+            block = self._block_with(copies.bound, copies.joined, factors)
+            return block.solve().marginal(copies.name_of(name))
+        (factor,) = copies.factors[name]
+        others = [f for n, fs in copies.factors.items() if n != name for f in fs]
+        block = self._block_with(copies.bound, copies.joined - {copies.name_of(name)}, others)
+        return self._mixture(copies.bound, factor, block)
+
+    # -- after the end of a chain ----------------------------------------------------------
+
+    def _after_chain(self, request: Request) -> Any:
+        """Infer again with members added of which nothing is observed."""
+        bound, by_name = self.bound, self.solved.by_name
+        unknown = {n for n in request.needed if n not in bound.observed and n != request.name}
+        if len(request.sizes) != 1 or not self._are_solved_here(unknown):
+            return None
+        if not unknown and bound.families[request.name] not in DISCRETE:
+            return None
+        if not self._are_solved_here({request.name}, True):
+            return None
+        ((plate, steps),) = request.sizes.items()
+        results = [by_name[n] for n in (*unknown, request.name) if n in by_name]
+        factors = [f.name for r in results for f in _states_of(r).block.factors]  # type: ignore[union-attr]
+        longer = lengthen(bound, request, {*request.needed, *factors}, plate, steps)
+        predicted = self.solved.infer(longer).predict(request.name)
+        where = longer.plates_of(request.name).index(plate)
+        return take_members(predicted, (slice(None),) * where + (slice(-steps, None),))
+
+    # -- blocks ----------------------------------------------------------------------------
+
+    def _block_with(
+        self, bound: Bound, names: set[str], more: Sequence[BoundFactor] = ()
+    ) -> DiscreteBlock:
+        """Return one block of variables, of all that is solved together with them, and of more."""
+        solved = [_states_of(r) for r in self.solved.results if set(r.names) & names]
+        results = [result for result in solved if result is not None]
+        wanted = set(names).union(*(result.names for result in results))
+        factors = [factor for result in results for factor in result.block.factors]
+        present = {id(factor) for factor in factors}
+        own = {factor.name for factor in more}
+        for factor in bound.factors:
+            if factor.name in wanted - own and id(factor) not in present:
+                factors.append(factor)
+        ordered = [name for name in bound.layouts if name in wanted]
+        return self.make_block(bound, ordered, [*factors, *more])
+
+    def _mixture(self, bound: Bound, factor: BoundFactor, block: DiscreteBlock) -> Any:
+        views = views_of(factor, block.sizes)
+        weights = self._combined_probabilities(block, bound, factor, views)
+        return _mixture_over_states(factor, views, weights)
+
+    def _combined_probabilities(
+        self, block: DiscreteBlock, bound: Bound, factor: BoundFactor, views: tuple[View, ...]
+    ) -> Array:
+        """Return P of all combinations of states that each row sees, (*rows, combinations)."""
+        sizes = tuple(view.state.size for view in views)
+        count = int(np.prod(sizes))
+        new = _NEW.format(factor.name)
+        state = Axis(new, count)
+        with np.errstate(divide="ignore"):
+            same = np.log(np.eye(count)).reshape(*sizes, count)
+        own = View(new, factor.rows, state)
+        table = StateTable(
+            new, Table(same, (*(v.state for v in views), state)), factor.rows, (*views, own)
+        )
+        layouts = {**bound.layouts, new: Layout(factor.rows, (), ())}
+        wider = bound._replace(layouts=layouts, labels={**bound.labels, new: None})
+        return self.make_block(wider, block.names, block.factors, table).solve().probabilities(new)
 
 
-def joint_table(posterior: Posterior, names: Sequence[str]) -> Any:
-    """Return the joint table of discrete variables, else None."""
-    bound = posterior._plan.bound
-    if not names or any(n not in bound.latent for n in names) or not is_discrete(bound, names):
-        return None
-    ancestors = _ancestors(bound, set(names))
-    if not is_discrete(bound, ancestors):
-        return None
-    return block_with(posterior, bound, ancestors).joint(names)
-
-
-def _inferred_anew(posterior: Posterior, name: str, changed: Mapping[str, Any]) -> Any:
-    """Infer with new data: no parameter was learnt, so the old data say nothing more."""
-    from posteriori.modeling.planning.planner import make_plan
-
-    plan = posterior._plan
-    for key in changed:
-        if key not in plan.inputs and key not in plan.variables:
-            raise ValueError(f"the model has no variable or input {key!r}")
-    given = {k: v for k, v in plan.given.items() if k != name} | dict(changed)
-    bound = bind(plan.variables, plan.inputs, given)
-    return make_plan(bound, plan.variables, plan.inputs, given).run()[name]
-
-
-def _predictive(
-    posterior: Posterior, name: str, own: list[BoundFactor], ancestors: set[str]
-) -> Any:
-    bound = posterior._plan.bound
-    if bound.families[name] in DISCRETE:
-        if name in bound.observed:
-            bound, own = _copied(bound, name, own)
-            name = own[0].name
-        block = block_with(posterior, bound, ancestors | {name}, own)
-        return block.solve().marginal(name)
-    (factor,) = own
-    block = block_with(posterior, bound, ancestors - {name})
-    views = views_of(factor, block.sizes)
-    weights = combined_probabilities(block, bound, factor, views)
-    return mixture_over_states(factor, views, weights)
+def _states_of(result: Any) -> DiscreteResult | None:
+    """Return a result of this kind, which answers for states; None of another kind."""
+    return result.states
 
 
 def _ancestors(bound: Bound, names: set[str]) -> set[str]:
@@ -116,22 +214,6 @@ def _ancestors(bound: Bound, names: set[str]) -> set[str]:
     return found
 
 
-def block_with(
-    posterior: Posterior, bound: Bound, names: set[str], more: Sequence[BoundFactor] = ()
-) -> DiscreteBlock:
-    """Return one block of variables, of all that is solved together with them, and of more."""
-    solved = {id(r): r for r in posterior._blocks if set(r.names) & names}.values()
-    wanted = set(names).union(*(result.names for result in solved))
-    factors = [factor for result in solved for factor in result.block.factors]
-    present = {id(factor) for factor in factors}
-    own = {factor.name for factor in more}
-    for factor in bound.factors:
-        if factor.name in wanted - own and id(factor) not in present:
-            factors.append(factor)
-    ordered = [name for name in bound.layouts if name in wanted]
-    return DiscreteBlock(bound, ordered, [*factors, *more])
-
-
 def _copied(bound: Bound, name: str, own: list[BoundFactor]) -> tuple[Bound, list[BoundFactor]]:
     """Add an unknown copy of an observed variable."""
     new = _NEW.format(name)
@@ -143,26 +225,7 @@ def _copied(bound: Bound, name: str, own: list[BoundFactor]) -> tuple[Bound, lis
     return copied, [factor._replace(name=new) for factor in own]
 
 
-def combined_probabilities(
-    block: DiscreteBlock, bound: Bound, factor: BoundFactor, views: tuple[View, ...]
-) -> Array:
-    """Return P of all combinations of states that each row sees, (*rows, combinations)."""
-    count = int(np.prod([view.state.size for view in views]))
-    new = _NEW.format(factor.name)
-    state = Axis(new, count)
-    sizes = tuple(view.state.size for view in views)
-    with np.errstate(divide="ignore"):
-        same = np.log(np.eye(count)).reshape(*sizes, count)
-    own = View(new, factor.rows, state)
-    table = StateTable(
-        new, Table(same, (*(v.state for v in views), state)), factor.rows, (*views, own)
-    )
-    layouts = {**bound.layouts, new: Layout(factor.rows, (), ())}
-    wider = bound._replace(layouts=layouts, labels={**bound.labels, new: None})
-    return DiscreteBlock(wider, block.names, block.factors, table).solve().probabilities(new)
-
-
-def mixture_over_states(factor: BoundFactor, views: tuple[View, ...], weights: Array) -> Any:
+def _mixture_over_states(factor: BoundFactor, views: tuple[View, ...], weights: Array) -> Any:
     """Return the child's distribution for each combination of states, weighted."""
     rows = tuple(axis.size for axis in factor.rows)
     states = tuple(view.state.size for view in views)

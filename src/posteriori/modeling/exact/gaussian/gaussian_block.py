@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaussian.elimination import solve_gaussian
 from posteriori.inference.gaussian.equations import Equation, Latent, Link
 from posteriori.inference.gaussian.ordering import plan_gaussian
 from posteriori.modeling.binding.bound import Bound, BoundFactor
-from posteriori.modeling.binding.labelled import Axis, spread
+from posteriori.modeling.binding.labelled import Axis, Switch, spread
 from posteriori.modeling.contract.costs import Cost, counted, elimination_cost, vectors_and_numbers
+from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
 from posteriori.modeling.forms.links import (
     Split,
@@ -25,10 +28,28 @@ from posteriori.modeling.forms.links import (
 )
 from posteriori.modeling.forms.normal_rows import Rows, residual_rows, summed_lookups
 
-__all__ = ["GaussianBlock"]
+__all__ = ["GaussianBlock", "fits_gaussian", "is_affine"]
 
 
-class GaussianBlock:
+def fits_gaussian(group: Group) -> Fit:
+    """Tell whether all factors are normal with known spread and affine mean."""
+    return Fit(all(is_affine(factor) for factor in group.factors))
+
+
+def is_affine(factor: BoundFactor) -> bool:
+    """Tell whether a factor is normal, its mean affine in the unknowns and its spread known."""
+    if factor.family not in (Normal, MvNormal):
+        return False
+    for key, poly in factor.parameters.items():
+        for term in poly.terms:
+            if any(isinstance(access, Switch) for access in term.accesses):
+                return False
+            if len(term.accesses) > (1 if key == "mean" else 0):
+                return False
+    return True
+
+
+class GaussianBlock(Block):
     """Normal and multivariate normal variables with known covariances.
 
     Parameters
@@ -51,8 +72,8 @@ class GaussianBlock:
         self.sources = tuple(name for name, _ in found)
         self.rows = [
             rows._replace(
-                child=tuple(summed_lookups(t, rows.labels, bound) for t in rows.child),
-                mean=tuple(summed_lookups(t, rows.labels, bound) for t in rows.mean),
+                child=tuple(summed_lookups(t, rows.labels, bound.layouts) for t in rows.child),
+                mean=tuple(summed_lookups(t, rows.labels, bound.layouts) for t in rows.mean),
             )
             for _, rows in found
         ]
@@ -118,7 +139,12 @@ class GaussianBlock:
         """Return the exact posterior of the block."""
         latents, equations, splits = self.system()
         solved = solve_gaussian(latents, equations)
-        return GaussianResult(solved, splits, self.bound.layouts, latents, equations, self.sources)
+        return GaussianResult(solved, splits, self.bound.layouts, latents, equations, self)
+
+    def without_gaps(self) -> GaussianBlock:
+        """Return the block of the same factors with zeros in the place of missing numbers."""
+        whole = {n: np.where(np.isnan(v), 0.0, v) for n, v in self.bound.observed.items()}
+        return GaussianBlock(self.bound._replace(observed=whole), self.names, self.factors)
 
     def _equation(self, rows: Rows) -> Equation:
         """Write child − mean = constant − Σ K x: coefficients of the mean stand as they are."""

@@ -2,46 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaussian.elimination import GaussianPosterior, sample_gaussian
+from posteriori.inference.gaussian.energy import RowEnergies, equation_energies
 from posteriori.inference.gaussian.equations import Equation, Latent
 from posteriori.modeling.binding.bound import Layout
+from posteriori.modeling.exact.gaussian.normal_graph import normal_graph
+from posteriori.modeling.exact.gaussian.normal_result import (
+    NormalResult,
+    Solution,
+    System,
+    in_layout_order,
+)
 from posteriori.modeling.forms.links import Split
+from posteriori.modeling.forms.message_graph import PassedMessages, pass_inside
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
-__all__ = ["GaussianResult", "in_layout_order"]
+if TYPE_CHECKING:
+    from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
+
+__all__ = ["GaussianResult"]
 
 
-class GaussianResult(NamedTuple):
-    """A solved block, with what is needed to read it; ``sources`` names each equation's factor."""
+class GaussianResult(NormalResult):
+    """A solved block, with what is needed to read it."""
 
-    posterior: GaussianPosterior
-    splits: Mapping[str, Split]
-    layouts: Mapping[str, Layout]
-    latents: tuple[Latent, ...]
-    equations: tuple[Equation, ...]
-    sources: tuple[str, ...] = ()
+    def __init__(
+        self,
+        posterior: GaussianPosterior,
+        splits: Mapping[str, Split],
+        layouts: Mapping[str, Layout],
+        latents: tuple[Latent, ...],
+        equations: tuple[Equation, ...],
+        block: GaussianBlock,
+    ) -> None:
+        self.names = tuple(splits)
+        self.log_evidence = posterior.log_evidence
+        self.log_volume = posterior.log_volume
+        self.posterior = posterior
+        self.splits = splits
+        self.layouts = layouts
+        self.latents = latents
+        self.equations = equations
+        self.block = block
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The variables of the block."""
-        return tuple(self.splits)
+    def normals(self) -> GaussianResult:
+        """The block itself."""
+        return self
 
-    @property
-    def log_evidence(self) -> float:
-        """Log probability of the data that the block explains."""
-        return self.posterior.log_evidence
-
-    def system(self) -> tuple[tuple[Latent, ...], tuple[Equation, ...], Mapping[str, Split]]:
+    def system(self) -> System:
         """Return what was solved, for questions about several variables at once."""
         return self.latents, self.equations, self.splits
+
+    def solution(self) -> Solution:
+        """Return the equations with the means that were found."""
+        return self.block.sources, self.equations, self.posterior.mean
+
+    def row_energies(self) -> tuple[list[tuple[str, RowEnergies]], float]:
+        """Return the parts of the energy of each equation, and the entropy."""
+        parts, entropy = equation_energies(self.latents, self.equations, self.posterior.mean)
+        return list(zip(self.block.sources, parts, strict=True)), entropy
+
+    def messages(self) -> Iterator[PassedMessages]:
+        """Pass messages between the rows of the factors and the vectors of the variables."""
+        yield pass_inside(normal_graph(self.block))
 
     def marginal(self, name: str) -> Any:
         """Return the marginal of a variable, a batch over its plates and integer axes."""
@@ -85,13 +117,6 @@ class GaussianResult(NamedTuple):
         if not layout.events:
             return mean.reshape(batch + dense), cov.reshape(*batch, size, size)
         return mean.reshape(*batch, size), cov.reshape(*batch, size, size)
-
-
-def in_layout_order(layout: Layout, split: Split) -> Any:
-    """Return positions within a latent's numbers, in the order of the variable's own axes."""
-    sizes = [layout.axes[i].size for i in split.batch + split.dense]
-    numbers = np.arange(int(np.prod(sizes))).reshape(sizes)
-    return np.transpose(numbers, np.argsort(split.batch + split.dense)).ravel()
 
 
 def _pull_out(

@@ -21,7 +21,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaussian.equations import Link
 from posteriori.inference.gaussian.joint_moments import joint_moments
-from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,
@@ -35,7 +35,8 @@ from posteriori.modeling.binding.labelled import (
     relabel,
     spread,
 )
-from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult, in_layout_order
+from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
+from posteriori.modeling.exact.gaussian.normal_result import in_layout_order
 from posteriori.modeling.forms.links import Split, make_link
 from posteriori.modeling.forms.normal_rows import summed_lookups
 from posteriori.numerics.linalg import symmetrize
@@ -63,7 +64,7 @@ class Noise(NamedTuple):
         return self.cov[ia] * np.equal(ia, ib)[:, None, None]
 
 
-class Solved(NamedTuple):
+class Vectors(NamedTuple):
     """Variables of one block, with the covariances of the vectors that were solved for."""
 
     result: GaussianResult
@@ -143,8 +144,7 @@ def predict_normal(
     layouts = dict(layouts)
     names = {parent.name: _NOISE.format(parent.name) for parent in new}
     layouts |= {noise: layouts[name] for name, noise in names.items()}
-    bare = Bound(layouts, (), {}, {}, {}, {})
-    mean = mean._replace(terms=tuple(summed_lookups(t, mean.labels, bare) for t in mean.terms))
+    mean = mean._replace(terms=tuple(summed_lookups(t, mean.labels, layouts) for t in mean.terms))
     sources = _sources_of(results, mean, factor.rows)
     for parent in new:
         noise = names[parent.name]
@@ -246,7 +246,7 @@ def _sources_of(
     for result in blocks:
         mine = [a for a in _accesses(mean) if results.get(a.name) is result]
         apart = all(_sees_one(a.places[i], rows) for a in mine for i in result.splits[a.name].batch)
-        source = Solved(result) if apart else _whole(result)
+        source = Vectors(result) if apart else _whole(result)
         sources |= dict.fromkeys((a.name for a in mine), source)
     return sources
 

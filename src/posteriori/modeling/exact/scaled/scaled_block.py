@@ -30,122 +30,42 @@ import numpy as np
 
 from posteriori.distributions.conjugate.pair import find_pair
 from posteriori.distributions.numbers.normal import Normal
-from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.distributions.statistics import Sums
 from posteriori.distributions.unknown import Conditional, Unknown
-from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaussian.arrays import segment_sum
-from posteriori.inference.gaussian.equations import Equation, residual
-from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
+from posteriori.inference.gaussian.equations import residual
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.contract.costs import Cost
+from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock, find_chain
 from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
-from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult, in_layout_order
+from posteriori.modeling.exact.gaussian.normal_result import NormalResult
 from posteriori.modeling.exact.scaled.scaled_factors import (
     MATRICES,
     PRECISIONS,
     at_unit,
     entries_apart,
+    find_common_precision,
     is_there,
     places_of_spread,
     take_logarithms,
 )
+from posteriori.modeling.exact.scaled.scaled_result import CommonPrecisionResult
 from posteriori.modeling.forms.conjugate_rows import count_members, lead_axes
 from posteriori.modeling.forms.simulation import member
-from posteriori.numerics.random import as_generator
-from posteriori.numerics.types import Array, Seed, number
+from posteriori.numerics.types import Array, number
 
-__all__ = [
-    "CommonPrecisionBlock",
-    "CommonPrecisionResult",
-    "Tally",
-    "student",
-    "student_predictive",
-]
+__all__ = ["CommonPrecisionBlock", "Tally", "fits_common_precision"]
 
 #: A misfit so many times the number of data costs the evidence its digits.
 _FAR = 1e3
 
 
-class CommonPrecisionResult(NamedTuple):
-    """A solved block.
-
-    Attributes
-    ----------
-    spread : str
-        Name of the common precision or variance.
-    belief : Gamma or InverseGamma
-        Its posterior.
-    gaussian : GaussianResult or ChainResult
-        The normal variables at unit precision.
-    owners : mapping to int arrays
-        Which member of the common precision each member of a normal variable has.
-    log_evidence : float
-    block : CommonPrecisionBlock
-        What was solved.
-    """
-
-    spread: str
-    belief: Any
-    gaussian: Any
-    owners: Mapping[str, Any]
-    log_evidence: float
-    block: CommonPrecisionBlock
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The variables of the block."""
-        return (self.spread, *self.gaussian.names)
-
-    @property
-    def layouts(self) -> Mapping[str, Layout]:
-        """The axes of all variables."""
-        return self.gaussian.layouts
-
-    def marginal(self, name: str) -> Any:
-        """Return the marginal of a variable: Student t for the normal ones."""
-        if name == self.spread:
-            return self.belief
-        return student(self.gaussian.marginal(name), self.belief, self.owners[name])
-
-    def system(self) -> Any:
-        """Return the normal system at unit precision."""
-        return self.gaussian.system()
-
-    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
-        """Draw the precision, then the normal variables given it."""
-        generator = as_generator(rng)
-        spreads = self.belief.sample(size, rng=generator)
-        roots = _noise_roots(self.belief, spreads)
-        found = {self.spread: spreads}
-        for name, draws in self.gaussian.sample(size, rng=generator).items():
-            center = np.asarray(self.gaussian.marginal(name).mean)
-            found[name] = center + self._scale(roots[:, self.owners[name]], draws - center)
-        return found
-
-    def most_likely(self) -> dict[str, Array]:
-        """Return where the joint density of the precision and the normal variables is highest.
-
-        There the normal variables are at their means, and their density has a factor
-        √τ for each of their numbers.
-        """
-        first, second = self.belief.natural
-        rows = self.block.count_rows(self.owners)
-        sign = 0.5 if isinstance(self.belief, PRECISIONS) else -0.5
-        given = self.belief._from_natural(first + sign * rows.reshape(np.shape(first)), second)
-        found = {self.spread: given.mode}
-        for name in self.gaussian.names:
-            found[name] = np.asarray(self.gaussian.marginal(name).mean)[()]
-        return found
-
-    def _scale(self, roots: Array, noise: Array) -> Array:
-        """Return root · noise, where a root may stand for all members."""
-        tail = self.belief.event_shape
-        events = len(tail) // 2
-        missing = (1,) * (noise.ndim - events - (roots.ndim - len(tail)))
-        full = roots.reshape(roots.shape[: roots.ndim - len(tail)] + missing + tail)
-        return np.matmul(full, noise[..., None])[..., 0] if tail else full * noise
+def fits_common_precision(group: Group) -> Fit:
+    """Tell whether one unknown precision or variance scales the noise of every normal factor."""
+    spread = find_common_precision(group.bound, group.names, group.factors)
+    return Fit(spread is not None, spread)
 
 
 class Tally(NamedTuple):
@@ -166,7 +86,7 @@ class Tally(NamedTuple):
     misfits: Array
 
 
-class CommonPrecisionBlock:
+class CommonPrecisionBlock(Block):
     """Normal variables all of whose factors share an unknown precision.
 
     Parameters
@@ -237,11 +157,11 @@ class CommonPrecisionBlock:
         gain = np.where(counts > 0, pair.log_evidence(posterior, sums), 0.0)
         log_evidence = self._log_volume(solved, counts, misfits) + float(np.sum(gain))
         log_evidence += sum(self.log_slopes.values())
-        return CommonPrecisionResult(self.spread, posterior, solved, owners, log_evidence, self)
+        return CommonPrecisionResult(posterior, solved, owners, log_evidence, self)
 
-    def tallies(self, solved: Any) -> list[Tally]:
+    def tallies(self, solved: NormalResult) -> list[Tally]:
         """Return the number of rows and the misfit of every equation, for each member."""
-        sources, equations, means = _solution(solved)
+        sources, equations, means = solved.solution()
         layout = self.bound.layouts[self.spread]
         size = count_members(lead_axes(layout))
         members: list[Any] = [None] * len(equations)
@@ -289,14 +209,14 @@ class CommonPrecisionBlock:
             if f.name in names
         }
 
-    def _log_volume(self, solved: Any, counts: Array, misfits: Array) -> float:
+    def _log_volume(self, solved: NormalResult, counts: Array, misfits: Array) -> float:
         """Return the log evidence at unit precision, less the part of the misfit.
 
         A smoother tells only the sum of both; where the misfit is far the larger, it is asked
         again at the precision that the data suggest.
         """
-        if isinstance(solved, GaussianResult):
-            return solved.posterior.log_volume
+        if solved.log_volume is not None:
+            return float(solved.log_volume)
         count, misfit = float(np.sum(counts)), float(np.sum(misfits))
         if misfit <= _FAR * count:
             return float(solved.log_evidence) + 0.5 * misfit
@@ -304,36 +224,6 @@ class CommonPrecisionBlock:
         factors = [at_unit(f, self.spread, self.family, tau) for f in self.factors]
         again = _normal_block(self.bound, self.gaussian.names, factors).solve()
         return float(again.log_evidence) + 0.5 * (count - count * np.log(tau))
-
-
-def student_predictive(
-    factor: BoundFactor, unit: Any, spread: str, belief: Any, layout: Layout
-) -> Any:
-    """Return the predictive distribution from that at unit precision."""
-    return student(unit, belief, places_of_spread(factor, spread, layout))
-
-
-def student(unit: Any, belief: Any, owners: Any) -> Any:
-    """Average normal distributions at unit precision over the belief about the precision.
-
-    Under a common matrix ``unit`` holds the entries of vectors, all of one variance.
-    """
-    if isinstance(belief, MATRICES):
-        return _student_of_vectors(unit, belief, owners)
-    amount = belief.rate if isinstance(belief, PRECISIONS) else belief.scale
-    a, b = (np.ravel(part)[owners] for part in (belief.shape, amount))
-    if isinstance(unit, Normal):
-        return StudentT(2.0 * a, unit.mean, scale=np.sqrt(b / a * unit.variance))
-    return MvStudentT(2.0 * a, unit.mean, scale=np.asarray(b / a)[..., None, None] * unit.cov)
-
-
-def _student_of_vectors(unit: Normal, belief: Any, owners: Any) -> MvStudentT:
-    """Return Student t with c = ν − D + 1 and scale v V⁻¹/c, where v is the unit variance."""
-    matrix = belief.inverse_scale if isinstance(belief, PRECISIONS) else belief.scale
-    size = matrix.shape[-1]
-    dof = np.ravel(belief.dof)[owners] - size + 1.0
-    factor = np.asarray(unit.variance[..., 0] / dof)[..., None, None]
-    return MvStudentT(dof, unit.mean, scale=factor * matrix.reshape(-1, size, size)[owners])
 
 
 # -- steps of the solution -------------------------------------------------------------------
@@ -371,26 +261,3 @@ def _normal_block(bound: Bound, names: Sequence[str], factors: Sequence[BoundFac
     if chain is not None and touched:
         return GaussianChainBlock(bound, names, factors, chain)
     return GaussianBlock(bound, names, factors)
-
-
-def _solution(solved: Any) -> tuple[tuple[str, ...], tuple[Equation, ...], Mapping[str, Array]]:
-    """Return all equations, whose factors they are, and the means as they see them."""
-    if isinstance(solved, GaussianResult):
-        return solved.sources, solved.equations, solved.posterior.mean
-    latents, equations, splits = solved.system()
-    means = {}
-    for latent in latents:
-        flat = np.empty(latent.count * latent.size)
-        order = in_layout_order(solved.layouts[latent.name], splits[latent.name])
-        flat[order] = np.ravel(solved.mean[latent.name])
-        means[latent.name] = flat.reshape(latent.count, latent.size)
-    return solved.dense.sources, equations, means
-
-
-def _noise_roots(belief: Any, spreads: Array) -> Array:
-    """Return what turns noise of unit precision into that of drawn spreads, (S, G[, D, D])."""
-    flat = np.reshape(spreads, (len(spreads), -1, *belief.event_shape))
-    if not isinstance(belief, MATRICES):
-        return flat**-0.5 if isinstance(belief, PRECISIONS) else np.sqrt(flat)
-    lower = np.linalg.cholesky(flat)
-    return np.linalg.inv(lower).swapaxes(-1, -2) if isinstance(belief, PRECISIONS) else lower

@@ -8,7 +8,7 @@ common matrix are the rows of a table :math:`X\mid\Lambda \sim N(M, C\otimes\Lam
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,11 +25,14 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.distributions.vectors.wishart import Wishart
 from posteriori.inference.gaussian.equation_merging import merged_moments
-from posteriori.modeling.exact.gaussian.gaussian_result import in_layout_order
-from posteriori.modeling.exact.scaled.scaled_block import CommonPrecisionResult, student
+from posteriori.modeling.exact.gaussian.normal_result import in_layout_order
 from posteriori.modeling.exact.scaled.scaled_factors import MATRICES
+from posteriori.modeling.exact.scaled.student import student
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array
+
+if TYPE_CHECKING:
+    from posteriori.modeling.exact.scaled.scaled_result import CommonPrecisionResult
 
 __all__ = ["joint_of_scaled"]
 
@@ -119,7 +122,7 @@ def _matrix_joint(
 
 def _owned(result: CommonPrecisionResult, names: Sequence[str]) -> Owned:
     """Return the moments of what each member owns."""
-    latents, equations, splits = result.system()
+    latents, equations, splits = result.gaussian.system()
     shapes = {latent.name: latent for latent in latents}
     members = int(np.prod(result.belief.batch_shape))
     numbers, vectors, orders = {}, {}, {}

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Table, substitute
 from posteriori.modeling.contract.requests import Anew, Request, bind_anew
+from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.variational.densities.references import measured_from
-from posteriori.modeling.variational.variational_result import VariationalResult
-
-if TYPE_CHECKING:
-    from posteriori.modeling.posterior.posterior import Posterior
 
 __all__ = ["Scene", "make_scene", "moved_references", "set_scene"]
 
@@ -39,18 +36,18 @@ class Scene(NamedTuple):
     labels: Mapping[str, Any]
 
 
-def make_scene(posterior: Posterior, request: Request) -> Scene:
+def make_scene(solved: Solved, request: Request) -> Scene:
     """Bind what a request needs; what is not new has the beliefs of the posterior."""
-    anew = bind_anew(posterior, request)
-    solved = anew.layouts.keys() & posterior._results.keys() - request.new
+    anew = bind_anew(solved, request)
+    kept = anew.layouts.keys() & solved.by_name.keys() - request.new
     owners: dict[str, Any] = {}
     references: dict[str, Table] = {}
-    for name in solved:
-        result = posterior._results[name]
-        if isinstance(result, VariationalResult):
-            owners[name] = result.problem.owner[name]
+    for name in kept:
+        result = solved.by_name[name]
+        if name in result.nodes:
+            owners[name] = result.nodes[name]
             references |= moved_references(result, [name], anew.layouts)
-    return set_scene(anew, owners, posterior.__getitem__, posterior._plan.bound.labels, references)
+    return set_scene(anew, owners, solved.marginal, solved.bound.labels, references)
 
 
 def set_scene(
@@ -72,7 +69,7 @@ def set_scene(
 
 
 def moved_references(
-    result: VariationalResult, names: Iterable[str], layouts: Mapping[str, Layout]
+    result: Any, names: Iterable[str], layouts: Mapping[str, Layout]
 ) -> dict[str, Table]:
     """Return what variables are measured from, over the axes of another binding."""
     found = {}

@@ -17,9 +17,10 @@ from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import encode_labels
 from posteriori.modeling.binding.binder import Binder
-from posteriori.modeling.binding.bound import BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Table
-from posteriori.modeling.contract.requests import Request, plate_sizes
+from posteriori.modeling.contract.requests import Request
+from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.forms.simulation import (
     _DRAWS as DRAWS,
     _at_time,
@@ -31,8 +32,6 @@ from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
     from posteriori.modeling.language.expressions import Variable
-    from posteriori.modeling.planning.planner import Plan
-    from posteriori.modeling.posterior.posterior import Posterior
 
 __all__ = ["forecast"]
 
@@ -40,18 +39,18 @@ __all__ = ["forecast"]
 _SIZE = 4000
 
 
-def forecast(posterior: Posterior, request: Request, plate: str) -> Any:
+def forecast(solved: Solved, request: Request, plate: str) -> Any:
     """Return the predictive distribution of the members that follow the end of a plate.
 
     The chain is bound with one member more: its first one is the old end.
     """
-    plan = posterior._plan
+    bound = solved.bound
     rng = np.random.default_rng(0)
-    draws = posterior.sample(_SIZE, rng=rng)
-    binder = _bind(plan, request, plate)
+    draws = solved.sample(_SIZE, rng)
+    binder = _bind(bound, request, plate)
     for name, variable in binder.variables.items():
-        layout = plan.bound.layouts[name]
-        known = plan.bound.observed.get(name)
+        layout = bound.layouts[name]
+        known = bound.observed.get(name)
         if plate not in {axis.name for axis in layout.plates}:
             time = int(isinstance(variable.length, str))  # such a chain's first axis is its time
             _put_known(binder, layout, name, known, draws, time)
@@ -73,10 +72,10 @@ def forecast(posterior: Posterior, request: Request, plate: str) -> Any:
     raise AssertionError(f"{request.name} does not lie on {plate}")
 
 
-def _bind(plan: Plan, request: Request, plate: str) -> Binder:
+def _bind(bound: Bound, request: Request, plate: str) -> Binder:
     """Bind with the new inputs, whose first row stands in for that of the old end."""
-    inputs = {k: v for k, v in {**plan.given, **request.inputs}.items() if k in plan.inputs}
-    used = {k: item for k, item in plan.inputs.items() if k in inputs}
+    inputs = {k: v for k, v in {**bound.given, **request.inputs}.items() if k in bound.inputs}
+    used = {k: item for k, item in bound.inputs.items() if k in inputs}
     for key, item in list(used.items()):
         if plate not in item.plates:
             continue
@@ -86,8 +85,8 @@ def _bind(plan: Plan, request: Request, plate: str) -> Binder:
         at = item.plates.index(plate)
         values = np.asarray(inputs[key], dtype=np.float64)
         inputs[key] = np.concatenate([np.take(values, [0], axis=at), values], axis=at)
-    variables = {n: plan.variables[n] for n in request.needed}
-    sizes = {**plate_sizes(plan), plate: request.sizes[plate] + 1, DRAWS: _SIZE}
+    variables = {n: bound.variables[n] for n in request.needed}
+    sizes = {**bound.plate_sizes(), plate: request.sizes[plate] + 1, DRAWS: _SIZE}
     return Binder(variables, used, inputs, sizes)
 
 

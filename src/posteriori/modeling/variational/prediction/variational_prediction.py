@@ -10,7 +10,7 @@ a conjugate belief are exact.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,9 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis, Switch, Table, spread
 from posteriori.modeling.contract.requests import Request, accessed
-from posteriori.modeling.exact.conjugate.conjugate_block import conjugate_predictive, reshaped
+from posteriori.modeling.contract.solved import Solved
+from posteriori.modeling.exact.conjugate.conjugate_prediction import conjugate_predictive
+from posteriori.modeling.forms.conjugate_rows import reshaped
 from posteriori.modeling.forms.simulation import member
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.addressing import seen
@@ -39,20 +41,17 @@ from posteriori.modeling.variational.prediction.scene import Scene, make_scene
 from posteriori.modeling.variational.prediction.simulated_forecast import forecast
 from posteriori.numerics.types import Array
 
-if TYPE_CHECKING:
-    from posteriori.modeling.posterior.posterior import Posterior
-
 __all__ = ["predict_variational"]
 
 
-def predict_variational(posterior: Posterior, request: Request) -> Any:
+def predict_variational(solved: Solved, request: Request) -> Any:
     """Return the predictive distribution of a variable that depends on a variational block."""
-    name, variables = request.name, posterior._plan.variables
+    name, variables = request.name, solved.bound.variables
     if request.values:
-        local = infer_local(posterior, request)
+        local = infer_local(solved, request)
         return local.belief(name) if name in local.owners else predictive(local, name)
-    if name in posterior._results and name not in request.new:
-        return posterior[name]
+    if name in solved.by_name and name not in request.new:
+        return solved.marginal(name)
     lengths = {variables[n].length for n in request.needed}
     chains = [plate for plate in request.sizes if plate in lengths]
     if chains and len(request.sizes) > 1:
@@ -61,8 +60,8 @@ def predict_variational(posterior: Posterior, request: Request) -> Any:
             "ask for new steps of the series that there are"
         )
     if chains:
-        return forecast(posterior, request, chains[0])
-    return predictive(make_scene(posterior, request), name)
+        return forecast(solved, request, chains[0])
+    return predictive(make_scene(solved, request), name)
 
 
 def predictive(scene: Scene, name: str) -> Any:

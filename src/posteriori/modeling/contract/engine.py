@@ -1,0 +1,173 @@
+"""What the parts of the engine answer to one another.
+
+The planner groups unknown variables and finds, for each group, the first kind of block that fits.
+A block solves its group; all that is asked of a posterior afterwards is asked of the results of its
+blocks, and no caller needs to know which kind it has. A new kind is a block, a result and a row of
+the planner's table.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from posteriori.modeling.beliefs.group_beliefs import Belief
+from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.contract.options import Options
+from posteriori.modeling.contract.requests import Request
+from posteriori.modeling.forms.data_points import Data, LeftOut
+from posteriori.modeling.forms.message_graph import PassedMessages
+from posteriori.numerics.evidence import Kind as EvidenceKind
+from posteriori.numerics.types import Array, Seed
+
+if TYPE_CHECKING:
+    from posteriori.modeling.contract.solved import Solved
+
+__all__ = ["Block", "Fit", "Group", "Kind", "Result", "Terms"]
+
+
+class Group(NamedTuple):
+    """Unknown variables that share factors, and all factors that touch them."""
+
+    bound: Bound
+    names: tuple[str, ...]
+    factors: tuple[BoundFactor, ...]
+    options: Options | None = None
+
+
+class Fit(NamedTuple):
+    """Whether a kind of block fits a group; what it found there, or why it does not fit."""
+
+    holds: bool
+    found: Any = None
+    reason: str = ""
+
+
+class Block(ABC):
+    """Variables that are solved together, before they are.
+
+    Attributes
+    ----------
+    names : tuple of str
+    factors : sequence of BoundFactor
+        All factors that touch them.
+    method, why : str
+        How they are solved, and why that holds.
+    order : tuple of str
+        What is done one after another.
+    cost : Cost
+    exchangeable : mapping
+        Variables whose parts could change places, such as classes.
+    """
+
+    names: Any
+    factors: Any
+    method: Any
+    why: Any
+    order: Any
+    cost: Any
+    exchangeable: Any = {}
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say what is solved, in a line."""
+
+    @abstractmethod
+    def solve(self) -> Result:
+        """Return what is known of the variables given their data."""
+
+
+class Kind(NamedTuple):
+    """A row of the planner's table: for which groups, and the block that solves them."""
+
+    name: str
+    fits: Callable[[Group], Fit]
+    make: Callable[[Group, Any], Block]
+    is_exact: bool = True
+
+
+class Terms(NamedTuple):
+    """What the evidence of a block is made of: E[ln f] of its factors, and entropies of beliefs."""
+
+    energies: Sequence[tuple[str, float]]
+    entropies: Mapping[str, float]
+
+
+class Result(ABC):
+    """A solved block. What a kind does not answer is refused, or left to general rules by None."""
+
+    names: tuple[str, ...]
+    log_evidence: float
+    #: Of the evidence.
+    kind: EvidenceKind = "exact"
+    #: The evidence, or its bound, after every sweep of an iterative method.
+    trace: Sequence[float] = ()
+
+    @abstractmethod
+    def marginal(self, name: str) -> Any:
+        """Return the marginal of a variable, a batch over its plates and integer axes."""
+
+    @abstractmethod
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
+        """Draw all variables together, (size, *shape) each."""
+
+    def most_likely(self) -> dict[str, Any]:
+        """Return the most probable configuration of all variables together."""
+        raise TypeError(f"{', '.join(self.names)} cannot be asked for most_likely yet")
+
+    def predict(self, solved: Solved, request: Request) -> Any:
+        """Return a predictive distribution by a rule of this kind; None where it has none."""
+        return None
+
+    def joint(self, solved: Solved, names: Sequence[str]) -> Any:
+        """Return the joint distribution of some variables."""
+        raise TypeError(f"the joint distribution of {' and '.join(names)} has no closed form")
+
+    def account(self) -> Terms:
+        """Return what the log evidence is made of."""
+        raise TypeError(f"{', '.join(self.names)} cannot be asked for terms of their evidence")
+
+    def messages(self) -> Iterator[PassedMessages]:
+        """Pass messages inside the block, or inside each of its independent parts."""
+        raise TypeError(f"no exact messages between {', '.join(self.names)}")
+
+    def left_out(
+        self, bound: Bound, data: Data, factor: BoundFactor, predict: Callable[[], Any]
+    ) -> LeftOut | None:
+        """Return the log density of each datum given all others; None without closed form."""
+        return None
+
+    def carried_over(self, solved: Solved, names: Sequence[str]) -> list[Belief]:
+        """Return what is known of some variables, as beliefs that can stand in for their priors."""
+        raise TypeError(f"what is known of {', '.join(names)} has no form that can be carried over")
+
+    def used_classes(self) -> dict[str, tuple[int, int]]:
+        """Return how many states of each index of unknown parameters are used, of how many."""
+        return {}
+
+    # What rules for several blocks put their answers together from.
+
+    #: The jointly normal variables as solved equations, at unit precision if that is unknown.
+    normals: Any = None
+    #: The smoothed chains, at unit precision if that is unknown.
+    chain: Any = None
+    #: The result itself where all its variables are discrete.
+    states: Any = None
+    #: Nodes that answer for variables of an approximation.
+    nodes: Mapping[str, Any] = {}
+    #: The unknown precision or variance that scales all noise, and whose members own which others.
+    spread: str = ""
+    owners: Mapping[str, Any] = {}
+
+    def independent(self, name: str) -> Any:
+        """Return the belief about a variable whose members depend on nothing else, or None."""
+        return None
+
+    def at_unit(self, factors: Sequence[BoundFactor], layouts: Mapping[str, Any]) -> list[Any]:
+        """Return factors with the common spread, if there is one, set to 1."""
+        return list(factors)
+
+    def averaged(self, normal: Any) -> Any:
+        """Return a normal distribution at unit precision, averaged over the common spread."""
+        return normal

@@ -1,0 +1,91 @@
+"""Jointly normal variables as a graph on which messages pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from posteriori.inference.gaussian.equations import Equation
+from posteriori.inference.messages.forest_order import Batch, RowFactor, View
+from posteriori.inference.messages.row_messages import NormalRows
+from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.labelled import spread
+from posteriori.modeling.forms.message_graph import (
+    BlockGraph,
+    Edge,
+    missing_numbers,
+    normal_reader,
+)
+from posteriori.modeling.forms.normal_rows import noise_cov
+from posteriori.numerics.types import Array
+
+if TYPE_CHECKING:
+    from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
+
+__all__ = ["normal_graph"]
+
+
+def normal_graph(block: GaussianBlock) -> BlockGraph:
+    """Return the graph of jointly normal variables: a node for each vector that is solved for."""
+    bound = block.bound
+    latents, equations, splits = block.without_gaps().system()
+    graph = BlockGraph({}, [], [], {}, {})
+    for latent in latents:
+        size = latent.size
+        graph.variables[latent.name] = Batch(latent.count, ((size,), (size, size)))
+        layout = bound.layouts[latent.name]
+        is_number = size == 1 and not layout.events
+        graph.readers[latent.name] = normal_reader(is_number=is_number)
+        apart = splits[latent.name].batch
+        graph.shapes[latent.name] = tuple(layout.axes[i].size for i in apart)
+    for factor, equation in zip(block.factors, equations, strict=True):
+        made = _normal_rows(factor, equation, bound)
+        for slot, view in enumerate(made.views):
+            is_child = slot == 0 and factor.name not in bound.observed
+            number = len(graph.factors)
+            graph.edges.append(Edge(factor, view.variable, is_child, factor.rows, number, slot))
+        graph.factors.append(made)
+    return graph
+
+
+def _normal_rows(factor: BoundFactor, equation: Equation, bound: Bound) -> RowFactor:
+    """Return the rows of a factor; missing numbers say nothing."""
+    width = factor.events[0].size if factor.events else 1
+    count = len(equation.constant) // width
+    views, gains = [], []
+    for link in equation.links:
+        index = None if link.index is None else link.index.reshape(count, width)[:, 0]
+        views.append(View(link.name, index))
+        gains.append(link.coefficients.reshape(count, width, -1))
+    constant = equation.constant.reshape(count, width)
+    weight = equation.weight.reshape(count, width)
+    missing = missing_numbers(factor, bound)
+    if missing.any() and factor.events:
+        roots = _roots_without(factor, missing)
+        constant = np.einsum("ref,rf->re", roots, constant)
+        gains = [roots @ gain for gain in gains]
+    elif missing.any():
+        weight = np.where(missing, 0.0, weight)
+    rule = NormalRows(constant, weight, tuple(gains))
+    return RowFactor(factor.name, count, tuple(views), rule.send, rule.sweep, rule.total)
+
+
+def _roots_without(factor: BoundFactor, missing: Array) -> Array:
+    """Return B L of every row: from L⁻¹ r, noise of all numbers, to B r, noise of those there.
+
+    L Lᵀ is the covariance, and BᵀB the inverse of its part that is there, with zeros around.
+    """
+    table = noise_cov(factor)
+    size = missing.shape[1]
+    full = np.broadcast_to(
+        spread(table, (*factor.rows, *table.axes[-2:])),
+        [axis.size for axis in factor.rows] + [size, size],
+    ).reshape(-1, size, size)
+    roots = np.zeros(full.shape)
+    for pattern in np.unique(missing, axis=0):
+        rows, there = np.flatnonzero((missing == pattern).all(axis=1)), np.flatnonzero(~pattern)
+        if len(there):
+            part = np.ix_(rows, there, there)
+            roots[part] = np.linalg.inv(np.linalg.cholesky(full[part]))
+    return roots @ np.linalg.cholesky(full)

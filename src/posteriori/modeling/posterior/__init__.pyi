@@ -1,0 +1,5 @@
+from posteriori.modeling.posterior.account import make_account as make_account
+from posteriori.modeling.posterior.messages import make_messages as make_messages
+from posteriori.modeling.posterior.prediction import joint as joint, predict as predict
+from posteriori.modeling.posterior.storage import save_posterior as save_posterior
+from posteriori.modeling.posterior.updating import update as update
