@@ -221,7 +221,7 @@ def joint_rows(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarr
 def state_chain(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarray]:
     """Draw the states of a chain in turn; its time is its first axis."""
     (name,) = node.names
-    p = node.probabilities(name)[0]
+    p = node.centre(name)[0]
     pairs = neighbours(node)
     first = Categorical(p[0])
     path = [first.sample(size, rng=rng)]

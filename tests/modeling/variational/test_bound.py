@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from posteriori.modeling.variational.ascent.coordinate_ascent import sweep
-from posteriori.modeling.variational.ascent.snapshots import restore, snapshot
+from posteriori.modeling.variational.ascent.problem import restore
 from tests.modeling.variational.models import NAMES, by_name, solve
 from tests.modeling.variational.monte_carlo import log_joint_of_draws, sampled_bound
 
@@ -57,7 +57,7 @@ def test_no_single_update_lowers_the_bound(name: str) -> None:
     before = problem.slow_bound()
     for node in (*problem.shared, *problem.local, *problem.shared):
         problem.reduce()
-        node.update(problem.messages(node))
+        problem.update(node)
         after = problem.slow_bound()
         assert_allclose(problem.bound(node), after, rtol=1e-11)
         assert after[0] > before[0] - 1e-10 * abs(before[0])
@@ -68,7 +68,7 @@ def test_no_single_update_lowers_the_bound(name: str) -> None:
 def test_beliefs_can_be_taken_back(name: str) -> None:
     problem = solve(name, sweeps=1).problem
     before = problem.slow_bound()
-    kept = snapshot(problem)
+    kept = problem.snapshot()
     first = sweep(problem)
     for _ in range(2):  # what was kept can be used again
         restore(kept)

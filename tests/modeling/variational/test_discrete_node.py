@@ -7,7 +7,7 @@ import pytest
 
 from posteriori import Categorical, Chain, Dirichlet, Gamma, Model, Normal
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
-from posteriori.modeling.variational.nodes.state_chain import find_chain, solve_chain
+from posteriori.modeling.variational.nodes.state_chain import find_state_chain, solve_state_chain
 
 STARTS, SERIES, STEPS, STATES = 2, 3, 4, 3
 
@@ -49,7 +49,7 @@ def test_chains_of_several_starts_and_series_are_those_of_all_paths(time, shared
     restart, plate = Axis("restart", STARTS), Axis("n", SERIES)
     own = (plate, Axis("t", STEPS)) if time == 1 else (Axis("t", STEPS), plate)
     early, late = switches(time, plate)
-    chain = find_chain((early, late), own)
+    chain = find_state_chain((early, late), own)
     assert chain is not None
     assert chain.time == time
     logits = Table(
@@ -66,7 +66,7 @@ def test_chains_of_several_starts_and_series_are_those_of_all_paths(time, shared
     axes = (restart, *lead, early.state, late.state)
     moves = rng.normal(size=tuple(a.size for a in axes))
     moves[..., 0, 2] = -np.inf  # a forbidden step
-    belief = solve_chain(chain, logits, [Table(moves, axes)], restart)
+    belief = solve_state_chain(chain, logits, [Table(moves, axes)], restart)
     full = moves.reshape(
         STARTS, *(a.size if a in lead else 1 for a in (series, step)), STATES, STATES
     )
@@ -87,10 +87,10 @@ def test_what_is_no_chain_of_neighbours_is_left_to_the_general_method():
     plate = Axis("n", SERIES)
     early, late = switches(0, plate)
     own = (Axis("t", STEPS), plate)
-    assert find_chain((early,), own) is None
-    assert find_chain((late, early), own) is None
-    assert find_chain((early, late._replace(name="u")), own) is None
-    assert find_chain((early, late), (Axis("t", STEPS + 1), plate)) is None
+    assert find_state_chain((early,), own) is None
+    assert find_state_chain((late, early), own) is None
+    assert find_state_chain((early, late._replace(name="u")), own) is None
+    assert find_state_chain((early, late), (Axis("t", STEPS + 1), plate)) is None
 
 
 def hidden_markov_model(length):

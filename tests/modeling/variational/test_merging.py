@@ -21,7 +21,7 @@ from posteriori import (
 from posteriori.modeling import Chain, Input, Model
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.variational.ascent import class_merging as merging
-from posteriori.modeling.variational.ascent.class_merging import merge_states
+from posteriori.modeling.variational.nodes.discrete_node import merge_states
 from posteriori.modeling.variational.stream import streaming
 from tests.modeling.variational.models import variational
 

@@ -32,12 +32,12 @@ def test_messages_are_derivatives(name: str) -> None:
         if node.kind == "discrete" and name in LOOPY:
             continue
         problem.reduce()
-        node.update(problem.messages(node))
+        problem.update(node)
         before = energy(problem)
         expected = DISTURB[node.kind](node, rng)
         assert abs(expected) > 1e-3  # something did change
         assert_allclose(energy(problem) - before, expected, rtol=1e-7, atol=1e-9)
-        node.update(problem.messages(node))  # as it was
+        problem.update(node)  # as it was
         kinds.add(node.kind)
     assert kinds
 
@@ -116,9 +116,9 @@ def discrete(node: Any, rng: np.random.Generator) -> float:
 
 def states(node: Any, name: str, rng: np.random.Generator) -> float:
     """Independent members: Σ δ ln p."""
-    old = node.probabilities(name)
+    old = node.centre(name)
     new = another(old, 1, rng)
-    node.set(name, new)
+    node.set_centre(name, new)
     return float(((new - old) * safe_log(old)).sum())
 
 
@@ -141,7 +141,7 @@ def state_rows(node: Any, rng: np.random.Generator) -> float:
 def state_chain(node: Any, rng: np.random.Generator) -> float:
     """One chain: ln q = Σ ln q(pairs) − Σ ln q(inner states)."""
     (name,) = node.names
-    old, pairs = node.probabilities(name)[0], neighbours(node)
+    old, pairs = node.centre(name)[0], neighbours(node)
     new, new_pairs = [another(old[0], 1, rng)], []
     for step in another(pairs, 1, rng):
         new_pairs.append(new[-1][..., None] * step)

@@ -135,7 +135,7 @@ def test_no_update_lowers_the_bound(world: World) -> None:
         before = problem.slow_bound()[0]
         for node in (*problem.shared, *problem.local, *problem.shared):
             problem.reduce()
-            node.update(problem.messages(node))
+            problem.update(node)
             after = problem.slow_bound()[0]
             assert_allclose(problem.bound(node)[0], after, rtol=1e-10, atol=1e-10)
             assert after > before - 1e-10 * max(1.0, abs(before))

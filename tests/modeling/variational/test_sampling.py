@@ -89,7 +89,7 @@ def test_most_likely_path_is_the_best_of_all_paths():
     y = rng.normal(size=7)
     post = m.infer(y=y)
     node = post._solved.results[0].problem.owner["z"]
-    p, pairs = node.probabilities("z")[0], node.pairs[0]
+    p, pairs = node.centre("z")[0], node.pairs[0]
 
     def log_q(path):
         total = np.log(p[0, path[0]])

@@ -32,7 +32,7 @@ def updated_nodes(result: Any) -> Any:
     """Yield every node when it has just been updated."""
     for node in result.problem.nodes:
         result.problem.reduce()
-        node.update(result.problem.messages(node))
+        result.problem.update(node)
         yield node
 
 
@@ -47,10 +47,10 @@ def moments(belief: Any) -> list[np.ndarray]:
 
 def own_order(values: np.ndarray, node: Any, name: str) -> np.ndarray:
     """Bring a variable's numbers from (batch, inside) to its own order of axes."""
-    axes = node.layouts[name].axes if hasattr(node, "layouts") else node.layout.axes
+    axes = node.layouts[name].axes
     apart = [i for i, a in enumerate(axes) if a in node.batch]
     if node.kind == "normal":
-        apart = list(node.batch_of(name))
+        apart = list(node.splits()[0][name])
     order = [*apart, *(i for i in range(len(axes)) if i not in apart)]
     shape = [axes[i].size for i in order]
     return np.transpose(values.reshape(shape), np.argsort(order)).ravel()
@@ -158,7 +158,7 @@ def test_messages_are_derivatives_of_each_expected_log_factor(name: str) -> None
             want = changes(message, variable)
             assert_allclose((after[source] - before[source])[0], want, rtol=1e-7, atol=1e-8)
             checked += 1
-        node.update(problem.messages(node))
+        problem.update(node)
     assert checked
 
 
@@ -191,10 +191,10 @@ def disturb_normal(node: Any, rng: np.random.Generator) -> Any:
 
 
 def disturb_discrete(node: Any, rng: np.random.Generator) -> Any:
-    before = {name: node.probabilities(name)[0].copy() for name in node.names}
+    before = {name: node.centre(name)[0].copy() for name in node.names}
     for name in node.names:
         states(node, name, rng)
-    after = {name: node.probabilities(name)[0] for name in node.names}
+    after = {name: node.centre(name)[0] for name in node.names}
 
     def change(message: Any, variable: str) -> float:
         finite, impossible = message

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,6 @@ from posteriori.modeling.variational.ascent.starts import (
     class_start,
     factor_start,
     seeded_variables,
-    set_start,
 )
 from posteriori.modeling.variational.densities.densities import (
     GAUSSIAN,
@@ -52,6 +50,7 @@ from posteriori.modeling.variational.nodes.chain_node import ChainNode, time_of
 from posteriori.modeling.variational.nodes.conjugate_node import ConjugateNode
 from posteriori.modeling.variational.nodes.discrete_node import DiscreteNode
 from posteriori.modeling.variational.nodes.gaussian_node import GaussianNode
+from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.nodes.point_node import PointNode
 from posteriori.modeling.variational.nodes.state_chain import chained_names
 from posteriori.modeling.variational.stream.stochastic import ascend_in_batches, settle
@@ -179,14 +178,14 @@ class VariationalBlock(Block):
         ]
         started = {*self._seeded(), *self.options.init}  # are of use before they are updated
         # precisions after means: measured from prior means they would hide what the start has found
-        nodes.sort(key=lambda n: (not started.isdisjoint(n.names), n.kind == "conjugate"))
+        nodes.sort(key=lambda n: (not started.isdisjoint(n.names), n.follows_means))
         if solved is not None:  # new nodes answer for what they share with solved ones
             nodes.sort(key=lambda n: n not in solved.nodes)
         local = [n for n in nodes if self._is_local(n.names)]
-        local.sort(key=lambda n: n.kind == "discrete")
+        local.sort(key=lambda n: n.comes_last)
         return Problem(self.monomials, nodes, local, restart)
 
-    def _formed(self, node: Any) -> Any:
+    def _formed(self, node: Node) -> Node:
         return PointNode(node) if self.options.form.keys() & set(node.names) else node
 
     def _node(
@@ -195,14 +194,12 @@ class VariationalBlock(Block):
         restart: Axis,
         bound: Bound | None = None,
         monomials: Sequence[Monomial] | None = None,
-    ) -> Any:
+    ) -> Node:
         """Return a node, by default for all members of its variables."""
         bound = bound or self.bound
         family = bound.families[group[0]]
         if family in DISCRETE:
-            first = {f.name: f for f in reversed(self.factors)}
-            sizes = {name: number_of_states(first[name]) for name in group}
-            return DiscreteNode(bound, sizes, restart)
+            return DiscreteNode(bound, self._states(group), restart)
         if family not in GAUSSIAN:
             return ConjugateNode(group[0], family, bound.layouts[group[0]], restart)
         written = self.monomials if monomials is None else monomials
@@ -212,6 +209,11 @@ class VariationalBlock(Block):
             if time is not None:
                 return ChainNode(group[0], time, bound.layouts, bound.families, touching, restart)
         return GaussianNode(group, bound.layouts, bound.families, touching, restart)
+
+    def _states(self, names: Sequence[str]) -> dict[str, int]:
+        """Return the number of states of discrete variables."""
+        first = {f.name: f for f in reversed(self.factors)}
+        return {name: number_of_states(first[name]) for name in names}
 
     # -- solving -----------------------------------------------------------------------------
 
@@ -252,7 +254,7 @@ class VariationalBlock(Block):
         """Return the beliefs about all members, given those about what they share."""
         solved = informed.problem
         if isinstance(solved, StreamedProblem):
-            (local,) = solved.local
+            local = solved.streamed
             layouts = self.bound.layouts
             touched = [g for g in self.groups if any(cut.touches(layouts[n]) for n in g)]
             if touched == [local.names]:  # found when somebody asks for it
@@ -262,21 +264,22 @@ class VariationalBlock(Block):
         self._start_from_priors(problem, whole)
         if len(whole) > 1:
             for node in whole:
-                take_over(node, informed.problem, cut, self.bound)
+                take_over(node, informed.problem.owner, cut, self.bound)
             whole = [node for node in whole if not self._is_taken_over(node)]
         after = -np.inf
         for _ in range(self.options.max_iter if whole else 0):
             for node in whole:
-                node.update(problem.messages(node))
+                problem.update(node)
             before, after = after, float(problem.bound(whole[-1])[0])
             if len(whole) == 1 or after - before < self.options.tol:
                 break
         return problem
 
-    def _is_taken_over(self, node: Any) -> bool:
+    def _is_taken_over(self, node: Node) -> bool:
         """Tell whether a node has its belief: members without data are as what they share says."""
-        alone = node.kind == "discrete" and len(node.names) == 1
-        return alone and node.names[0] not in chained_names(self.monomials, self.bound.layouts)
+        name, *others = node.names
+        alone = self.bound.families[name] in DISCRETE and not others
+        return alone and name not in chained_names(self.monomials, self.bound.layouts)
 
     def _solve(self) -> VariationalResult:
         """Ascend from several starts, and from the best of them to the end."""
@@ -350,35 +353,35 @@ class VariationalBlock(Block):
         for name, kind in seeds.items():
             if name in self.options.init:
                 continue
-            node = problem.owner[name]
             some = rows if self.plate in bound.layouts[name].plates else None
             if kind == "classes":
-                p = class_start(name, node.sizes[name], bound, self.factors, starts, rng, some)
-                node.set(name, p)
+                size = self._states([name])[name]
+                found = class_start(name, size, bound, self.factors, starts, rng, some)
             else:
-                node.set_means(name, factor_start(name, bound, self.factors, starts, rng, some))
+                found = factor_start(name, bound, self.factors, starts, rng, some)
+            problem.owner[name].set_centre(name, found)
         for name, value in self.options.init.items():
             if name not in problem.owner:  # another block's
                 continue
             if name in self.references:
                 value = value - restored(0.0, self.references[name], bound.layouts[name].axes)
-            set_start(problem.owner[name], name, value, bound.layouts[name].shape, starts)
+            problem.owner[name].start_from(name, value, bound.layouts[name].shape)
         for name in seeds:  # what meets a given start follows it rather than a start of its own
             if name not in self.options.init and self._meets(name, self.options.init):
-                problem.owner[name].update(problem.messages(problem.owner[name]))
+                problem.update(problem.owner[name])
 
-    def _start_from_priors(self, problem: Problem, nodes: Sequence[Any]) -> None:
+    def _start_from_priors(self, problem: Problem, nodes: Sequence[Node]) -> None:
         for name in self.bound.layouts:  # parents of a node come before its last variable
             node = problem.owner.get(name)
             if node is not None and node in nodes and node.names[-1] == name:
                 sources = self._prior_of(node)
                 if sources:
-                    node.update(problem.messages(node, sources))
+                    problem.update(node, sources)
         for node in nodes:  # missing data have no prior of their own
             if not self._prior_of(node):
-                node.update(problem.messages(node))
+                problem.update(node)
 
-    def _prior_of(self, node: Any) -> set[int]:
+    def _prior_of(self, node: Node) -> set[int]:
         """Return the factors of a node's variables, or what earlier data say of them alone."""
         names = set(node.names)
         own = {i: {f.name} for i, f in enumerate(self.factors) if f.name in names}

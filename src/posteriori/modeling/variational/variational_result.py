@@ -9,7 +9,7 @@ import numpy as np
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling import variational
-from posteriori.modeling.beliefs.group_beliefs import Belief
+from posteriori.modeling.beliefs.group_beliefs import Belief, ConjugateBelief, NormalBelief
 from posteriori.modeling.contract.engine import Result, Terms
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
@@ -17,9 +17,7 @@ from posteriori.modeling.forms.message_graph import NoMessages, PassedMessages, 
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.densities.references import restored
-from posteriori.modeling.variational.group_handover import groups_carried_over
-from posteriori.modeling.variational.nodes.gaussian_node import GaussianNode
-from posteriori.modeling.variational.stream.streamed_node import awaited
+from posteriori.modeling.variational.nodes.node_answers import VectorBelief
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
@@ -65,21 +63,17 @@ class VariationalResult(Result):
 
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Any]:
         """Draw all variables, (size, *shape) each: joint within a group, independent between."""
-        from posteriori.modeling.variational.nodes.node_draws import draw_node
-
         generator = as_generator(rng)
         found: dict[str, Any] = {}
         for node in self.problem.nodes:
-            found |= draw_node(node, size, generator)
+            found |= node.draw(size, generator)
         return {name: self._restored(name, found[name]) for name in self.names}
 
     def most_likely(self) -> dict[str, Any]:
         """Return the highest point of the belief of each group."""
-        from posteriori.modeling.variational.nodes.node_draws import mode_of_node
-
         found: dict[str, Any] = {}
         for node in self.problem.nodes:
-            found |= mode_of_node(node)
+            found |= node.highest()
         return {name: self._restored(name, found[name]) for name in self.names}
 
     def predict(self, solved: Solved, request: Request) -> Any:
@@ -128,20 +122,25 @@ class VariationalResult(Result):
                 f"{' and '.join(names)} are believed in independently: their joint distribution is "
                 f"the product (groups: {groups})"
             )
-        node = awaited(*owners.values())
-        if not isinstance(node, GaussianNode):
-            raise TypeError(
-                f"{' and '.join(names)} are a {node.kind} group, whose joint distribution has no form "
-                f"here; draw from it by sample()"
-            )
-        mean, cov = node.dense_moments(names)
+        (node,) = owners.values()
+        mean, cov = node.joint_moments(names)
         parts = (np.zeros(self.block.bound.layouts[name].shape) for name in names)
         shift = [self._restored(n, z).ravel() for n, z in zip(names, parts, strict=True)]
         return mean + np.concatenate(shift), cov
 
     def carried_over(self, solved: Solved, names: Sequence[str]) -> list[Belief]:
         """Return what is believed of some variables, group by group."""
-        return groups_carried_over(self, names)
+        found: list[Belief] = []
+        for node in self.problem.nodes:
+            mine = tuple(n for n in node.names if n in names)
+            for belief in node.carried_over(mine) if mine else ():
+                if isinstance(belief, VectorBelief):
+                    layouts = self.block.bound.layouts
+                    shifts = {n: self._restored(n, np.zeros(layouts[n].shape)) for n in mine}
+                    found.append(NormalBelief(*belief.moved(shifts)))
+                else:
+                    found.append(ConjugateBelief(*belief))
+        return found
 
     def used_classes(self) -> dict[str, tuple[int, int]]:
         """Return how many states of each index of unknown parameters are used, and how many it has.
@@ -151,7 +150,7 @@ class VariationalResult(Result):
         found = {}
         for name, kind in self.block.exchangeable.items():
             if kind == "classes":
-                p = self.informed.problem.owner[name].probabilities(name)[0]
+                p = np.asarray(self.informed.problem.owner[name].centre(name))[0]
                 expected = p.reshape(-1, p.shape[-1]).sum(axis=0)
                 found[name] = (int(np.sum(expected >= 0.5)), len(expected))
         return found

@@ -184,7 +184,7 @@ def free_energy(model: Model, data: Mapping[str, Any], beliefs: Mapping[str, Any
         log_p = float(expected[i][0]) if i in expected else log_prob_of_known(factor, bound)
         log_p = log_p if log_p > -_IMPOSSIBLE else -math.inf
         energies[factor.name] = energies.get(factor.name, 0.0) - log_p
-    entropies = {node.names[0]: node.entropy() for node in nodes}
+    entropies = {node.names[0]: float(node.entropy()[0]) for node in nodes}
     return FreeEnergy(energies, entropies, _scopes(factors, bound), _with_data(bound))
 
 

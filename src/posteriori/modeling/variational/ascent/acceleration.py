@@ -18,12 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.variational.ascent.problem import Problem
-from posteriori.modeling.variational.ascent.snapshots import restore, snapshot
+from posteriori.modeling.variational.ascent.problem import Problem, Snapshot, restore
 from posteriori.numerics.types import Array
 
 __all__ = ["Jump"]
@@ -49,10 +47,10 @@ class Jump:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         nodes = problem.shared
-        self.possible = bool(nodes) and all(hasattr(type(n), "set_coordinates") for n in nodes)
+        self.possible = bool(nodes) and all(node.moves_freely for node in nodes)
         self._sweeps: list[tuple[Point, Point]] = []  # where they began and ended
         self._began: Point | None = None
-        self._before: tuple[Any, float] | None = None
+        self._before: tuple[Snapshot, float] | None = None
 
     @property
     def is_pending(self) -> bool:
@@ -69,7 +67,7 @@ class Jump:
         self._began = ended
         if len(self._sweeps) < 2:
             return
-        kept = snapshot(self.problem)
+        kept = self.problem.snapshot()
         target = _extrapolate(self._sweeps)
         if self._move_to(target):
             self._began, self._before = target, (kept, bound)
@@ -109,7 +107,7 @@ class Jump:
             rest = rest[count:]
         try:
             for node in self.problem.local:
-                node.update(self.problem.messages(node))
+                self.problem.update(node)
         except (ValueError, np.linalg.LinAlgError):
             return False
         return True

@@ -13,17 +13,15 @@ Reference: Ueda, Nakano, Ghahramani and Hinton (2000), SMEM algorithm for mixtur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.labelled import Axis, Table
-from posteriori.modeling.variational.ascent.problem import Problem
-from posteriori.modeling.variational.ascent.snapshots import restore, snapshot
+from posteriori.modeling.variational.ascent.problem import Problem, restore
 from posteriori.numerics.types import Array
 
-__all__ = ["Merger", "merge_states", "rises_above"]
+__all__ = ["Merger", "rises_above"]
 
 #: Sweeps that gain less than this, in nats, are slow; after so many of them merges are tried.
 _SLOW, _PATIENCE = 1.0, 10
@@ -59,7 +57,7 @@ class Merger:
         self, problem: Problem, names: Iterable[str], sweep: Callable[[Problem], Array]
     ) -> None:
         self.problem = problem
-        self.names = [n for n in names if hasattr(problem.owner[n], "overlaps")]
+        self.names = list(names)
         self._sweep = sweep
         self._slow, self._patience = 0, _PATIENCE
         self._refused: set[Pair] = set()
@@ -94,7 +92,7 @@ class Merger:
 
     def _merge(self, pair: Pair, bound: float) -> bool:
         """Merge two classes and sweep; where that ends no higher, take it back."""
-        kept = snapshot(self.problem)
+        kept = self.problem.snapshot()
         self.problem.owner[pair.name].merge(*pair)
         if rises_above(bound, self.problem, self._sweep):
             return True
@@ -114,14 +112,3 @@ def rises_above(bound: float, problem: Problem, sweep: Callable[[Problem], Array
             return False
         before = now
     return False
-
-
-def merge_states(table: Table, states: Sequence[Axis], source: int, target: int) -> Table:
-    """Add what a table has at one state to what it has at another, along each of some labels."""
-    values = np.array(table.values)
-    for axis in states:
-        if axis in table.axes:
-            along = np.moveaxis(values, table.axes.index(axis), 0)
-            along[target] += along[source]
-            along[source] = 0.0
-    return Table(values, table.axes)

@@ -11,9 +11,8 @@ import numpy as np
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.ascent.acceleration import Jump
 from posteriori.modeling.variational.ascent.class_merging import Merger
-from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.ascent.problem import Problem, restore
 from posteriori.modeling.variational.ascent.rotation import Pair, rotate
-from posteriori.modeling.variational.ascent.snapshots import restore, snapshot
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -56,7 +55,7 @@ def sweep(problem: Problem, passes: int = 1) -> Array:
     """
     problem.reduce()
     for node in (*problem.shared * passes, *problem.local):
-        node.update(problem.messages(node))
+        problem.update(node)
     return problem.bound(node)
 
 
@@ -78,7 +77,7 @@ def ascend(
     trace: list[float] = []
     message, converged = f"stopped after {counted(max_iter, 'sweep')}", False
     reporter = Progress(progress)
-    kept = snapshot(problem)
+    kept = problem.snapshot()
     try:
         jump, merger, passes = Jump(problem), Merger(problem, classes, sweep), 1
         for i in range(1, max_iter + 1):
@@ -95,7 +94,7 @@ def ascend(
                 message = f"stopped because the bound fell by {-rise:.3g} nats in sweep {i}"
                 break
             trace.append(bound)
-            kept = snapshot(problem)
+            kept = problem.snapshot()
             reporter.show(i, bound)
             if callback is not None and callback(i, bound):
                 message = "stopped by the callback"

@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from posteriori.modeling.variational.ascent.class_merging import rises_above
-from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.ascent.problem import Problem, restore
 from posteriori.modeling.variational.ascent.rotation import Pair
-from posteriori.modeling.variational.ascent.snapshots import restore, snapshot
 from posteriori.numerics.types import Array
 
 __all__ = ["drop_weakest"]
@@ -43,7 +42,7 @@ def drop_weakest(
         Updates all nodes of the problem, and returns the bound of each start.
     """
     for pair, factor in _weakest(problem, pairs):
-        kept = snapshot(problem)
+        kept = problem.snapshot()
         _shrink(problem, pair, factor)
         if rises_above(bound, problem, sweep):
             return True

@@ -10,7 +10,7 @@ from posteriori.modeling.binding.labelled import Access, Axis
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.densities import GAUSSIAN
 from posteriori.modeling.variational.densities.monomials import Monomial
-from posteriori.modeling.variational.nodes.normal_vectors import batch_axes
+from posteriori.modeling.variational.nodes.normal_node import batch_axes
 
 __all__ = ["data_plate", "group_variables"]
 

@@ -28,6 +28,7 @@ from posteriori.modeling.binding.labelled import (
 from posteriori.modeling.forms.normal_rows import child_term
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.references import with_holes
+from posteriori.modeling.variational.nodes.node import Node
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["Cut", "can_extend", "find_informed", "take_over"]
@@ -165,18 +166,14 @@ def can_extend(cut: Cut, groups: Sequence[Sequence[str]], bound: Bound) -> bool:
     return len(whole) == 1 or (bool(whole) and all(all(members) for members in whole))
 
 
-def take_over(node: Any, informed: Any, cut: Cut, bound: Bound) -> None:
+def take_over(node: Node, informed: Mapping[str, Node], cut: Cut, bound: Bound) -> None:
     """Let a node of all members begin with what is believed of the informed ones."""
     for name in node.names:
-        if name not in informed.owner:
-            continue
-        own, axes = informed.owner[name], bound.layouts[name].axes
-        if node.kind == "discrete":
-            p = cut.put(node.probabilities(name)[0], own.probabilities(name)[0], axes)
-            node.set(name, p[None])
-        elif hasattr(node, "set_means"):
-            means = cut.put(node.marginal(name).mean, own.marginal(name).mean, axes)
-            node.set_means(name, means[None])
+        values = node.centre(name)
+        known = informed[name].centre(name) if name in informed else None
+        if values is not None and known is not None:
+            found = cut.put(values[0], known[0], bound.layouts[name].axes)
+            node.set_centre(name, found[None])
 
 
 class _Search:

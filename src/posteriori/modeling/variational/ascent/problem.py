@@ -20,26 +20,31 @@ import numpy as np
 from posteriori.modeling.binding.labelled import Axis, Table, labels_of, spread
 from posteriori.modeling.variational.densities.monomials import Monomial, axes_of
 from posteriori.modeling.variational.densities.planned_products import Contraction, contract_tables
+from posteriori.modeling.variational.nodes.node import Message, Node
+from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.numerics.types import Array
 
-__all__ = ["Entry", "Problem", "merge_monomials"]
+__all__ = ["Entry", "Problem", "Snapshot", "merge_monomials", "restore"]
 
 
 #: Numbers of a product of known tables that is worth keeping: x xᵀ of some thousand rows.
 MOST = 2**18
+
+#: Beliefs of nodes at one moment.
+Snapshot = list[tuple[Node, dict[str, Any]]]
 
 
 class Entry(NamedTuple):
     """A monomial, whose accesses are sorted by the node that answers for them."""
 
     monomial: Monomial
-    parts: tuple[tuple[Any, tuple[Any, ...]], ...]
+    parts: tuple[tuple[Node, tuple[Any, ...]], ...]
     axes: frozenset[Axis]
 
-    def part(self, node: Any) -> tuple[Any, ...]:
+    def part(self, node: Node) -> tuple[Any, ...]:
         return next((accesses for owner, accesses in self.parts if owner is node), ())
 
-    def without(self, nodes: Sequence[Any], restart: Axis) -> Entry:
+    def without(self, nodes: Sequence[Node], restart: Axis) -> Entry:
         """Return the entry with some nodes summed out, its table to be filled in."""
         parts = tuple(part for part in self.parts if not _among(part[0], nodes))
         if len(parts) == len(self.parts):
@@ -62,7 +67,7 @@ class Recipe(NamedTuple):
     """
 
     contract: Contraction
-    ask: tuple[Callable[[], list[tuple[Table, ...]]], ...]
+    ask: tuple[Callable[[], Expectation], ...]
 
 
 class Problem:
@@ -71,9 +76,9 @@ class Problem:
     Parameters
     ----------
     monomials : iterable of Monomial
-    nodes : sequence
+    nodes : sequence of Node
         In the order of their updates.
-    local : sequence
+    local : sequence of Node
         Those of the nodes that lie on the plate of the data: they are updated first, and summed out
         of all monomials once for the updates of the others.
     restart : Axis
@@ -84,13 +89,13 @@ class Problem:
     def __init__(
         self,
         monomials: Iterable[Monomial],
-        nodes: Sequence[Any],
-        local: Sequence[Any],
+        nodes: Sequence[Node],
+        local: Sequence[Node],
         restart: Axis,
         most: int = MOST,
     ) -> None:
-        self.nodes = tuple(nodes)
-        self.local = tuple(local)
+        self.nodes: tuple[Node, ...] = tuple(nodes)
+        self.local: tuple[Node, ...] = tuple(local)
         self.shared = tuple(n for n in nodes if not _among(n, local))
         self.restart = restart
         self.owner = {name: node for node in nodes for name in node.names}
@@ -102,7 +107,7 @@ class Problem:
         self._energies: dict[int, Recipe] = {}
 
     def _entry(self, monomial: Monomial) -> Entry:
-        parts: dict[int, tuple[Any, list[Any]]] = {}
+        parts: dict[int, tuple[Node, list[Any]]] = {}
         for access in monomial.accesses:
             node = self.owner[access.name]
             parts.setdefault(id(node), (node, []))[1].append(access)
@@ -111,7 +116,7 @@ class Problem:
 
     # -- expectations ------------------------------------------------------------------------
 
-    def _recipe(self, entry: Entry, skip: Sequence[Any], keep: frozenset[Axis]) -> Recipe:
+    def _recipe(self, entry: Entry, skip: Sequence[Node], keep: frozenset[Axis]) -> Recipe:
         """Plan the expectation under all nodes but some, for each start and kept label."""
         known = keep.union(*(table.axes for table in entry.monomial.tables))
         over, ask = entry.axes - keep, []
@@ -120,7 +125,7 @@ class Problem:
                 continue
             others = [a for other, part in entry.parts if other is not node for a in part]
             free = _labels(accesses) - known - _labels(others)
-            summed = node.summable(accesses, free) if hasattr(node, "summable") else None
+            summed = node.summable(accesses, free)
             if summed:
                 over -= summed
                 ask.append(partial(node.expect_sum, accesses, summed))
@@ -137,7 +142,7 @@ class Problem:
         assert total is not None
         return total
 
-    def messages(self, node: Any, sources: set[int] | None = None) -> Iterator[Any]:
+    def messages(self, node: Node, sources: set[int] | None = None) -> Iterator[Message]:
         """Yield the node's accesses and their coefficient in the expected log joint density."""
         local = _among(node, self.local)
         for i, accesses, recipe in self._touch[id(node)]:
@@ -149,6 +154,10 @@ class Problem:
                 else:
                     yield accesses, recipe.contract.again(tables)
 
+    def update(self, node: Node, sources: set[int] | None = None) -> None:
+        """Let a node take all its messages, or those of some factors."""
+        node.update(self.messages(node, sources))
+
     def _tables(self, i: int) -> tuple[Table, ...]:
         return self.entries[i].monomial.tables
 
@@ -156,7 +165,7 @@ class Problem:
         """Return those of the last reduction; before the first one, of the present beliefs."""
         return (self.reduced.get(i) or self._reduced(i)).tables
 
-    def _plan_messages(self, node: Any) -> list[tuple[int, tuple[Any, ...], Recipe]]:
+    def _plan_messages(self, node: Node) -> list[tuple[int, tuple[Any, ...], Recipe]]:
         """Return the entries that touch a node and its accesses, local nodes being summed out."""
         found = []
         summed = () if _among(node, self.local) else self.local
@@ -205,7 +214,7 @@ class Problem:
             found[source] = found.get(source, 0.0) + self.energy(i)
         return found
 
-    def bound(self, last: Any) -> Array:
+    def bound(self, last: Node) -> Array:
         """Return the bound for each start, given the node that was updated last.
 
         Its log normaliser is its entropy and the energy of all monomials that touch it.
@@ -225,12 +234,22 @@ class Problem:
         energy = sum(self.energies().values(), np.zeros(self.restart.size))
         return energy + sum(node.entropy() for node in self.nodes)
 
+    def snapshot(self) -> Snapshot:
+        """Return the beliefs of all nodes, to come back to."""
+        return [(node, node.state()) for node in self.nodes]
+
+
+def restore(kept: Snapshot) -> None:
+    """Go back to earlier beliefs."""
+    for node, state in kept:
+        node.set_state(state)
+
 
 def _labels(accesses: Iterable[Any]) -> frozenset[Axis]:
     return frozenset[Axis]().union(*(labels_of(access) for access in accesses))
 
 
-def _among(node: Any, nodes: Sequence[Any]) -> bool:
+def _among(node: Node, nodes: Sequence[Node]) -> bool:
     return any(node is other for other in nodes)
 
 

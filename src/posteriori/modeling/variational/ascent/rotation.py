@@ -11,6 +11,7 @@ learning", 2010.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,8 +19,7 @@ import numpy as np
 
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Access, Axis
-from posteriori.modeling.variational.ascent.problem import Problem
-from posteriori.modeling.variational.ascent.snapshots import restore, snapshot
+from posteriori.modeling.variational.ascent.problem import Problem, restore
 from posteriori.modeling.variational.densities.densities import GAUSSIAN
 from posteriori.numerics.types import Array
 
@@ -27,12 +27,16 @@ __all__ = ["Pair", "find_pairs", "rotate"]
 
 
 class Pair(NamedTuple):
-    """Two normal variables that are multiplied and summed over one axis of each."""
+    """Two normal variables that are multiplied and summed over one axis of each.
+
+    Of the first there are ``vectors`` along that axis.
+    """
 
     scores: str
     scores_axis: int
     loadings: str
     loadings_axis: int
+    vectors: int
 
 
 def find_pairs(factors: Sequence[BoundFactor], bound: Bound) -> list[Pair]:
@@ -59,25 +63,26 @@ def _pair(normal: Sequence[Access], factor: BoundFactor, bound: Bound) -> Pair |
     outer = {*factor.rows, *factor.events}
     for i, place in enumerate(a.places):
         if isinstance(place, Axis) and place not in outer and place in b.places:
-            return Pair(a.name, i, b.name, b.places.index(place))
+            count = math.prod(n for j, n in enumerate(shapes[a.name].shape) if j != i)
+            return Pair(a.name, i, b.name, b.places.index(place), count)
     return None
 
 
 def rotate(problem: Problem, pair: Pair, before: Array) -> Array:
     """Turn the common axis of a pair; keep the turn if the bound rises. Return the bound."""
     scores, loadings = problem.owner[pair.scores], problem.owner[pair.loadings]
-    kept = snapshot(problem)
+    kept = problem.snapshot()
     for turn, back in _turns(
         scores.second_moment(pair.scores, pair.scores_axis),
         loadings.second_moment(pair.loadings, pair.loadings_axis),
-        scores.members(pair.scores, pair.scores_axis),
+        pair.vectors,
     ):
         scores.transform(pair.scores, pair.scores_axis, turn)
         loadings.transform(pair.loadings, pair.loadings_axis, np.swapaxes(back, -1, -2))
         problem.reduce()
         for node in problem.shared:
             if node is not scores and node is not loadings:
-                node.update(problem.messages(node))
+                problem.update(node)
         after = problem.slow_bound()
         if np.all(after >= before):
             return after

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,15 +11,13 @@ from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Access, Switch
 from posteriori.modeling.variational.ascent.features import Features, find_features
 from posteriori.modeling.variational.densities.factor_view import GAUSSIAN
+from posteriori.modeling.variational.nodes.discrete_node import soft_states
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["class_counts", "class_start", "factor_start", "seeded_variables", "set_start"]
+__all__ = ["class_counts", "class_start", "factor_start", "seeded_variables"]
 
 #: Rows that seeds are chosen from.
 _SAMPLE = 5000
-
-#: Weight that a start leaves to the other classes.
-_SOFT = 0.1
 
 
 def seeded_variables(bound: Bound, factors: Sequence[BoundFactor]) -> dict[str, str]:
@@ -69,9 +66,7 @@ def class_start(
         if features is None:
             found[s] = rng.dirichlet(np.ones(size), size=count)
             continue
-        codes = _k_means(_of_one_start(features, rng), used[s], rng)
-        found[s] = _SOFT / size
-        found[s, np.arange(count), codes] += 1.0 - _SOFT
+        found[s] = soft_states(_k_means(_of_one_start(features, rng), used[s], rng), size)
     return found.reshape(starts, *shape, size)
 
 
@@ -113,53 +108,6 @@ def factor_start(
     first = found[0].reshape(-1, width)
     first[:, :rank] = scores + 0.01 * first[:, :rank]
     return found
-
-
-def set_start(node: Any, name: str, value: Any, shape: tuple[int, ...], starts: int) -> None:
-    """Set a node to what a user gave: means, codes or probabilities of classes, or a belief."""
-    if node.kind == "conjugate":
-        if not isinstance(value, node.family):
-            raise TypeError(f"init of {name} must be a {node.family.__name__}, got {value!r}")
-        lead = shape[: len(shape) - node.family._event_ndim]
-        if value.batch_shape != lead:
-            raise ValueError(
-                f"init of {name} must have batch shape {lead}, got {value.batch_shape}"
-            )
-        natural = (np.broadcast_to(p, (starts, *np.shape(p))) for p in value.natural)
-        node.set(node.family._from_natural(*natural))
-        return
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"init of {name} must hold numbers, got {value!r}") from None
-    if not np.isfinite(array).all():
-        raise ValueError(f"init of {name} must be finite; leave it out to start anywhere")
-    if node.kind == "discrete":
-        array = _probabilities(name, array, shape, node.sizes[name])
-        node.set(name, np.broadcast_to(array, (starts, *array.shape)).copy())
-        return
-    if array.shape != shape:
-        raise ValueError(f"init of {name} must have shape {shape}, got {array.shape}")
-    node.set_means(name, np.broadcast_to(array, (starts, *shape)).copy())
-
-
-def _probabilities(name: str, array: Array, shape: tuple[int, ...], size: int) -> Array:
-    """Return probabilities of classes, given these or codes."""
-    if array.shape == shape:
-        if not np.all((array >= 0) & (array < size) & (array % 1 == 0)):
-            raise ValueError(
-                f"init of {name} must hold codes 0 to {size - 1}, "
-                f"got values from {array.min():g} to {array.max():g}"
-            )
-        return (1.0 - _SOFT) * (array[..., None] == np.arange(size)) + _SOFT / size
-    if array.shape != (*shape, size):
-        raise ValueError(
-            f"init of {name} must hold codes of shape {shape} or probabilities of shape "
-            f"{(*shape, size)}, got shape {array.shape}"
-        )
-    if np.any(array < 0) or not np.allclose(array.sum(axis=-1), 1.0):
-        raise ValueError(f"init of {name} must hold probabilities: >= 0, with sum 1 in every row")
-    return array
 
 
 def _sampled_columns(features: Array, rng: np.random.Generator) -> Array:

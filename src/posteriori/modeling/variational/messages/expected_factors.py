@@ -12,7 +12,7 @@ Reference: J. Winn & C. M. Bishop, "Variational message passing", JMLR 6, 2005.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ def node_graphs(result: Any) -> list[BlockGraph]:
             for factor, products in written
             if any(a.name in node.names for p in products for a in p.accesses)
         ]
-        graphs.append(_GRAPHS[node.kind](near, node, block))
+        graphs.append(_GRAPHS[node.form](near, node.whole(), block))
     return graphs
 
 
@@ -152,20 +152,13 @@ class _NaturalRows:
 
 
 class _Vectors:
-    """Variables as vectors: the axes that tell these apart, and those inside them.
+    """Variables as vectors: the axes that tell these apart, and those inside them."""
 
-    A chain may have a vector for each time; other variables that are believed in jointly are one.
-    """
-
-    def __init__(self, node: Any, block: Any, *, by_time: bool) -> None:
-        self.layouts = {name: block.bound.layouts[name] for name in node.names}
-        first = self.layouts[node.names[0]].axes
-        if node.kind == "normal chain":
-            told = (*node.batch, node.time) if by_time else node.batch
-            self.apart = {node.names[0]: tuple(i for i, a in enumerate(first) if a in told)}
-        else:
-            self.apart = {name: node.batch_of(name) for name in node.names}
-        self.axes = tuple(first[i] for i in self.apart[node.names[0]])
+    def __init__(self, apart: Mapping[str, tuple[int, ...]], block: Any) -> None:
+        self.layouts = {name: block.bound.layouts[name] for name in apart}
+        self.apart = apart
+        first = next(iter(apart))
+        self.axes = tuple(self.layouts[first].axes[i] for i in apart[first])
         self.inside: dict[str, tuple[int, ...]] = {}
         self.slices: dict[str, slice] = {}
         self.size = 0
@@ -201,14 +194,15 @@ class _Vectors:
 
 def _normal_graph(near: Sequence[ExpectedRows], node: Any, block: Any) -> BlockGraph:
     """Let messages pass along a chain; where its factors close loops, it is one vector."""
-    by_time = node.kind == "normal chain"
-    graph = _vector_graph(near, node, _Vectors(node, block, by_time=by_time))
-    if by_time:
+    *finer, coarsest = node.splits()
+    for apart in finer:
+        graph = _vector_graph(near, node, _Vectors(apart, block))
         try:
             find_order(graph.variables, graph.factors)
         except ValueError:
-            return _vector_graph(near, node, _Vectors(node, block, by_time=False))
-    return graph
+            continue
+        return graph
+    return _vector_graph(near, node, _Vectors(coarsest, block))
 
 
 def _vector_graph(near: Sequence[ExpectedRows], node: Any, vectors: _Vectors) -> BlockGraph:
@@ -370,8 +364,7 @@ def _add_states(graph: BlockGraph, rows: ExpectedRows, node: Any, block: Any) ->
 
 
 _GRAPHS = {
-    "conjugate": _conjugate_graph,
-    "normal": _normal_graph,
-    "normal chain": _normal_graph,
-    "discrete": _discrete_graph,
+    "statistics": _conjugate_graph,
+    "vectors": _normal_graph,
+    "states": _discrete_graph,
 }

@@ -14,12 +14,8 @@ from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.densities.addressing import collect, seen
 from posteriori.modeling.variational.densities.monomials import Monomial, same_place
 from posteriori.modeling.variational.densities.planned_products import add_tables
-from posteriori.modeling.variational.nodes.normal_vectors import (
-    along_axis,
-    as_normal,
-    batch_axes,
-    second_moment,
-)
+from posteriori.modeling.variational.nodes.node_answers import Expectation
+from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis, batch_axes
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -75,7 +71,7 @@ def _times(place: Any) -> _Times:
     return _Times(place.positions.axes[0], start)
 
 
-class ChainNode:
+class ChainNode(NormalNode):
     """A normal chain.
 
     Parameters
@@ -102,6 +98,7 @@ class ChainNode:
     ) -> None:
         self.name = name
         self.names = (name,)
+        self.layouts = layouts
         self.layout = layouts[name]
         self.family = families[name]
         self.restart = restart
@@ -116,7 +113,7 @@ class ChainNode:
         self.twins = tuple(Axis("twin", axis.size) for axis in self.own)
         self.size = math.prod(axis.size for axis in self.own)
         self.arrival = Axis("step", self.time.size - 1)
-        self._log_det = self._fit = np.zeros(restart.size)
+        self._log_det = self.fit = np.zeros(restart.size)
         self._mean = self._cov = self._cross = Table(np.zeros(()), ())
 
     # -- update ------------------------------------------------------------------------------
@@ -167,9 +164,9 @@ class ChainNode:
             solved.cross.reshape(*series, length - 1, *own, *twins), (*lead, self.arrival, *inner)
         )
         self._log_det = solved.log_det.reshape(self.restart.size, -1).sum(axis=1)
-        self._fit = (h * solved.mean).reshape(self.restart.size, -1).sum(axis=1)
+        self.fit = (h * solved.mean).reshape(self.restart.size, -1).sum(axis=1)
 
-    def set_means(self, name: str, mean: Array) -> None:
+    def set_centre(self, name: str, mean: Array) -> None:
         """Start at given means (starts, *axes) without uncertainty."""
         axes = (self.restart, *self.layout.axes)
         order = (self.restart, *self.batch, self.time, *self.own)
@@ -192,17 +189,9 @@ class ChainNode:
         self._mean, self._cov, self._cross = (
             Table(t.values[start : start + 1], t.axes) for t in tables
         )
-        self._log_det, self._fit = (a[start : start + 1] for a in (self._log_det, self._fit))
+        self._log_det, self.fit = (a[start : start + 1] for a in (self._log_det, self.fit))
 
     # -- turning -----------------------------------------------------------------------------
-
-    def members(self, name: str, axis: int) -> int:
-        """Return how many vectors along an axis the chain has."""
-        return math.prod(a.size for i, a in enumerate(self.layout.axes) if i != axis)
-
-    def second_moment(self, name: str, axis: int) -> Array:
-        """Return the sum of E[v vᵀ] over all vectors along an axis, (starts, K, K)."""
-        return second_moment(self, self.layout.axes, name, axis)
 
     def transform(self, name: str, axis: int, matrix: Array) -> None:
         """Multiply all vectors along an axis by a matrix (starts, K, K)."""
@@ -248,19 +237,22 @@ class ChainNode:
 
     # -- expectations ------------------------------------------------------------------------
 
-    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+    def expect(self, accesses: Sequence[Any]) -> Expectation:
         """Return E[v] or E[v uᵀ] = m mᵀ + Cov, as a sum of products of tables."""
         if len(accesses) == 1:
             return [(self._seen_mean(accesses[0]),)]
         a, b = accesses
         return [(self._seen_mean(a), self._seen_mean(b)), (self._seen_cov(a, b),)]
 
-    def covariance(self, a: Any, b: Any) -> tuple[Table, ...]:
+    def covariance(self, a: Any, b: Any) -> Expectation:
         """Return Cov[v, uᵀ] of members at the same time."""
         place, other = (x.places[self._time] for x in (a, b))
         if not same_place(place, other):
             raise TypeError(f"several members of the chain {self.name} at once have no closed form")
-        return (self._seen_cov(a, b),)
+        return [(self._seen_cov(a, b),)]
+
+    def _mean_of(self, name: str) -> Table:
+        return self._mean
 
     def _seen_mean(self, a: Any) -> Table:
         return seen(self._mean, self.layout.axes, a.places)
@@ -279,14 +271,9 @@ class ChainNode:
         table = seen(table, self.own, tuple(a.places[i] for i in self._own))
         return seen(table, self.twins, tuple(b.places[i] for i in self._own))
 
-    @property
-    def fit(self) -> Array:
-        """Return hᵀ m for each start."""
-        return self._fit
-
     def log_total(self) -> Array:
         """½ hᵀ m + ½ ln|2π Σ| for each start."""
-        return 0.5 * (self._fit + self._count * LOG_2PI - self._log_det)
+        return 0.5 * (self.fit + self._count * LOG_2PI - self._log_det)
 
     def entropy(self) -> Array:
         """½ ln|2πe Σ| for each start."""
@@ -311,9 +298,12 @@ class ChainNode:
             self.name: np.transpose(part, (0, *(1 + order.index(i) for i in range(len(order)))))
         }
 
-    def marginal(self, name: str) -> Any:
-        """Return the belief of the first start, a batch over time, plates and integer axes."""
-        return as_normal(self, name, self.layout, self._mean, self._seen_cov)
+    def splits(self) -> list[Mapping[str, tuple[int, ...]]]:
+        shared = tuple(sorted(self._shared))
+        return [{self.name: tuple(sorted((*shared, self._time)))}, {self.name: shared}]
+
+    def draw(self, size: int, rng: np.random.Generator) -> dict[str, Array]:
+        return self.unpack(_draw_path(*self.moments(), size, rng))
 
     def describe(self) -> str:
         """Say how long the chain is."""
@@ -334,3 +324,28 @@ def _add(target: Array, times: _Times, values: Array, width: int) -> None:
         return
     stop = times.start + times.label.size
     target[(..., slice(times.start, stop)) + (slice(None),) * width] += values
+
+
+def _draw_path(mean: Array, cov: Array, cross: Array, size: int, rng: np.random.Generator) -> Array:
+    """Draw v_t | v_{t-1} ~ N(m_t + Gᵀ(v_{t-1} − m_{t-1}), Σ_t − GᵀC), G = Σ_{t-1}⁻¹ C."""
+    path = np.empty((size, *mean.shape))
+    noise: Array = np.asarray(rng.standard_normal(path.shape))
+    for t in range(mean.shape[-2]):
+        center, spread = np.broadcast_to(mean[..., t, :], noise[..., t, :].shape), cov[..., t, :, :]
+        if t:
+            gain = np.linalg.solve(cov[..., t - 1, :, :], cross[..., t - 1, :, :])
+            gone = path[..., t - 1, :] - mean[..., t - 1, :]
+            center = center + _apply(np.swapaxes(gain, -1, -2), gone)
+            spread = spread - np.swapaxes(gain, -1, -2) @ cross[..., t - 1, :, :]
+        path[..., t, :] = center + _apply(_root(spread), noise[..., t, :])
+    return path
+
+
+def _apply(matrix: Array, vectors: Array) -> Array:
+    return np.einsum("...ij,...j->...i", matrix, vectors)
+
+
+def _root(cov: Array) -> Array:
+    """Return R with R Rᵀ = Σ; differences of covariances may be singular."""
+    values, vectors = np.linalg.eigh(0.5 * (cov + np.swapaxes(cov, -1, -2)))
+    return vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]

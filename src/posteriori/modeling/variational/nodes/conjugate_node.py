@@ -8,17 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.composites.point_mass import PointMass
+from posteriori.distributions.coordinates import inner
 from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.densities.addressing import arrange, seen
 from posteriori.modeling.variational.densities.planned_products import add_arrays
+from posteriori.modeling.variational.nodes.node import Message, Node
+from posteriori.modeling.variational.nodes.node_answers import (
+    Carried,
+    Expectation,
+    IndependentBelief,
+)
 from posteriori.numerics.types import Array
 
 __all__ = ["ConjugateNode"]
 
 
-class ConjugateNode:
+class ConjugateNode(Node):
     """A variable whose belief has the family of its prior.
 
     Parameters
@@ -31,6 +39,8 @@ class ConjugateNode:
     """
 
     kind = "conjugate"
+    form = "statistics"
+    moves_freely = follows_means = True
 
     def __init__(self, name: str, family: Any, layout: Layout, restart: Axis) -> None:
         self.names = (name,)
@@ -41,13 +51,14 @@ class ConjugateNode:
         self._lead = (restart,)
         self._axes = [self.lead + (self.events if n else ()) for n in family._natural_ndims]
         self.belief: Any = None
+        self._mode: Array | None = None
         self._tables: list[Table] = []
 
     def axes(self, component: int) -> tuple[Axis, ...]:
         """The variable's own axes that a statistic has."""
         return self._axes[component]
 
-    def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
+    def update(self, messages: Iterable[Message]) -> None:
         """Set the natural parameters to the sum of the messages."""
         parts: list[list[Array]] = [[] for _ in self._axes]
         for (stat,), table in messages:
@@ -66,12 +77,42 @@ class ConjugateNode:
     def set(self, belief: Any) -> None:
         """Take a belief, a batch over starts and the variable's plates and integer axes."""
         self.belief = belief
+        self._take(belief.mean_params)
+
+    def _take(self, statistics: Sequence[Any]) -> None:
         self._tables = [
             Table(np.asarray(part), self._lead + axes)
-            for part, axes in zip(belief.mean_params, self._axes, strict=True)
+            for part, axes in zip(statistics, self._axes, strict=True)
         ]
 
-    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+    def start_from(self, name: str, value: Any, shape: tuple[int, ...]) -> None:
+        if not isinstance(value, self.family):
+            raise TypeError(f"init of {name} must be a {self.family.__name__}, got {value!r}")
+        lead = shape[: len(shape) - self.family._event_ndim]
+        if value.batch_shape != lead:
+            raise ValueError(
+                f"init of {name} must have batch shape {lead}, got {value.batch_shape}"
+            )
+        starts = self.restart.size
+        natural = (np.broadcast_to(p, (starts, *np.shape(p))) for p in value.natural)
+        self.set(self.family._from_natural(*natural))
+
+    def settle(self) -> Array:
+        """Move to the mode; before any data, a flat prior has none, and the mean stands in."""
+        mode, statistics = _best_value(self.belief)
+        if mode is None and self._mode is None:
+            mode = np.asarray(self.belief.mean)
+            statistics = self.family.sufficient(mode)
+        if mode is None:
+            raise ValueError(
+                f"{self.names[0]} has no best value inside its domain: the density is highest at "
+                "the border; choose a prior that falls there, or keep the whole belief"
+            )
+        self._mode = mode
+        self._take(statistics)
+        return self._per_start(inner(self.belief.natural, statistics, self.family._natural_ndims))
+
+    def expect(self, accesses: Sequence[Any]) -> Expectation:
         """Return the expectation of a product of statistics, as a sum of products of tables."""
         (stat,) = accesses
         return [(seen(self._tables[stat.component], self._axes[stat.component], stat.places),)]
@@ -123,12 +164,27 @@ class ConjugateNode:
 
     def select(self, start: int) -> None:
         """Keep one start."""
-        natural = [np.asarray(part)[start : start + 1] for part in self.belief.natural]
-        self.set(self.family._from_natural(*natural))
+        kept = slice(start, start + 1)
+        natural = [np.asarray(part)[kept] for part in self.belief.natural]
+        self.belief = self.family._from_natural(*natural)
+        self._take([table.values[kept] for table in self._tables])
+        self._mode = None if self._mode is None else self._mode[kept]
 
     def marginal(self, name: str) -> Any:
         """Return the belief of the first start."""
         return self.pick(0)
+
+    def point(self, name: str) -> PointMass:
+        return PointMass(self.highest()[name], event_ndim=self.family._event_ndim)
+
+    def draw(self, size: int, rng: np.random.Generator) -> dict[str, Any]:
+        return {self.names[0]: self.pick(0).sample(size, rng=rng)}
+
+    def highest(self) -> dict[str, Any]:
+        return {self.names[0]: self.pick(0).mode if self._mode is None else self._mode[0]}
+
+    def carried_over(self, names: tuple[str, ...]) -> list[Carried]:
+        return [IndependentBelief(self.names[0], self.pick(0))]
 
     def _whole(self, parts: list[Array], component: int) -> Array:
         shape = tuple([axis.size for axis in self._lead + self._axes[component]])
@@ -142,3 +198,15 @@ class ConjugateNode:
         """Say how many members there are."""
         count = math.prod(axis.size for axis in self.lead)
         return f"{self.family.__name__}, {counted(count, 'member')}"
+
+
+def _best_value(belief: Any) -> tuple[Array | None, Any]:
+    """Return the mode and its statistics; None where it lies at the border of the domain."""
+    try:
+        mode = np.asarray(belief.mode)
+        with np.errstate(divide="ignore"):
+            statistics = type(belief).sufficient(mode)
+    except ValueError:
+        return None, ()
+    inside = all(np.all(np.isfinite(part)) for part in statistics)
+    return (mode, statistics) if inside else (None, ())

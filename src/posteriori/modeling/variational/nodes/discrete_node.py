@@ -5,36 +5,51 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
+from posteriori.distributions.labels import decode_labels
 from posteriori.modeling.binding.bound import Bound
-from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
+from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import members_and_states
 from posteriori.modeling.exact.discrete.discrete_account import discrete_terms
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult
-from posteriori.modeling.forms.state_tables import StateTable, View, evidence_table
-from posteriori.modeling.variational.ascent.class_merging import merge_states
+from posteriori.modeling.forms.state_tables import evidence_table
 from posteriori.modeling.variational.densities.addressing import arrange, seen
-from posteriori.modeling.variational.densities.planned_products import add_arrays, add_tables
-from posteriori.modeling.variational.nodes.state_chain import StateChain, find_chain, solve_chain
-from posteriori.modeling.variational.nodes.table_block import TableBlock, table_beliefs
+from posteriori.modeling.variational.densities.planned_products import add_arrays
+from posteriori.modeling.variational.nodes.node import Message, Node
+from posteriori.modeling.variational.nodes.node_answers import (
+    Carried,
+    Expectation,
+    IndependentBelief,
+)
+from posteriori.modeling.variational.nodes.state_chain import (
+    StateChain,
+    best_path,
+    draw_path,
+    draw_states,
+    find_state_chain,
+    solve_state_chain,
+)
+from posteriori.modeling.variational.nodes.state_scopes import Scope, in_scope, matching_labels
+from posteriori.modeling.variational.nodes.table_block import (
+    TableBlock,
+    table_beliefs,
+    table_of_scope,
+    table_of_states,
+)
 from posteriori.numerics.types import Array
 
-__all__ = ["DiscreteNode"]
+__all__ = ["DiscreteNode", "merge_states", "soft_states"]
+
+#: Weight that a start at given states leaves to the other ones.
+_SOFT = 0.1
 
 
-class _Scope(NamedTuple):
-    """Switches that meet in a monomial, with labels of their own for rows and states."""
-
-    switches: tuple[Switch, ...]
-    rows: tuple[Axis, ...]
-
-
-class DiscreteNode:
+class DiscreteNode(Node):
     """Categorical and Bernoulli variables that are believed in jointly.
 
     Parameters
@@ -46,6 +61,8 @@ class DiscreteNode:
     """
 
     kind = "discrete"
+    form = "states"
+    comes_last = True
 
     def __init__(self, bound: Bound, sizes: Mapping[str, int], restart: Axis) -> None:
         self.bound = bound
@@ -61,7 +78,7 @@ class DiscreteNode:
             for name in self.names  # priors may meet in a circle
         }
         self._sums: dict[tuple[str, tuple[int, ...]], tuple[Array, Table]] = {}
-        self._pairs: list[tuple[_Scope, Table]] = []
+        self._pairs: list[tuple[Scope, Table]] = []
         self.chain: StateChain | None = None
         self.solved: list[DiscreteResult] = []
         self._block: TableBlock | None = None  # the last one, whose plan is used again
@@ -75,17 +92,17 @@ class DiscreteNode:
 
     # -- update ------------------------------------------------------------------------------
 
-    def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
+    def update(self, messages: Iterable[Message]) -> None:
         """Solve the block whose log tables are the sums of the messages."""
         single: dict[str, list[Array]] = {name: [] for name in self.names}
-        joint: list[tuple[_Scope, list[Table]]] = []
+        joint: list[tuple[Scope, list[Table]]] = []
         for switches, table in messages:
             if len(switches) == 1:
                 (s,) = switches
                 lead, axes = self._labels[s.name][:1], self._labels[s.name][1:]
                 single[s.name].append(arrange(table, (*s.places, s.state), axes, lead))
             else:
-                scope, moved = _in_scope(joint, switches, table)
+                scope, moved = in_scope(joint, switches, table)
                 scope.append(moved)
         logs = {name: self._logits(name, parts) for name, parts in single.items()}
         if not joint:
@@ -122,17 +139,17 @@ class DiscreteNode:
         self._pairs, self.chain, self.solved = [], None, []
 
     def _solve_chain(
-        self, logs: Mapping[str, Table], joint: Sequence[tuple[_Scope, list[Table]]]
+        self, logs: Mapping[str, Table], joint: Sequence[tuple[Scope, list[Table]]]
     ) -> bool:
         """Solve all starts at once where there is one variable and it only follows itself."""
         if len(self.names) > 1 or len(joint) > 1:
             return False
         (name,), ((scope, parts),) = self.names, joint
-        chain = find_chain(scope.switches, self.bound.layouts[name].axes)
+        chain = find_state_chain(scope.switches, self.bound.layouts[name].axes)
         if chain is None:
             return False
         logits = logs[name]
-        belief = solve_chain(chain, logits, parts, self.restart)
+        belief = solve_state_chain(chain, logits, parts, self.restart)
         probabilities = np.moveaxis(belief.probabilities, -2, 1 + chain.time)
         self._probabilities = {**self._probabilities, name: Table(probabilities, logits.axes)}
         self._pairs = [(scope, Table(belief.pairs, (self.restart, *chain.labels)))]
@@ -141,14 +158,16 @@ class DiscreteNode:
         return True
 
     def _solve_block(
-        self, logs: Mapping[str, Table], joint: Sequence[tuple[_Scope, list[Table]]]
+        self, logs: Mapping[str, Table], joint: Sequence[tuple[Scope, list[Table]]]
     ) -> None:
         """Solve one exact block for each start."""
         totals, found, pairs = [], [], []
         solved: list[DiscreteResult] = []
         for start in range(self.restart.size):
-            tables = [self._state_table(name, table, start) for name, table in logs.items()]
-            tables += [self._joint_table(scope, parts, start) for scope, parts in joint]
+            tables = [
+                table_of_states(name, self.states[name], t, start) for name, t in logs.items()
+            ]
+            tables += [table_of_scope(scope, t, self.restart, start) for scope, t in joint]
             self._block = TableBlock(self.bound, self.sizes, tables, self._block)
             result = self._block.solve()
             solved.append(result)
@@ -170,43 +189,27 @@ class DiscreteNode:
             for i, (scope, _) in enumerate(joint)
         ]
 
-    def _state_table(self, name: str, table: Table, start: int) -> StateTable:
-        axes = self.bound.layouts[name].axes
-        view = View(name, axes, self.states[name])
-        return StateTable(name, Table(table.values[start], table.axes[1:]), axes, (view,))
-
-    def _joint_table(self, scope: _Scope, parts: list[Table], start: int) -> StateTable:
-        states = tuple(s.state for s in scope.switches)
-        labels = (self.restart, *scope.rows, *states)
-        values = add_tables(parts, labels)
-        values = values[min(start, len(values) - 1)]
-        keep = [i for i, a in enumerate(labels[1:]) if values.shape[i] == a.size or a in states]
-        full = tuple(labels[1:][i].size if i in keep else 1 for i in range(values.ndim))
-        values = np.broadcast_to(values, full)
-        gone = tuple(i for i in range(values.ndim) if i not in keep)
-        axes = tuple(labels[1:][i] for i in keep)
-        views = tuple(View(s.name, s.places, s.state) for s in scope.switches)
-        return StateTable(
-            scope.switches[-1].name, Table(np.squeeze(values, axis=gone), axes), scope.rows, views
-        )
-
     # -- expectations ------------------------------------------------------------------------
 
-    def set(self, name: str, probabilities: Array) -> None:
-        """Take probabilities (starts, *axes, K)."""
+    def centre(self, name: str) -> Array:
+        """Return the probabilities of a variable, (starts, *axes, K)."""
+        return self._probabilities[name].values
+
+    def set_centre(self, name: str, probabilities: Array) -> None:
+        """Take probabilities (starts, *axes, K); members do not depend on one another."""
         labels = self._labels[name]
         self._probabilities = {**self._probabilities, name: Table(probabilities, labels)}
         self._pairs, self.chain, self.solved = [], None, []
         self._find_entropy = self._entropy_of_rows
 
-    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+    def expect(self, accesses: Sequence[Any]) -> Expectation:
         """Return the probability that the switches are on together."""
         if len(accesses) == 1:
             (s,) = accesses
             axes = (*self.bound.layouts[s.name].axes, self.states[s.name])
             return [(seen(self._probabilities[s.name], axes, (*s.places, s.state)),)]
         for scope, table in self._pairs:
-            new = _matching(scope.switches, accesses)
+            new = matching_labels(scope.switches, accesses)
             if new is not None:
                 return [(Table(table.values, tuple(new.get(a, a) for a in table.axes)),)]
         tables = tuple(self.expect([a])[0][0] for a in accesses)
@@ -223,19 +226,13 @@ class DiscreteNode:
         ((_, table),) = self._pairs
         return table.values
 
-    def probabilities(self, name: str) -> Array:
-        """Return the probabilities of a variable, (starts, *axes, K)."""
-        return self._probabilities[name].values
-
     def summable(self, accesses: Sequence[Any], free: frozenset[Axis]) -> frozenset[Axis]:
         """Return those of some labels that :meth:`expect_sum` can sum over."""
         if len(accesses) > 1:
             return frozenset()
         return free.intersection(a for a in accesses[0].places if isinstance(a, Axis))
 
-    def expect_sum(
-        self, accesses: Sequence[Any], summed: frozenset[Axis]
-    ) -> list[tuple[Table, ...]]:
+    def expect_sum(self, accesses: Sequence[Any], summed: frozenset[Axis]) -> Expectation:
         """Return the expected number of members in each state, found once for all factors."""
         (s,) = accesses
         axes = self.bound.layouts[s.name].axes
@@ -247,6 +244,43 @@ class DiscreteNode:
             total = Table(values.sum(axis=tuple(1 + i for i in gone)), kept)
             self._sums[s.name, gone] = values, total
         return [(seen(total, (*axes, self.states[s.name]), (*s.places, s.state)),)]
+
+    def read_start(self, name: str, numbers: Array, shape: tuple[int, ...]) -> Array:
+        """Return probabilities of classes, given these or codes."""
+        size = self.sizes[name]
+        if numbers.shape == shape:
+            if not np.all((numbers >= 0) & (numbers < size) & (numbers % 1 == 0)):
+                raise ValueError(
+                    f"init of {name} must hold codes 0 to {size - 1}, "
+                    f"got values from {numbers.min():g} to {numbers.max():g}"
+                )
+            return soft_states(numbers, size)
+        if numbers.shape != (*shape, size):
+            raise ValueError(
+                f"init of {name} must hold codes of shape {shape} or probabilities of shape "
+                f"{(*shape, size)}, got shape {numbers.shape}"
+            )
+        if np.any(numbers < 0) or not np.allclose(numbers.sum(axis=-1), 1.0):
+            raise ValueError(
+                f"init of {name} must hold probabilities: >= 0, with sum 1 in every row"
+            )
+        return numbers
+
+    def settle(self) -> Array:
+        """Move to the best state of each member."""
+        if self.is_joined:
+            raise TypeError(
+                f"states of {', '.join(self.names)} depend on one another and have no single best "
+                'value here: leave them out of form={...: "point"}'
+            )
+        total = np.array(self._log_total)
+        for name in self.names:
+            p = self.centre(name)
+            best = p.argmax(axis=-1)[..., None]
+            logs = np.log(np.take_along_axis(p, best, axis=-1))
+            total += logs.reshape(self.restart.size, -1).sum(axis=1)
+            self.set_centre(name, (best == np.arange(p.shape[-1])).astype(np.float64))
+        return total
 
     def overlaps(self, name: str) -> Array:
         """Return Σ q(a) q(b) over all members of a variable, (K, K), in the first start."""
@@ -302,6 +336,37 @@ class DiscreteNode:
         p = np.ascontiguousarray(p / p.sum(axis=-1, keepdims=True))
         return Categorical._from(probabilities=p)._labelled(self.bound.labels.get(name))
 
+    def point(self, name: str) -> Any:
+        return self.marginal(name)
+
+    def draw(self, size: int, rng: np.random.Generator) -> dict[str, Any]:
+        if self.solved:
+            return self.solved[0].sample(size, rng=rng)
+        if self.chain:
+            path = draw_path(self.centre(self.names[0])[0], self.pairs[0], self.chain, size, rng)
+            return self._in_words({self.names[0]: path})
+        return self._in_words({n: draw_states(self.centre(n)[0], size, rng) for n in self.names})
+
+    def highest(self) -> dict[str, Any]:
+        if self.solved:
+            return self.solved[0].most_likely()
+        if self.chain:
+            path = best_path(self.centre(self.names[0])[0], self.pairs[0], self.chain)
+            return self._in_words({self.names[0]: path})
+        return self._in_words({n: self.centre(n)[0].argmax(axis=-1) for n in self.names})
+
+    def _in_words(self, codes: dict[str, Array]) -> dict[str, Any]:
+        labels = self.bound.labels
+        return {
+            name: values if labels.get(name) is None else decode_labels(values, labels[name])
+            for name, values in codes.items()
+        }
+
+    def carried_over(self, names: tuple[str, ...]) -> list[Carried]:
+        if self.is_joined:
+            return super().carried_over(names)
+        return [IndependentBelief(name, self.marginal(name)) for name in names]
+
     def describe(self) -> str:
         """Say how many members and states there are."""
         parts = {
@@ -317,62 +382,17 @@ def _entropies(solved: Sequence[DiscreteResult]) -> Array:
     return np.array([discrete_terms(result)[1] for result in solved])
 
 
-def _in_scope(
-    joint: list[tuple[_Scope, list[Table]]], switches: tuple[Switch, ...], table: Table
-) -> tuple[list[Table], Table]:
-    """Find the scope of some switches, and the table under its labels."""
-    for scope, tables in joint:
-        new = _matching(switches, scope.switches)
-        if new is not None:
-            return tables, Table(table.values, tuple(new.get(a, a) for a in table.axes))
-    ordered = tuple(sorted(switches, key=lambda s: (s.name, _first_position(s))))
-    rows = tuple(dict.fromkeys(a for s in ordered for a in sorted_labels(s) if a is not s.state))
-    joint.append((_Scope(ordered, rows), []))
-    return joint[-1][1], table
+def soft_states(codes: Array, size: int) -> Array:
+    """Return probabilities (..., K) of a start at some states."""
+    return (1.0 - _SOFT) * (codes[..., None] == np.arange(size)) + _SOFT / size
 
 
-def sorted_labels(switch: Switch) -> list[Axis]:
-    """Return the labels of a switch in the order of its places."""
-    found: list[Axis] = []
-    for place in switch.places:
-        found += place.positions.axes if isinstance(place, Lookup) else [place]
-    return found
-
-
-def _first_position(switch: Switch) -> int:
-    for place in switch.places:
-        if isinstance(place, Lookup) and place.positions.values.size:
-            return int(place.positions.values.ravel()[0])
-    return 0
-
-
-def _matching(mine: Sequence[Switch], theirs: Sequence[Switch]) -> dict[Axis, Axis] | None:
-    """Return the labels of the second for those of the first, when they see the same members."""
-    if len(mine) != len(theirs):
-        return None
-    new: dict[Axis, Axis] = {}
-    for a in mine:
-        b = next((t for t in theirs if _same_members(a, t) and t.state not in new.values()), None)
-        if b is None:
-            return None
-        new[a.state] = b.state
-        for p, q in zip(a.places, b.places, strict=True):
-            left = p.positions.axes if isinstance(p, Lookup) else (p,)
-            right = q.positions.axes if isinstance(q, Lookup) else (q,)
-            new.update(zip(left, right, strict=True))
-    return new
-
-
-def _same_members(a: Switch, b: Switch) -> bool:
-    if a.name != b.name:
-        return False
-    for p, q in zip(a.places, b.places, strict=True):
-        if isinstance(p, Lookup) != isinstance(q, Lookup):
-            return False
-        if isinstance(p, Lookup):
-            mine, theirs = p.positions.values, q.positions.values
-            if mine is not theirs and not np.array_equal(mine, theirs):
-                return False
-        elif p.size != q.size:
-            return False
-    return True
+def merge_states(table: Table, states: Sequence[Axis], source: int, target: int) -> Table:
+    """Add what a table has at one state to what it has at another, along each of some labels."""
+    values = np.array(table.values)
+    for axis in states:
+        if axis in table.axes:
+            along = np.moveaxis(values, table.axes.index(axis), 0)
+            along[target] += along[source]
+            along[source] = 0.0
+    return Table(values, table.axes)

@@ -19,19 +19,20 @@ from posteriori.modeling.contract.costs import vectors_and_numbers
 from posteriori.modeling.variational.densities.addressing import arrange, same_members, seen
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.planned_products import add_arrays
-from posteriori.modeling.variational.nodes.normal_vectors import (
-    along_axis,
-    as_normal,
-    batch_axes,
-    second_moment,
+from posteriori.modeling.variational.nodes.node_answers import (
+    Carried,
+    Expectation,
+    VectorBelief,
 )
+from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis, batch_axes
+from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
 __all__ = ["GaussianNode"]
 
 
-class GaussianNode:
+class GaussianNode(NormalNode):
     """Normal variables that are believed in jointly.
 
     Parameters
@@ -44,6 +45,7 @@ class GaussianNode:
     """
 
     kind = "normal"
+    moves_freely = True
 
     def __init__(
         self,
@@ -83,7 +85,7 @@ class GaussianNode:
             self._slices[name] = slice(self.size, self.size + width)
             self._twins[name] = tuple(Axis("twin", axes[i].size) for i in own)
             self.size += width
-        self._log_det = self._fit = np.zeros(0)
+        self._log_det = self.fit = np.zeros(0)
         full = (restart.size, *(axis.size for axis in self.batch))  # priors may meet in a circle
         start = np.zeros((1,) * len(full) + (self.size, self.size))
         self.set(np.broadcast_to(0.0, (*full, self.size)), start)
@@ -150,7 +152,7 @@ class GaussianNode:
         mean = _apply(cov, h)
         if mean.shape != full:
             mean = np.broadcast_to(mean, full)
-        self._fit = (h * mean).reshape(full[0], -1).sum(axis=1)
+        self.fit = (h * mean).reshape(full[0], -1).sum(axis=1)
         self.set(mean, cov)
         self._log_det = 2.0 * np.log(root.diagonal(axis1=-2, axis2=-1)).sum(axis=-1)
 
@@ -159,7 +161,7 @@ class GaussianNode:
         self.mean, self.cov, self._moments = mean, cov, {}
         self._means = {name: self._mean_table(name) for name in self.names}
 
-    def set_means(self, name: str, means: Array) -> None:
+    def set_centre(self, name: str, means: Array) -> None:
         """Start one variable at given means (starts, *axes), all without uncertainty."""
         axes = (self.restart, *self.layouts[name].axes)
         own = tuple(self.layouts[name].axes[i] for i in self._own[name])
@@ -176,7 +178,7 @@ class GaussianNode:
         self._log_det, cov = (
             a[start : start + 1] if len(a) > 1 else a for a in (self._log_det, self.cov)
         )
-        self._fit = self._fit[start : start + 1]
+        self.fit = self.fit[start : start + 1]
         self.set(self.mean[start : start + 1], cov)
 
     def natural(self) -> list[Array]:
@@ -203,14 +205,6 @@ class GaussianNode:
         return self.set_natural([np.matmul(precision, mean[..., None])[..., 0], precision])
 
     # -- turning -----------------------------------------------------------------------------
-
-    def members(self, name: str, axis: int) -> int:
-        """Return how many vectors along an axis a variable has."""
-        return math.prod(a.size for i, a in enumerate(self.layouts[name].axes) if i != axis)
-
-    def second_moment(self, name: str, axis: int) -> Array:
-        """Return the sum of E[v vᵀ] over all vectors along an axis, (starts, K, K)."""
-        return second_moment(self, self.layouts[name].axes, name, axis)
 
     def transform(self, name: str, axis: int, matrix: Array) -> None:
         """Multiply all vectors along an axis by a matrix (starts, K, K)."""
@@ -248,7 +242,7 @@ class GaussianNode:
 
     # -- expectations ------------------------------------------------------------------------
 
-    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+    def expect(self, accesses: Sequence[Any]) -> Expectation:
         """Return E[v] or E[v uᵀ] = m mᵀ + Cov, as a sum of products of tables."""
         if len(accesses) == 1:
             return [(self._seen_mean(accesses[0]),)]
@@ -260,11 +254,11 @@ class GaussianNode:
         means = (self._seen_mean(a), self._seen_mean(b))
         return [means, (self._seen_cov(a, b),)]
 
-    def covariance(self, a: Any, b: Any) -> tuple[Table, ...]:
-        """Return Cov[v, uᵀ] as a product of tables: 0 where the two see other vectors."""
+    def covariance(self, a: Any, b: Any) -> Expectation:
+        """Return Cov[v, uᵀ]: 0 where the two see other vectors."""
         first = [a.places[i] for i in self._shared[a.name]]
         second = [b.places[i] for i in self._shared[b.name]]
-        return (self._seen_cov(a, b), *same_members(first, second))
+        return [(self._seen_cov(a, b), *same_members(first, second))]
 
     def _second(self, first: str, second: str) -> Array:
         """Return E[v uᵀ], found once for all factors."""
@@ -280,6 +274,9 @@ class GaussianNode:
         values = self.mean[..., self._slices[name]]
         shape = values.shape[:-1] + tuple([axis.size for axis in own])
         return Table(values.reshape(shape), (*self._lead[name], *own))
+
+    def _mean_of(self, name: str) -> Table:
+        return self._means[name]
 
     def _seen_mean(self, a: Any) -> Table:
         return seen(self._means[a.name], self._axes[a.name], a.places)
@@ -300,14 +297,9 @@ class GaussianNode:
         table = seen(Table(values, labels), self._axes[a.name], a.places)
         return seen(table, twins, tuple([b.places[i] for i in self._own[b.name]]))
 
-    @property
-    def fit(self) -> Array:
-        """Return hᵀ m for each start."""
-        return self._fit
-
     def log_total(self) -> Array:
         """½ hᵀ m + ½ ln|2π Σ| for each start."""
-        return 0.5 * self._fit + self._log_volume()
+        return 0.5 * self.fit + self._log_volume()
 
     def entropy(self) -> Array:
         """½ ln|2πe Σ| for each start."""
@@ -321,10 +313,6 @@ class GaussianNode:
         volume = 0.5 * (self.size * count * LOG_2PI - total)
         return volume if len(volume) == self.restart.size else np.repeat(volume, self.restart.size)
 
-    def batch_of(self, name: str) -> tuple[int, ...]:
-        """Return which axes of a variable are those of the batch, in its order."""
-        return self._shared[name]
-
     def unpack(self, values: Array) -> dict[str, Array]:
         """Return each variable's part of vectors (S, *batch, n), as (S, *its axes)."""
         found = {}
@@ -334,8 +322,17 @@ class GaussianNode:
             found[name] = np.transpose(part, (0, *(1 + order.index(i) for i in range(len(order)))))
         return found
 
-    def dense_moments(self, names: Sequence[str]) -> tuple[Array, Array]:
-        """Return mean and covariance of whole variables, flattened and put one after another."""
+    def splits(self) -> list[Mapping[str, tuple[int, ...]]]:
+        return [self._shared]
+
+    # -- answers -----------------------------------------------------------------------------
+
+    def draw(self, size: int, rng: np.random.Generator) -> dict[str, Array]:
+        root = np.linalg.cholesky(self.cov[0])
+        noise = rng.standard_normal((size, *self.mean.shape[1:]))
+        return self.unpack(self.mean[0] + np.einsum("...ij,...j->...i", root, noise))
+
+    def joint_moments(self, names: Sequence[str]) -> tuple[Array, Array]:
         count = math.prod(axis.size for axis in self.batch)
         n = self.size
         mean = self.mean[:1].reshape(-1)
@@ -347,9 +344,23 @@ class GaussianNode:
         order = np.concatenate([places[name].ravel() for name in names])
         return mean[order], cov.reshape(count * n, -1)[np.ix_(order, order)]
 
-    def marginal(self, name: str) -> Any:
-        """Return the belief of the first start, a batch over plates and integer axes."""
-        return as_normal(self, name, self.layouts[name], self._means[name], self._seen_cov)
+    def carried_over(self, names: tuple[str, ...]) -> list[Carried]:
+        """Return the belief about all variables in its own vectors, about some of them in one."""
+        numbers, batch = {}, dict[str, tuple[int, ...]](self._shared)
+        if names == self.names:
+            mean = np.array(self.mean[0])
+            cov = np.broadcast_to(self.cov[0], (*mean.shape, self.size))
+            for name, part in self._slices.items():
+                own = tuple(axis.size for axis in self._own_axes[name])
+                numbers[name] = np.arange(part.start, part.stop).reshape(own)
+        else:
+            mean, cov = self.joint_moments(names)
+            batch, start = dict.fromkeys(names, ()), 0
+            for name in names:
+                shape = self.layouts[name].shape
+                stop = start + math.prod(shape)
+                numbers[name], start = np.arange(start, stop).reshape(shape), stop
+        return [VectorBelief(names, mean, symmetrize(np.linalg.inv(cov)), batch, numbers)]
 
     def describe(self) -> str:
         """Say how many vectors of what length there are."""

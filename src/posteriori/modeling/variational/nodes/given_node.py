@@ -16,12 +16,14 @@ from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.variational.densities.addressing import same_members, seen
 from posteriori.modeling.variational.densities.densities import GAUSSIAN
 from posteriori.modeling.variational.densities.references import restored
+from posteriori.modeling.variational.nodes.node import Node
+from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.numerics.types import Array
 
 __all__ = ["GivenNode", "make_given_node"]
 
 
-class GivenNode:
+class GivenNode(Node):
     """A variable whose members are believed in independently.
 
     Parameters
@@ -35,6 +37,8 @@ class GivenNode:
         Of all members together.
     """
 
+    kind = "given"
+
     def __init__(
         self, name: str, axes: tuple[Axis, ...], tables: Sequence[Table], entropy: float
     ) -> None:
@@ -43,19 +47,15 @@ class GivenNode:
         self.tables = tuple(tables)
         self._entropy = entropy
 
-    def entropy(self) -> float:
-        """Entropy of all members together."""
-        return self._entropy
-
-    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
-        """Return the expectation of a product of accesses, as a sum of products of tables."""
-        raise NotImplementedError
+    def entropy(self) -> Array:
+        """Entropy of all members together, of the one start."""
+        return np.array([self._entropy])
 
 
 class _NormalNode(GivenNode):
     """Tables: the mean, and the covariance of each member unless it has no width."""
 
-    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+    def expect(self, accesses: Sequence[Any]) -> Expectation:
         mean = self.tables[0]
         means = tuple(seen(mean, self.axes, a.places) for a in accesses)
         if len(accesses) == 1 or len(self.tables) == 1:
@@ -72,7 +72,7 @@ class _NormalNode(GivenNode):
 class _DiscreteNode(GivenNode):
     """Table: the probabilities, with the states last."""
 
-    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+    def expect(self, accesses: Sequence[Any]) -> Expectation:
         (p,) = self.tables
         axes = (*self.axes, p.axes[-1])
         views = tuple(seen(p, axes, (*s.places, s.state)) for s in accesses)
@@ -88,7 +88,7 @@ class _DiscreteNode(GivenNode):
 class _StatisticNode(GivenNode):
     """Tables: the expectation of each sufficient statistic."""
 
-    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
+    def expect(self, accesses: Sequence[Any]) -> Expectation:
         (stat,) = accesses
         table = self.tables[stat.component]
         return [(seen(table, table.axes, stat.places),)]

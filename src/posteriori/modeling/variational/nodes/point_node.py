@@ -6,91 +6,57 @@ them there, it climbs to a mode of the joint density.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from posteriori.distributions.composites.point_mass import PointMass
-from posteriori.distributions.coordinates import inner
-from posteriori.modeling.binding.labelled import Table
-from posteriori.modeling.variational.densities.addressing import seen
+from posteriori.modeling.binding.labelled import Axis
+from posteriori.modeling.variational.nodes.node import Message, Node
+from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.numerics.types import Array
 
 __all__ = ["PointNode"]
 
+#: Where the state of the node inside is kept.
+_INSIDE = "node inside"
 
-class PointNode:
+
+class PointNode(Node):
     """A node at the mode of what its messages say.
 
     Parameters
     ----------
-    node
+    node : Node
         The node that would hold the whole belief.
     """
 
-    def __init__(self, node: Any) -> None:
+    noun = "a point"
+
+    def __init__(self, node: Node) -> None:
         self.node = node
+        self.names, self.kind, self.form = node.names, node.kind, node.form
+        self.restart = node.restart
+        self.follows_means, self.comes_last = node.follows_means, node.comes_last
         self._log_total = np.zeros(node.restart.size)
-        self._tables: list[Table] = []
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "node":
-            raise AttributeError(name)
-        return getattr(self.node, name)
-
-    def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
+    def update(self, messages: Iterable[Message]) -> None:
         """Move to the mode."""
         self.node.update(messages)
-        if self.node.kind == "discrete":
-            self._choose_states()
-        elif self.node.kind == "conjugate":
-            self._move_to_mode()
-        else:
-            self._log_total = 0.5 * self.node.fit  # h·m − ½ mᵀJm at Jm = h
+        self._log_total = self.node.settle()
 
-    def _choose_states(self) -> None:
-        starts = self.node.restart.size
-        self._log_total = np.array(self.node.log_total())
-        if self.node.is_joined:
-            raise TypeError(
-                f"states of {', '.join(self.names)} depend on one another and have no single best "
-                'value here: leave them out of form={...: "point"}'
-            )
-        for name in self.names:
-            p = self.node.probabilities(name)
-            best = p.argmax(axis=-1)[..., None]
-            logs = np.log(np.take_along_axis(p, best, axis=-1))
-            self._log_total += logs.reshape(starts, -1).sum(axis=1)
-            self.node.set(name, (best == np.arange(p.shape[-1])).astype(np.float64))
+    def expect(self, accesses: Sequence[Any]) -> Expectation:
+        """Return the product of the values at the point."""
+        return [tuple(table for a in accesses for table in self.node.expect([a])[0])]
 
-    def _move_to_mode(self) -> None:
-        belief = self.node.belief
-        family = type(belief)
-        mode, statistics = _best_value(belief)
-        if mode is None and not self._tables:  # before any data, a flat prior has no best value
-            mode = np.asarray(belief.mean)
-            statistics = family.sufficient(mode)
-        if mode is None:
-            raise ValueError(
-                f"{self.names[0]} has no best value inside its domain: the density is highest at "
-                "the border; choose a prior that falls there, or keep the whole belief"
-            )
-        self.mode = mode
-        lead = (self.node.restart,)
-        self._tables = [
-            Table(np.asarray(part), lead + self.node.axes(k)) for k, part in enumerate(statistics)
-        ]
-        height = np.asarray(inner(belief.natural, statistics, family._natural_ndims))
-        self._log_total = height.reshape(self.node.restart.size, -1).sum(axis=1)
+    def summable(self, accesses: Sequence[Any], free: frozenset[Axis]) -> frozenset[Axis]:
+        return self.node.summable(accesses, free)
 
-    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
-        """Return the product of the statistics at the point."""
-        if self.node.kind == "conjugate":
-            (stat,) = accesses
-            table, axes = self._tables[stat.component], self.node.axes(stat.component)
-            return [(seen(table, axes, stat.places),)]
-        return [tuple([table for a in accesses for table in self.node.expect([a])[0]])]
+    def expect_sum(self, accesses: Sequence[Any], summed: frozenset[Axis]) -> Expectation:
+        return self.node.expect_sum(accesses, summed)
+
+    def covariance(self, a: Any, b: Any) -> Expectation:
+        return []
 
     def log_total(self) -> Array:
         """Log of the joint density at the point, for each start."""
@@ -98,33 +64,52 @@ class PointNode:
 
     def entropy(self) -> Array:
         """0: a point has no width."""
-        return np.zeros(self.node.restart.size)
+        return np.zeros(self.restart.size)
+
+    def whole(self) -> Node:
+        return self.node
+
+    def centre(self, name: str) -> Array | None:
+        return self.node.centre(name)
+
+    def set_centre(self, name: str, values: Array) -> None:
+        self.node.set_centre(name, values)
+
+    def start_from(self, name: str, value: Any, shape: tuple[int, ...]) -> None:
+        self.node.start_from(name, value, shape)
 
     def select(self, start: int) -> None:
-        """Keep one start."""
         self.node.select(start)
         self._log_total = self._log_total[start : start + 1]
-        self._tables = [Table(t.values[start : start + 1], t.axes) for t in self._tables]
-        if self.node.kind == "conjugate":
-            self.mode = self.mode[start : start + 1]
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), _INSIDE: self.node.state()}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        self.node.set_state(state[_INSIDE])
+        super().set_state({key: value for key, value in state.items() if key != _INSIDE})
+
+    def second_moment(self, name: str, axis: int) -> Array:
+        return self.node.second_moment(name, axis)
+
+    def transform(self, name: str, axis: int, matrix: Array) -> None:
+        self.node.transform(name, axis, matrix)
+
+    def overlaps(self, name: str) -> Array:
+        return self.node.overlaps(name)
+
+    def merge(self, name: str, source: int, target: int) -> None:
+        self.node.merge(name, source, target)
 
     def marginal(self, name: str) -> Any:
         """Return the point."""
-        if self.node.kind == "discrete":
-            return self.node.marginal(name)
-        if self.node.kind == "conjugate":
-            return PointMass(self.mode[0], event_ndim=self.node.family._event_ndim)
-        belief = self.node.marginal(name)
-        return PointMass(belief.mean, event_ndim=len(belief.event_shape))
+        return self.node.point(name)
 
+    def draw(self, size: int, rng: np.random.Generator) -> dict[str, Any]:
+        return {n: np.broadcast_to(v, (size, *np.shape(v))) for n, v in self.highest().items()}
 
-def _best_value(belief: Any) -> tuple[Array | None, Any]:
-    """Return the mode and its statistics; None where it lies at the border of the domain."""
-    try:
-        mode = np.asarray(belief.mode)
-        with np.errstate(divide="ignore"):
-            statistics = type(belief).sufficient(mode)
-    except ValueError:
-        return None, ()
-    inside = all(np.all(np.isfinite(part)) for part in statistics)
-    return (mode, statistics) if inside else (None, ())
+    def highest(self) -> dict[str, Any]:
+        return self.node.highest()
+
+    def describe(self) -> str:
+        return self.node.describe()

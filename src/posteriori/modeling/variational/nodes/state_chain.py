@@ -13,7 +13,16 @@ from posteriori.modeling.variational.densities.monomials import Monomial, same_p
 from posteriori.modeling.variational.densities.planned_products import add_tables
 from posteriori.numerics.types import Array
 
-__all__ = ["ChainBelief", "StateChain", "chained_names", "find_chain", "solve_chain"]
+__all__ = [
+    "ChainBelief",
+    "StateChain",
+    "best_path",
+    "chained_names",
+    "draw_path",
+    "draw_states",
+    "find_state_chain",
+    "solve_state_chain",
+]
 
 
 class StateChain(NamedTuple):
@@ -56,7 +65,7 @@ class ChainBelief(NamedTuple):
         return self.log_total - states - _expected(self.pairs, self.log_steps)
 
 
-def find_chain(switches: Sequence[Switch], axes: Sequence[Axis]) -> StateChain | None:
+def find_state_chain(switches: Sequence[Switch], axes: Sequence[Axis]) -> StateChain | None:
     """Return the chain that two switches of one variable make up, if they do.
 
     They must read each member of one axis and its successor, and be the same on all others.
@@ -87,7 +96,7 @@ def chained_names(monomials: Iterable[Monomial], layouts: Mapping[str, Any]) -> 
         steps = [access for access in monomial.accesses if isinstance(access, Switch)]
         if len(steps) == 2:
             axes = layouts[steps[0].name].axes
-            if find_chain(steps, axes) or find_chain(steps[::-1], axes):
+            if find_state_chain(steps, axes) or find_state_chain(steps[::-1], axes):
                 found.add(steps[0].name)
     return found
 
@@ -101,7 +110,7 @@ def _is_step(before: Table, after: Table, size: int) -> bool:
     )
 
 
-def solve_chain(
+def solve_state_chain(
     chain: StateChain, logits: Table, steps: Sequence[Table], restart: Axis
 ) -> ChainBelief:
     """Return the beliefs, given the log weights of states and of steps.
@@ -154,3 +163,70 @@ def _expected(p: Array, logs: Array) -> Array:
     gone = tuple(i for i in range(1, p.ndim - 2) if logs.shape[i] == 1 < p.shape[i])
     alike = p.sum(axis=gone, keepdims=True)  # steps that share their weights
     return (alike * np.where(np.isneginf(logs), 0.0, logs)).reshape(len(p), -1).sum(axis=1)
+
+
+# -- paths -----------------------------------------------------------------------------------
+
+
+def draw_states(p: Array, size: int, rng: np.random.Generator) -> Array:
+    """Draw a state for each row of probabilities (..., K), (size, ...)."""
+    return _pick(np.broadcast_to(p, (size, *p.shape)), rng)
+
+
+def draw_path(
+    p: Array, pairs: Array, chain: StateChain, size: int, rng: np.random.Generator
+) -> Array:
+    """Draw the first state of each series, then each next one given the one before.
+
+    Parameters
+    ----------
+    p, pairs : arrays (*axes, K), (*series, T - 1, K, K)
+        Probabilities of states and of neighbours.
+    chain : StateChain
+    size : int
+    rng : Generator
+    """
+    first, steps = _markov_chain(p, pairs, chain)
+    lead = (size, *first.shape[:-1])
+    path = np.empty((*lead, steps.shape[-3] + 1), dtype=np.intp)
+    path[..., 0] = draw_states(first, size, rng)
+    for t in range(steps.shape[-3]):
+        rows = np.broadcast_to(steps[..., t, :, :], (*lead, *steps.shape[-2:]))
+        chosen = np.take_along_axis(rows, path[..., t, None, None], axis=-2)[..., 0, :]
+        path[..., t + 1] = _pick(chosen, rng)
+    return np.moveaxis(path, -1, 1 + chain.time)
+
+
+def best_path(p: Array, pairs: Array, chain: StateChain) -> Array:
+    """Return the most probable path of each series (Viterbi)."""
+    first, steps = _markov_chain(p, pairs, chain)
+    score = _log(first)
+    back = []
+    for t in range(steps.shape[-3]):
+        total = score[..., :, None] + _log(steps[..., t, :, :])
+        back.append(total.argmax(axis=-2))
+        score = total.max(axis=-2)
+    path = [score.argmax(axis=-1)]
+    for pointers in reversed(back):
+        path.append(np.take_along_axis(pointers, path[-1][..., None], axis=-1)[..., 0])
+    return np.moveaxis(np.stack(path[::-1], axis=-1), -1, chain.time)
+
+
+def _markov_chain(p: Array, pairs: Array, chain: StateChain) -> tuple[Array, Array]:
+    """Return p(first) (*series, K) and p(next | before) (*series, T - 1, K, K)."""
+    first = np.moveaxis(p, chain.time, -2)[..., 0, :]
+    total = pairs.sum(axis=-1, keepdims=True)
+    steps = np.where(total > 0, pairs / np.where(total > 0, total, 1.0), 1.0 / pairs.shape[-1])
+    return first, steps
+
+
+def _log(p: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.log(p)
+
+
+def _pick(p: Array, rng: np.random.Generator) -> Array:
+    """Draw a state for each row of probabilities (..., K)."""
+    edges = np.cumsum(p, axis=-1)
+    u = rng.random(p.shape[:-1])[..., None] * edges[..., -1:]
+    return (u >= edges[..., :-1]).sum(axis=-1)

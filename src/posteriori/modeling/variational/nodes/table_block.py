@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+import numpy as np
+
 from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.binding.labelled import Axis, Lookup, Table, gather
 from posteriori.modeling.exact.discrete.discrete_account import pairs_along_chain
@@ -13,8 +15,10 @@ from posteriori.modeling.exact.discrete.discrete_graph import Graph, refill_grap
 from posteriori.modeling.exact.discrete.discrete_order import Order
 from posteriori.modeling.forms.state_tables import StateTable, View
 from posteriori.modeling.forms.table_elimination import joint_beliefs, sum_to
+from posteriori.modeling.variational.densities.planned_products import add_tables
+from posteriori.modeling.variational.nodes.state_scopes import Scope
 
-__all__ = ["TableBlock", "table_beliefs"]
+__all__ = ["TableBlock", "table_beliefs", "table_of_scope", "table_of_states"]
 
 
 class TableBlock(DiscreteBlock):
@@ -53,6 +57,29 @@ class TableBlock(DiscreteBlock):
             return order
         chain = order.graph.chain._replace(repeated=True)
         return order._replace(graph=order.graph._replace(chain=chain))
+
+
+def table_of_states(name: str, state: Axis, logits: Table, start: int) -> StateTable:
+    """Return the log weights of each member's own states in one start."""
+    axes = logits.axes[1:-1]
+    table = Table(logits.values[start], logits.axes[1:])
+    return StateTable(name, table, axes, (View(name, axes, state),))
+
+
+def table_of_scope(scope: Scope, parts: Sequence[Table], restart: Axis, start: int) -> StateTable:
+    """Return the log weights of states that meet in one start, without axes that do not matter."""
+    states = tuple(s.state for s in scope.switches)
+    labels = (*scope.rows, *states)
+    values = add_tables(parts, (restart, *labels))
+    values = values[min(start, len(values) - 1)]
+    keep = [i for i, a in enumerate(labels) if values.shape[i] == a.size or a in states]
+    full = tuple(labels[i].size if i in keep else 1 for i in range(values.ndim))
+    gone = tuple(i for i in range(values.ndim) if i not in keep)
+    table = Table(
+        np.squeeze(np.broadcast_to(values, full), axis=gone), tuple(labels[i] for i in keep)
+    )
+    views = tuple(View(s.name, s.places, s.state) for s in scope.switches)
+    return StateTable(scope.switches[-1].name, table, scope.rows, views)
 
 
 def _same_labels(mine: Sequence[StateTable], theirs: Sequence[StateTable]) -> bool:

@@ -20,6 +20,7 @@ from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent, sweep
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.densities.references import find_references
+from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.prediction.scene import Scene, moved_references, set_scene
 from posteriori.modeling.variational.variational_block import VariationalBlock
 from posteriori.modeling.variational.variational_result import VariationalResult
@@ -28,7 +29,7 @@ from posteriori.numerics.types import Array
 __all__ = ["infer_local", "solve_new_data"]
 
 
-class FixedNode:
+class FixedNode(Node):
     """A node of another problem whose belief is not updated.
 
     Parameters
@@ -76,7 +77,7 @@ class LocalBlock(VariationalBlock):
     def _problem_of_new_members(self) -> Problem:
         restart = Axis("restart", 1)
         nodes = [self._formed(self._node(group, restart)) for group in self.groups]
-        nodes.sort(key=lambda n: n.kind == "discrete")
+        nodes.sort(key=lambda n: n.comes_last)
         return Problem(self.monomials, [*self.fixed, *nodes], (), restart)
 
     def solve(self) -> VariationalResult:

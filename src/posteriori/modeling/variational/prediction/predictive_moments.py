@@ -21,7 +21,7 @@ from posteriori.modeling.binding.labelled import Axis, Table, spread
 from posteriori.modeling.variational.densities.addressing import same_members, seen
 from posteriori.modeling.variational.densities.monomials import Product, axes_of, multiply
 from posteriori.modeling.variational.densities.planned_products import contract_tables
-from posteriori.modeling.variational.nodes.point_node import PointNode
+from posteriori.modeling.variational.nodes.node import Node
 from posteriori.numerics.types import Array
 
 __all__ = ["NoiseNode", "covariance", "mean"]
@@ -30,7 +30,7 @@ __all__ = ["NoiseNode", "covariance", "mean"]
 Owners = Mapping[str, Any]
 
 
-class NoiseNode:
+class NoiseNode(Node):
     """What new members of a normal variable have of their own: independent noise around 0.
 
     Parameters
@@ -49,13 +49,13 @@ class NoiseNode:
         """Return E[v] = 0."""
         return [(Table(np.zeros(()), ()),)]
 
-    def covariance(self, a: Any, b: Any) -> tuple[Table, ...]:
+    def covariance(self, a: Any, b: Any) -> list[tuple[Table, ...]]:
         """Return E[v vᵀ] of the same member."""
         twins = self.cov.axes[len(self.axes) :]
         lead = len(self.axes) - len(twins)
         places = (*a.places, *b.places[lead:])
         same = same_members(a.places[:lead], b.places[:lead])
-        return (seen(self.cov, self.cov.axes, places), *same)
+        return [(seen(self.cov, self.cov.axes, places), *same)]
 
 
 def mean(products: Sequence[Product], labels: tuple[Axis, ...], owners: Owners) -> Array:
@@ -107,9 +107,7 @@ def _choices(product: Product, owners: Owners) -> Iterator[list[Table]]:
 def _moments(node: Any, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
     """Return the product of the means and, of two accesses, their covariance."""
     means = tuple(table for a in accesses for (table,) in node.expect([a]))
-    if len(accesses) == 1 or isinstance(node, PointNode):
-        return [means]
-    return [means, node.covariance(*accesses)]
+    return [means] if len(accesses) == 1 else [means, *node.covariance(*accesses)]
 
 
 def _contract(product: Product, more: Sequence[Table], labels: tuple[Axis, ...]) -> Table:

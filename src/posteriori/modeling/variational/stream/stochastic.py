@@ -59,12 +59,12 @@ def ascend_in_batches(
     ends when the average over a window rises by less than ``tol`` or than its standard error.
     """
     for node in problem.shared:
-        if not hasattr(type(node), "set_natural"):
+        if not node.moves_freely:
             raise TypeError(
                 f"batch_size cannot be used here: the belief about {', '.join(node.names)} cannot "
                 "be moved in small steps; leave batch_size out"
             )
-    stream = problem.local[0].stream
+    stream = problem.streamed.stream
     count, size = stream.plate.size, batch_size
     window = max(_WINDOW, math.ceil(count / size))
     part = Part(stream, problem.shared, problem.restart, size)
@@ -72,7 +72,7 @@ def ascend_in_batches(
     message, converged = f"stopped after {counted(max_iter, 'step')}", False
     for t, rows in zip(range(1, max_iter + 1), _batches(count, size, rng), strict=False):
         problem.estimates = stream.estimates(size, rows)
-        problem.local[0].estimate(part, rows, count / size)
+        problem.streamed.estimate(part, rows, count / size)
         trace.append(_step(problem, (t + DELAY) ** -FORGETTING))
         if callback is not None and callback(t, trace[-1]):
             message = "stopped by the callback"
@@ -87,7 +87,7 @@ def ascend_in_batches(
             stacklevel=2,
         )
     problem.estimates = {}
-    problem.local[0].forget()
+    problem.streamed.forget()
     bounds = sweep(problem)
     for pair in pairs:
         bounds = rotate(problem, pair, bounds)
@@ -110,10 +110,10 @@ def settle(problem: Problem, pairs: Sequence[Pair], *, tol: float) -> None:
 
 def _step(problem: StreamedProblem, rate: float) -> float:
     """Move all shared nodes; return the bound before, estimated from the batch."""
-    bound = float(problem.bound(problem.local[0])[0])
+    bound = float(problem.bound(problem.streamed)[0])
     for shared in problem.shared:
         old = shared.natural()
-        shared.update(problem.messages(shared))
+        problem.update(shared)
         new = shared.natural()
         mixed = [(1.0 - rate) * a + rate * b for a, b in zip(old, new, strict=True)]
         shared.set_natural(mixed)

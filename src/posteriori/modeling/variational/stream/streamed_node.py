@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from posteriori.modeling.binding.labelled import Axis, Table, labels_of
-from posteriori.modeling.variational.ascent.class_merging import merge_states
-from posteriori.modeling.variational.ascent.problem import Entry, Problem
-from posteriori.modeling.variational.ascent.snapshots import keep_beliefs, restore
+from posteriori.modeling.variational.ascent.problem import Entry, Problem, Snapshot, restore
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.planned_products import contract_tables
+from posteriori.modeling.variational.nodes.discrete_node import merge_states
+from posteriori.modeling.variational.nodes.node import Node
+from posteriori.modeling.variational.nodes.node_answers import (
+    Carried,
+    Expectation,
+)
 from posteriori.modeling.variational.stream.plate_sums import Sums, add_sums, turn
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
     from posteriori.modeling.variational.stream.streaming import Part, Stream
 
-__all__ = ["StreamedNode", "StreamedProblem", "awaited"]
+__all__ = ["StreamedNode", "StreamedProblem"]
 
 
-class Sources(NamedTuple):
-    """Stands for messages that the parts make themselves: of all factors, or of some."""
-
-    factors: set[int] | None = None
-
-
-class StreamedNode:
+class StreamedNode(Node):
     """A local node whose belief is found part by part.
 
     Parameters
@@ -36,8 +35,8 @@ class StreamedNode:
     stream : Stream
     parts : sequence of (Part, rows)
         Parts of one size are the same: the belief about their rows is not kept.
-    shared : sequence
-        The nodes of the shared variables.
+    shared : sequence of Node
+        Those of the shared variables.
     restart : Axis
     """
 
@@ -45,37 +44,38 @@ class StreamedNode:
         self,
         stream: Stream,
         parts: Sequence[tuple[Part, Any]],
-        shared: Sequence[Any],
+        shared: Sequence[Node],
         restart: Axis,
     ) -> None:
         self.stream, self.restart = stream, restart
-        self.names, self.kind = stream.group, parts[0][0].node.kind
-        self.sizes = getattr(parts[0][0].node, "sizes", {})
+        self.names = stream.group
+        self._like = parts[0][0].node
+        self.kind, self.form = self._like.kind, self._like.form
         self.sums: Sums = {}
         self._parts, self._shared = tuple(parts), tuple(shared)
-        self._priors = Sources()
+        self._priors: set[int] | None = None
         self._starts: dict[str, Array] = {}
         self._log_total = np.zeros(restart.size)
         self._entropy: Array | None = None
-        self._whole: Any = None
-        self._seen: list[Any] = []
+        self._whole: Node | None = None
+        self._seen: Snapshot = []
         self._turns: tuple[tuple[str, int, Array], ...] = ()
 
     # -- update ------------------------------------------------------------------------------
 
-    def update(self, messages: Sources) -> None:
-        """Pass over all parts; their own problems make the messages."""
-        if messages.factors is not None:
-            self._priors = messages
+    def pass_over(self, sources: set[int] | None = None) -> None:
+        """Update all parts, whose own problems make the messages of all factors, or of some."""
+        if sources is not None:
+            self._priors = sources
         self._starts = {}
-        self._pass_over(messages)
+        self._pass_over(sources)
 
-    def set(self, name: str, values: Array) -> None:
-        """Start one variable at values (starts, rows, ...): probabilities, or means."""
+    def read_start(self, name: str, numbers: Array, shape: tuple[int, ...]) -> Array:
+        return self._like.read_start(name, numbers, shape)
+
+    def set_centre(self, name: str, values: Array) -> None:
         self._starts = {**self._starts, name: values}
         self._pass_over(self._priors)
-
-    set_means = set
 
     def estimate(self, part: Part, rows: Any, weight: float) -> None:
         """Take a multiple of what some rows say for what all rows say."""
@@ -87,14 +87,14 @@ class StreamedNode:
         """Leave everything to the next pass."""
         self.sums, self._whole, self._turns = {}, None, ()
 
-    def _pass_over(self, messages: Sources) -> None:
+    def _pass_over(self, sources: set[int] | None) -> None:
         sums: Sums = {}
         log_total, entropy = np.zeros(self.restart.size), np.zeros(self.restart.size)
         turned, first = self.stream.turns is not None, 0
         for part, rows in self._parts:
             last = first + part.label.size
             starts = {name: values[:, first:last] for name, values in self._starts.items()}
-            sums = add_sums(sums, part.solve(rows, messages.factors, starts))
+            sums = add_sums(sums, part.solve(rows, sources, starts))
             log_total = log_total + part.node.log_total()
             entropy = entropy + (part.node.entropy() if turned else 0.0)
             first = last
@@ -103,7 +103,7 @@ class StreamedNode:
     def _take(self, sums: Sums, log_total: Array, entropy: Array | None = None) -> None:
         self.sums, self._log_total, self._entropy = sums, log_total, entropy
         self._whole, self._turns = None, ()
-        self._seen = keep_beliefs(self._shared)
+        self._seen = self._shared_beliefs()
 
     def select(self, start: int) -> None:
         """Keep one start."""
@@ -131,11 +131,6 @@ class StreamedNode:
             self._entropy = self.whole().entropy()
         return self._entropy
 
-    def members(self, name: str, axis: int) -> int:
-        """Return how many vectors along an axis a variable has."""
-        sizes = [a.size for a in self.stream.layouts[name].axes]
-        return int(np.prod(sizes)) // sizes[axis]
-
     def second_moment(self, name: str, axis: int) -> Array:
         """Return the sum of E[v vᵀ] over all vectors along an axis, (starts, K, K)."""
         turns = self.stream.turns
@@ -154,7 +149,9 @@ class StreamedNode:
         assert turns is not None
         labels = [turns.labels[name, order][axis - 1] for order in (0, 1)]
         self.sums = turn(self.sums, labels, matrix, self.restart)
-        self._entropy = self.entropy() + self.members(name, axis) * np.linalg.slogdet(matrix)[1]
+        sizes = self.stream.layouts[name].shape
+        count = math.prod(n for i, n in enumerate(sizes) if i != axis)
+        self._entropy = self.entropy() + count * np.linalg.slogdet(matrix)[1]
         self._turns = (*self._turns, (name, axis, matrix))
         self._whole = None
 
@@ -176,10 +173,10 @@ class StreamedNode:
 
     # -- all rows ----------------------------------------------------------------------------
 
-    def whole(self) -> Any:
+    def whole(self) -> Node:
         """Return a node with the belief about all rows, as it was in the last pass and turned since."""
         if self._whole is None:
-            now = keep_beliefs(self._shared)
+            now = self._shared_beliefs()
             restore(self._seen)
             try:
                 self._whole = self.stream.whole_node(self._shared, self.restart)
@@ -191,18 +188,42 @@ class StreamedNode:
 
     def summable(self, accesses: Sequence[Any], free: frozenset[Axis]) -> frozenset[Axis]:
         """Return those of some labels that the belief about all rows can sum over."""
-        node = self._parts[0][0].node
-        return node.summable(accesses, free) if hasattr(node, "summable") else frozenset()
+        return self._like.summable(accesses, free)
+
+    def expect(self, accesses: Sequence[Any]) -> Expectation:
+        return self.whole().expect(accesses)
+
+    def expect_sum(self, accesses: Sequence[Any], summed: frozenset[Axis]) -> Expectation:
+        return self.whole().expect_sum(accesses, summed)
+
+    def covariance(self, a: Any, b: Any) -> Expectation:
+        return self.whole().covariance(a, b)
+
+    def centre(self, name: str) -> Array | None:
+        return self.whole().centre(name)
+
+    def marginal(self, name: str) -> Any:
+        return self.whole().marginal(name)
+
+    def draw(self, size: int, rng: np.random.Generator) -> dict[str, Any]:
+        return self.whole().draw(size, rng)
+
+    def highest(self) -> dict[str, Any]:
+        return self.whole().highest()
+
+    def joint_moments(self, names: Sequence[str]) -> tuple[Array, Array]:
+        return self.whole().joint_moments(names)
+
+    def carried_over(self, names: tuple[str, ...]) -> list[Carried]:
+        return self.whole().carried_over(names)
 
     def describe(self) -> str:
         """Say how large the belief is, and that it comes in parts."""
         whole = self.stream.node(self.stream.plate, self.restart)
         return f"{whole.describe()}, in {len(self._parts)} parts"
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "node" or "_whole" not in self.__dict__:
-            raise AttributeError(name)
-        return getattr(self.whole(), name)
+    def _shared_beliefs(self) -> Snapshot:
+        return [(node, node.state()) for node in self._shared]
 
 
 class StreamedProblem(Problem):
@@ -229,7 +250,7 @@ class StreamedProblem(Problem):
             for t in self._terms
             if not t.shared
         ]
-        self.nodes, self.local = (*self.nodes, local), (local,)
+        self.nodes, self.local, self.streamed = (*self.nodes, local), (local,), local
         self.owner |= dict.fromkeys(local.names, local)
         self._touch[id(local)] = [
             (i, (), self._recipe(self.entries[i], self.shared, frozenset()))
@@ -239,31 +260,28 @@ class StreamedProblem(Problem):
         self._rests: list[Table] = []
         self.estimates: dict[int, tuple[Table, ...]] = {}
 
-    def messages(self, node: Any, sources: set[int] | None = None) -> Any:
-        """Yield the messages to a shared node; those to the local one are made by its parts."""
-        return Sources(sources) if node is self.local[0] else super().messages(node, sources)
+    def update(self, node: Node, sources: set[int] | None = None) -> None:
+        """Let a node take its messages; the parts of the streamed one make them themselves."""
+        if node is self.streamed:
+            self.streamed.pass_over(sources)
+        else:
+            super().update(node, sources)
 
     def reduce(self) -> None:
         """Pass over the rows unless their sums are known."""
-        (node,) = self.local
-        if not node.sums:
-            node.update(Sources())
+        if not self.streamed.sums:
+            self.streamed.pass_over()
 
     def _tables(self, i: int) -> tuple[Table, ...]:
         """Return known tables, or what the sums of the last pass leave of a monomial."""
         if i < self._first:
             return self.estimates.get(i) or super()._tables(i)
         self.reduce()
-        (node,) = self.local
-        if self._of is not node.sums:
-            self._of = node.sums
-            self._rests = [t.rest(node.sums[t.sum.key], self.restart) for t in self._terms]
+        sums = self.streamed.sums
+        if self._of is not sums:
+            self._of = sums
+            self._rests = [t.rest(sums[t.sum.key], self.restart) for t in self._terms]
         return (self._rests[i - self._first],)
-
-
-def awaited(node: Any) -> Any:
-    """Return the node that has the belief about all rows."""
-    return node.whole() if isinstance(node, StreamedNode) else node
 
 
 def _unknown(accesses: Iterable[Any]) -> Table:

@@ -27,6 +27,7 @@ from posteriori.modeling.variational.densities.monomials import (
 )
 from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.modeling.variational.nodes.chain_node import time_of
+from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.stream.plate_sums import (
     Codes,
     PlateSum,
@@ -176,7 +177,7 @@ class Stream:
         return np.sort(rng.choice(self.plate.size, SAMPLE, replace=False))
 
     def problem(
-        self, shared: Sequence[Any], restart: Axis, rows: IntArray | None = None
+        self, shared: Sequence[Node], restart: Axis, rows: IntArray | None = None
     ) -> StreamedProblem:
         """Return the problem of all rows, or of some, in parts of about equal size."""
         size = self.plate.size if rows is None else len(rows)
@@ -200,7 +201,7 @@ class Stream:
         part = Axis(self.plate.name, len(rows))
         return [self.cut(m, part, rows) if self.plate in axes_of(m) else m for m in found]
 
-    def node(self, label: Axis, restart: Axis) -> Any:
+    def node(self, label: Axis, restart: Axis) -> Node:
         """Return a local node for as many rows as a label says."""
         bound = self.block.bound
         layouts = dict(bound.layouts)
@@ -210,12 +211,12 @@ class Stream:
         monomials = [self._relabelled(term.monomial, label) for term in self.terms]
         return self.block._node(self.group, restart, bound._replace(layouts=layouts), monomials)
 
-    def whole_node(self, shared: Sequence[Any], restart: Axis) -> Any:
+    def whole_node(self, shared: Sequence[Node], restart: Axis) -> Node:
         """Return a node with the belief about all rows."""
         node = self.block._node(self.group, restart)
         touching = [m for m in self.block.monomials if _touches(m, self.group)]
         problem = Problem(touching, (*shared, node), (node,), restart)
-        node.update(problem.messages(node))
+        problem.update(node)
         return node
 
     def estimates(self, size: int, rows: Any) -> dict[int, tuple[Table, ...]]:
@@ -266,7 +267,7 @@ class Part:
     size : int
     """
 
-    def __init__(self, stream: Stream, shared: Sequence[Any], restart: Axis, size: int) -> None:
+    def __init__(self, stream: Stream, shared: Sequence[Node], restart: Axis, size: int) -> None:
         self.stream = stream
         self.label = Axis(stream.plate.name, size)
         self.node = stream.node(self.label, restart)
@@ -312,10 +313,9 @@ class Part:
             entry._replace(monomial=m)
             for entry, m in zip(self.problem.entries, merged, strict=True)
         ]
-        self.node.update(self.problem.messages(self.node, sources))
+        self.problem.update(self.node, sources)
         for name, values in (starts or {}).items():
-            put = self.node.set if self.node.kind == "discrete" else self.node.set_means
-            put(name, values)
+            self.node.set_centre(name, values)
         return {
             key: self.problem.expectation([cut(t) for t in total.tables], self._recipes[key])
             for key, total in stream.sums.items()

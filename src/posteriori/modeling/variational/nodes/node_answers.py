@@ -1,0 +1,117 @@
+"""What a posterior asks of the belief about a group of variables, once it has been found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.binding.labelled import Table
+from posteriori.numerics.types import Array
+
+__all__ = ["Carried", "Expectation", "IndependentBelief", "NodeAnswers", "VectorBelief"]
+
+#: A sum of products of tables.
+Expectation = list[tuple[Table, ...]]
+
+
+class IndependentBelief(NamedTuple):
+    """A variable whose members are independent, and its distribution."""
+
+    name: str
+    member: Any
+
+
+class VectorBelief(NamedTuple):
+    """Jointly normal variables.
+
+    Attributes
+    ----------
+    names : tuple of str
+    mean, precision : (*batch, n), (*batch, n, n)
+    batch : mapping to tuples of int
+        The axes of each variable along which vectors are independent.
+    numbers : mapping to arrays
+        Positions in a vector, for each member along the other axes.
+    """
+
+    names: tuple[str, ...]
+    mean: Array
+    precision: Array
+    batch: Mapping[str, tuple[int, ...]]
+    numbers: Mapping[str, Array]
+
+    def moved(self, shifts: Mapping[str, Array]) -> VectorBelief:
+        """Add a constant to variables, an array over the axes of each."""
+        mean = np.array(self.mean)
+        for name, shift in shifts.items():
+            batch = self.batch[name]
+            order = (*batch, *(i for i in range(np.ndim(shift)) if i not in batch))
+            mean[..., self.numbers[name]] += np.transpose(shift, order)
+        return self._replace(mean=mean)
+
+
+#: What further data can begin with.
+Carried = IndependentBelief | VectorBelief
+
+
+class NodeAnswers:
+    """The belief about some variables; of several starts it answers for the first.
+
+    Attributes
+    ----------
+    kind : str
+        What a user reads of it.
+    names : tuple of str
+    """
+
+    kind: str
+    names: tuple[str, ...]
+
+    def marginal(self, name: str) -> Any:
+        """Return the belief about a variable, a batch over its plates and integer axes."""
+        raise self.cannot("tell a marginal")
+
+    def point(self, name: str) -> Any:
+        """Return the distribution of a variable that is at its highest point."""
+        raise self.cannot("be a point")
+
+    def covariance(self, a: Any, b: Any) -> Expectation:
+        """Return Cov[a, b] of two accesses, an empty sum where the belief has no width."""
+        raise self.cannot("tell covariances")
+
+    def draw(self, size: int, rng: np.random.Generator) -> dict[str, Any]:
+        """Return draws of all variables together, (size, *shape) each."""
+        raise self.cannot("be drawn from")
+
+    def highest(self) -> dict[str, Any]:
+        """Return the most probable values of all variables together."""
+        raise self.cannot("tell its highest point")
+
+    def joint_moments(self, names: Sequence[str]) -> tuple[Array, Array]:
+        """Return mean and covariance of whole variables, flattened and put one after another."""
+        raise TypeError(
+            f"{' and '.join(names)} are a {self.kind} group, whose joint distribution has no form "
+            f"here; draw from it by sample()"
+        )
+
+    def carried_over(self, names: tuple[str, ...]) -> list[Carried]:
+        """Return what is believed of some of the variables, to be the prior of further data."""
+        raise TypeError(
+            f"what is known of {', '.join(names)}, {self.noun}, cannot be carried over to new data: "
+            "infer again with all data"
+        )
+
+    def describe(self) -> str:
+        """Say how large the belief is."""
+        return self.kind
+
+    @property
+    def noun(self) -> str:
+        """What errors call it."""
+        return f"a {self.kind} group"
+
+    def cannot(self, what: str) -> TypeError:
+        """Return the error of a belief that does not answer."""
+        return TypeError(f"the belief about {', '.join(self.names)} cannot {what}")

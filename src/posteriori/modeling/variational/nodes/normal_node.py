@@ -1,0 +1,150 @@
+"""What nodes of normal variables have in common: axes whose members do not meet, marginals, moments."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from posteriori.distributions.composites.point_mass import PointMass
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.modeling.binding.bound import Layout
+from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, spread
+from posteriori.modeling.variational.densities.addressing import seen
+from posteriori.modeling.variational.densities.monomials import Monomial, same_place
+from posteriori.modeling.variational.densities.planned_products import contract_tables
+from posteriori.modeling.variational.nodes.node import Node
+from posteriori.numerics.types import Array
+
+__all__ = ["NormalNode", "along_axis", "batch_axes"]
+
+#: The first start.
+_FIRST = Lookup(Table(np.zeros((), dtype=np.intp), ()))
+
+#: The axis of a variable: its name and position.
+Place = tuple[str, int]
+
+
+def batch_axes(
+    names: Sequence[str], layouts: Mapping[str, Layout], monomials: Iterable[Monomial]
+) -> list[tuple[int, ...]]:
+    """Return groups of axes, one of each variable, along which members do not meet."""
+    parent: dict[Place, Place] = {
+        (n, i): (n, i) for n in names for i in range(len(layouts[n].axes))
+    }
+
+    def root(x: Place) -> Place:
+        while parent[x] != x:
+            x = parent[x]
+        return x
+
+    mixed: set[Place] = set()
+    for monomial in monomials:
+        mine = [a for a in monomial.accesses if a.name in names]
+        if len(mine) < 2:
+            continue
+        for a, b in ((mine[0], mine[1]), (mine[1], mine[0])):
+            for i, place in enumerate(a.places):
+                partners = [j for j, other in enumerate(b.places) if same_place(place, other)]
+                if a.name == b.name:
+                    partners = [j for j in partners if j == i]
+                if len(partners) != 1:
+                    mixed.add((a.name, i))
+                else:
+                    parent[root((a.name, i))] = root((b.name, partners[0]))
+    bad = {root(x) for x in mixed}
+    groups: dict[Place, list[Place]] = {}
+    for x in parent:
+        groups.setdefault(root(x), []).append(x)
+    return [
+        tuple(i for n in names for m, i in members if m == n)
+        for key, members in groups.items()
+        if key not in bad and sorted(n for n, _ in members) == sorted(names)
+    ]
+
+
+class NormalNode(Node):
+    """Normal variables whose belief is a mean and covariances.
+
+    Attributes
+    ----------
+    layouts : mapping
+        Of its variables, at least.
+    fit : array
+        hᵀ m for each start.
+    """
+
+    form = "vectors"
+    layouts: Mapping[str, Layout]
+    fit: Array
+
+    @abstractmethod
+    def splits(self) -> list[Mapping[str, tuple[int, ...]]]:
+        """Return which axes of each variable may tell vectors apart, the shortest vectors first."""
+
+    @abstractmethod
+    def _mean_of(self, name: str) -> Table:
+        """Return the means of a variable over its own axes."""
+
+    @abstractmethod
+    def _seen_cov(self, a: Any, b: Any) -> Table:
+        """Return covariances as two accesses to the same vectors see them."""
+
+    def settle(self) -> Array:
+        return 0.5 * self.fit  # h·m − ½ mᵀJm at Jm = h
+
+    def centre(self, name: str) -> Array:
+        return _spread_over(self._mean_of(name), (self.restart, *self.layouts[name].axes))
+
+    def highest(self) -> dict[str, Array]:
+        return {name: np.array(self.centre(name)[0]) for name in self.names}
+
+    def point(self, name: str) -> PointMass:
+        return PointMass(self.highest()[name], event_ndim=len(self.layouts[name].events))
+
+    def read_start(self, name: str, numbers: Array, shape: tuple[int, ...]) -> Array:
+        if numbers.shape != shape:
+            raise ValueError(f"init of {name} must have shape {shape}, got {numbers.shape}")
+        return numbers
+
+    def marginal(self, name: str) -> Any:
+        layout = self.layouts[name]
+        labels, restart = layout.axes, (self.restart,)
+        mean = _spread_over(seen(self._mean_of(name), restart, (_FIRST,)), labels).copy()
+        access = Access(name, labels)
+        if not layout.events:
+            variance = seen(self._seen_cov(access, access), restart, (_FIRST,))
+            return Normal._from(mean=mean[()], variance=_spread_over(variance, labels)[()])
+        twin = Axis("twin", layout.events[0].size)
+        other = Access(name, (*labels[:-1], twin))
+        cov = seen(self._seen_cov(access, other), restart, (_FIRST,))
+        return MvNormal._from(mean=mean, cov=_spread_over(cov, (*labels, twin)))
+
+    def second_moment(self, name: str, axis: int) -> Array:
+        axes = self.layouts[name].axes
+        size = axes[axis].size
+        one, two = Axis("one", size), Axis("two", size)
+        places = [(*axes[:axis], label, *axes[axis + 1 :]) for label in (one, two)]
+        keep = (self.restart, one, two)
+        total = np.zeros((self.restart.size, size, size))
+        for tables in self.expect([Access(name, p) for p in places]):
+            present = {a for table in tables for a in table.axes}
+            copies = math.prod(a.size for i, a in enumerate(axes) if i != axis and a not in present)
+            total += copies * spread(contract_tables(tables, keep), keep)
+        return total
+
+
+def along_axis(matrix: Array, sizes: Sequence[int], axis: int) -> Array:
+    """Return the matrix that multiplies one axis of a flattened array, for each start."""
+    left = np.eye(math.prod(sizes[:axis]))
+    right = np.eye(math.prod(sizes[axis + 1 :]))
+    return np.stack([np.kron(np.kron(left, m), right) for m in matrix])
+
+
+def _spread_over(table: Table, labels: tuple[Axis, ...]) -> Array:
+    """Return the values of all members, held once where they are the same for many."""
+    return np.broadcast_to(spread(table, labels), tuple(axis.size for axis in labels))

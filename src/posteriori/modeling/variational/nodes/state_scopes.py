@@ -1,0 +1,80 @@
+"""Discrete variables that meet in a factor: which of their members do, under which labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
+
+__all__ = ["Scope", "in_scope", "matching_labels"]
+
+
+class Scope(NamedTuple):
+    """Switches that meet in a monomial, with labels of their own for rows and states."""
+
+    switches: tuple[Switch, ...]
+    rows: tuple[Axis, ...]
+
+
+def in_scope(
+    joint: list[tuple[Scope, list[Table]]], switches: tuple[Switch, ...], table: Table
+) -> tuple[list[Table], Table]:
+    """Find the scope of some switches, and the table under its labels."""
+    for scope, tables in joint:
+        new = matching_labels(switches, scope.switches)
+        if new is not None:
+            return tables, Table(table.values, tuple(new.get(a, a) for a in table.axes))
+    ordered = tuple(sorted(switches, key=lambda s: (s.name, _first_position(s))))
+    rows = tuple(dict.fromkeys(a for s in ordered for a in _sorted_labels(s) if a is not s.state))
+    joint.append((Scope(ordered, rows), []))
+    return joint[-1][1], table
+
+
+def _sorted_labels(switch: Switch) -> list[Axis]:
+    """Return the labels of a switch in the order of its places."""
+    found: list[Axis] = []
+    for place in switch.places:
+        found += place.positions.axes if isinstance(place, Lookup) else [place]
+    return found
+
+
+def _first_position(switch: Switch) -> int:
+    for place in switch.places:
+        if isinstance(place, Lookup) and place.positions.values.size:
+            return int(place.positions.values.ravel()[0])
+    return 0
+
+
+def matching_labels(mine: Sequence[Switch], theirs: Sequence[Switch]) -> dict[Axis, Axis] | None:
+    """Return the labels of the second for those of the first, when they see the same members."""
+    if len(mine) != len(theirs):
+        return None
+    new: dict[Axis, Axis] = {}
+    for a in mine:
+        b = next((t for t in theirs if _same_members(a, t) and t.state not in new.values()), None)
+        if b is None:
+            return None
+        new[a.state] = b.state
+        for p, q in zip(a.places, b.places, strict=True):
+            left = p.positions.axes if isinstance(p, Lookup) else (p,)
+            right = q.positions.axes if isinstance(q, Lookup) else (q,)
+            new.update(zip(left, right, strict=True))
+    return new
+
+
+def _same_members(a: Switch, b: Switch) -> bool:
+    if a.name != b.name:
+        return False
+    for p, q in zip(a.places, b.places, strict=True):
+        if isinstance(p, Lookup) != isinstance(q, Lookup):
+            return False
+        if isinstance(p, Lookup):
+            mine, theirs = p.positions.values, q.positions.values
+            if mine is not theirs and not np.array_equal(mine, theirs):
+                return False
+        elif p.size != q.size:
+            return False
+    return True
