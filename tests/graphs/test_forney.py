@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from posteriori.factors import Factor, contract
+from posteriori.graphs import find_schedule, loopy_sum_product
 from posteriori.graphs.forney import ForneyGraph
-from posteriori.graphs.message_passing import Operations, find_schedule, loopy_sum_product
+from posteriori.graphs.operation_counts import Operations
 
 
 def table(names, seed=0, size=2):

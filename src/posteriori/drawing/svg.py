@@ -5,42 +5,42 @@ from __future__ import annotations
 import math
 from html import escape
 
-from posteriori.drawing.arrangement import Extent, Layout, lay_out
-from posteriori.drawing.drawing import Drawing, Line, Shape
+from posteriori.drawing.arrangement import Arrangement, arrange
+from posteriori.drawing.shapes import Line, Shape, Sketch
 
-__all__ = ["render_svg"]
+__all__ = ["write_svg"]
 
 _INK, _LINE, _SHADE, _BORDER = "#1b2430", "#3d4a5c", "#c9d6e8", "#8a97a8"
 
 Point = tuple[float, float]
 
 
-def render_svg(drawing: Drawing) -> str:
+def write_svg(sketch: Sketch) -> str:
     """Return a drawing as the text of an SVG file."""
-    layout = lay_out(drawing)
-    width, height = math.ceil(layout.width), math.ceil(layout.height)
+    arrangement = arrange(sketch)
+    width, height = math.ceil(arrangement.width), math.ceil(arrangement.height)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, sans-serif" '
         f'font-size="14" role="img">',
         f'<rect width="{width}" height="{height}" rx="6" fill="#ffffff"/>',
     ]
-    for box in drawing.boxes:
-        left, top, right, bottom = layout.boxes[box.key]
+    for box in sketch.boxes:
+        left, top, right, bottom = arrangement.boxes[box.key]
         parts.append(
             f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
             f'height="{bottom - top:.1f}" rx="8" fill="none" stroke="{_BORDER}"/>'
         )
         parts.append(_text(right - 7.0, bottom - 6.0, box.label, "end", 12, _LINE))
-    parts += [_line(i, line, drawing, layout) for i, line in enumerate(drawing.lines)]
-    parts += [_shape(shape, layout) for shape in drawing.shapes]
+    parts += [_line(i, line, sketch, arrangement) for i, line in enumerate(sketch.lines)]
+    parts += [_shape(shape, arrangement) for shape in sketch.shapes]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _shape(shape: Shape, layout: Layout) -> str:
-    x, y = layout.centres[shape.key]
-    low = layout.extents[shape.key].half
-    wide = _reach(shape, layout.extents[shape.key])
+def _shape(shape: Shape, arrangement: Arrangement) -> str:
+    x, y = arrangement.centres[shape.key]
+    low = arrangement.extents[shape.key].half
+    wide = arrangement.extents[shape.key].left
     if shape.form == "end":
         return ""
     solid = shape.form in ("factor", "point")
@@ -78,31 +78,31 @@ def _clean(text: str) -> str:
 # -- lines -----------------------------------------------------------------------------------
 
 
-def _line(i: int, line: Line, drawing: Drawing, layout: Layout) -> str:
+def _line(i: int, line: Line, sketch: Sketch, arrangement: Arrangement) -> str:
     if line.start == line.end:
-        return _loop(line, layout)
-    shapes = {shape.key: shape for shape in drawing.shapes if shape.key in (line.start, line.end)}
-    points = [layout.centres[line.start], *layout.bends[i], layout.centres[line.end]]
-    side = _side(i, line, drawing)
+        return _loop(line, arrangement)
+    shapes = {shape.key: shape for shape in sketch.shapes if shape.key in (line.start, line.end)}
+    points = [arrangement.centres[line.start], *arrangement.bends[i], arrangement.centres[line.end]]
+    side = _side(i, line, sketch)
     if side and len(points) == 2:
         points.insert(1, _beside(points[0], points[1], side))
-    points[0] = _border(shapes[line.start], layout, points[1])
-    points[-1] = _border(shapes[line.end], layout, points[-2])
+    points[0] = _border(shapes[line.start], arrangement, points[1])
+    points[-1] = _border(shapes[line.end], arrangement, points[-2])
     head = ""
     if line.arrow:
         head = _arrow(points[-2], points[-1])
         points[-1] = _toward(points[-1], points[-2], 6.0)
     path = f'<path d="{_curve(points)}" fill="none" stroke="{_LINE}" stroke-width="1.3"/>'
     middle = _middle(points)
-    side, anchor = (-7.0, "end") if i in layout.left_labels else (7.0, "start")
-    height = _off_borders(middle[0], middle[1] + 4.0, layout)
+    side, anchor = (-7.0, "end") if i in arrangement.left_labels else (7.0, "start")
+    height = _off_borders(middle[0], middle[1] + 4.0, arrangement)
     label = _text(middle[0] + side, height, line.label, anchor, 12, _LINE)
     return path + head + label
 
 
-def _off_borders(x: float, y: float, layout: Layout) -> float:
+def _off_borders(x: float, y: float, arrangement: Arrangement) -> float:
     """Move a label out of a plate whose upper or lower border would run through it."""
-    for box in layout.boxes.values():
+    for box in arrangement.boxes.values():
         if box.left < x < box.right:
             if y - 11.0 < box.top < y + 3.0:
                 y = box.top - 4.0
@@ -111,16 +111,16 @@ def _off_borders(x: float, y: float, layout: Layout) -> float:
     return y
 
 
-def _side(i: int, line: Line, drawing: Drawing) -> float:
+def _side(i: int, line: Line, sketch: Sketch) -> float:
     """Return to which side a line bends that shares its ends with others; 0 for straight."""
     twins = [
         k
-        for k, other in enumerate(drawing.lines)
+        for k, other in enumerate(sketch.lines)
         if {other.start, other.end} == {line.start, line.end}
     ]
     if len(twins) == 1:
         return 0.0
-    return 1.0 if line.start == drawing.lines[twins[0]].start and i == twins[0] else -1.0
+    return 1.0 if line.start == sketch.lines[twins[0]].start and i == twins[0] else -1.0
 
 
 def _beside(a: Point, b: Point, side: float) -> Point:
@@ -134,10 +134,10 @@ def _beside(a: Point, b: Point, side: float) -> Point:
     )
 
 
-def _loop(line: Line, layout: Layout) -> str:
+def _loop(line: Line, arrangement: Arrangement) -> str:
     """Draw the line of a chain from a member to the next."""
-    x, y = layout.centres[line.start]
-    extent = layout.extents[line.start]
+    x, y = arrangement.centres[line.start]
+    extent = arrangement.extents[line.start]
     edge = x + extent.left - extent.half + 0.866 * extent.half  # at ±30° of the round end
     start, tip = (edge, y - 0.5 * extent.half), (edge, y + 0.5 * extent.half)
     far = x + extent.left + 24.0
@@ -148,16 +148,11 @@ def _loop(line: Line, layout: Layout) -> str:
     return path + _arrow((tip[0] + 9.0, tip[1] + 4.6), tip)
 
 
-def _reach(shape: Shape, extent: Extent) -> float:
-    """Return half the width of the shape itself, without its label or loop."""
-    return extent.left
-
-
-def _border(shape: Shape, layout: Layout, toward: Point) -> Point:
+def _border(shape: Shape, arrangement: Arrangement, toward: Point) -> Point:
     """Return where a line from the centre leaves a shape."""
-    x, y = layout.centres[shape.key]
-    extent = layout.extents[shape.key]
-    a, b = _reach(shape, extent), extent.half
+    x, y = arrangement.centres[shape.key]
+    extent = arrangement.extents[shape.key]
+    a, b = extent.left, extent.half
     dx, dy = toward[0] - x, toward[1] - y
     if dx == dy == 0.0:
         return x, y

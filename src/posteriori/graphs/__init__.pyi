@@ -13,8 +13,8 @@ from posteriori.graphs.coordinate_descent import (
 from posteriori.graphs.forney import ForneyGraph as ForneyGraph
 from posteriori.graphs.message_passing import (
     SumProduct as SumProduct,
-    count_operations as count_operations,
-    find_schedule as find_schedule,
     loopy_sum_product as loopy_sum_product,
     sum_product as sum_product,
 )
+from posteriori.graphs.operation_counts import count_operations as count_operations
+from posteriori.graphs.schedules import find_schedule as find_schedule

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,18 +25,10 @@ from posteriori.factors import Factor
 from posteriori.graphs.forney import ForneyGraph
 from posteriori.graphs.forney_nodes import Node
 from posteriori.graphs.message_passing import LoopySumProduct, SumProduct
+from posteriori.graphs.node_tables import tables_on_edges
 from posteriori.numerics.types import Array
 
-if TYPE_CHECKING:
-    from posteriori.modeling.posterior.posterior import Posterior
-
-__all__ = [
-    "BetheFreeEnergy",
-    "LocalBeliefs",
-    "bethe_free_energy",
-    "bethe_free_energy_of",
-    "local_beliefs",
-]
+__all__ = ["BetheFreeEnergy", "LocalBeliefs", "bethe_free_energy", "local_beliefs"]
 
 #: How far beliefs of a factor and an edge may differ.
 _AGREEMENT = 1e-6
@@ -83,7 +75,7 @@ def local_beliefs(messages: SumProduct | LoopySumProduct) -> LocalBeliefs:
     graph = messages.graph
     nodes = {}
     for name, node in graph.nodes.items():
-        parts = graph._tables_of(node)
+        parts = tables_on_edges(graph, node)
         for edge in node.edges:
             others = [other for other in graph.edges[edge].nodes if other != name]
             parts += [messages.messages[edge, other].distribution for other in others]
@@ -129,57 +121,12 @@ def bethe_free_energy(graph: ForneyGraph, beliefs: LocalBeliefs) -> BetheFreeEne
     return BetheFreeEnergy(nodes, edges)
 
 
-def bethe_free_energy_of(posterior: Posterior) -> BetheFreeEnergy:
-    """Return the Bethe free energy of a posterior's marginals, factor by factor of its model.
-
-    It is minus the log evidence where the posterior is exact and the factors close no loop.
-
-    Parameters
-    ----------
-    posterior : Posterior
-        Of a model whose unknown variables are on no plate; observations may be.
-
-    Raises
-    ------
-    ValueError
-        When an unknown variable is on a plate.
-
-    Examples
-    --------
-    >>> from posteriori import Model, Normal
-    >>> m = Model()
-    >>> m.x = Normal(0, variance=4)
-    >>> m.y1 = Normal(m.x, variance=1)
-    >>> m.y2 = Normal(m.x, variance=2)
-    >>> round(float(bethe_free_energy_of(m.infer(y1=1.0, y2=2.0))), 9)
-    3.514548588
-    """
-    bound = posterior._solved.bound
-    energies = posterior.explain().energies
-    for name in posterior._solved.by_name:
-        layout = bound.layouts[name]
-        if layout.plates or layout.ints:
-            raise ValueError(f"{name} is on a plate; its Bethe free energy is not taken apart")
-    nodes, degrees = {}, dict.fromkeys(posterior._solved.by_name, 0)
-    for factor in bound.factors:
-        if factor.name not in energies:
-            continue
-        scope = sorted(bound.unknowns_of(factor), key=list(bound.layouts).index)
-        rows = math.prod(axis.size for axis in factor.rows)
-        entropy = _entropy(posterior, scope)
-        nodes[factor.name] = -energies[factor.name] - rows * entropy
-        for name in scope:
-            degrees[name] += rows
-    edges = {name: (d - 1) * _entropy(posterior, [name]) for name, d in degrees.items()}
-    return BetheFreeEnergy(nodes, edges)
-
-
 # -- steps -----------------------------------------------------------------------------------
 
 
 def _energy(graph: ForneyGraph, node: Node, belief: Factor) -> float:
     """Return E[−ln f]; where the belief has no probability, f does not matter."""
-    table = math.prod(graph._tables_of(node), start=Factor.scalar(1.0))
+    table = math.prod(tables_on_edges(graph, node), start=Factor.scalar(1.0))
     q, logs = belief.values, table.transpose(belief.names).log_values
     return -float(np.sum(q[q > 0] * logs[q > 0]))
 
@@ -192,10 +139,3 @@ def _require_agreement(node: Node, belief: Factor, edges: Mapping[str, Factor]) 
                 f"the belief about node {node.name!r} has the marginal {own} on edge {edge!r}, "
                 f"which is believed to be {edges[edge].values}"
             )
-
-
-def _entropy(posterior: Posterior, names: list[str]) -> float:
-    if not names:
-        return 0.0
-    belief = posterior[names[0]] if len(names) == 1 else posterior.joint(*names)
-    return float(belief.entropy())

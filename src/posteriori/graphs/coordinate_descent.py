@@ -20,6 +20,7 @@ import numpy as np
 
 from posteriori.factors import Factor
 from posteriori.graphs.forney import ForneyGraph
+from posteriori.graphs.node_tables import tables_on_variables
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -156,12 +157,7 @@ def _tables(factors: ForneyGraph | Iterable[Factor]) -> list[Factor]:
     """Return the factors over variables; of a graph without its equality nodes."""
     if not isinstance(factors, ForneyGraph):
         return list(factors)
-    found = []
-    for _, node in factors._tables():
-        edges = zip(node.roles, node.edges, strict=True)
-        names = {role: factors.edges[edge].variable for role, edge in edges}
-        found.append(factors._table(node).rename(names))
-    return found
+    return list(tables_on_variables(factors).values())
 
 
 def _belief(name: str, labels: tuple[Any, ...], start: Any) -> Factor:

@@ -14,21 +14,22 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
+from posteriori.drawing import Drawing
 from posteriori.factors import Factor, contract
+from posteriori.graphs.expansion import Expandable
+from posteriori.graphs.forney_drawing import draw_forney
 from posteriori.graphs.forney_nodes import Edge, Node, connect
-
-if TYPE_CHECKING:
-    from posteriori.drawing.drawing import Drawing
-    from posteriori.graphs.message_passing import OperationCounts, SumProduct
+from posteriori.graphs.message_passing import SumProduct, sum_product
+from posteriori.graphs.node_tables import tables_on_edges, tables_on_variables
+from posteriori.graphs.operation_counts import OperationCounts, count_operations
+from posteriori.graphs.structure import GraphStructure
 
 __all__ = ["ForneyGraph"]
 
 
-class ForneyGraph:
+class ForneyGraph(GraphStructure):
     """A factor graph that can be asked, walked and drawn.
 
     Make one of tables by :meth:`from_factors`, of a model by :meth:`from_model`.
@@ -56,10 +57,6 @@ class ForneyGraph:
     array([0.3, 0.7])
     """
 
-    nodes: dict[str, Node]
-    edges: dict[str, Edge]
-    plates: dict[str, str]
-
     def __init__(
         self,
         nodes: Mapping[str, Node],
@@ -69,12 +66,8 @@ class ForneyGraph:
         obstacle: str | None = None,
         plates: Mapping[str, str] | None = None,
     ) -> None:
-        self.nodes = dict(nodes)
-        self.edges = dict(edges)
-        self.plates = dict(plates or {})
+        super().__init__(nodes, edges, obstacle=obstacle, plates=plates)
         self._log_value = log_value
-        #: Why messages cannot be passed on the whole graph, if so.
-        self._obstacle = obstacle
 
     @classmethod
     def from_factors(
@@ -125,7 +118,7 @@ class ForneyGraph:
         return cls(*connect(raw))
 
     @classmethod
-    def from_model(cls, model: Any, data: Mapping[str, Any] | None = None, /) -> ForneyGraph:
+    def from_model(cls, model: Expandable, data: Mapping[str, Any] | None = None, /) -> ForneyGraph:
         """Return the graph of a model: sums, gains and dot products become nodes of their own.
 
         Plates and chains stay folded, however large: a node on a plate stands for all its copies,
@@ -138,82 +131,11 @@ class ForneyGraph:
         data : mapping, optional
             Observations, which become clamps, and inputs.
         """
-        from posteriori.modeling.views.model_expansion import expand_model
-
-        made = expand_model(model, data or {})
+        made = model.expand(data)
         nodes, edges = connect(made.nodes, made.around)
         return cls(
             nodes, edges, log_value=made.log_value, obstacle=made.obstacle, plates=made.plates
         )
-
-    # -- structure -------------------------------------------------------------------------
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables, without their copies."""
-        return tuple(dict.fromkeys(edge.variable for edge in self.edges.values()))
-
-    @property
-    def half_edges(self) -> tuple[str, ...]:
-        """Edges that end in one node only."""
-        return tuple(name for name, edge in self.edges.items() if edge.is_half)
-
-    def neighbours(self, node: str) -> tuple[str, ...]:
-        """Return the nodes that share an edge with a node."""
-        found: dict[str, None] = {}
-        for name in self._node(node).edges:
-            found |= dict.fromkeys(other for other in self.edges[name].nodes if other != node)
-        return tuple(found)
-
-    @property
-    def components(self) -> tuple[frozenset[str], ...]:
-        """Sets of nodes that are connected with one another."""
-        left = dict.fromkeys(self.nodes)
-        found = []
-        while left:
-            reached = self._reach(next(iter(left)))
-            found.append(frozenset(reached))
-            left = {name: None for name in left if name not in reached}
-        return tuple(found)
-
-    def _reach(self, start: str) -> set[str]:
-        reached, stack = {start}, [start]
-        while stack:
-            for other in self.neighbours(stack.pop()):
-                if other not in reached:
-                    reached.add(other)
-                    stack.append(other)
-        return reached
-
-    @property
-    def is_tree(self) -> bool:
-        """Whether there is no cycle, so that messages from the leaves give exact marginals."""
-        full = sum(not edge.is_half for edge in self.edges.values())
-        return full == len(self.nodes) - len(self.components)
-
-    def is_separated(
-        self, a: str | Iterable[str], b: str | Iterable[str], given: str | Iterable[str] = ()
-    ) -> bool:
-        """Tell whether every path between two sets of variables meets a given one.
-
-        If so, they are independent given these variables; the graph may not show every
-        independence.
-        """
-        sources, targets, known = (_as_set(names) for names in (a, b, given))
-        for name in sources | targets | known:
-            if name not in self.variables:
-                raise KeyError(f"the graph has no variable {name!r}")
-        reached = sources - known
-        stack = list(reached)
-        while stack:
-            variable = stack.pop()
-            for node in self.nodes.values():
-                touched = {self.edges[edge].variable for edge in node.edges}
-                if variable in touched:
-                    new = touched - known - reached
-                    reached |= new
-                    stack.extend(new)
-        return not reached & (targets - known)
 
     # -- the global function ---------------------------------------------------------------
 
@@ -242,18 +164,16 @@ class ForneyGraph:
 
     def configurations(self) -> Iterator[dict[str, Any]]:
         """Return every configuration of the variables of a tabular graph, one after another."""
-        labels = _labels(
-            {n: self._table(node).rename(_to_variables(node, self)) for n, node in self._tables()}
-        )
+        labels = _labels(tables_on_variables(self))
         for chosen in product(*labels.values()):
             yield dict(zip(labels, chosen, strict=True))
 
     def _log_factor(self, node: Node, at: Mapping[str, Any]) -> float:
-        if node.kind == "equality":
+        if not node.is_factor:
             first, *others = (at[edge] for edge in node.edges)
             return 0.0 if all(other == first for other in others) else -math.inf
         where = {role: at[edge] for role, edge in zip(node.roles, node.edges, strict=True)}
-        return self._table(node).log_value(where)
+        return node.table().log_value(where)
 
     # -- inference -------------------------------------------------------------------------
 
@@ -274,14 +194,14 @@ class ForneyGraph:
         """
         box = [self._node(name) for name in dict.fromkeys(nodes)]
         inside = {node.name for node in box}
-        kept = _as_set(keep)
+        kept = {keep} if isinstance(keep, str) else set(keep)
         touched = dict.fromkeys(edge for node in box for edge in node.edges)
         for name in kept - set(touched):
             raise ValueError(f"no node in the box has the edge {name!r} that keep names")
         crossing = [
             name for name in touched if name in kept or not inside >= set(self.edges[name].nodes)
         ]
-        tables = [table for node in box for table in self._tables_of(node)]
+        tables = [table for node in box for table in tables_on_edges(self, node)]
         return contract(tables, tuple(crossing))
 
     def sum_product(self) -> SumProduct:
@@ -294,8 +214,6 @@ class ForneyGraph:
             :func:`posteriori.graphs.loopy_sum_product`) or is a model with plates
             or chains.
         """
-        from posteriori.graphs.message_passing import sum_product
-
         return sum_product(self)
 
     def count_operations(self, target: str | None = None) -> OperationCounts:
@@ -315,68 +233,17 @@ class ForneyGraph:
         OperationCounts(direct=Operations(multiplications=4, additions=3),
                         messages=Operations(multiplications=1, additions=2))
         """
-        from posteriori.graphs.message_passing import count_operations
-
         return count_operations(self, target)
 
     def draw(self) -> Drawing:
         """Return a drawing of the graph: boxes for factors, lines for variables."""
-        from posteriori.drawing.drawing import draw_forney
-
         return draw_forney(self)
-
-    # -- helpers ---------------------------------------------------------------------------
-
-    def _node(self, name: str) -> Node:
-        try:
-            return self.nodes[name]
-        except KeyError:
-            raise KeyError(
-                f"the graph has no node {name!r}; it has {', '.join(self.nodes)}"
-            ) from None
-
-    def _tables(self) -> Iterator[tuple[str, Node]]:
-        return ((n, node) for n, node in self.nodes.items() if node.kind != "equality")
-
-    def _table(self, node: Node) -> Factor:
-        try:
-            table: Factor = node.parameters["factor"]
-        except KeyError:
-            raise TypeError(
-                f"node {node.name!r} of kind {node.kind} is no table: this works on discrete "
-                "graphs only; make one with ForneyGraph.from_factors"
-            ) from None
-        return table
-
-    def _tables_of(self, node: Node) -> list[Factor]:
-        """Return the factor of a node over its edges; equality as identities of pairs."""
-        if node.kind != "equality":
-            names = dict(zip(node.roles, node.edges, strict=True))
-            return [self._table(node).rename(names)]
-        first, *others = node.edges
-        labels = self.labels(first)
-        return [Factor([first, o], np.eye(len(labels)), [labels, labels]) for o in others]
-
-    def labels(self, edge: str) -> tuple[Any, ...]:
-        """Return the labels of an edge of a tabular graph."""
-        variable = self.edges[edge].variable
-        for _, node in self._tables():
-            for role, name in zip(node.roles, node.edges, strict=True):
-                if self.edges[name].variable == variable:
-                    return self._table(node).labels[role]
-        raise AssertionError("an edge ends in a factor")
 
     def __repr__(self) -> str:
         kinds = Counter(node.kind for node in self.nodes.values())
         what = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
         shape = "a tree" if self.is_tree else "with cycles"
         return f"ForneyGraph({what}; {len(self.edges)} edges; {shape})"
-
-
-def _to_variables(node: Node, graph: ForneyGraph) -> dict[str, str]:
-    return {
-        role: graph.edges[edge].variable for role, edge in zip(node.roles, node.edges, strict=True)
-    }
 
 
 def _labels(tables: Mapping[str, Factor]) -> dict[str, tuple[Any, ...]]:
@@ -390,7 +257,3 @@ def _labels(tables: Mapping[str, Factor]) -> dict[str, tuple[Any, ...]]:
                     f"and {labels} in {name}"
                 )
     return found
-
-
-def _as_set(names: str | Iterable[str]) -> set[str]:
-    return {names} if isinstance(names, str) else set(names)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any, NamedTuple
 
+from posteriori.factors import Factor
+
 __all__ = ["Edge", "Node", "connect"]
 
 
@@ -34,6 +36,22 @@ class Node(NamedTuple):
     roles: tuple[str, ...]
     parameters: Mapping[str, Any] = {}
     plates: tuple[str, ...] = ()
+
+    @property
+    def is_factor(self) -> bool:
+        """Whether it is a factor of its own: an equality node only copies a variable."""
+        return self.kind != "equality"
+
+    def table(self) -> Factor:
+        """Return the table of a discrete factor, over its roles."""
+        try:
+            table: Factor = self.parameters["factor"]
+        except KeyError:
+            raise TypeError(
+                f"node {self.name!r} of kind {self.kind} is no table: this works on discrete "
+                "graphs only; make one with ForneyGraph.from_factors"
+            ) from None
+        return table
 
 
 class Edge(NamedTuple):

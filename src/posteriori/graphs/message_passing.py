@@ -16,37 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.factors import Factor
-from posteriori.graphs.forney import ForneyGraph
 from posteriori.graphs.forney_nodes import Node
+from posteriori.graphs.schedules import Sender, find_schedule, needed_messages
+from posteriori.graphs.structure import GraphStructure
 from posteriori.inference.messages.node_messages import Message, node_kinds, scaled_message
 
-__all__ = [
-    "LoopySumProduct",
-    "OperationCounts",
-    "Operations",
-    "SumProduct",
-    "count_operations",
-    "find_schedule",
-    "loopy_sum_product",
-    "sum_product",
-]
-
-#: A message is known by its edge and the node that sends it.
-Sender = tuple[str, str]
-
-
-class Operations(NamedTuple):
-    """Numbers of elementary operations."""
-
-    multiplications: int
-    additions: int
-
-
-class OperationCounts(NamedTuple):
-    """The cost of a sum of products, term by term and by messages."""
-
-    direct: Operations
-    messages: Operations
+__all__ = ["LoopySumProduct", "SumProduct", "loopy_sum_product", "sum_product"]
 
 
 class SumProduct(NamedTuple):
@@ -54,7 +29,7 @@ class SumProduct(NamedTuple):
 
     Attributes
     ----------
-    graph : ForneyGraph
+    graph : GraphStructure
     schedule : tuple of (edge, node)
         The messages in the order of their computation, by edge and sender.
     messages : dict of (edge, node) to Message
@@ -64,7 +39,7 @@ class SumProduct(NamedTuple):
         factors are probabilities and the data are clamped.
     """
 
-    graph: ForneyGraph
+    graph: GraphStructure
     schedule: tuple[Sender, ...]
     messages: Mapping[Sender, Message]
     log_total: float
@@ -109,7 +84,7 @@ class LoopySumProduct(NamedTuple):
     converged : bool
     change : float
         The largest change of a message in the last round.
-    graph : ForneyGraph
+    graph : GraphStructure
     messages : dict of (edge, node) to Message
         Those of the last round, normalised.
     """
@@ -118,7 +93,7 @@ class LoopySumProduct(NamedTuple):
     n_iter: int
     converged: bool
     change: float
-    graph: ForneyGraph
+    graph: GraphStructure
     messages: Mapping[Sender, Message]
 
     def marginal(self, edge: str) -> Factor:
@@ -126,12 +101,12 @@ class LoopySumProduct(NamedTuple):
         return self.marginals[edge]
 
 
-def sum_product(graph: ForneyGraph) -> SumProduct:
+def sum_product(graph: GraphStructure) -> SumProduct:
     """Pass messages from the leaves through the whole tree.
 
     Parameters
     ----------
-    graph : ForneyGraph
+    graph : GraphStructure
         A tree, or several, of tables or of linear-Gaussian nodes.
 
     Raises
@@ -139,9 +114,9 @@ def sum_product(graph: ForneyGraph) -> SumProduct:
     ValueError
         When the graph has a cycle, or folds plates or chains of a model.
     """
-    if graph._obstacle is not None:
+    if graph.obstacle is not None:
         raise ValueError(
-            f"messages cannot be passed on this graph: {graph._obstacle}; those of a posterior, "
+            f"messages cannot be passed on this graph: {graph.obstacle}; those of a posterior, "
             "model.infer(...).messages(), pass through plates and chains"
         )
     schedule = find_schedule(graph)
@@ -154,52 +129,14 @@ def sum_product(graph: ForneyGraph) -> SumProduct:
     return SumProduct(graph, tuple(schedule), messages, total)
 
 
-def find_schedule(graph: ForneyGraph, target: str | None = None) -> list[Sender]:
-    """Return an order in which every message finds those it needs.
-
-    Parameters
-    ----------
-    graph : ForneyGraph
-    target : str, optional
-        Only what the marginal on this edge needs; otherwise all messages, both ways.
-
-    Raises
-    ------
-    ValueError
-        When the graph has a cycle, which the message names.
-    """
-    if not graph.is_tree:
-        raise ValueError(
-            f"the graph has a cycle: {' - '.join(_find_cycle(graph))}; messages from the leaves "
-            "never get around it. Close a box around the cycle, or use loopy_sum_product"
-        )
-    if target is None:
-        wanted = [(name, node) for name, edge in graph.edges.items() for node in edge.nodes]
-    elif target in graph.edges:
-        wanted = [(target, node) for node in graph.edges[target].nodes]
-    else:
-        raise KeyError(f"the graph has no edge {target!r}; it has {', '.join(graph.edges)}")
-    done: dict[Sender, None] = {}
-    stack = list(reversed(wanted))
-    while stack:
-        sender = stack[-1]
-        waiting = [need for need in _needs(graph, sender) if need not in done]
-        if waiting:
-            stack.extend(waiting)
-            continue
-        stack.pop()
-        done[sender] = None
-    return list(done)
-
-
 def loopy_sum_product(
-    graph: ForneyGraph, *, max_iter: int = 100, damping: float = 0.0, tolerance: float = 1e-10
+    graph: GraphStructure, *, max_iter: int = 100, damping: float = 0.0, tolerance: float = 1e-10
 ) -> LoopySumProduct:
     """Pass messages round and round on a tabular graph with cycles, all at once in each round.
 
     Parameters
     ----------
-    graph : ForneyGraph
+    graph : GraphStructure
     max_iter : int
         Most rounds.
     damping : float
@@ -236,51 +173,17 @@ def loopy_sum_product(
     return LoopySumProduct(marginals, n_iter, change <= tolerance, change, graph, messages)
 
 
-def count_operations(graph: ForneyGraph, target: str | None = None) -> OperationCounts:
-    """Count operations for a marginal, or for the sum over all configurations.
-
-    Terms one by one: a product of all factors in every cell of the joint table. By messages:
-    every node multiplies in one message and sums over its edge before the next.
-    """
-    sizes = {edge: len(graph.labels(edge)) for edge in graph.edges}
-    variables = {graph.edges[e].variable: size for e, size in sizes.items()}
-    cells = math.prod(variables.values())
-    factors = sum(node.kind != "equality" for node in graph.nodes.values())
-    left = 1 if target is None else sizes[target]
-    direct = Operations(cells * (factors - 1), cells - left)
-    if target is not None:
-        return OperationCounts(direct, _count_marginal(graph, target, sizes))
-    multiplications, additions = len(graph.components) - 1, 0
-    for component in graph.components:
-        edge = _an_edge(graph, component)
-        if edge is not None:
-            cost = _count_marginal(graph, edge, sizes)
-            multiplications += cost.multiplications
-            additions += cost.additions + sizes[edge] - 1
-    return OperationCounts(direct, Operations(multiplications, additions))
-
-
 # -- steps -----------------------------------------------------------------------------------
 
 
-def _needs(graph: ForneyGraph, sender: Sender) -> list[Sender]:
-    """Return the messages that a message is made of."""
-    edge, node = sender
-    return [
-        (name, other)
-        for name in graph.nodes[node].edges
-        if name != edge
-        for other in graph.edges[name].nodes
-        if other != node
-    ]
-
-
-def _send(graph: ForneyGraph, node: Node, edge: str, messages: Mapping[Sender, Message]) -> Message:
+def _send(
+    graph: GraphStructure, node: Node, edge: str, messages: Mapping[Sender, Message]
+) -> Message:
     """Look up the rule of a node and apply it to the messages that came in."""
     roles = dict(zip(node.edges, node.roles, strict=True))
     incoming: dict[str, Any] = {}
     scale = 0.0
-    for name, other in _needs(graph, (edge, node.name)):
+    for name, other in needed_messages(graph, (edge, node.name)):
         came = messages[name, other]
         incoming[roles[name]] = came.distribution
         scale += came.log_scale
@@ -300,7 +203,9 @@ def _send(graph: ForneyGraph, node: Node, edge: str, messages: Mapping[Sender, M
     return Message(d, made.log_scale + scale)
 
 
-def _meet(graph: ForneyGraph, messages: Mapping[Sender, Message], edge: str) -> tuple[Any, float]:
+def _meet(
+    graph: GraphStructure, messages: Mapping[Sender, Message], edge: str
+) -> tuple[Any, float]:
     """Return the normalised product of the messages on an edge and its log normaliser."""
     came = [messages[edge, node] for node in graph.edges[edge].nodes]
     known = {str(i): m.distribution for i, m in enumerate(came) if m.distribution is not None}
@@ -316,69 +221,9 @@ def _meet(graph: ForneyGraph, messages: Mapping[Sender, Message], edge: str) -> 
 
 
 def _total(
-    graph: ForneyGraph, messages: Mapping[Sender, Message], component: Iterable[str]
+    graph: GraphStructure, messages: Mapping[Sender, Message], component: Iterable[str]
 ) -> float:
-    edge = _an_edge(graph, component)
+    edge = graph.edge_in(component)
     if edge is not None:
         return _meet(graph, messages, edge)[1]
-    return sum(graph._table(graph.nodes[name]).log_total for name in component)
-
-
-def _an_edge(graph: ForneyGraph, component: Iterable[str]) -> str | None:
-    """Return an edge of a component; None where it is a constant."""
-    edges = {edge for name in component for edge in graph.nodes[name].edges}
-    return next((edge for edge in graph.edges if edge in edges), None)
-
-
-def _count_marginal(graph: ForneyGraph, target: str, sizes: Mapping[str, int]) -> Operations:
-    multiplications = additions = 0
-    for edge, name in find_schedule(graph, target):
-        node = graph.nodes[name]
-        others = [e for e in node.edges if e != edge]
-        if node.kind == "equality":
-            full = sum(not graph.edges[e].is_half for e in others)
-            multiplications += max(0, full - 1) * sizes[edge]
-            continue
-        cells = math.prod(sizes[e] for e in node.edges)
-        for other in others:
-            multiplications += 0 if graph.edges[other].is_half else cells
-            additions += cells - cells // sizes[other]
-            cells //= sizes[other]
-    if not graph.edges[target].is_half:
-        multiplications += sizes[target]
-    return Operations(multiplications, additions)
-
-
-def _find_cycle(graph: ForneyGraph) -> list[str]:
-    """Return the nodes of a cycle, the first one again at the end."""
-    parent: dict[str, tuple[str, str] | None] = {}
-    for root in graph.nodes:
-        if root in parent:
-            continue
-        parent[root] = None
-        stack = [root]
-        while stack:
-            node = stack.pop()
-            came = parent[node][1] if parent[node] else None  # type: ignore[index]
-            for edge in graph.nodes[node].edges:
-                for other in graph.edges[edge].nodes:
-                    if other == node or edge == came:
-                        continue
-                    if other in parent:
-                        return _close_cycle(parent, node, other)
-                    parent[other] = (node, edge)
-                    stack.append(other)
-    return []
-
-
-def _close_cycle(parent: Mapping[str, tuple[str, str] | None], node: str, other: str) -> list[str]:
-    """Join the paths of two nodes to where they meet."""
-    paths = []
-    for start in (node, other):
-        path = [start]
-        while (step := parent[path[-1]]) is not None:
-            path.append(step[0])
-        paths.append(path)
-    up, down = paths
-    meeting = next(name for name in up if name in down)
-    return up[: up.index(meeting) + 1] + down[: down.index(meeting)][::-1] + [up[0]]
+    return sum(graph.nodes[name].table().log_total for name in component)

@@ -1,4 +1,3 @@
-from posteriori.graphs.bethe import bethe_free_energy_of as bethe_free_energy_of
 from posteriori.modeling.language.chain import Chain as Chain
 from posteriori.modeling.language.expressions import Input as Input, dot as dot, take as take
 from posteriori.modeling.model import Model as Model
@@ -18,3 +17,4 @@ from posteriori.modeling.views.free_energy import (
     free_energy as free_energy,
     free_energy_of as free_energy_of,
 )
+from posteriori.modeling.views.posterior_bethe import bethe_free_energy_of as bethe_free_energy_of

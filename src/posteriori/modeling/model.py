@@ -10,6 +10,7 @@ import numpy as np
 
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.unknown import Conditional
+from posteriori.modeling import views
 from posteriori.modeling.binding.binder import bind
 from posteriori.modeling.binding.observations import require_finite_observations
 from posteriori.modeling.contract.options import OPTION_NAMES, Options
@@ -21,7 +22,8 @@ from posteriori.modeling.posterior.posterior import Posterior
 from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
-    from posteriori.drawing.drawing import Drawing
+    from posteriori.drawing import Drawing
+    from posteriori.graphs.expansion import Expansion
 
 __all__ = ["Model"]
 
@@ -281,9 +283,14 @@ class Model:
           n1(("y"))
           n0 --> n1
         """
-        from posteriori.drawing.drawing import draw_model
+        return views.draw_model(self, kind, data or {}, constants=constants)
 
-        return draw_model(self, kind, data or {}, constants=constants)
+    def expand(self, data: Mapping[str, Any] | None = None, /) -> Expansion:
+        """Return the factors of the model as nodes on its variables, with observations as clamps.
+
+        :meth:`posteriori.graphs.ForneyGraph.from_model` joins them to a graph.
+        """
+        return views.expand_model(self, data or {})
 
 
 def _unknown(name: str, known: list[str], others: Iterable[str] = ()) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.graphs.expansion import Expansion
 from posteriori.graphs.forney_nodes import Node
 from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.forms.simulation import log_joint, member
@@ -16,22 +17,9 @@ from posteriori.modeling.language.chain import Previous
 from posteriori.modeling.language.dependencies import arguments_of, named_plates
 from posteriori.modeling.language.expressions import Expression, Input, Operation, Variable
 
-__all__ = ["Expansion", "expand_model", "find_plates", "parents_of"]
+__all__ = ["expand_model", "find_plates", "parents_of"]
 
 _GAUSSIAN = (Normal, MvNormal)
-
-
-class Expansion(NamedTuple):
-    """Factors over variables, what they multiply to, and why messages cannot be passed.
-
-    ``plates`` has what is written at each plate, ``around`` those of each variable.
-    """
-
-    nodes: list[Node]
-    log_value: Callable[[Mapping[str, Any]], float]
-    obstacle: str | None
-    plates: dict[str, str]
-    around: dict[str, tuple[str, ...]]
 
 
 def expand_model(model: Any, data: Mapping[str, Any]) -> Expansion:

@@ -1,0 +1,2 @@
+from posteriori.modeling.views.model_drawing import draw_model as draw_model
+from posteriori.modeling.views.model_expansion import expand_model as expand_model
