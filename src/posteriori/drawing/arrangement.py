@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from posteriori.drawing.borders import draw_borders, find_heights
-from posteriori.drawing.columns import place_in_layers
+from posteriori.drawing.horizontal import place_in_layers
 from posteriori.drawing.layers import find_layers, split_long_lines
 from posteriori.drawing.measures import Extent, Rectangle, extent_of, room_of, text_width
 from posteriori.drawing.shapes import Sketch
