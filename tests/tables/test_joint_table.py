@@ -8,8 +8,7 @@ from hypothesis import given, strategies as st
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.factors import Factor
-from posteriori.tables.conditional_table import ConditionalTable
-from posteriori.tables.joint_table import JointTable, diagnostic_test
+from posteriori.tables import ConditionalTable, JointTable, diagnostic_test
 from tests.tables.small_tables import brute, rows, tables
 
 # -- the sum rule and the product rule ---------------------------------------------------------

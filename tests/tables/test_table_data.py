@@ -13,8 +13,7 @@ import polars as pl
 import pytest
 
 from posteriori.factors import Factor
-from posteriori.tables.conditional_table import ConditionalTable
-from posteriori.tables.joint_table import JointTable, diagnostic_test
+from posteriori.tables import ConditionalTable, JointTable, diagnostic_test
 from tests.tables.small_tables import weather
 
 # -- building and leaving ----------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from posteriori.distributions.counts.categorical import Categorical
-from posteriori.tables.conditional_table import ConditionalTable
+from posteriori.tables import ConditionalTable
 from posteriori.tables.joint_table import JointTable
 from tests.tables.small_tables import brute, tables, weather
 

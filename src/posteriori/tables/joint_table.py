@@ -1,4 +1,4 @@
-r"""Joint tables: the whole of discrete probability on one table, by two rules.
+r"""Joint and conditional tables: the whole of discrete probability, by two rules.
 
 The sum rule :math:`p(x) = \sum_y p(x, y)` and the product rule :math:`p(x, y) = p(y|x)\,p(x)`
 answer every question, :math:`p(x|z) = \sum_y p(x,y,z) \big/ \sum_{x,y} p(x,y,z)`.
@@ -7,32 +7,28 @@ answer every question, :math:`p(x|z) = \sum_y p(x,y,z) \big/ \sum_{x,y} p(x,y,z)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import Any, Literal, Self, overload
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from posteriori.distributions.counts.categorical import Categorical
-from posteriori.distributions.labels import decode_labels
 from posteriori.factors import Factor
 from posteriori.factors.axes import Label, Names, as_names, hint
-from posteriori.numerics.random import as_generator
-from posteriori.numerics.types import Array, Seed
-from posteriori.numerics.validation import probability as check_probability
-from posteriori.tables.conditional_table import ConditionalTable
-from posteriori.tables.derivation import Derivation, Step, assume, derive, symbol
-from posteriori.tables.probability_table import ProbabilityTable, some_names
+from posteriori.numerics.types import Array
+from posteriori.tables.derivation import Step, assume, symbol
+from posteriori.tables.probability_table import some_names
+from posteriori.tables.queried_table import QueriedTable
 from posteriori.tables.table_data import count_rows
-from posteriori.tables.table_query import parse_assignment, parse_query
+from posteriori.tables.table_query import parse_assignment
 
-__all__ = ["JointTable", "as_distribution", "diagnostic_test"]
+__all__ = ["ConditionalTable", "JointTable"]
 
 Labels = Mapping[str, Iterable[Label]] | Sequence[Iterable[Label] | None] | None
 
 _SUM_TOLERANCE = 1e-6
 
 
-class JointTable(ProbabilityTable):
+class JointTable(QueriedTable):
     """A joint distribution of discrete variables, one probability per cell.
 
     Parameters
@@ -85,8 +81,6 @@ class JointTable(ProbabilityTable):
     5.0
     """
 
-    _origin: tuple[Step, ...]
-
     def __init__(self, names: Names, probabilities: Any, labels: Labels = None) -> None:
         factor = Factor(names, probabilities, labels)
         total = float(np.exp(factor.log_total))
@@ -96,23 +90,6 @@ class JointTable(ProbabilityTable):
                 f"{total:.10g}; JointTable.from_factor normalises any table"
             )
         self.__dict__.update(factor=factor.normalize().factor, _origin=())
-
-    @classmethod
-    def from_factor(cls, factor: Factor) -> Self:
-        """Return the table that is proportional to a factor.
-
-        Examples
-        --------
-        >>> JointTable.from_factor(Factor("X", [1, 3])).probabilities
-        array([0.25, 0.75])
-        """
-        return cls._of(factor.normalize().factor)
-
-    @classmethod
-    def _of(cls, factor: Factor, origin: tuple[Step, ...] = ()) -> Self:
-        self = object.__new__(cls)
-        self.__dict__.update(factor=factor, _origin=origin)
-        return self
 
     @classmethod
     def from_conditionals(cls, *tables: ConditionalTable | JointTable) -> Self:
@@ -184,10 +161,6 @@ class JointTable(ProbabilityTable):
 
     # -- the rules of probability ----------------------------------------------------------
 
-    def marginal(self, names: Names) -> JointTable:
-        """Return p(names), the sum over all other variables."""
-        return JointTable._of(self.factor.marginal(some_names(names)))
-
     def conditional(self, target: Names, given: Names) -> ConditionalTable:
         """Return p(target | given) for every value of ``given``.
 
@@ -195,6 +168,7 @@ class JointTable(ProbabilityTable):
 
         Examples
         --------
+        >>> from posteriori.tables import diagnostic_test
         >>> t = diagnostic_test(prevalence=0.01, sensitivity=0.95, specificity=0.85)
         >>> t.conditional("T", given="D").probabilities.round(12)
         array([[0.85, 0.15],
@@ -213,123 +187,6 @@ class JointTable(ProbabilityTable):
 
     __rmul__ = __mul__
 
-    @overload
-    def query(
-        self,
-        question: Names,
-        given: str | Mapping[str, Label] | None = None,
-        *,
-        trace: Literal[False] = False,
-    ) -> Any: ...
-    @overload
-    def query(
-        self,
-        question: Names,
-        given: str | Mapping[str, Label] | None = None,
-        *,
-        trace: Literal[True],
-    ) -> Derivation: ...
-    def query(
-        self,
-        question: Names,
-        given: str | Mapping[str, Label] | None = None,
-        *,
-        trace: bool = False,
-    ) -> Any:
-        r"""Answer p(want | know).
-
-        Parameters
-        ----------
-        question : str or iterable of str
-            ``"D | T=1"``, ``"D, S | T=1, X=a"``, ``"D=1 | T=1"``; or names. Labels are written as
-            they print; quotes tell the string "1" from the number 1. Space does not matter.
-        given : str or mapping, optional
-            More that is known, ``{"T": 1}``.
-        trace : bool
-            Also return the derivation, a list of steps: (m) model assumption, (s) sum rule,
-            (p) product rule.
-
-        Returns
-        -------
-        Categorical, JointTable, float or Derivation
-            A Categorical for one target, a JointTable for several, a probability where every
-            target has a value; with ``trace`` a record ``(answer, steps)``.
-
-        Raises
-        ------
-        ValueError
-            When a name or label is unknown, or what is given has probability 0.
-
-        Examples
-        --------
-        >>> t = diagnostic_test(prevalence=0.01, sensitivity=0.95, specificity=0.85)
-        >>> t.query("D | T=1")
-        Categorical([0.939873, 0.060127], labels=(0, 1))
-        >>> print(t.query("D | T=1", trace=True))
-        (p) p(D, T) = p(D) p(T | D)
-        (s) p(T=1) = Σ_D p(D, T=1) = 0.158
-        (p) p(D | T=1) = p(D, T=1) / p(T=1) = (0.939873, 0.0601266)
-        """
-        asked = parse_query(question, self.labels, given)
-        known = self.factor.reduce(asked.given)
-        if known.log_total == -np.inf:
-            raise ValueError(f"{_written(asked.given)} has probability 0: nothing follows from it")
-        posterior = known.marginal(asked.targets).normalize().factor
-        answer = (
-            float(np.exp(posterior.log_value(asked.values)))
-            if asked.values
-            else as_distribution(posterior)
-        )
-        if not trace:
-            return answer
-        return Derivation(answer, (*self._origin_steps, *derive(asked, known, posterior)))
-
-    def evidence(self, given: str | Mapping[str, Label]) -> float:
-        """Return the probability of what is given, ``"T=1, X=a"`` or ``{"T": 1}``."""
-        known = parse_assignment(given, self.labels)
-        return float(np.exp(self.factor.reduce(known).log_total))
-
-    def log_prob(self, assignment: str | Mapping[str, Label]) -> float:
-        """Return the logarithm of the probability of an assignment of some or all variables."""
-        return self.factor.reduce(parse_assignment(assignment, self.labels)).log_total
-
-    # -- draws and frames ------------------------------------------------------------------
-
-    def sample(self, size: int | None = None, *, rng: Seed = None) -> dict[str, Any]:
-        """Draw rows.
-
-        Parameters
-        ----------
-        size : int, optional
-            Number of rows; None draws one.
-        rng : Generator, int or None
-            Source of randomness; the same seed gives the same draws.
-
-        Returns
-        -------
-        dict
-            A column of labels for each name (one label, if ``size`` is None); a frame can be made
-            of it, and :meth:`from_data` reads it back.
-        """
-        levels = self._cumulative
-        u = as_generator(rng).random(size)
-        cells = np.unravel_index(np.searchsorted(levels, u, side="right"), self.shape)
-        columns = zip(self.names, cells, strict=True)
-        return {name: decode_labels(codes, self.labels[name]) for name, codes in columns}
-
-    @cached_property
-    def _cumulative(self) -> Array:
-        sums = np.cumsum(self.probabilities.ravel())
-        return sums / sums[-1]
-
-    def to_frame(self) -> Any:
-        """Return a pandas frame with a column per variable and one of probabilities."""
-        import pandas as pd
-
-        index = pd.MultiIndex.from_product(self.labels.values(), names=self.names)
-        frame = pd.Series(self.probabilities.ravel(), index=index, name="probability")
-        return frame.reset_index()
-
     # -- being a value ---------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
@@ -346,44 +203,112 @@ class JointTable(ProbabilityTable):
     def __repr__(self) -> str:
         return f"JointTable over {', '.join(self.names)}\n{self.factor._table('probability')}"
 
-    @property
-    def _origin_steps(self) -> tuple[Step, ...]:
-        stated = Step("m", f"p({', '.join(self.names)}) is given as a table")
-        return self._origin or (stated,)
 
-
-def diagnostic_test(prevalence: float, sensitivity: float, specificity: float) -> JointTable:
-    """Return the joint table of a disease D and of a test T for it, both 0 or 1.
+class ConditionalTable:
+    """A table of conditional probabilities p(target | given).
 
     Parameters
     ----------
-    prevalence : float
-        p(D=1), the share of the ill.
-    sensitivity : float
-        p(T=1 | D=1), how many of the ill test positive.
-    specificity : float
-        p(T=0 | D=0), how many of the healthy test negative.
+    target : str or iterable of str
+        What the probabilities are of.
+    given : str or iterable of str
+        What they depend on; () makes an unconditional distribution.
+    probabilities : array_like
+        Axes of ``given`` first, then those of ``target``; sums over the latter are 1 within 1e-6
+        and are renormalised.
+    labels : mapping or sequence, optional
+        Labels of each axis; 0, …, K−1 where not given.
 
     Examples
     --------
-    >>> round(diagnostic_test(0.01, 0.95, 0.85).query("D=1 | T=1"), 10)
-    0.0601265823
+    >>> test = ConditionalTable("T", given="D", probabilities=[[0.85, 0.15], [0.05, 0.95]])
+    >>> test.at("D=1")
+    Categorical([0.05, 0.95], labels=(0, 1))
+    >>> test
+    p(T | D)
+    D  T  probability
+    0  0  0.85
+    0  1  0.15
+    1  0  0.05
+    1  1  0.95
     """
-    ill = check_probability("prevalence", prevalence)
-    hit = check_probability("sensitivity", sensitivity)
-    clear = check_probability("specificity", specificity)
-    return JointTable.from_conditionals(
-        ConditionalTable("D", (), [1.0 - ill, ill]),
-        ConditionalTable("T", "D", [[clear, 1.0 - clear], [1.0 - hit, hit]]),
-    )
 
+    factor: Factor
+    target: tuple[str, ...]
+    given: tuple[str, ...]
 
-def as_distribution(factor: Factor) -> Categorical | JointTable:
-    """Return a normalised factor as a Categorical if it has one axis, else as a JointTable."""
-    if len(factor.names) != 1:
-        return JointTable.from_factor(factor)
-    (labels,) = factor.labels.values()
-    return Categorical(factor.probabilities, labels=labels)
+    def __init__(
+        self,
+        target: Names,
+        given: Names = (),
+        probabilities: Any = None,
+        labels: Mapping[str, Iterable[Label]] | Sequence[Iterable[Label] | None] | None = None,
+    ) -> None:
+        targets, known = as_names(target, "target"), as_names(given, "given")
+        if not targets:
+            raise ValueError("target needs at least one name")
+        if probabilities is None:
+            raise TypeError("ConditionalTable needs probabilities")
+        factor = Factor((*known, *targets), probabilities, labels)
+        sums = factor.marginal(known)
+        wrong = np.abs(np.asarray(sums.values) - 1.0) > _SUM_TOLERANCE
+        if wrong.any():
+            at = np.argwhere(wrong)[0]
+            row = ", ".join(f"{n}={sums.labels[n][i]!r}" for n, i in zip(known, at, strict=True))
+            raise ValueError(
+                f"probabilities of {', '.join(targets)} must sum to 1 (tolerance "
+                f"{_SUM_TOLERANCE:g}){' for ' + row if row else ''}, got a sum of "
+                f"{float(sums.values[tuple(at)]):.10g}"
+            )
+        self.__dict__.update(factor=factor / sums, target=targets, given=known)
+
+    @classmethod
+    def _of(cls, factor: Factor, target: tuple[str, ...], given: tuple[str, ...]) -> Self:
+        """Wrap p(target | given); cells where given cannot happen are 0."""
+        self = object.__new__(cls)
+        self.__dict__.update(factor=factor.transpose((*given, *target)), target=target, given=given)
+        return self
+
+    @property
+    def probabilities(self) -> Array:
+        """The table: axes of given, then of target."""
+        return self.factor.values
+
+    @property
+    def labels(self) -> dict[str, tuple[Label, ...]]:
+        """Labels of each axis, by name."""
+        return self.factor.labels
+
+    def at(self, given: str | Mapping[str, Label]) -> Categorical | JointTable:
+        """Return the distribution of the target for one value of each name in ``given``.
+
+        A Categorical for one target, a JointTable for several.
+        """
+        known = parse_assignment(given, self.labels)
+        for name in self.given:
+            if name not in known:
+                raise ValueError(f"no value is given for {name!r}")
+        row = self.factor.reduce(known)
+        if row.log_total == -np.inf:
+            where = ", ".join(f"{name}={label}" for name, label in known.items())
+            raise ValueError(f"{where} has probability 0: nothing follows from it")
+        return JointTable._distribution(row)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConditionalTable):
+            return NotImplemented
+        same = set(self.target) == set(other.target) and set(self.given) == set(other.given)
+        return same and self.factor == other.factor
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.target), frozenset(self.given), self.factor))
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"a ConditionalTable is a value: make a new one to set {name}")
+
+    def __repr__(self) -> str:
+        bar = f" | {', '.join(self.given)}" if self.given else ""
+        return f"p({', '.join(self.target)}{bar})\n{self.factor._table('probability')}"
 
 
 def _scopes(table: ConditionalTable | JointTable) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -394,7 +319,3 @@ def _scopes(table: ConditionalTable | JointTable) -> tuple[tuple[str, ...], tupl
     raise TypeError(
         f"from_conditionals takes ConditionalTable and JointTable, got {type(table).__name__}"
     )
-
-
-def _written(given: Mapping[str, Label]) -> str:
-    return ", ".join(f"{name}={label}" for name, label in given.items())
