@@ -38,12 +38,8 @@ UNFINISHED: dict[str, set[str]] = {
         "inference.simulate_forward",
         "inference.smooth_backward",
         "inference.square",
-        "modeling.Part",
         "modeling.Sight",
-        "modeling.find_chain",
-        "modeling.merge",
         "modeling.multiply",
-        "modeling.negated",
         "modeling.see",
     },
 }

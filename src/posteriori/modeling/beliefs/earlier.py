@@ -17,7 +17,15 @@ from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Polynomial, Table, Term
 from posteriori.numerics.types import Array
 
-__all__ = ["Earlier", "Part", "Scale", "earlier_name", "is_earlier", "known_prior", "normal_rows"]
+__all__ = [
+    "Earlier",
+    "Placement",
+    "Scale",
+    "earlier_name",
+    "is_earlier",
+    "known_prior",
+    "normal_rows",
+]
 
 _NAME = "what was known of "
 
@@ -82,7 +90,7 @@ def known_prior(name: str, family: Any, parameters: Mapping[str, Any], layout: L
     return Earlier(BoundFactor(name, family, found, lead, layout.events, layout.axes))
 
 
-class Part(NamedTuple):
+class Placement(NamedTuple):
     """Where a variable lies in the vectors of a joint belief.
 
     Attributes
@@ -98,7 +106,7 @@ class Part(NamedTuple):
 
 
 def normal_rows(
-    parts: Mapping[str, Part],
+    parts: Mapping[str, Placement],
     mean: Array,
     precision: Array,
     batch: Sequence[Axis] = (),
@@ -108,7 +116,7 @@ def normal_rows(
 
     Parameters
     ----------
-    parts : mapping to Part
+    parts : mapping to Placement
         The variables.
     mean, precision : (*batch, n), (*batch, n, n)
     batch : sequence of Axis

@@ -15,7 +15,7 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.distributions.vectors.wishart import Wishart
 from posteriori.modeling.beliefs.earlier import (
     Earlier,
-    Part,
+    Placement,
     Scale,
     known_prior,
     normal_rows,
@@ -168,7 +168,7 @@ def _rows(belief: NormalBelief, bound: Bound, scale: Scale | None) -> Earlier:
         axes, shared = bound.layouts[name].axes, belief.batch[name]
         places = tuple(batch[shared.index(i)] if i in shared else a for i, a in enumerate(axes))
         own = tuple(a for i, a in enumerate(axes) if i not in shared)
-        parts[name] = Part(places, Table(belief.numbers[name], own))
+        parts[name] = Placement(places, Table(belief.numbers[name], own))
     return normal_rows(parts, belief.mean, belief.precision, batch, scale)
 
 

@@ -18,7 +18,7 @@ __all__ = [
     "flat_index",
     "flat_weight",
     "make_link",
-    "negated",
+    "negated_link",
     "observed_rows",
     "size_of",
 ]
@@ -81,7 +81,7 @@ def add_link(links: dict[tuple[str, bytes], Link], link: Link) -> None:
     links[key] = link
 
 
-def negated(link: Link) -> Link:
+def negated_link(link: Link) -> Link:
     """Return the link with −K; a common row stays a single one in memory."""
     k = link.coefficients
     if k.strides[0] == 0:

@@ -37,7 +37,7 @@ __all__ = [
     "locate",
     "log_conditional",
     "marginals",
-    "merge",
+    "sum_of_logs",
     "multiply_beliefs",
     "plan_elimination",
     "reduce_plates",
@@ -275,7 +275,7 @@ def conditional_draws(
     return states
 
 
-def merge(tables: Sequence[Table], labels: tuple[Axis, ...]) -> Array:
+def sum_of_logs(tables: Sequence[Table], labels: tuple[Axis, ...]) -> Array:
     """Return the sum of tables with axes in the order of ``labels``, length 1 where none has it."""
     total: Any = np.zeros((1,) * len(labels))
     for table in tables:
@@ -317,7 +317,7 @@ def log_conditional(bucket: Bucket) -> Table:
 
 def _bucket(step: Step, parts: Sequence[Table], maximize: bool) -> Bucket:
     shape = tuple(axis.size for axis in step.labels)
-    values = np.broadcast_to(merge(parts, step.labels), shape)
+    values = np.broadcast_to(sum_of_logs(parts, step.labels), shape)
     rest = step.labels[1:]
     message = values.max(axis=0) if maximize else np.asarray(log_sum_exp(values, axis=0))
     return Bucket(step.node, step.given, Table(values, step.labels), Table(message, rest))

@@ -15,7 +15,7 @@ from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.exact.chain.chain_matrices import (
     Columns,
-    Part,
+    StepMatrices,
     join_parts,
     place_side_by_side,
     read_part,
@@ -125,7 +125,7 @@ class GaussianChainBlock(Block):
         }
         return dict(self.columns.states) | moved
 
-    def chain_of(self, seen: Part) -> tuple[LinearGaussianChain, float]:
+    def chain_of(self, seen: StepMatrices) -> tuple[LinearGaussianChain, float]:
         """Return the chain of states and constants, and the evidence of what it leaves out."""
         start = join_parts(self.first_parts())
         step = solve_for_now(join_parts(self.step_parts()))
@@ -152,22 +152,22 @@ class GaussianChainBlock(Block):
         )
         return wider, log_evidence
 
-    def first_parts(self) -> list[Part]:
+    def first_parts(self) -> list[StepMatrices]:
         """Return the matrices of the first member of each chain."""
         return [self.read(f, None) for f in self.firsts]
 
-    def step_parts(self) -> list[Part]:
+    def step_parts(self) -> list[StepMatrices]:
         """Return the matrices of the steps of each chain."""
         return [self.read(f, f.rows[0]) for f in self.steps]
 
-    def part_of(self, factor: BoundFactor) -> Part:
+    def part_of(self, factor: BoundFactor) -> StepMatrices:
         """Return the matrices of a factor along the chain's time, at any of it."""
         axis, times = self.times_of(factor)
         part = self.read(factor, axis)
         if axis is self.time or axis is None:
             return part
         size = self.time.size
-        return Part(*(a if len(a) == 1 else _at_times(a, times, size) for a in part))
+        return StepMatrices(*(a if len(a) == 1 else _at_times(a, times, size) for a in part))
 
     def data(self, factor: BoundFactor) -> Array:
         """Return the observations of an emission, (T, P); NaN at times that it does not see."""
@@ -184,7 +184,7 @@ class GaussianChainBlock(Block):
         """Return the rows' axis that runs along the chain, if any, and its times."""
         return _times_of(factor, self.chains, self.time)
 
-    def read(self, factor: BoundFactor, time: Axis | None) -> Part:
+    def read(self, factor: BoundFactor, time: Axis | None) -> StepMatrices:
         """Return the matrices of a factor at the times of one of its axes."""
         return read_part(factor, time, self.bound.layouts, self.columns)
 

@@ -21,7 +21,14 @@ from posteriori.modeling.binding.labelled import (
 from posteriori.modeling.forms.links import Split, make_link
 from posteriori.numerics.types import Array
 
-__all__ = ["Columns", "Part", "join_parts", "place_side_by_side", "read_part", "solve_for_now"]
+__all__ = [
+    "Columns",
+    "StepMatrices",
+    "join_parts",
+    "place_side_by_side",
+    "read_part",
+    "solve_for_now",
+]
 
 
 class Columns(NamedTuple):
@@ -39,7 +46,7 @@ class Columns(NamedTuple):
         return max((place.stop for place in self.constants.values()), default=0)
 
 
-class Part(NamedTuple):
+class StepMatrices(NamedTuple):
     """Mean offset + now · s_t + before · s_{t−1} + constants · c, and noise covariance.
 
     Each has a leading time axis, of length 1 where nothing changes.
@@ -73,7 +80,7 @@ def place_side_by_side(sizes: Mapping[str, int]) -> dict[str, slice]:
 
 def read_part(
     factor: BoundFactor, time: Axis | None, layouts: Mapping[str, Layout], columns: Columns
-) -> Part:
+) -> StepMatrices:
     """Return the affine mean and the noise of a factor, one entry a step or one for all.
 
     Parameters
@@ -105,13 +112,13 @@ def read_part(
         else:
             now = factor.name not in columns.states or _is_arrival(term.accesses[0].places[0])
             states[now] = _added(states[now], block, columns.states[access.name])
-    return Part(offset, states[True], states[False], constants, _noise(factor, time, width))
+    return StepMatrices(offset, states[True], states[False], constants, _noise(factor, time, width))
 
 
-def join_parts(parts: Iterable[Part]) -> Part:
+def join_parts(parts: Iterable[StepMatrices]) -> StepMatrices:
     """Stack what several factors say of one time."""
     offset, now, before, constants, noise = (list(column) for column in zip(*parts, strict=True))
-    return Part(
+    return StepMatrices(
         _joined(offset, axis=1),
         _joined(now, axis=1),
         _joined(before, axis=1),
@@ -120,12 +127,12 @@ def join_parts(parts: Iterable[Part]) -> Part:
     )
 
 
-def solve_for_now(step: Part) -> Part:
+def solve_for_now(step: StepMatrices) -> StepMatrices:
     """Turn s_t = B s_t + A s_{t−1} + Ec + b + e into s_t = (I − B)⁻¹(A s_{t−1} + Ec + b + e)."""
     if not step.now.any():
         return step
     solver = step.solver
-    return Part(
+    return StepMatrices(
         (solver @ step.offset[..., None])[..., 0],
         np.zeros_like(step.now[:1]),
         solver @ step.before,

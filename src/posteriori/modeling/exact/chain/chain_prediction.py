@@ -15,7 +15,7 @@ from posteriori.modeling.binding.labelled import Axis
 from posteriori.modeling.contract.engine import Result
 from posteriori.modeling.contract.requests import Request, names_used
 from posteriori.modeling.contract.solved import Solved
-from posteriori.modeling.exact.chain.chain_matrices import Part
+from posteriori.modeling.exact.chain.chain_matrices import StepMatrices
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array
 
@@ -149,7 +149,7 @@ def _ahead(result: ChainResult, bound: Bound, factors: list[BoundFactor], reques
     else:
         (factor,) = (f for f in factors if f.name == request.name)
         axis = block.time
-        seen = Part(*(a[1:] if len(a) > 1 else a for a in block.read(factor, axis)))
+        seen = StepMatrices(*(a[1:] if len(a) > 1 else a for a in block.read(factor, axis)))
     chain, _ = block.chain_of(seen)
     kept = np.concatenate(
         [np.arange(p.start, p.stop) for p in (result.places[n] for n in block.places)]
@@ -161,12 +161,12 @@ def _ahead(result: ChainResult, bound: Bound, factors: list[BoundFactor], reques
     return _distribution(factor, axis, _Moments(forecast.mean, forecast.cov))
 
 
-def _state_itself(block: GaussianChainBlock, name: str) -> Part:
+def _state_itself(block: GaussianChainBlock, name: str) -> StepMatrices:
     """Return the matrices of an observation of one chain without noise."""
     columns = block.columns
     rows = np.eye(columns.n_states)[None, columns.states[name]]
     size = rows.shape[1]
-    return Part(
+    return StepMatrices(
         np.zeros((1, size)),
         rows,
         np.zeros_like(rows),

@@ -33,8 +33,8 @@ from posteriori.modeling.forms.table_elimination import (
     Step,
     eliminate,
     marginals,
-    merge,
     plan_elimination,
+    sum_of_logs,
     sum_to,
 )
 
@@ -229,7 +229,7 @@ class DiscreteBlock(Block):
         steps = plan_elimination([t.axes for t in graph.tables], graph.plates, keep)
         rest = eliminate(graph.tables, steps, graph.plates).rest
         shape = tuple(node.size for node in keep)
-        logs = np.broadcast_to(merge(rest, keep), shape)
+        logs = np.broadcast_to(sum_of_logs(rest, keep), shape)
         labels = {node.name: self.bound.labels.get(owner) for node, owner in owners.items()}
         named = {name: given for name, given in labels.items() if given is not None}
         names_ = [node.name for node in keep]

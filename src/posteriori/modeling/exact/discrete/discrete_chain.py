@@ -19,9 +19,9 @@ from posteriori.modeling.forms.table_elimination import (
     Elimination,
     joint_beliefs,
     locate,
-    merge,
     multiply_beliefs,
     reduce_plates,
+    sum_of_logs,
     sum_to,
 )
 from posteriori.numerics.types import Array, IntArray
@@ -212,12 +212,12 @@ def _arrays(graph: Graph, tables: Sequence[Table]) -> _Arrays:
     count = math.prod(node.size for node in chain.nodes)
     labels = (*lead, chain.time, *chain.nodes)
     rows = tuple(axis.size for axis in labels[: len(lead) + 1])
-    moves = merge(chain.steps, (*lead, chain.arrival, *chain.before, *chain.nodes))
+    moves = sum_of_logs(chain.steps, (*lead, chain.arrival, *chain.before, *chain.nodes))
     wide = moves.shape[: len(lead) + 1]
     _require_memory(chain, count, max(math.prod(wide) * count**2, math.prod(rows) * count))
     ends = tuple(node.size for node in chain.nodes) * 2
     transition = np.broadcast_to(moves, wide + ends).reshape(*wide, count, count)
-    here = np.broadcast_to(merge(tables, labels), tuple(axis.size for axis in labels))
+    here = np.broadcast_to(sum_of_logs(tables, labels), tuple(axis.size for axis in labels))
     return _Arrays(transition, here.reshape(*rows, count), lead, graph)
 
 

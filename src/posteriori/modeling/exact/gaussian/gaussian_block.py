@@ -22,7 +22,7 @@ from posteriori.modeling.forms.links import (
     add_link,
     flat_weight,
     make_link,
-    negated,
+    negated_link,
     observed_rows,
     size_of,
 )
@@ -162,7 +162,7 @@ class GaussianBlock(Block):
                 (access,) = term.accesses
                 split = self.splits[access.name]
                 link = make_link(term, access, rows.labels, split, self.bound.layouts)
-                add_link(links, link if sign < 0 else negated(link))
+                add_link(links, link if sign < 0 else negated_link(link))
         flat = np.broadcast_to(0.0 if constant is None else constant, shape).reshape(count)
         equation = Equation(
             flat, flat_weight(rows.weight, shape, count), tuple(links.values()), rows.log_scale
