@@ -1,7 +1,14 @@
+from posteriori.modeling.contract.engine import (
+    Block as Block,
+    Fit as Fit,
+    Group as Group,
+    Kind as Kind,
+    Result as Result,
+)
 from posteriori.modeling.language.chain import Chain as Chain
 from posteriori.modeling.language.expressions import Input as Input, dot as dot, take as take
 from posteriori.modeling.model import Model as Model
-from posteriori.modeling.planning.planner import Plan as Plan
+from posteriori.modeling.planning.planner import KINDS as KINDS, Plan as Plan
 from posteriori.modeling.posterior.merging import merge as merge
 from posteriori.modeling.posterior.messages import (
     EdgeMessages as EdgeMessages,

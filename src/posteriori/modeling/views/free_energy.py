@@ -30,7 +30,6 @@ from posteriori.modeling.variational.densities.references import find_references
 from posteriori.modeling.variational.nodes.given_node import make_given_node
 
 if TYPE_CHECKING:
-    from posteriori.modeling.model import Model
     from posteriori.modeling.posterior.posterior import Posterior
 
 __all__ = ["FreeEnergy", "free_energy", "free_energy_of"]
@@ -114,7 +113,7 @@ class FreeEnergy:
         return "\n".join(f"{title:<{width}}  {value:>12.6g}" for title, value in rows)
 
 
-def free_energy(model: Model, data: Mapping[str, Any], beliefs: Mapping[str, Any]) -> FreeEnergy:
+def free_energy(model: Any, data: Mapping[str, Any], beliefs: Mapping[str, Any]) -> FreeEnergy:
     """Return the free energy of independent beliefs about the unknown variables of a model.
 
     Parameters
