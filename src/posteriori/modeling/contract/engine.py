@@ -45,29 +45,15 @@ class Fit(NamedTuple):
 
 
 class Block(ABC):
-    """Variables that are solved together, before they are.
+    """Variables that are solved together, before they are."""
 
-    Attributes
-    ----------
-    names : tuple of str
-    factors : sequence of BoundFactor
-        All factors that touch them.
-    method, why : str
-        How they are solved, and why that holds.
-    order : tuple of str
-        What is done one after another.
-    cost : Cost
-    exchangeable : mapping
-        Variables whose parts could change places, such as classes.
-    """
-
-    names: Any
+    names: Any  #: The variables, and ``factors``: all factors that touch them.
     factors: Any
-    method: Any
+    method: Any  #: How they are solved, and ``why`` that holds.
     why: Any
-    order: Any
+    order: Any  #: What is done one after another, and at what ``cost``.
     cost: Any
-    exchangeable: Any = {}
+    exchangeable: Any = {}  #: Variables whose parts could change places, such as classes.
 
     @abstractmethod
     def describe(self) -> str:
@@ -99,10 +85,8 @@ class Result(ABC):
 
     names: tuple[str, ...]
     log_evidence: float
-    #: Of the evidence.
     kind: EvidenceKind = "exact"
-    #: The evidence, or its bound, after every sweep of an iterative method.
-    trace: Sequence[float] = ()
+    trace: Sequence[float] = ()  #: The bound after every sweep of an iterative method.
 
     @abstractmethod
     def marginal(self, name: str) -> Any:
@@ -150,8 +134,6 @@ class Result(ABC):
 
     #: The jointly normal variables as solved equations, at unit precision if that is unknown.
     normals: Any = None
-    #: The smoothed chains, at unit precision if that is unknown.
-    chain: Any = None
     #: The result itself where all its variables are discrete.
     states: Any = None
     #: Nodes that answer for variables of an approximation.
@@ -163,11 +145,3 @@ class Result(ABC):
     def independent(self, name: str) -> Any:
         """Return the belief about a variable whose members depend on nothing else, or None."""
         return None
-
-    def at_unit(self, factors: Sequence[BoundFactor], layouts: Mapping[str, Any]) -> list[Any]:
-        """Return factors with the common spread, if there is one, set to 1."""
-        return list(factors)
-
-    def averaged(self, normal: Any) -> Any:
-        """Return a normal distribution at unit precision, averaged over the common spread."""
-        return normal

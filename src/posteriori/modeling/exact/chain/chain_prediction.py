@@ -33,8 +33,10 @@ class _Moments(NamedTuple):
     cov: Array
 
 
-def predict_along(result: Result, solved: Solved, request: Request) -> Any:
+def predict_along(result: Any, solved: Solved, request: Request) -> Any:
     """Predict what depends on smoothed chains alone; None for all else.
+
+    The result may hold the chains at unit precision: it sets factors to that, and averages.
 
     ``request.sizes`` tells how many members follow the end, under the name of the chain's length.
     """

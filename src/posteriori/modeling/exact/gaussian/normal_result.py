@@ -42,6 +42,8 @@ class NormalResult(Result):
     layouts: Mapping[str, Layout]
     #: The log evidence less the part of the misfit, −½ Σ rᵀΛr, where it is known apart.
     log_volume: float | None = None
+    #: The smoothed chains, where it has been solved along them.
+    chain: Any = None
 
     @abstractmethod
     def system(self) -> System:
@@ -54,6 +56,14 @@ class NormalResult(Result):
     @abstractmethod
     def row_energies(self) -> tuple[list[tuple[str, RowEnergies]], float]:
         """Return the parts of the energy of each row of factors, and the entropy."""
+
+    def at_unit(self, factors: Sequence[BoundFactor], layouts: Mapping[str, Layout]) -> list[Any]:
+        """Return factors with an unknown common spread set to 1; here there is none."""
+        return list(factors)
+
+    def averaged(self, normal: Any) -> Any:
+        """Return a normal distribution averaged over an unknown common spread."""
+        return normal
 
     def most_likely(self) -> dict[str, Any]:
         """Return the means: where the joint density is highest."""
