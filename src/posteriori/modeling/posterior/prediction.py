@@ -13,9 +13,9 @@ from typing import Any
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import BoundFactor, Layout
+from posteriori.modeling.contract.longer_data import predict_longer
 from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew, read_request
 from posteriori.modeling.contract.solved import Solved
-from posteriori.modeling.exact.chain.longer_chains import forecast_by_longer_data
 from posteriori.modeling.exact.conjugate.conjugate_prediction import conjugate_predictive
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock
 from posteriori.modeling.exact.discrete.discrete_prediction import StatePredictions
@@ -71,14 +71,15 @@ def _is_approximate(solved: Solved, names: Sequence[str]) -> bool:
 
 def _predict_after_end(solved: Solved, request: Request, plate: str) -> Any:
     """Predict members after the end of a chain that no block could carry on by itself."""
-    found = forecast_by_longer_data(solved, request, plate)
-    if found is None:
-        variables = solved.bound.variables
-        chains = [n for n in request.needed if variables[n].length in request.sizes]
+    bound = solved.bound
+    chains = [n for n in request.needed if bound.variables[n].length in request.sizes]
+    normal = all(bound.families[n] in _NORMAL for n in (*chains, request.name))
+    along = all(plate in bound.inputs[key].plates for key in request.inputs)
+    if not normal or not along or len(request.sizes) > 1:
         raise TypeError(
             f"{request.name} cannot be predicted after the end of {', '.join(chains)} yet"
         )
-    return found
+    return predict_longer(solved, request, bound.variables, plate)
 
 
 def _require_plain_values(solved: Solved, request: Request) -> None:

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.distributions.batches import take_members
 from posteriori.distributions.composites.mixture import Mixture
 from posteriori.modeling.binding.binder import bind
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.contract.longer_data import predict_longer
 from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.discrete.discrete_new_members import copy_new_members
-from posteriori.modeling.exact.discrete.longer_states import lengthen
 from posteriori.modeling.forms.state_tables import (
     DISCRETE,
     StateTable,
@@ -33,7 +32,6 @@ from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
     from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock
-    from posteriori.modeling.exact.discrete.discrete_result import DiscreteResult
 
 __all__ = ["StatePredictions"]
 
@@ -99,7 +97,7 @@ class StatePredictions:
         if not any_family and not is_discrete(self.bound, names):
             return False
         results = [self.solved.by_name[n] for n in names if n in self.solved.by_name]
-        return all(_states_of(result) is not None for result in results)
+        return all(result.states is not None for result in results)
 
     def _inferred_anew(self, name: str, changed: Mapping[str, Any]) -> Any:
         """Infer with new data: no parameter was learnt, so the old data say nothing more."""
@@ -147,13 +145,11 @@ class StatePredictions:
             return None
         if not self._are_solved_here({request.name}, True):
             return None
-        ((plate, steps),) = request.sizes.items()
+        (plate,) = request.sizes
+        _require_discrete_observations(bound, request, plate)
         results = [by_name[n] for n in (*unknown, request.name) if n in by_name]
-        factors = [f.name for r in results for f in _states_of(r).block.factors]  # type: ignore[union-attr]
-        longer = lengthen(bound, request, {*request.needed, *factors}, plate, steps)
-        predicted = self.solved.infer(longer).predict(request.name)
-        where = longer.plates_of(request.name).index(plate)
-        return take_members(predicted, (slice(None),) * where + (slice(-steps, None),))
+        together = [f.name for result in results for f in result.states.block.factors]
+        return predict_longer(self.solved, request, {*request.needed, *together}, plate)
 
     # -- blocks ----------------------------------------------------------------------------
 
@@ -161,8 +157,7 @@ class StatePredictions:
         self, bound: Bound, names: set[str], more: Sequence[BoundFactor] = ()
     ) -> DiscreteBlock:
         """Return one block of variables, of all that is solved together with them, and of more."""
-        solved = [_states_of(r) for r in self.solved.results if set(r.names) & names]
-        results = [result for result in solved if result is not None]
+        results = [r.states for r in self.solved.results if r.states and set(r.names) & names]
         wanted = set(names).union(*(result.names for result in results))
         factors = [factor for result in results for factor in result.block.factors]
         present = {id(factor) for factor in factors}
@@ -197,9 +192,15 @@ class StatePredictions:
         return self.make_block(wider, block.names, block.factors, table).solve().probabilities(new)
 
 
-def _states_of(result: Any) -> DiscreteResult | None:
-    """Return a result of this kind, which answers for states; None of another kind."""
-    return result.states
+def _require_discrete_observations(bound: Bound, request: Request, plate: str) -> None:
+    for name in request.needed:
+        ends = plate in bound.plates_of(name)
+        known = name in bound.observed and name != request.name
+        if ends and known and bound.families[name] not in DISCRETE:
+            raise TypeError(
+                f"{request.name} depends on {name}, which was observed up to the end of plate "
+                f"{plate!r} only; make {name} an Input to give its further values"
+            )
 
 
 def _ancestors(bound: Bound, names: set[str]) -> set[str]:

@@ -1,7 +1,9 @@
-r"""Members after the end of a discrete chain: the same model, longer, with nothing seen there.
+r"""Members after the end of a plate: the same model, longer, with nothing seen there.
 
 Missing members say nothing, so the posterior of the others stays as it is, and what lies after the
-end gets :math:`p(z_{T+k} \mid y) = \sum_{z_T} p(z_T \mid y) (A^k)_{z_T z_{T+k}}`.
+end of a discrete chain gets
+:math:`p(z_{T+k} \mid y) = \sum_{z_T} p(z_T \mid y) (A^k)_{z_T z_{T+k}}`. It costs as much as the
+first inference.
 """
 
 from __future__ import annotations
@@ -11,18 +13,29 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.batches import take_members
 from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.contract.requests import Request, names_used
-from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.modeling.contract.solved import Solved
 from posteriori.numerics.types import Array
 
-__all__ = ["lengthen"]
+__all__ = ["predict_longer"]
 
 
-def lengthen(bound: Bound, request: Request, names: Iterable[str], plate: str, steps: int) -> Bound:
-    """Bind some variables, and all that they depend on, with more members on a plate."""
-    _require_discrete_observations(bound, request, plate)
+def predict_longer(solved: Solved, request: Request, names: Iterable[str], plate: str) -> Any:
+    """Infer some variables, and all that they depend on, again, and predict the new members."""
+    steps = request.sizes[plate]
+    longer = _lengthen(solved.bound, request, names, plate, steps)
+    predicted = solved.infer(longer).predict(request.name)
+    where = longer.plates_of(request.name).index(plate)
+    return take_members(predicted, (slice(None),) * where + (slice(-steps, None),))
+
+
+def _lengthen(
+    bound: Bound, request: Request, names: Iterable[str], plate: str, steps: int
+) -> Bound:
+    """Bind variables with more members on a plate, of which nothing is observed."""
     found = _with_ancestors(bound, names)
     variables = {n: v for n, v in bound.variables.items() if n in found}
     used = set[str]().union(*(names_used(v) for v in variables.values()))
@@ -42,17 +55,6 @@ def lengthen(bound: Bound, request: Request, names: Iterable[str], plate: str, s
     axes = [axis for layout in bound.layouts.values() for axis in layout.plates]
     sizes = {axis.name: axis.size + (steps if axis.name == plate else 0) for axis in axes}
     return Binder(variables, inputs, given, sizes).run()
-
-
-def _require_discrete_observations(bound: Bound, request: Request, plate: str) -> None:
-    for name in request.needed:
-        ends = plate in bound.plates_of(name)
-        known = name in bound.observed and name != request.name
-        if ends and known and bound.families[name] not in DISCRETE:
-            raise TypeError(
-                f"{request.name} depends on {name}, which was observed up to the end of plate "
-                f"{plate!r} only; make {name} an Input to give its further values"
-            )
 
 
 def _with_ancestors(bound: Bound, names: Iterable[str]) -> set[str]:
