@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from posteriori.numerics.lazy import pandas as pd
 from posteriori.numerics.types import Array
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Dataset"]
 
@@ -80,8 +78,6 @@ class Dataset:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """The same table as a pandas DataFrame, made on first use."""
-        import pandas as pd
-
         index = None if self.index is None else pd.Index(self.index.copy(), name=self.index_name)
         frame = pd.DataFrame(self.data.copy(), columns=list(self.names), index=index)
         return frame.astype({self.target: int}) if self.classes else frame

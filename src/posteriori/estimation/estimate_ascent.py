@@ -19,6 +19,7 @@ from posteriori.numerics.calculus.derivatives import (
     hessian as numeric_hessian,
     jacobian,
 )
+from posteriori.numerics.lazy import optimize
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -167,8 +168,6 @@ def _quasi_newton(
     limits: Any,
     max_iter: int,
 ) -> tuple[Array, int]:
-    from scipy import optimize
-
     minimize: Any = optimize.minimize
 
     def depth(v: Array) -> float:

@@ -16,6 +16,7 @@ from posteriori.distributions.algebra.integrals import integrate_against
 from posteriori.distributions.base import Distribution, Univariate
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.numerics.lazy import optimize
 from posteriori.numerics.types import Seed
 
 __all__ = ["point_estimate"]
@@ -92,8 +93,6 @@ def _least_expected(
 
 def _minimize_number(cost: Callable[[float], float], d: Univariate) -> Any:
     """Look at quantiles first, since costs may have several valleys, then refine the best."""
-    from scipy import optimize
-
     search: Any = optimize.minimize_scalar
     grid = np.unique(d.quantile(np.linspace(0.001, 0.999, 25)))
     costs = [cost(float(a)) for a in grid]
@@ -106,8 +105,6 @@ def _minimize_number(cost: Callable[[float], float], d: Univariate) -> Any:
 
 
 def _minimize_vector(cost: Callable[[Any], float], start: Any) -> Any:
-    from scipy import optimize
-
     search: Any = optimize.minimize
     shape = start.shape
 

@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.numerics.lazy import covariance
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation, positive, real, real_vector
 
@@ -161,8 +162,6 @@ def shrinkage_covariance(
     >>> bool(np.linalg.eigvalsh(found.cov).min() > 0.1)
     True
     """
-    from sklearn import covariance
-
     rows = np.asarray(real("x", x))
     if rows.ndim != 2 or len(rows) < 2:
         raise ValueError(f"x must be at least two rows of vectors (N, D), got shape {rows.shape}")

@@ -23,10 +23,12 @@ from posteriori.distributions.batches import has_atoms
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.binomial import Binomial
 from posteriori.distributions.counts.categorical import Categorical
+from posteriori.distributions.counts.geometric import Geometric
 from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.numbers.exponential_distribution import Exponential
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.numbers.uniform import Uniform
 from posteriori.information.gibbs_models import (
     Interval,
     MaximumEntropy,
@@ -204,8 +206,6 @@ def _on_counts(constraints: list[Constraint], tol: float, max_iter: int) -> Maxi
     if not m > 0:
         raise ValueError(f"E[x] = {m:g} is impossible on 0, 1, 2, … (0 leaves a certain 0)")
     if set(known) == {"E[x]"}:
-        from posteriori.distributions.counts.geometric import Geometric
-
         exact = Geometric(1.0 / (1.0 + m))
         return closed_form(exact, constraints, {"E[x]": -np.log1p(1.0 / m)}, float(exact.entropy()))
     stop = int(40.0 * m) + 40
@@ -270,8 +270,6 @@ def _exact_on_interval(
     known = targets_of(constraints)
     bounded = np.isfinite(low) and np.isfinite(high)
     if not known and bounded:
-        from posteriori.distributions.numbers.uniform import Uniform
-
         return closed_form(Uniform(low, high), constraints, {}, float(np.log(high - low)))
     two = first_two(constraints)
     if (low, high) == (-np.inf, np.inf) and two is not None:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.lazy import optimize
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
 from posteriori.numerics.types import Array
 
@@ -119,8 +120,6 @@ def explain_conflict(features: Array, targets: Array, names: Sequence[str]) -> s
 
 def _explain_joint_conflict(features: Array, targets: Array, names: Sequence[str]) -> str | None:
     """Give up as little as possible of the constraints: a linear program."""
-    from scipy import optimize
-
     gap = features - targets
     scale = np.maximum(np.max(np.abs(gap), axis=0), 1e-300)
     scaled = gap / scale

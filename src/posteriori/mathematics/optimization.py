@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posteriori.numerics.calculus.derivatives import gradient as numeric_gradient, hessian, jacobian
+from posteriori.numerics.lazy import optimize
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real_vector
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -129,8 +130,6 @@ def stationary_point(
     >>> best.x.round(9), best.equality_multipliers.round(9)
     (array([0.5, 0.5]), array([1.]))
     """
-    from scipy import optimize
-
     x = np.array(real_vector("start", np.atleast_1d(start)))
     h, g = _stacked(equalities), _stacked(inequalities)
     slope = _slope_of(f, gradient)
@@ -254,8 +253,6 @@ def _report_at(
     f: Function, slope: Function, h: Function, g: Function, x: Array, maximize: bool
 ) -> KKTReport:
     """Find the multipliers that balance the gradient best: those of inequalities not negative."""
-    from scipy.optimize import lsq_linear
-
     equal, slack = h(x), g(x)
     active = slack <= _ACTIVE * max(1.0, float(np.max(np.abs(x))))
     rows = np.concatenate([_rows(h, x), _rows(g, x)[active]])
@@ -264,7 +261,7 @@ def _report_at(
         sign = 1.0 if maximize else -1.0
         lower = np.concatenate([np.full(equal.size, -np.inf), np.zeros(int(active.sum()))])
         # ∇f + s Jᵀν = 0
-        balance = lsq_linear(rows.T, -sign * slope(x), bounds=(lower, np.inf), tol=1e-14).x
+        balance = optimize.lsq_linear(rows.T, -sign * slope(x), bounds=(lower, np.inf), tol=1e-14).x
         lam, mu[active] = balance[: equal.size], balance[equal.size :]
     return _residuals(f, slope, h, g, x, lam, mu, maximize)
 

@@ -1,7 +1,8 @@
-"""Names that are loaded on first use (PEP 562), and the parts of SciPy that are.
+"""Names that are loaded on first use (PEP 562), and the libraries that are.
 
-Importing ``scipy.special`` or ``scipy.linalg`` takes twice as long as NumPy, and many models need
-neither.
+Importing ``scipy.special`` or ``scipy.linalg`` takes twice as long as NumPy, pandas takes longer
+still, and many models need none of them. So files import these modules from here, at the top, and
+pay for one when they first read a name of it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,21 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-__all__ = ["blas", "lapack", "load_on_use", "special"]
+__all__ = [
+    "blas",
+    "covariance",
+    "csgraph",
+    "fft",
+    "lapack",
+    "load_on_use",
+    "optimize",
+    "pandas",
+    "scipy_linalg",
+    "sparse",
+    "sparse_linalg",
+    "special",
+    "stats",
+]
 
 _IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.*)$", re.MULTILINE)
 _ALIAS = re.compile(r"(\w+) as \w+")
@@ -78,9 +93,28 @@ class _ModuleOnUse(ModuleType):
 
 
 if TYPE_CHECKING:
-    from scipy import special as special
+    import pandas as pandas
+    from scipy import (
+        fft as fft,
+        linalg as scipy_linalg,
+        optimize as optimize,
+        sparse as sparse,
+        special as special,
+        stats as stats,
+    )
     from scipy.linalg import blas as blas, lapack as lapack
+    from scipy.sparse import csgraph as csgraph, linalg as sparse_linalg
+    from sklearn import covariance as covariance
 else:
     blas = _ModuleOnUse("scipy.linalg.blas")
+    covariance = _ModuleOnUse("sklearn.covariance")
+    csgraph = _ModuleOnUse("scipy.sparse.csgraph")
+    fft = _ModuleOnUse("scipy.fft")
     lapack = _ModuleOnUse("scipy.linalg.lapack")
+    optimize = _ModuleOnUse("scipy.optimize")
+    pandas = _ModuleOnUse("pandas")
+    scipy_linalg = _ModuleOnUse("scipy.linalg")
+    sparse = _ModuleOnUse("scipy.sparse")
+    sparse_linalg = _ModuleOnUse("scipy.sparse.linalg")
     special = _ModuleOnUse("scipy.special")
+    stats = _ModuleOnUse("scipy.stats")

@@ -15,6 +15,7 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
 from posteriori.factors import Factor
 from posteriori.factors.axes import Label, Names
+from posteriori.numerics.lazy import pandas as pd
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.tables.derivation import Derivation, Step, derive
@@ -173,8 +174,6 @@ class QueriedTable(ProbabilityTable):
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a column per variable and one of probabilities."""
-        import pandas as pd
-
         index = pd.MultiIndex.from_product(self.labels.values(), names=self.names)
         frame = pd.Series(self.probabilities.ravel(), index=index, name="probability")
         return frame.reset_index()

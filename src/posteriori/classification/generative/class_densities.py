@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.special import gammaln
 
+from posteriori.classification.generative import class_kernels
 from posteriori.classification.generative.class_moments import row_blocks
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.special import LOG_2PI
@@ -104,8 +105,6 @@ class ColumnwiseClasses(NamedTuple):
 
     def log_prob(self, x: Array) -> Array:
         """Return ln p(x | C_k) of the seen entries, (N, K)."""
-        from posteriori.classification.generative import class_kernels
-
         out = np.zeros((len(x), len(self.means)))
         x, means = as_kernel_input(x), as_kernel_input(self.means)
         norm = student_log_norm(self.dof, 1) - np.log(self.scales)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.classification.generative import class_kernels
 from posteriori.classification.labelled_rows import LabelledRows
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.types import Array
@@ -42,8 +43,6 @@ class ColumnMoments(NamedTuple):
 
 def column_moments(rows: LabelledRows, *, squares: bool = True) -> ColumnMoments:
     """Return the moments of columns; without ``squares`` the last part is 0."""
-    from posteriori.classification.generative import class_kernels
-
     x, shape = as_kernel_input(rows.x), (len(rows.classes), rows.x.shape[1])
     weight = as_kernel_input(np.ones(len(x)) if rows.frequency is None else rows.frequency)
     counts, sums, about = np.zeros(shape), np.zeros(shape), np.zeros(shape)

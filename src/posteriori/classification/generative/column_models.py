@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betaln, gammaln, xlogy
 
+from posteriori.classification.generative import class_kernels
 from posteriori.classification.generative.class_moments import column_moments, overall
 from posteriori.classification.generative.gaussian_discriminant import default_columns_prior
 from posteriori.classification.generative.gaussian_learning import (
@@ -57,8 +58,6 @@ class BinaryClasses(NamedTuple):
 
     def log_prob(self, x: Array) -> Array:
         """Return ln p(x | C_k) = x·ln q + (1 − x)·ln(1 − q) of the seen entries, (N, K)."""
-        from posteriori.classification.generative import class_kernels
-
         out = np.zeros((len(x), len(self.probabilities)))
         with np.errstate(divide="ignore"):  # ln 0 = −∞ is the answer
             one, zero = np.log(self.probabilities), np.log1p(-self.probabilities)

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.classification.generative import class_kernels
 from posteriori.classification.generative.column_models import KINDS, learn_columns
 from posteriori.classification.generative.joint_classifier import (
     JointClassifier,
@@ -250,8 +251,6 @@ class NaiveBayes(JointClassifier):
         return priors
 
     def _check_values(self, x: Array) -> None:
-        from posteriori.classification.generative import class_kernels
-
         for kind, at in self._places.items():
             if not KINDS[kind].whole:
                 continue

@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from posteriori.classification.classifier import linear_boundary
 from posteriori.classification.geometry import Hyperplane
 from posteriori.classification.labelled_rows import LabelledRows, check_labelled_rows
+from posteriori.classification.linear.perceptron_kernel import run_epoch
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.random import as_generator
@@ -133,8 +134,6 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     def _learn(self, rows: LabelledRows) -> Array:
         """Return weights (K, D + 1), those with the fewest rows wrong."""
-        from posteriori.classification.linear.perceptron_kernel import run_epoch
-
         rng = as_generator(self.random_state)
         x, order = as_kernel_input(rows.x), np.arange(len(rows.x))
         weights, best, fewest = np.zeros((len(rows.classes), x.shape[1] + 1)), None, len(x) + 1

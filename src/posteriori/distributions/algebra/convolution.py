@@ -17,6 +17,7 @@ import numpy as np
 
 from posteriori.distributions.batches import has_atoms
 from posteriori.distributions.composites.numeric import Numeric, NumericCounts
+from posteriori.numerics.lazy import fft
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -200,8 +201,6 @@ def _ranges_of(p: Any, tails: Array) -> list[_Range]:
 
 
 def _convolve_masses(a: Array, b: Array) -> Array:
-    from scipy import fft
-
     size = len(a) + len(b) - 1
     padded = fft.next_fast_len(size, real=True)
     return fft.irfft(fft.rfft(a, padded) * fft.rfft(b, padded), padded)[:size]
@@ -222,8 +221,6 @@ def multiply(p: Any, q: Any, points: int = 1 << 18) -> Numeric:
 
     Cost O(n ln n).
     """
-    from scipy import fft
-
     reaches = [_log_range(d) for d in (p, q)]
     step = sum(r.width for r in reaches) / (points - 2)
     parts = [_signed_cells(d, r, step) for d, r in zip((p, q), reaches, strict=True)]

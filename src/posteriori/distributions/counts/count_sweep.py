@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from posteriori.distributions.batches import take_members
+from posteriori.distributions.counts.count_sweep_kernels import sweep_counts
 from posteriori.distributions.counts.poisson_terms import count_quantile
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.types import Array
@@ -89,8 +90,6 @@ def mixed_count_quantile(weights: Array, components: Any, q: Array) -> Array:
 
 def _swept(weights: Array, components: CountComponents, levels: Array, rows: Array) -> Array:
     """Return the counts (R,) of the levels of rows, −1 where a sweep does not tell."""
-    from posteriori.distributions.counts.count_sweep_kernels import sweep_counts
-
     lowest = components.mean - _BELOW * components.std
     start = np.floor(np.maximum(lowest, 0.0) / _EVERY) * _EVERY
     logs = components.log_prob(start)

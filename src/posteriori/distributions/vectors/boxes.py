@@ -7,11 +7,12 @@ coordinate, more are left to quasi-Monte Carlo (A. Genz, 1992).
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from posteriori.numerics.lazy import special
+from posteriori.numerics.lazy import special, stats
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["box_probability"]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _TAIL = 38.5  # the normal density is 0 in double precision beyond
 _NARROW = 0.25
 _ABSOLUTE_ERROR = 1e-5
@@ -101,10 +101,11 @@ def _interval(a: Array, b: Array) -> Array:
     if not np.any(narrow):
         return difference
     # neighbouring values of Φ cancel: integrate the density instead
+    nodes, weights = _gauss_rule()
     half = 0.5 * np.where(narrow, width, 0.0)
     middle = np.where(narrow, near + half, 0.0)
-    z = middle[..., None] + half[..., None] * _NODES
-    integral = half * (_WEIGHTS * np.exp(-0.5 * (z * z + LOG_2PI))).sum(axis=-1)
+    z = middle[..., None] + half[..., None] * nodes
+    integral = half * (weights * np.exp(-0.5 * (z * z + LOG_2PI))).sum(axis=-1)
     return np.where(narrow, integral, difference)
 
 
@@ -120,12 +121,18 @@ def _rectangle(a: Array, b: Array, correlation: float) -> float:
         other = np.sort(sign * np.array([a[1], b[1]]))
         first, last = max(a[0], other[0]), min(b[0], other[1])
         return float(_interval(np.asarray(first), np.asarray(last))) if first < last else 0.0
+    nodes, weights = _gauss_rule()
     edges = _panels(a, b, correlation, spread)
     half = 0.5 * np.diff(edges)
-    z = (edges[:-1] + half)[:, None] + half[:, None] * _NODES
+    z = (edges[:-1] + half)[:, None] + half[:, None] * nodes
     inner = _interval((a[1] - correlation * z) / spread, (b[1] - correlation * z) / spread)
     density = np.exp(-0.5 * (z * z + LOG_2PI))
-    return float((half[:, None] * _WEIGHTS * density * inner).sum())
+    return float((half[:, None] * weights * density * inner).sum())
+
+
+@cache
+def _gauss_rule() -> tuple[Array, Array]:
+    return np.polynomial.legendre.leggauss(20)
 
 
 def _panels(a: Array, b: Array, correlation: float, spread: float) -> Array:
@@ -141,9 +148,7 @@ def _panels(a: Array, b: Array, correlation: float, spread: float) -> Array:
 
 
 def _by_quasi_monte_carlo(a: Array, b: Array, correlation: Array) -> float:
-    from scipy.stats import multivariate_normal
-
-    value = multivariate_normal.cdf(
+    value = stats.multivariate_normal.cdf(
         b,
         mean=np.zeros(len(b)),
         cov=correlation,

@@ -15,6 +15,7 @@ import numpy as np
 
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.statistics import Moments, Sums
+from posteriori.distributions.vectors.boxes import box_probability
 from posteriori.distributions.vectors.cone import is_positive_definite
 from posteriori.numerics.linalg import (
     inverse_from_factor,
@@ -311,8 +312,6 @@ class MvNormal(ExponentialFamily):
         One and two dimensions are computed to rounding, more by Genz's quasi-Monte Carlo with
         an absolute error of about 1e-5.
         """
-        from posteriori.distributions.vectors.boxes import box_probability
-
         return box_probability(self, as_observation(lower), as_observation(upper))
 
     # -- learning and draws ----------------------------------------------------------------

@@ -13,6 +13,7 @@ import numpy as np
 
 from posteriori.inference.gaussian.equations import Equation, Latent
 from posteriori.inference.gaussian.system import GaussianSystem
+from posteriori.numerics.lazy import lapack, scipy_linalg
 from posteriori.numerics.types import Array
 
 __all__ = ["DenseSystem"]
@@ -22,8 +23,6 @@ class DenseSystem(GaussianSystem):
     """The Cholesky factor of the precision matrix of all numbers, and solves with it."""
 
     def __init__(self, latents: Sequence[Latent], equations: Sequence[Equation]) -> None:
-        from scipy.linalg.lapack import dpotrf
-
         super().__init__({latent.name: latent for latent in latents}, equations)
         self.order = [latent.name for latent in latents]
         ends = np.cumsum([latent.size for latent in latents])
@@ -36,23 +35,19 @@ class DenseSystem(GaussianSystem):
             numbers, k = self._columns(equation)
             weighted = k * np.broadcast_to(equation.weight, (len(k),))[:, None]
             precision[np.ix_(numbers, numbers)] += weighted.T @ k
-        self.lower, failed = dpotrf(precision, lower=1, clean=1)
+        self.lower, failed = lapack.dpotrf(precision, lower=1, clean=1)
         if failed:
             self._refuse(failed - 1)
         self.log_det = 2.0 * float(np.log(np.diagonal(self.lower)).sum())
 
     def solve(self, right: Mapping[str, Array]) -> dict[str, Array]:
-        from scipy.linalg import cho_solve
-
         h = np.concatenate([right[name][0] for name in self.order])
-        mean = cho_solve((self.lower, True), h)
+        mean = scipy_linalg.cho_solve((self.lower, True), h)
         return {name: mean[place][None] for name, place in self.places.items()}
 
     def deviations(self, size: int, rng: np.random.Generator) -> dict[str, Array]:
-        from scipy.linalg import solve_triangular
-
         noise = rng.standard_normal((len(self.lower), size))
-        values = solve_triangular(self.lower, noise, lower=True, trans="T")
+        values = scipy_linalg.solve_triangular(self.lower, noise, lower=True, trans="T")
         return {name: values[place][None] for name, place in self.places.items()}
 
     def covariances(self) -> tuple[dict[str, Array], Mapping[tuple[str, str], tuple[Array, Any]]]:
@@ -83,9 +78,7 @@ class DenseSystem(GaussianSystem):
         return numbers, np.concatenate(list(found.values()), axis=1)
 
     def _inverse(self) -> Array:
-        from scipy.linalg.lapack import dpotri
-
-        lower, _ = dpotri(self.lower, lower=1)
+        lower, _ = lapack.dpotri(self.lower, lower=1)
         return np.tril(lower) + np.tril(lower, -1).T
 
     def _refuse(self, number: int) -> None:

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from posteriori.inference.gaussian.equations import Equation, Latent, Link
+from posteriori.inference.gaussian.sparse_kernels import (
+    entries_of_inverse,
+    factorize_upper,
+    pick_entries,
+    solve_lower,
+    solve_upper,
+)
 from posteriori.inference.gaussian.system import GaussianSystem
+from posteriori.numerics.lazy import sparse, sparse_linalg
 from posteriori.numerics.types import Array
 
 __all__ = ["SparseSystem"]
@@ -24,8 +32,6 @@ class SparseSystem(GaussianSystem):
     """The sparse factor of the precision matrix, and solves with it."""
 
     def __init__(self, latents: Sequence[Latent], equations: Sequence[Equation]) -> None:
-        from posteriori.inference.gaussian.sparse_kernels import factorize_upper
-
         super().__init__({latent.name: latent for latent in latents}, equations)
         self.order = [latent.name for latent in latents]
         self.first: dict[str, int] = {}
@@ -44,8 +50,6 @@ class SparseSystem(GaussianSystem):
         self.log_det = 2.0 * float(np.log(self.lower[self.pattern[0][:-1]]).sum())
 
     def solve(self, right: Mapping[str, Array]) -> dict[str, Array]:
-        from posteriori.inference.gaussian.sparse_kernels import solve_lower, solve_upper
-
         h = np.concatenate([right[name].ravel() for name in self.shapes])
         ordered = np.empty((self.size, 1))
         ordered[self.place, 0] = h
@@ -54,8 +58,6 @@ class SparseSystem(GaussianSystem):
         return {n: v[..., 0] for n, v in self._by_latent(ordered[self.place]).items()}
 
     def deviations(self, size: int, rng: np.random.Generator) -> dict[str, Array]:
-        from posteriori.inference.gaussian.sparse_kernels import solve_upper
-
         noise = rng.standard_normal((self.size, size))
         solve_upper(*self.pattern, self.lower, noise)
         return self._by_latent(noise[self.place])
@@ -83,8 +85,6 @@ class SparseSystem(GaussianSystem):
 
     def _precision(self) -> Any:
         """Return J = Σ Kᵀ W K; entries between numbers that meet are kept even when they are 0."""
-        from scipy import sparse
-
         rows, columns, values = [], [], []
         for equation in self.equations:
             numbers, k = self._row_numbers(equation)
@@ -112,14 +112,10 @@ class SparseSystem(GaussianSystem):
     # -- reading the factor ----------------------------------------------------------------
 
     def _inverse(self) -> Array:
-        from posteriori.inference.gaussian.sparse_kernels import entries_of_inverse
-
         return entries_of_inverse(*self.pattern, self.lower)
 
     def _pick(self, inverse: Array, rows: Any, columns: Any) -> Array:
         """Return blocks (R, W, W) of the inverse, for rows and columns (R, W) of each."""
-        from posteriori.inference.gaussian.sparse_kernels import pick_entries
-
         shape = (*rows.shape, columns.shape[-1])
         i = np.broadcast_to(self.place[rows][:, :, None], shape).ravel()
         j = np.broadcast_to(self.place[columns][:, None, :], shape).ravel()
@@ -145,21 +141,18 @@ def _find_order(precision: Any) -> Any:
     The order depends on the pattern alone: minimum degree, found for a matrix that has this
     pattern and is never singular.
     """
-    from scipy import sparse
-    from scipy.sparse.linalg import splu
-
     pattern = sparse.csc_array(precision, copy=True)
     pattern.data[:] = -1.0
     pattern.setdiag(np.diff(pattern.indptr) + 1.0)  # dominant diagonal
     options = {"SymmetricMode": True}
-    solver = splu(pattern, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    solver = sparse_linalg.splu(
+        pattern, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options
+    )
     return np.asarray(solver.perm_c, dtype=np.int64)
 
 
 def _upper(precision: Any, place: Any) -> tuple[Any, Any, Any]:
     """Return the upper triangle of the matrix in the given order, by columns."""
-    from scipy import sparse
-
     entries = precision.tocoo()
     i, j = place[entries.row], place[entries.col]
     kept = i <= j

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.lazy import csgraph, sparse
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["Batch", "Parts", "Paths", "RowFactor", "View", "find_order"]
@@ -207,24 +208,21 @@ def _number(variables: Mapping[str, Batch], factors: Sequence[RowFactor]) -> _Nu
 
 def _find_parents(numbers: _Numbering, factors: Sequence[RowFactor]) -> IntArray:
     """Return the number that leads to the root, the last, from every number; refuse loops."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import breadth_first_order, connected_components
-
     a, b = numbers.ends
     n = numbers.total
-    graph = coo_array((np.ones(len(a)), (a, b)), shape=(n, n)).tocsr()
-    count, component = connected_components(graph, directed=False)
+    graph = sparse.coo_array((np.ones(len(a)), (a, b)), shape=(n, n)).tocsr()
+    count, component = csgraph.connected_components(graph, directed=False)
     if len(a) != n - count:
         raise _loop(numbers, factors, component.astype(np.int64))
     _, first = np.unique(component, return_index=True)
-    rooted = coo_array(  # one root above the first member of every tree
+    rooted = sparse.coo_array(  # one root above the first member of every tree
         (
             np.ones(len(a) + count),
             (np.concatenate([a, first]), np.concatenate([b, np.full(count, n)])),
         ),
         shape=(n + 1, n + 1),
     ).tocsr()
-    _, parent = breadth_first_order(rooted, n, directed=False)
+    _, parent = csgraph.breadth_first_order(rooted, n, directed=False)
     parent[n] = n
     return parent.astype(np.int64)
 

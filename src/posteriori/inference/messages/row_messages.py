@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.messages.message_kernels import normal_sweep, table_sweep
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.logspace import log_sum_exp
@@ -53,8 +54,6 @@ class NormalRows(NamedTuple):
 
     def sweep(self, rows: Any, slot: int, base: tuple[Array, ...]) -> tuple[Array, ...]:
         """Return the messages of rows (L, B) in paths: each gets what the one before it sent."""
-        from posteriori.inference.messages.message_kernels import normal_sweep
-
         gain_in, gain_out = self.gains[1 - slot][rows], self.gains[slot][rows]
         inputs = (self.constant[rows], self.weight[rows], gain_in, gain_out)
         size = gain_out.shape[-1]
@@ -192,8 +191,6 @@ class TableRows(NamedTuple):
 
     def sweep(self, rows: Any, slot: int, base: tuple[Array, ...]) -> tuple[Array, ...]:
         """Return the messages of rows (L, B) in paths: each gets what the one before it sent."""
-        from posteriori.inference.messages.message_kernels import table_sweep
-
         table = self.logs[None] if len(self.logs) == 1 else self.logs[rows]
         table = table if slot == 1 else np.swapaxes(table, -1, -2)
         made = tuple(np.empty((*rows.shape, table.shape[-1])) for _ in range(2))

@@ -21,6 +21,7 @@ import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.numerics.lazy import optimize
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real_vector
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -90,8 +91,6 @@ def fit_normal_belief(
     >>> round(-found.free_energy, 4), round(float(-np.log(20)), 4)
     (-3.0035, -2.9957)
     """
-    from scipy.optimize import minimize
-
     single = np.ndim(mean) == 0
     start = real_vector("mean", np.atleast_1d(mean))
     d = start.size
@@ -121,7 +120,9 @@ def fit_normal_belief(
         raise ValueError(
             f"log_joint is not finite around mean={mean!r}: its free energy is {value}"
         )
-    found = minimize(free_energy, first, method="BFGS", options={"maxiter": max_iter, "gtol": 1e-7})
+    found = optimize.minimize(
+        free_energy, first, method="BFGS", options={"maxiter": max_iter, "gtol": 1e-7}
+    )
     # rounding ends the search before the gradient is below gtol: small is enough
     converged = bool(found.success or np.max(np.abs(found.jac)) < 1e-4)
     if not converged:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.numerics.calculus.normal_rule import normal_rule
-from posteriori.numerics.lazy import special
+from posteriori.numerics.lazy import special, stats
 from posteriori.numerics.types import Array
 
 __all__ = ["FINE", "ROUGH", "Fineness", "RowNodes", "nodes_by_width"]
@@ -137,10 +137,8 @@ def _rule(step: int, singularity: float, digits: float) -> tuple[Array, Array]:
 @lru_cache(maxsize=16)
 def _scattered_nodes(d: int, pairs: int) -> tuple[Array, Array]:
     """Return points that have mean 0 and covariance I with both signs, all of the same weight."""
-    from scipy.stats import qmc
-
     n = max(pairs, 1 << (2 * d).bit_length())
-    u = qmc.Sobol(d, scramble=False).random(n) + 0.5 / n  # no point in a corner
+    u = stats.qmc.Sobol(d, scramble=False).random(n) + 0.5 / n  # no point in a corner
     z = special.ndtri(u)
     root = np.linalg.cholesky(z.T @ z / n)
     return np.linalg.solve(root, z.T), np.full(n, 0.5 / n)
