@@ -1,6 +1,8 @@
 """Every generator: reproducible, of the stated shape, and strict with its arguments."""
 
+import inspect
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -61,6 +63,29 @@ def make(name, **options):
 class TestEveryGenerator:
     def test_has_a_row_in_the_table(self):
         assert {name for name in datasets.__all__ if name.startswith("make_")} == set(CASES)
+
+    @every_generator
+    def test_documents_every_argument_and_what_it_returns_and_raises(self, name):
+        function = getattr(datasets, name)
+        text = inspect.getdoc(function)
+        titles = re.findall(r"^(\w+)\n-+$", text, re.MULTILINE)
+        assert [t for t in titles if t != "References"] == [
+            "Parameters",
+            "Returns",
+            "Raises",
+            "Examples",
+        ]
+        parameters = text.split("Parameters\n----------\n")[1].split("\n\n")[0]
+        described = [
+            argument
+            for entry in re.findall(r"^(\S.*) : \S.*\n    \S", parameters, re.MULTILINE)
+            for argument in entry.split(", ")
+        ]
+        assert described == list(inspect.signature(function).parameters)
+        assert {"n_samples", "rng"} <= set(described)
+        assert re.search(r"^Returns\n-------\nDataset\n    \S.*``truth``", text, re.M | re.S)
+        assert "ValueError, TypeError\n    If an argument" in text
+        assert f">>> from posteriori.datasets import {name}\n" in text
 
     @every_generator
     def test_has_the_stated_shape(self, name):

@@ -9,6 +9,7 @@ import numpy as np
 from posteriori.datasets.clusters import draw_normals
 from posteriori.datasets.dataset import Dataset
 from posteriori.datasets.generator_arguments import count, number
+from posteriori.datasets.generator_docs import generator
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import nonnegative, probability
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 
+@generator
 def make_fruit(
     n_samples: int = 250, *, apple_probability: float = 0.7, rng: Seed = None
 ) -> Dataset:
@@ -39,8 +41,6 @@ def make_fruit(
         How many pieces of fruit, N.
     apple_probability : float
         The share of apples, between 0 and 1.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -49,14 +49,8 @@ def make_fruit(
         ``truth``: ``probabilities`` (2,), ``means`` (2, 2), ``cov`` (2, 2), in the order of the
         classes, and ``new_point`` (2,).
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_fruit
     >>> fruit = make_fruit(rng=0)
     >>> fruit
     Dataset(250 rows; roughness, color -> fruit)
@@ -76,6 +70,7 @@ def make_fruit(
     )
 
 
+@generator
 def make_two_class_hard(n_samples: int = 200, *, rng: Seed = None) -> Dataset:
     """Draw two classes of which one is far from Gaussian, though a straight line parts them well.
 
@@ -83,13 +78,6 @@ def make_two_class_hard(n_samples: int = 200, *, rng: Seed = None) -> Dataset:
     (40 %) is half a flat box, 3 ≤ x₁ ≤ 9, 6 ≤ x₂ ≤ 6.5, and half N((5.5, 0), 0.5 I). A generative
     model with one Gaussian per class misplaces the boundary; logistic regression does not. About
     two sets of 200 in five are linearly separable: maximum likelihood then has no finite answer.
-
-    Parameters
-    ----------
-    n_samples : int
-        How many points, N.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -99,14 +87,8 @@ def make_two_class_hard(n_samples: int = 200, *, rng: Seed = None) -> Dataset:
         ``box_high`` (2,) and ``box_probability``, the share of the box in class 1; the lesson's
         ``new_point`` (2,).
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_two_class_hard
     >>> hard = make_two_class_hard(rng=0)
     >>> hard, hard.truth["new_point"].tolist()
     (Dataset(200 rows; x1, x2 -> y), [3.75, 1.0])
@@ -135,6 +117,7 @@ def make_two_class_hard(n_samples: int = 200, *, rng: Seed = None) -> Dataset:
     )
 
 
+@generator
 def make_xor(n_samples: int = 200, *, noise_variance: float = 0.04, rng: Seed = None) -> Dataset:
     """Draw points about the corners (±1, ±1) of a square; opposite corners are of one class.
 
@@ -147,8 +130,6 @@ def make_xor(n_samples: int = 200, *, noise_variance: float = 0.04, rng: Seed = 
         How many points, N; the corners take turns.
     noise_variance : float
         The variance of each coordinate about its corner, not negative.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -156,14 +137,8 @@ def make_xor(n_samples: int = 200, *, noise_variance: float = 0.04, rng: Seed = 
         Columns ``x1``, ``x2`` and ``y``, the target. ``truth``: ``centers`` (4, 2), ``center_labels``
         (4,), ``noise_variance``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_xor
     >>> make_xor(4, noise_variance=0).data.astype(int).tolist()
     [[-1, -1, 0], [1, 1, 0], [-1, 1, 1], [1, -1, 1]]
     """
@@ -182,6 +157,7 @@ def make_xor(n_samples: int = 200, *, noise_variance: float = 0.04, rng: Seed = 
     )
 
 
+@generator
 def make_three_class_unequal(n_samples: int = 300, *, rng: Seed = None) -> Dataset:
     """Draw three Gaussian classes, one with a covariance unlike that of the others.
 
@@ -192,8 +168,6 @@ def make_three_class_unequal(n_samples: int = 300, *, rng: Seed = None) -> Datas
     ----------
     n_samples : int
         How many points, N; the classes are equally probable.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -201,14 +175,8 @@ def make_three_class_unequal(n_samples: int = 300, *, rng: Seed = None) -> Datas
         Columns ``x1``, ``x2`` and ``y``, the target. ``truth``: ``probabilities`` (3,), ``means``
         (3, 2), ``covs`` (3, 2, 2).
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_three_class_unequal
     >>> make_three_class_unequal(rng=0).truth["covs"][[0, 2], 0, 1].tolist()
     [0.8, -0.8]
     """
@@ -228,6 +196,7 @@ def make_three_class_unequal(n_samples: int = 300, *, rng: Seed = None) -> Datas
     )
 
 
+@generator
 def make_masked_classes(
     n_samples: int = 30, *, noise_variance: float = 0.04, rng: Seed = None
 ) -> Dataset:
@@ -242,18 +211,11 @@ def make_masked_classes(
         How many points, N; the classes take turns.
     noise_variance : float
         The variance within a class, not negative.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
     Dataset
         Columns ``x`` and ``y``, the target. ``truth``: ``means`` (3,), ``noise_variance``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
 
     References
     ----------
@@ -261,7 +223,6 @@ def make_masked_classes(
 
     Examples
     --------
-    >>> from posteriori.datasets import make_masked_classes
     >>> make_masked_classes(3, noise_variance=0).data.astype(int).tolist()
     [[-2, 0], [0, 1], [2, 2]]
     """
@@ -280,6 +241,7 @@ def make_masked_classes(
     )
 
 
+@generator
 def make_fish(
     n_samples: int = 200, *, sea_bass_probability: float = 0.5, rng: Seed = None
 ) -> Dataset:
@@ -295,8 +257,6 @@ def make_fish(
         How many fish, N.
     sea_bass_probability : float
         The share of sea bass, between 0 and 1.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -304,14 +264,8 @@ def make_fish(
         Columns ``length``, ``lightness`` and ``species``, the target: 0 is a salmon, 1 a sea bass.
         ``truth``: ``probabilities`` (2,), ``means`` (2, 2), ``cov`` (2, 2).
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_fish
     >>> fish = make_fish(rng=0)
     >>> fish.classes, fish.truth["means"][:, 0].tolist()
     (('salmon', 'sea bass'), [11.5, 13.5])

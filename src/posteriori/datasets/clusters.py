@@ -12,6 +12,7 @@ import numpy as np
 
 from posteriori.datasets.dataset import Dataset
 from posteriori.datasets.generator_arguments import count, number, vector
+from posteriori.datasets.generator_docs import generator
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import nonnegative, positive_vector
@@ -25,18 +26,12 @@ __all__ = [
 ]
 
 
+@generator
 def make_blobs_unequal(n_samples: int = 300, *, rng: Seed = None) -> Dataset:
     """Draw three round clusters of unequal weight and unequal width.
 
     What the lessons on clustering say of K-means: it wants clusters of the same size and spread. A
     Gaussian mixture does not mind.
-
-    Parameters
-    ----------
-    n_samples : int
-        How many points, N.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -44,14 +39,8 @@ def make_blobs_unequal(n_samples: int = 300, *, rng: Seed = None) -> Dataset:
         Columns ``x1``, ``x2`` and ``cluster``, the target. ``truth``: ``probabilities`` (3,),
         ``means`` (3, 2), ``covs`` (3, 2, 2).
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_blobs_unequal
     >>> blobs = make_blobs_unequal(rng=0)
     >>> blobs, blobs.truth["probabilities"].tolist()
     (Dataset(300 rows; x1, x2 -> cluster), [0.6, 0.3, 0.1])
@@ -67,15 +56,9 @@ def make_blobs_unequal(n_samples: int = 300, *, rng: Seed = None) -> Dataset:
     )
 
 
+@generator
 def make_elongated(n_samples: int = 200, *, rng: Seed = None) -> Dataset:
     """Draw two long, thin, parallel clusters, which K-means cuts across instead of apart.
-
-    Parameters
-    ----------
-    n_samples : int
-        How many points, N.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -83,14 +66,8 @@ def make_elongated(n_samples: int = 200, *, rng: Seed = None) -> Dataset:
         Columns ``x1``, ``x2`` and ``cluster``, the target. ``truth``: ``probabilities`` (2,),
         ``means`` (2, 2), ``covs`` (2, 2, 2).
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_elongated
     >>> make_elongated(rng=0).truth["covs"][0].tolist()
     [[9.0, 0.0], [0.0, 0.1]]
     """
@@ -104,18 +81,12 @@ def make_elongated(n_samples: int = 200, *, rng: Seed = None) -> Dataset:
     )
 
 
+@generator
 def make_mouse(n_samples: int = 500, *, rng: Seed = None) -> Dataset:
     """Draw the face of a mouse: a big disc, the head, and two small ones, the ears.
 
     The set on which the lesson on clustering compares K-means with the Gaussian mixture. Inside a
     disc the points are equally dense everywhere; the head has 60 % of them, each ear 20 %.
-
-    Parameters
-    ----------
-    n_samples : int
-        How many points, N.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -123,14 +94,8 @@ def make_mouse(n_samples: int = 500, *, rng: Seed = None) -> Dataset:
         Columns ``x1``, ``x2`` and ``part``, the target. ``truth``: ``centers`` (3, 2), ``radii``
         (3,), ``probabilities`` (3,).
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_mouse
     >>> mouse = make_mouse(rng=0)
     >>> mouse.classes, mouse.truth["radii"].tolist()
     (('head', 'left ear', 'right ear'), [1.0, 0.3, 0.3])
@@ -153,6 +118,7 @@ def make_mouse(n_samples: int = 500, *, rng: Seed = None) -> Dataset:
     )
 
 
+@generator
 def make_rings(
     n_samples: int = 300,
     *,
@@ -173,23 +139,15 @@ def make_rings(
         The radius of each ring, positive.
     noise_variance : float
         The variance of the distance from the origin, not negative.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
     Dataset
         Columns ``x1``, ``x2`` and ``ring``, the target. ``truth``: ``radii``, ``noise_variance``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from posteriori.datasets import make_rings
     >>> rings = make_rings(noise_variance=0, rng=0)
     >>> np.unique(np.hypot(*rings.X.T).round(12)).tolist()
     [1.0, 3.0]

@@ -9,6 +9,7 @@ import numpy as np
 from posteriori.datasets.clusters import draw_normals
 from posteriori.datasets.dataset import Dataset
 from posteriori.datasets.generator_arguments import count, number, vector
+from posteriori.datasets.generator_docs import generator
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Seed
 from posteriori.numerics.validation import (
@@ -31,6 +32,7 @@ _JAYNES_DIE = np.exp(0.371048938 * np.arange(1, 7))
 _JAYNES_DIE /= _JAYNES_DIE.sum()
 
 
+@generator
 def make_coin_flips(n_samples: int = 192, *, probability: float = 0.4, rng: Seed = None) -> Dataset:
     """Toss a coin: x ~ Bernoulli(probability).
 
@@ -43,8 +45,6 @@ def make_coin_flips(n_samples: int = 192, *, probability: float = 0.4, rng: Seed
         How many tosses, N.
     probability : float
         The probability of a head, between 0 and 1.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -52,14 +52,8 @@ def make_coin_flips(n_samples: int = 192, *, probability: float = 0.4, rng: Seed
         One column, ``head``: 1 for a head, 0 for a tail, in the order of the tosses. ``truth``:
         ``probability``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_coin_flips
     >>> coin = make_coin_flips(rng=0)
     >>> len(coin), sorted(set(coin["head"].tolist()))
     (192, [0.0, 1.0])
@@ -74,6 +68,7 @@ def make_coin_flips(n_samples: int = 192, *, probability: float = 0.4, rng: Seed
     )
 
 
+@generator
 def make_die_rolls(n_samples: int = 100, *, probabilities: Any = None, rng: Seed = None) -> Dataset:
     """Throw a loaded die.
 
@@ -86,18 +81,11 @@ def make_die_rolls(n_samples: int = 100, *, probabilities: Any = None, rng: Seed
         How many throws, N.
     probabilities : sequence of float, length K, optional
         The probability of the faces 1, …, K.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
     Dataset
         One column, ``face``: a whole number from 1 to K. ``truth``: ``probabilities``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
 
     References
     ----------
@@ -105,7 +93,6 @@ def make_die_rolls(n_samples: int = 100, *, probabilities: Any = None, rng: Seed
 
     Examples
     --------
-    >>> from posteriori.datasets import make_die_rolls
     >>> make_die_rolls(rng=0).truth["probabilities"].round(5).tolist()
     [0.05435, 0.07877, 0.11416, 0.16545, 0.23977, 0.34749]
     """
@@ -120,6 +107,7 @@ def make_die_rolls(n_samples: int = 100, *, probabilities: Any = None, rng: Seed
     )
 
 
+@generator
 def make_constant_signal(
     n_samples: int = 50,
     *,
@@ -138,24 +126,14 @@ def make_constant_signal(
         How many measurements, N.
     value : float
         The constant.
-    noise_variance : float
-        The variance of ε, not negative.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
     Dataset
         One column, ``x``; the index ``t`` counts from 1. ``truth``: ``value``, ``noise_variance``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_constant_signal
     >>> make_constant_signal(rng=0)
     Dataset(50 rows; x by t)
     """
@@ -173,18 +151,12 @@ def make_constant_signal(
     )
 
 
+@generator
 def make_correlated_pair(n_samples: int = 100, *, rng: Seed = None) -> Dataset:
     """Draw from the two-dimensional normal distribution of the lesson on Gaussians.
 
     The mean is (0, 1), the covariance [[0.8, 0.5], [0.5, 1]]. The question of the lesson: what is
     the probability that the next point lies in the rectangle 0 ≤ a ≤ 2, 1 ≤ b ≤ 2?
-
-    Parameters
-    ----------
-    n_samples : int
-        How many points, N.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -192,14 +164,8 @@ def make_correlated_pair(n_samples: int = 100, *, rng: Seed = None) -> Dataset:
         Columns ``a`` and ``b``. ``truth``: ``mean`` (2,), ``cov`` (2, 2), and the corners
         ``rectangle_low`` and ``rectangle_high`` (2,).
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_correlated_pair
     >>> pair = make_correlated_pair(rng=0)
     >>> pair, pair.truth["cov"].tolist()
     (Dataset(100 rows; a, b), [[0.8, 0.5], [0.5, 1.0]])
@@ -219,6 +185,7 @@ def make_correlated_pair(n_samples: int = 100, *, rng: Seed = None) -> Dataset:
     )
 
 
+@generator
 def make_mixed_sources(
     n_samples: int = 5000,
     *,
@@ -235,23 +202,15 @@ def make_mixed_sources(
         How many points in time, N.
     mixing : array_like, shape (D, D)
         The matrix A, invertible.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
     Dataset
         Columns ``x1``, …, ``xD``: the sensors. ``truth``: ``mixing`` and ``sources`` (N, D).
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from posteriori.datasets import make_mixed_sources
     >>> heard = make_mixed_sources(rng=0)
     >>> s = heard.truth["sources"]
     >>> bool(np.allclose(np.linalg.solve(heard.truth["mixing"], heard.X.T).T, s))

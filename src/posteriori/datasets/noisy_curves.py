@@ -13,6 +13,7 @@ import numpy as np
 
 from posteriori.datasets.dataset import Dataset
 from posteriori.datasets.generator_arguments import count, interval, number, vector
+from posteriori.datasets.generator_docs import generator
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import nonnegative, real_vector
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 
+@generator
 def make_noisy_line(
     n_samples: int = 20,
     *,
@@ -41,29 +43,11 @@ def make_noisy_line(
     The defaults are those of the lesson on sequential Bayesian learning, y = −0.3 + 0.5 x + ε,
     with noise of precision 25.
 
-    Parameters
-    ----------
-    n_samples : int
-        How many points, N.
-    intercept, slope : float
-        The line.
-    noise_variance : float
-        The variance of ε, not negative.
-    low, high : float
-        The ends of the interval of x.
-    rng : None, int or Generator
-        The source of randomness; the same seed gives the same data.
-
     Returns
     -------
     Dataset
         Columns ``x`` and ``y``, the target. ``truth``: ``weights`` (intercept, slope), ``mean``,
         ``noise_variance``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
 
     References
     ----------
@@ -71,7 +55,6 @@ def make_noisy_line(
 
     Examples
     --------
-    >>> from posteriori.datasets import make_noisy_line
     >>> line = make_noisy_line(50, rng=0)
     >>> line, line.X.shape, line.truth["weights"].tolist()
     (Dataset(50 rows; x -> y), (50, 1), [-0.3, 0.5])
@@ -88,6 +71,7 @@ def make_noisy_line(
     )
 
 
+@generator
 def make_polynomial(
     n_samples: int = 30,
     *,
@@ -104,33 +88,21 @@ def make_polynomial(
 
     Parameters
     ----------
-    n_samples : int
-        How many points, N.
     weights : sequence of float
         The coefficients, lowest power first.
-    noise_variance : float
-        The variance of ε, not negative.
     low, high : float
         The ends of the interval of z.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
     Dataset
         Columns ``z`` and ``y``, the target. ``truth``: ``weights``, ``mean``, ``noise_variance``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
     The features of the lesson are the powers of the input:
 
     >>> import numpy as np
-    >>> from posteriori.datasets import make_polynomial
     >>> points = make_polynomial(rng=0)
     >>> np.vander(points["z"], 3, increasing=True).shape
     (30, 3)
@@ -148,6 +120,7 @@ def make_polynomial(
     )
 
 
+@generator
 def make_sinusoid(
     n_samples: int = 25,
     *,
@@ -167,18 +140,10 @@ def make_sinusoid(
 
     Parameters
     ----------
-    n_samples : int
-        How many points, N.
     frequency : float
         Periods per unit of x.
     amplitude : float
         The height of the sine.
-    noise_variance : float
-        The variance of ε, not negative.
-    low, high : float
-        The ends of the interval of x.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -186,18 +151,12 @@ def make_sinusoid(
         Columns ``x`` and ``y``, the target. ``truth``: ``frequency``, ``amplitude``, ``mean``,
         ``noise_variance``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     References
     ----------
     C. M. Bishop (2006), Pattern Recognition and Machine Learning, sections 1.1 and 3.2.
 
     Examples
     --------
-    >>> from posteriori.datasets import make_sinusoid
     >>> make_sinusoid(rng=0), make_sinusoid(rng=0).truth["frequency"]
     (Dataset(25 rows; x -> y), 1.0)
     """
@@ -213,6 +172,7 @@ def make_sinusoid(
     )
 
 
+@generator
 def make_heteroscedastic_line(
     n_samples: int = 50, *, intercept: float = -2.0, slope: float = 5.0, rng: Seed = None
 ) -> Dataset:
@@ -223,12 +183,8 @@ def make_heteroscedastic_line(
 
     Parameters
     ----------
-    n_samples : int
-        How many points, N.
     intercept, slope : float
         The line f.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -236,14 +192,8 @@ def make_heteroscedastic_line(
         Columns ``x`` and ``y``, the target. ``truth``: ``weights`` (intercept, slope), ``mean`` and
         ``noise_variance``, one for each point.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_heteroscedastic_line
     >>> line = make_heteroscedastic_line(rng=0)
     >>> line.truth["noise_variance"].shape
     (50,)
@@ -269,6 +219,7 @@ _CURVES: dict[str, Callable[[Array], Array]] = {
 }
 
 
+@generator
 def make_curve(
     curve: str,
     n_samples: int = 50,
@@ -287,24 +238,11 @@ def make_curve(
     ----------
     curve : {"square", "sine", "absolute", "step"}
         The function.
-    n_samples : int
-        How many points, N.
-    noise_variance : float
-        The variance of ε, not negative.
-    low, high : float
-        The ends of the interval of x.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
     Dataset
         Columns ``x`` and ``y``, the target. ``truth``: ``curve``, ``mean``, ``noise_variance``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
 
     References
     ----------
@@ -312,7 +250,6 @@ def make_curve(
 
     Examples
     --------
-    >>> from posteriori.datasets import make_curve
     >>> sorted(set(make_curve("step", rng=0).y.tolist()))
     [0.0, 1.0]
     """

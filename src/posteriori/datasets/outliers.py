@@ -12,6 +12,7 @@ from posteriori.datasets.classes import labelled
 from posteriori.datasets.clusters import draw_normals
 from posteriori.datasets.dataset import Dataset
 from posteriori.datasets.generator_arguments import count, number
+from posteriori.datasets.generator_docs import generator
 from posteriori.datasets.noisy_curves import make_noisy_line
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Seed
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 
+@generator
 def make_contaminated_normal(
     n_samples: int = 30,
     *,
@@ -49,18 +51,11 @@ def make_contaminated_normal(
         The distribution of the bulk.
     shift : float
         How far the outliers lie from the bulk.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
     Dataset
         One column, ``x``. ``truth``: ``mean``, ``variance``, ``shift`` and the mask ``outlier``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
 
     References
     ----------
@@ -68,7 +63,6 @@ def make_contaminated_normal(
 
     Examples
     --------
-    >>> from posteriori.datasets import make_contaminated_normal
     >>> data = make_contaminated_normal(rng=0)
     >>> len(data), int(data.truth["outlier"].sum())
     (33, 3)
@@ -90,6 +84,7 @@ def make_contaminated_normal(
     )
 
 
+@generator
 def make_line_with_outliers(
     n_samples: int = 30,
     *,
@@ -112,14 +107,6 @@ def make_line_with_outliers(
         How many more, as the last rows, are lifted by ``shift``.
     shift : float
         The distance of the outliers from where they belong.
-    intercept, slope : float
-        The line.
-    noise_variance : float
-        The variance of ε, not negative.
-    low, high : float
-        The ends of the interval of x.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -127,14 +114,8 @@ def make_line_with_outliers(
         Columns ``x`` and ``y``, the target. ``truth``: ``weights``, ``mean``, ``noise_variance``,
         ``shift`` and the mask ``outlier``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_line_with_outliers
     >>> line = make_line_with_outliers(rng=0)
     >>> len(line), int(line.truth["outlier"].sum())
     (33, 3)
@@ -160,6 +141,7 @@ def make_line_with_outliers(
     )
 
 
+@generator
 def make_separable(
     n_samples: int = 40,
     *,
@@ -184,8 +166,6 @@ def make_separable(
         How many more points, as the last rows, lie at a tenth of the margin on their own side.
     n_mislabelled : int
         How many of the ``n_samples`` points have the label of the other class.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -193,14 +173,8 @@ def make_separable(
         Columns ``x1``, ``x2`` and ``y``, the target; 1 is where wᵀx > 0. ``truth``: ``weights``
         (2,), ``margin`` and the masks ``outlier`` and ``mislabelled`` (N,).
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     Examples
     --------
-    >>> from posteriori.datasets import make_separable
     >>> clean = make_separable(rng=0)
     >>> signed = (2 * clean.y - 1) * (clean.X @ clean.truth["weights"])
     >>> bool(signed.min() >= 1.0)
@@ -231,6 +205,7 @@ def make_separable(
     )
 
 
+@generator
 def make_two_class_outliers(
     n_samples: int = 100, *, n_outliers: int = 10, rng: Seed = None
 ) -> Dataset:
@@ -245,8 +220,6 @@ def make_two_class_outliers(
         How many points of the two classes; they take turns.
     n_outliers : int
         How many more of class 1, as the last rows, lie far out.
-    rng : None, int or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -254,18 +227,12 @@ def make_two_class_outliers(
         Columns ``x1``, ``x2`` and ``y``, the target. ``truth``: ``means`` (3, 2) of class 0, class
         1 and the outliers, ``cov`` (2, 2) of each, and the mask ``outlier``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument lies outside its range or is of another type; the message names it.
-
     References
     ----------
     C. M. Bishop (2006), Pattern Recognition and Machine Learning, figure 4.4.
 
     Examples
     --------
-    >>> from posteriori.datasets import make_two_class_outliers
     >>> data = make_two_class_outliers(rng=0)
     >>> len(data), data.y[-3:].tolist()
     (110, [1, 1, 1])
