@@ -16,9 +16,9 @@ from posteriori.classification import (
     LeastSquaresClassifier,
     LogisticRegression,
     Perceptron,
+    generalized_rayleigh_quotient,
     linear_separability,
     mean_separation,
-    rayleigh_quotient,
 )
 from posteriori.numerics import ConvergenceWarning
 from tests.classification.test_gaussian import some_rows
@@ -73,13 +73,17 @@ def test_two_classes_have_the_closed_form(scatter):
     assert abs(cosine) == pytest.approx(1.0, abs=1e-12)
     assert w @ within @ w == pytest.approx(1.0, rel=1e-10)
     between = np.outer(m2 - m1, m2 - m1)
-    assert model.criterion_[0] == pytest.approx(rayleigh_quotient(w, between, within), rel=1e-9)
+    assert model.criterion_[0] == pytest.approx(
+        generalized_rayleigh_quotient(w, between, within), rel=1e-9
+    )
     assert model.criterion_[0] == pytest.approx((m2 - m1) @ closed, rel=1e-9)
     rng = np.random.default_rng(0)
     for other in rng.normal(size=(50, 3)):
-        assert rayleigh_quotient(other, between, within) <= model.criterion_[0] * (1 + 1e-12)
-        assert rayleigh_quotient(-7 * other, between, within) == pytest.approx(
-            rayleigh_quotient(other, between, within)
+        assert generalized_rayleigh_quotient(other, between, within) <= model.criterion_[0] * (
+            1 + 1e-12
+        )
+        assert generalized_rayleigh_quotient(-7 * other, between, within) == pytest.approx(
+            generalized_rayleigh_quotient(other, between, within)
         )
 
 
@@ -98,7 +102,9 @@ def test_the_criterion_vanishes_across_the_difference_of_means():
     model = FisherDiscriminant().fit(X, y)
     shift = model.means_[1] - model.means_[0]
     across = np.array([-shift[1], shift[0]])
-    assert rayleigh_quotient(across, model.between_, model.within_) == pytest.approx(0, abs=1e-15)
+    assert generalized_rayleigh_quotient(across, model.between_, model.within_) == pytest.approx(
+        0, abs=1e-15
+    )
 
 
 @pytest.mark.topic("002/C4")
@@ -153,7 +159,7 @@ def test_wrong_choices_of_fisher_are_refused():
     with pytest.raises(ValueError, match="same mean"):
         mean_separation([[1.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="must be positive"):
-        rayleigh_quotient([1.0], [[1.0]], [[-1.0]])
+        generalized_rayleigh_quotient([1.0], [[1.0]], [[-1.0]])
 
 
 @pytest.mark.topic("000/G14")

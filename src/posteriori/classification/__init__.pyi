@@ -1,7 +1,7 @@
 from posteriori.classification.fisher import (
     FisherDiscriminant as FisherDiscriminant,
+    generalized_rayleigh_quotient as generalized_rayleigh_quotient,
     mean_separation as mean_separation,
-    rayleigh_quotient as rayleigh_quotient,
 )
 from posteriori.classification.frequencies import ClassFrequencies as ClassFrequencies
 from posteriori.classification.generative.family_classifier import (

@@ -37,7 +37,7 @@ from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real_matrix, real_vector
 
-__all__ = ["FisherDiscriminant", "mean_separation", "rayleigh_quotient"]
+__all__ = ["FisherDiscriminant", "generalized_rayleigh_quotient", "mean_separation"]
 
 
 class FisherDiscriminant(
@@ -189,12 +189,14 @@ def mean_separation(X: Any, y: Any) -> Hyperplane:
     return Hyperplane(w, -float(w @ (first + second)) / 2.0)
 
 
-def rayleigh_quotient(w: Any, a: Any, b: Any) -> float:
+def generalized_rayleigh_quotient(w: Any, a: Any, b: Any) -> float:
     """Return wᵀAw / wᵀBw, which lies between the least and largest λ of A w = λ B w.
 
     Examples
     --------
-    >>> rayleigh_quotient([1.0, 1.0], [[2.0, 0.0], [0.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]])
+    >>> generalized_rayleigh_quotient(
+    ...     [1.0, 1.0], [[2.0, 0.0], [0.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]]
+    ... )
     3.0
     """
     vector, top, bottom = real_vector("w", w), real_matrix("a", a), real_matrix("b", b)

@@ -8,7 +8,7 @@ import numpy as np
 
 from posteriori.datasets.clusters import draw_normals
 from posteriori.datasets.dataset import Dataset
-from posteriori.datasets.generator_arguments import count, number
+from posteriori.datasets.generator_arguments import count, one_number
 from posteriori.datasets.generator_docs import generator
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
@@ -58,7 +58,7 @@ def make_fruit(
     (('peach', 'apple'), [[1.7, 2.5], [1.0, 1.0]])
     """
     return _draw_two_classes(
-        number("apple_probability", apple_probability, probability),
+        one_number("apple_probability", apple_probability, probability),
         np.array([[1.7, 2.5], [1.0, 1.0]]),
         np.array([[0.2, 0.1], [0.1, 0.3]]),
         count("n_samples", n_samples),
@@ -144,7 +144,7 @@ def make_xor(n_samples: int = 200, *, noise_variance: float = 0.04, rng: Seed = 
     """
     centers = np.array([[-1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]])
     corner_labels = np.array([0, 0, 1, 1])
-    variance = number("noise_variance", noise_variance, nonnegative)
+    variance = one_number("noise_variance", noise_variance, nonnegative)
     corner = np.arange(count("n_samples", n_samples)) % 4
     noise = np.sqrt(variance) * as_generator(rng).standard_normal((len(corner), 2))
     return labelled(
@@ -226,7 +226,7 @@ def make_masked_classes(
     >>> make_masked_classes(3, noise_variance=0).data.astype(int).tolist()
     [[-2, 0], [0, 1], [2, 2]]
     """
-    variance = number("noise_variance", noise_variance, nonnegative)
+    variance = one_number("noise_variance", noise_variance, nonnegative)
     labels = np.arange(count("n_samples", n_samples)) % 3
     means = np.array([-2.0, 0.0, 2.0])
     x = means[labels] + np.sqrt(variance) * as_generator(rng).standard_normal(len(labels))
@@ -271,7 +271,7 @@ def make_fish(
     (('salmon', 'sea bass'), [11.5, 13.5])
     """
     return _draw_two_classes(
-        number("sea_bass_probability", sea_bass_probability, probability),
+        one_number("sea_bass_probability", sea_bass_probability, probability),
         np.array([[11.5, 4.0], [13.5, 6.0]]),
         np.eye(2),
         count("n_samples", n_samples),

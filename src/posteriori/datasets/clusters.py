@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.datasets.dataset import Dataset
-from posteriori.datasets.generator_arguments import count, number, vector
+from posteriori.datasets.generator_arguments import count, one_number, vector
 from posteriori.datasets.generator_docs import generator
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
@@ -153,7 +153,7 @@ def make_rings(
     [1.0, 3.0]
     """
     rings = vector("radii", radii, positive_vector)
-    variance = number("noise_variance", noise_variance, nonnegative)
+    variance = one_number("noise_variance", noise_variance, nonnegative)
     generator = as_generator(rng)
     labels = generator.integers(len(rings), size=count("n_samples", n_samples))
     distance = rings[labels] + np.sqrt(variance) * generator.standard_normal(len(labels))

@@ -8,7 +8,7 @@ import numpy as np
 
 from posteriori.datasets.clusters import draw_normals
 from posteriori.datasets.dataset import Dataset
-from posteriori.datasets.generator_arguments import count, number, vector
+from posteriori.datasets.generator_arguments import count, one_number, vector
 from posteriori.datasets.generator_docs import generator
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Seed
@@ -58,7 +58,7 @@ def make_coin_flips(n_samples: int = 192, *, probability: float = 0.4, rng: Seed
     >>> len(coin), sorted(set(coin["head"].tolist()))
     (192, [0.0, 1.0])
     """
-    p = number("probability", probability, in_unit_interval)
+    p = one_number("probability", probability, in_unit_interval)
     heads = as_generator(rng).random(count("n_samples", n_samples)) < p
     return Dataset(
         heads[:, None],
@@ -137,8 +137,8 @@ def make_constant_signal(
     >>> make_constant_signal(rng=0)
     Dataset(50 rows; x by t)
     """
-    constant = number("value", value)
-    variance = number("noise_variance", noise_variance, nonnegative)
+    constant = one_number("value", value)
+    variance = one_number("noise_variance", noise_variance, nonnegative)
     size = count("n_samples", n_samples)
     x = constant + np.sqrt(variance) * as_generator(rng).standard_normal(size)
     return Dataset(

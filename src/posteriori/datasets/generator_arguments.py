@@ -11,7 +11,7 @@ import numpy as np
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real
 
-__all__ = ["count", "interval", "number", "vector"]
+__all__ = ["count", "interval", "one_number", "vector"]
 
 
 def count(name: str, value: Any, least: int = 1) -> int:
@@ -23,7 +23,7 @@ def count(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
-def number(name: str, value: Any, check: Callable[[str, Any], Array] = real) -> float:
+def one_number(name: str, value: Any, check: Callable[[str, Any], Array] = real) -> float:
     """Check one number, with a check of :mod:`posteriori.numerics.validation`."""
     checked = check(name, value)
     if np.ndim(checked):
@@ -41,7 +41,7 @@ def vector(name: str, value: Any, check: Callable[[str, Any], Array] = real) -> 
 
 def interval(low: Any, high: Any) -> tuple[float, float]:
     """Check the ends of an interval."""
-    a, b = number("low", low), number("high", high)
+    a, b = one_number("low", low), one_number("high", high)
     if not a < b:
         raise ValueError(f"low must be below high, got low={a:g} and high={b:g}")
     return a, b

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.datasets.dataset import Dataset
-from posteriori.datasets.generator_arguments import count, interval, number, vector
+from posteriori.datasets.generator_arguments import count, interval, one_number, vector
 from posteriori.datasets.generator_docs import generator
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
@@ -59,7 +59,7 @@ def make_noisy_line(
     >>> line, line.X.shape, line.truth["weights"].tolist()
     (Dataset(50 rows; x -> y), (50, 1), [-0.3, 0.5])
     """
-    weights = np.array([number("intercept", intercept), number("slope", slope)])
+    weights = np.array([one_number("intercept", intercept), one_number("slope", slope)])
     return _draw_curve(
         lambda x: weights[0] + weights[1] * x,
         {"weights": weights},
@@ -160,7 +160,7 @@ def make_sinusoid(
     >>> make_sinusoid(rng=0), make_sinusoid(rng=0).truth["frequency"]
     (Dataset(25 rows; x -> y), 1.0)
     """
-    periods, height = number("frequency", frequency), number("amplitude", amplitude)
+    periods, height = one_number("frequency", frequency), one_number("amplitude", amplitude)
     return _draw_curve(
         lambda x: height * np.sin(2 * np.pi * periods * x),
         {"frequency": periods, "amplitude": height},
@@ -198,7 +198,7 @@ def make_heteroscedastic_line(
     >>> line.truth["noise_variance"].shape
     (50,)
     """
-    weights = np.array([number("intercept", intercept), number("slope", slope)])
+    weights = np.array([one_number("intercept", intercept), one_number("slope", slope)])
     generator = as_generator(rng)
     x = generator.random(count("n_samples", n_samples))
     mean, variance = weights[0] + weights[1] * x, 10 * np.exp(2 * x**2) - 9.5
@@ -276,7 +276,7 @@ def _draw_curve(
     description: str,
     input_name: str = "x",
 ) -> Dataset:
-    variance = number("noise_variance", noise_variance, nonnegative)
+    variance = one_number("noise_variance", noise_variance, nonnegative)
     generator = as_generator(rng)
     x = generator.uniform(*limits, count("n_samples", n_samples))
     mean = function(x)

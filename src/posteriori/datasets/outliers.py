@@ -11,7 +11,7 @@ import numpy as np
 from posteriori.datasets.classes import labelled
 from posteriori.datasets.clusters import draw_normals
 from posteriori.datasets.dataset import Dataset
-from posteriori.datasets.generator_arguments import count, number
+from posteriori.datasets.generator_arguments import count, one_number
 from posteriori.datasets.generator_docs import generator
 from posteriori.datasets.noisy_curves import make_noisy_line
 from posteriori.numerics.random import as_generator
@@ -69,9 +69,9 @@ def make_contaminated_normal(
     """
     regular, extra = count("n_samples", n_samples), count("n_outliers", n_outliers, least=0)
     truth = {
-        "mean": number("mean", mean),
-        "variance": number("variance", variance, positive),
-        "shift": number("shift", shift),
+        "mean": one_number("mean", mean),
+        "variance": one_number("variance", variance, positive),
+        "shift": one_number("shift", shift),
     }
     outlier = np.arange(regular + extra) >= regular
     noise = as_generator(rng).standard_normal(regular + extra)
@@ -131,7 +131,7 @@ def make_line_with_outliers(
         rng=rng,
     )
     outlier = np.arange(regular + extra) >= regular
-    lift = number("shift", shift)
+    lift = one_number("shift", shift)
     return Dataset(
         line.data + np.outer(outlier, [0.0, lift]),
         line.names,
@@ -184,7 +184,7 @@ def make_separable(
     wrong = count("n_mislabelled", n_mislabelled, least=0)
     if wrong > regular:
         raise ValueError(f"n_mislabelled must not exceed n_samples={regular}, got {wrong}")
-    gap = number("margin", margin, positive)
+    gap = one_number("margin", margin, positive)
     generator = as_generator(rng)
     labels = np.arange(regular + extra) % 2
     outlier = np.arange(regular + extra) >= regular

@@ -19,7 +19,7 @@ from posteriori.drawing.layers import find_layers, split_long_lines
 from posteriori.drawing.measures import Extent, Rectangle, extent_of, room_of, text_width
 from posteriori.drawing.shapes import Sketch
 
-__all__ = ["Arrangement", "arrange"]
+__all__ = ["Arrangement", "place_shapes"]
 
 _MARGIN = 12.0
 
@@ -36,7 +36,7 @@ class Arrangement(NamedTuple):
     height: float
 
 
-def arrange(sketch: Sketch) -> Arrangement:
+def place_shapes(sketch: Sketch) -> Arrangement:
     """Place every shape of a drawing."""
     layer = find_layers(sketch)
     extents = {shape.key: extent_of(shape, sketch) for shape in sketch.shapes}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from html import escape
 
-from posteriori.drawing.arrangement import Arrangement, arrange
+from posteriori.drawing.arrangement import Arrangement, place_shapes
 from posteriori.drawing.shapes import Line, Shape, Sketch
 
 __all__ = ["write_svg"]
@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 def write_svg(sketch: Sketch) -> str:
     """Return a drawing as the text of an SVG file."""
-    arrangement = arrange(sketch)
+    arrangement = place_shapes(sketch)
     width, height = math.ceil(arrangement.width), math.ceil(arrangement.height)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '

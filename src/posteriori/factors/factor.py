@@ -31,7 +31,7 @@ from posteriori.factors.scaled_cells import (
     ScaledCells,
     add_up,
     divide,
-    multiply,
+    multiply_scaled,
     normalize,
     scale_logs,
     scale_plain,
@@ -171,7 +171,7 @@ class Factor:
                 return NotImplemented
             other = Factor.scalar(float(other))
         plan = pair(self._axes, other._axes)
-        return _make(plan.axes, multiply(self._scaled, other._scaled, plan))
+        return _make(plan.axes, multiply_scaled(self._scaled, other._scaled, plan))
 
     __rmul__ = __mul__
 

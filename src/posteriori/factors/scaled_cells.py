@@ -23,7 +23,7 @@ __all__ = [
     "ScaledCells",
     "add_up",
     "divide",
-    "multiply",
+    "multiply_scaled",
     "normalize",
     "scale_logs",
     "scale_plain",
@@ -126,7 +126,7 @@ def _range(cells: Array) -> tuple[float, float]:
 # -- arithmetic ----------------------------------------------------------------------------------
 
 
-def multiply(a: ScaledCells, b: ScaledCells, plan: Pairing) -> ScaledCells:
+def multiply_scaled(a: ScaledCells, b: ScaledCells, plan: Pairing) -> ScaledCells:
     """Return the products of the cells of two tables that are lined up by ``plan``."""
     low, high = a.low + b.low, a.high + b.high
     if not (low >= -BITS and high <= BITS):
@@ -140,7 +140,7 @@ def _multiply_extremes(a: ScaledCells, b: ScaledCells, plan: Pairing) -> ScaledC
     """Multiply where the known bounds do not promise that plain numbers hold the result."""
     a, b = tighten(a), tighten(b)
     if a.low + b.low >= -BITS and a.high + b.high <= BITS:
-        return multiply(a, b, plan)
+        return multiply_scaled(a, b, plan)
     left, right = _lined_up(a.logs(), b.logs(), plan)
     return scale_logs(left + right)
 

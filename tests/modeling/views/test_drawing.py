@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from posteriori import Bernoulli, Categorical, MvNormal, Normal
-from posteriori.drawing.arrangement import arrange
+from posteriori.drawing.arrangement import place_shapes
 from posteriori.drawing.drawing import Drawing
 from posteriori.drawing.measures import text_width
 from posteriori.factors import Factor
@@ -125,7 +125,7 @@ def drawings():
 
 @pytest.mark.parametrize("drawing", list(drawings()))
 def test_nothing_overlaps(drawing):
-    layout = arrange(drawing)
+    layout = place_shapes(drawing)
     borders = {}
     for shape in drawing.shapes:
         (x, y), (left, right, half) = layout.centres[shape.key], layout.extents[shape.key]
@@ -200,7 +200,7 @@ def test_the_directed_graph():
 def test_children_stand_below_their_parents():
     m, data = nested()
     drawing = m.draw(data=data)
-    layout = arrange(drawing)
+    layout = place_shapes(drawing)
     for line in drawing.lines:
         assert layout.centres[line.start][1] < layout.centres[line.end][1]
 

@@ -30,7 +30,7 @@ from posteriori.classification.linear.unbounded_likelihood import separating_dir
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.standardized import Standardization, standardize
 from posteriori.inference.predictors.mode_finding import Mode
-from posteriori.inference.predictors.softmax_averages import softmax
+from posteriori.inference.predictors.softmax_averages import softmax_with_log_sum
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -147,14 +147,14 @@ class LogisticRegression(ProbabilisticClassifier):
         eta = self.decision_function(X)
         if eta.ndim == 1:
             return np.column_stack([special.expit(-eta), special.expit(eta)])
-        return softmax(eta)[0]
+        return softmax_with_log_sum(eta)[0]
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the log probabilities of the classes, (N, K)."""
         eta = self.decision_function(X)
         if eta.ndim == 1:
             return np.column_stack([special.log_expit(-eta), special.log_expit(eta)])
-        return eta - softmax(eta)[1][:, None]
+        return eta - softmax_with_log_sum(eta)[1][:, None]
 
     def boundary(self, first: Any = None, second: Any = None) -> Hyperplane:
         """Return where two classes are equally probable, ``second`` on the positive side.

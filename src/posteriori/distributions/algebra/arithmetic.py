@@ -23,8 +23,8 @@ from posteriori.distributions.algebra.convolution import (
     convolve_counts,
     counts_of,
     fold,
-    multiply,
     multiply_counts,
+    multiply_densities,
 )
 from posteriori.distributions.algebra.expectations import expect
 from posteriori.distributions.algebra.maps import AffineMap, LinearMap, PowerMap
@@ -175,7 +175,7 @@ def product_of(p: Any, q: Any, *, points: int = 1 << 18) -> Any:
             "the product of a discrete and a continuous variable is a mixture of scaled ones: "
             "Mixture(probabilities, affine(p, values))"
         )
-    return multiply(p, q, points)
+    return multiply_densities(p, q, points)
 
 
 def power_of(p: Any, exponent: float) -> Any:

@@ -22,13 +22,13 @@ from posteriori.numerics.types import Array
 
 __all__ = [
     "Cells",
-    "Table",
+    "CountMasses",
     "cells_of",
     "convolve",
     "convolve_counts",
     "counts_of",
     "fold",
-    "multiply",
+    "multiply_densities",
     "multiply_counts",
 ]
 
@@ -62,7 +62,7 @@ class Cells(NamedTuple):
     edge: float = 0.0
 
 
-class Table(NamedTuple):
+class CountMasses(NamedTuple):
     """Probabilities of the whole numbers from ``start`` on, and the probability left out."""
 
     start: int
@@ -216,7 +216,7 @@ def _tabulate(nodes: Array, density: Array, step: float, error: float) -> Numeri
 # -- products ----------------------------------------------------------------------------------
 
 
-def multiply(p: Any, q: Any, points: int = 1 << 18) -> Numeric:
+def multiply_densities(p: Any, q: Any, points: int = 1 << 18) -> Numeric:
     """Return the density of x·y on nodes that are even in ln|z|, on both sides of 0.
 
     Cost O(n ln n).
@@ -293,7 +293,7 @@ def _mirrored_cdf(p: Any, sign: float) -> Callable[[Any], Array]:
 # -- whole numbers -----------------------------------------------------------------------------
 
 
-def counts_of(p: Any) -> Table:
+def counts_of(p: Any) -> CountMasses:
     """List the probabilities of a distribution of whole numbers."""
     _require_single(p)
     low, high = (float(p.quantile(q)) for q in (1e-16, 1.0 - 1e-15))
@@ -303,7 +303,7 @@ def counts_of(p: Any) -> Table:
     if not (low == np.floor(low) and high == np.floor(high)) or high - low > _MANY:
         raise ValueError(f"{p!r} is not a distribution of a moderate number of whole numbers")
     masses = np.exp(p.log_prob(np.arange(low, high + 1.0)))
-    return Table(int(low), masses, max(1.0 - float(masses.sum()), 0.0))
+    return CountMasses(int(low), masses, max(1.0 - float(masses.sum()), 0.0))
 
 
 def convolve_counts(p: Any, q: Any) -> NumericCounts:

@@ -18,7 +18,7 @@ from posteriori.distributions.counts.poisson_terms import (
     expect_over_counts,
     off_whole_numbers,
 )
-from posteriori.distributions.counts.trials import KnownTrials, listed, require_trials
+from posteriori.distributions.counts.trials import KnownTrials, require_trials, shown
 from posteriori.distributions.statistics import Sums
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
@@ -99,7 +99,7 @@ class Binomial(KnownTrials, Univariate):
         n = require_trials(cls.__name__, "from_mean_params", trials)
         if np.any((mean < 0) | (mean > n)):
             raise ValueError(
-                f"the mean must lie between 0 and trials, got {listed(mean)} of {listed(n)}"
+                f"the mean must lie between 0 and trials, got {shown(mean)} of {shown(n)}"
             )
         if not np.all(n > 0):
             raise ValueError("trials must be positive: no trials say nothing of the probability")
@@ -183,7 +183,7 @@ class Binomial(KnownTrials, Univariate):
                 most = float(np.max(np.where(block > known, block, 0.0)))
                 raise ValueError(
                     f"data must lie in the support of {cls.__name__}, got {most:g} successes in "
-                    f"{listed(known)} trials"
+                    f"{shown(known)} trials"
                 )
             part = cls.statistics(block, weight, trials=known)
             total = part if total is None else total.merge(part)

@@ -19,7 +19,7 @@ from posteriori.distributions.counts.poisson_terms import (
     binomial_log_mass,
     expect_over_counts,
 )
-from posteriori.distributions.counts.trials import KnownTrials, listed
+from posteriori.distributions.counts.trials import KnownTrials, shown
 from posteriori.distributions.statistics import Sums
 from posteriori.numerics.lazy import special
 from posteriori.numerics.logspace import log_sum_exp, softmax
@@ -137,7 +137,7 @@ class Multinomial(KnownTrials):
         if np.any(np.abs(total - n) > 1e-6 * np.maximum(n, 1.0)) or not np.all(n > 0):
             raise ValueError(
                 "expected counts must sum to a positive number of trials, "
-                f"got a sum of {listed(total)}"
+                f"got a sum of {shown(total)}"
             )
         return cls(n, mean / total[..., None])
 
@@ -223,10 +223,10 @@ class Multinomial(KnownTrials):
             sums = block.sum(axis=-1)
             known = sums[0] if known is None else known
             if any_of(sums != known):
-                wrong = listed(np.broadcast_to(sums, sums.shape)[sums != known])
+                wrong = shown(np.broadcast_to(sums, sums.shape)[sums != known])
                 raise ValueError(
                     f"data must lie in the support of {cls.__name__}: every row must sum to "
-                    f"{listed(known)} trials, got {wrong}"
+                    f"{shown(known)} trials, got {wrong}"
                 )
             part = cls.statistics(block, weight)
             total = part if total is None else total.merge(part)

@@ -16,7 +16,7 @@ from posteriori.distributions.statistics import Moments, Sums
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation, whole
 
-__all__ = ["KnownTrials", "listed", "require_trials"]
+__all__ = ["KnownTrials", "require_trials", "shown"]
 
 
 class KnownTrials(ExponentialFamily):
@@ -68,8 +68,8 @@ class KnownTrials(ExponentialFamily):
     def _kl(self, other: Self) -> Array:
         if not np.all(self.trials == other.trials):
             raise ValueError(
-                f"KL divergence needs equal trials, got {listed(self.trials)} and "
-                f"{listed(other.trials)}: "
+                f"KL divergence needs equal trials, got {shown(self.trials)} and "
+                f"{shown(other.trials)}: "
                 "with unequal ones the two have different supports"
             )
         return self._kl_at_equal_trials(other)
@@ -87,6 +87,6 @@ def require_trials(family: str, method: str, trials: Any) -> Array:
     return whole("trials", trials)
 
 
-def listed(numbers: Array) -> str:
+def shown(numbers: Array) -> str:
     """Name the distinct numbers, for messages."""
     return ", ".join(f"{float(v):.10g}" for v in np.unique(numbers))

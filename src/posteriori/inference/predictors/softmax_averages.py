@@ -22,7 +22,7 @@ __all__ = [
     "average_softmax",
     "contrasts",
     "known_moments",
-    "softmax",
+    "softmax_with_log_sum",
     "tilt_softmax",
 ]
 
@@ -84,7 +84,7 @@ def contrasts(classes: int) -> Array:
     return basis
 
 
-def softmax(eta: Array) -> tuple[Array, Array]:
+def softmax_with_log_sum(eta: Array) -> tuple[Array, Array]:
     """Return probabilities (N, K) and log normalisers (N,) of predictors."""
     highest = eta.max(axis=1)
     p = np.exp(eta - highest[:, None])
@@ -95,7 +95,7 @@ def softmax(eta: Array) -> tuple[Array, Array]:
 
 def known_moments(centre: Array) -> SoftmaxMoments:
     """Return what the means are where the contrasts c (N, K − 1) are known."""
-    p, log_sum = softmax(centre @ contrasts(centre.shape[1] + 1).T)
+    p, log_sum = softmax_with_log_sum(centre @ contrasts(centre.shape[1] + 1).T)
     return SoftmaxMoments(log_sum, p)
 
 
