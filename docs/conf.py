@@ -25,7 +25,7 @@ extensions = [
     "families",
     "joint_attributes",
     "mathml",
-    "numbered_plots",
+    "page_plots",
     "plain_bars",
     "topics",
 ]
