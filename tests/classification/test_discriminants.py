@@ -8,7 +8,6 @@ from scipy.linalg import eigh
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier as PlainNeighbors
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from posteriori.classification import (
     FisherDiscriminant,
@@ -22,6 +21,7 @@ from posteriori.classification import (
 )
 from posteriori.numerics import ConvergenceWarning
 from tests.classification.test_gaussian import some_rows
+from tests.scikit_learn_checks import every_check
 
 CORNERS = np.array(list(product([0.0, 1.0], repeat=2)))
 AND, OR, XOR = [0, 0, 0, 1], [0, 1, 1, 1], [0, 1, 1, 0]
@@ -35,7 +35,7 @@ ESTIMATORS = [
 
 @pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(ESTIMATORS)
+@every_check(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

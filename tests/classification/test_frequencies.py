@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy import integrate
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from posteriori.classification import ClassFrequencies
+from tests.scikit_learn_checks import every_check
 
 
-@parametrize_with_checks([ClassFrequencies(), ClassFrequencies(0.5)])
+@every_check([ClassFrequencies(), ClassFrequencies(0.5)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

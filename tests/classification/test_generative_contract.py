@@ -2,10 +2,10 @@
 
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from posteriori.classification import GaussianDiscriminant, GenerativeClassifier, NaiveBayes
 from posteriori.distributions import Normal, NormalInverseGamma
+from tests.scikit_learn_checks import every_check
 
 ESTIMATORS = [
     GaussianDiscriminant(),
@@ -48,6 +48,6 @@ def test_another_fit_leaves_nothing_of_the_first(estimator):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@every_check(ESTIMATORS, expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

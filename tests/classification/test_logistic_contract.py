@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from posteriori.classification import (
     BayesianLogisticRegression,
@@ -15,6 +14,7 @@ from posteriori.classification import (
 )
 from posteriori.numerics import ConvergenceWarning
 from tests.classification.oracles import overlapping
+from tests.scikit_learn_checks import every_check
 
 ESTIMATORS = [
     LogisticRegression(),
@@ -38,7 +38,7 @@ WITHOUT_INTERCEPTS = [
 
 @pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(ESTIMATORS)
+@every_check(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -8,11 +8,11 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from posteriori.numerics import ConvergenceWarning
 from posteriori.regression import BayesianLinearRegression, LinearRegression
 from tests.regression.oracles import problem
+from tests.scikit_learn_checks import every_check
 
 ESTIMATORS = [
     LinearRegression(),
@@ -29,7 +29,7 @@ ESTIMATORS = [
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")
 @pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(ESTIMATORS)
+@every_check(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

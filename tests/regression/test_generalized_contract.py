@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from posteriori.numerics import ConvergenceWarning
 from posteriori.regression import (
@@ -20,6 +19,7 @@ from posteriori.regression import (
     SplineBasis,
     design_matrix,
 )
+from tests.scikit_learn_checks import every_check
 
 MODELS = [
     PoissonRegression(),
@@ -33,7 +33,7 @@ BASES = [GaussianBasis(), SigmoidBasis(), FourierBasis(), SplineBasis(), Polynom
 @pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:.*is a model of counts:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([*MODELS, *BASES, GaussianBasis(2, tensor=True)])
+@every_check([*MODELS, *BASES, GaussianBasis(2, tensor=True)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

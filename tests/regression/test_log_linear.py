@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from posteriori.numerics import ConvergenceWarning
 from posteriori.regression import BayesianLinearRegression, LogLinearRegression
 from posteriori.selection import compare
+from tests.scikit_learn_checks import every_check
 
 
 @pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([LogLinearRegression(), LogLinearRegression(hyperparameters="type-II")])
+@every_check([LogLinearRegression(), LogLinearRegression(hyperparameters="type-II")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

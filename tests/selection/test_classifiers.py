@@ -7,7 +7,6 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as PeerLogistic, Perceptron
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from posteriori.classification import (
     BayesianLogisticRegression,
@@ -27,6 +26,7 @@ from posteriori.selection import (
     select,
     stacking_weights,
 )
+from tests.scikit_learn_checks import every_check
 
 
 def rows(n=120, seed=0, classes=2):
@@ -160,7 +160,7 @@ def test_a_classifier_without_probabilities_is_reported():
     assert "Perceptron cannot say how probable a class is" in table["hard"].failure
 
 
-@parametrize_with_checks(
+@every_check(
     [
         ClassifierAverage(
             [("logistic", BayesianLogisticRegression()), ("tight", BayesianLogisticRegression(9.0))]

@@ -5,7 +5,6 @@ import pytest
 from scipy import integrate, stats
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from posteriori import Bernoulli, Beta, Binomial, Normal, bayes
 from posteriori.regression import BayesianLinearRegression, RobustRegression
@@ -22,6 +21,7 @@ from posteriori.selection import (
     stacking_weights,
     strength_of_evidence,
 )
+from tests.scikit_learn_checks import every_check
 
 TOSSES = [1, 0, 1, 1, 0, 0, 1]
 
@@ -161,7 +161,7 @@ def test_stacking_finds_no_worse_score_than_any_model():
     assert score >= held.sum(axis=0).max() - 1e-8
 
 
-@parametrize_with_checks(
+@every_check(
     [
         ModelAverage(
             [("line", BayesianLinearRegression()), ("level", BayesianLinearRegression(10.0))]

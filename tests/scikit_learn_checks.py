@@ -1,0 +1,33 @@
+"""scikit-learn's checks: a configuration of each class in every run, the others in slow runs."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+Failures = Callable[[BaseEstimator], dict[str, str]]
+
+
+def every_check(
+    estimators: Iterable[BaseEstimator], expected_failures: Failures | None = None
+) -> pytest.MarkDecorator:
+    """Call a test with each (estimator, check); all but the first of a class are marked slow.
+
+    So the list names the usual configuration of a class first. The checks ask for what a class
+    promises (input, clones, attributes, labels), which its configurations seldom change.
+    """
+    seen: set[type] = set()
+    cases: list[Any] = []
+    for estimator in estimators:
+        mark = parametrize_with_checks([estimator], expected_failed_checks=expected_failures)
+        names, found = mark.args
+        cases += map(_slow, found) if type(estimator) in seen else found
+        seen.add(type(estimator))
+    return pytest.mark.parametrize(names, cases, **mark.kwargs)
+
+
+def _slow(case: Any) -> Any:
+    values, marks = (case.values, case.marks) if hasattr(case, "marks") else (case, ())
+    return pytest.param(*values, marks=[*marks, pytest.mark.slow])
