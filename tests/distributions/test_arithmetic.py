@@ -45,6 +45,8 @@ from posteriori.distributions.algebra.convolution import convolve, convolve_coun
 from posteriori.distributions.algebra.maps import AffineMap, SquareMap
 from tests.distributions.oracles import density, digits
 
+pytestmark = pytest.mark.blas
+
 STANDARD = Normal(0.0, variance=1.0)
 
 

@@ -15,6 +15,8 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from tests.distributions.matrices import M3, V2, V3
 
+pytestmark = pytest.mark.blas
+
 
 def members(centre=0.0):
     """Pairs of members of each joint family whose means lie near ``centre``."""

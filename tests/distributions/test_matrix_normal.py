@@ -5,6 +5,8 @@ import pytest
 
 from posteriori.distributions import MatrixNormal, MatrixNormalWishart, NormalWishart
 
+pytestmark = pytest.mark.blas
+
 U = np.array([[1.0, 0.3], [0.3, 0.8]])
 V = np.array([[1.0, 0.2, 0.1], [0.2, 0.7, 0.0], [0.1, 0.0, 0.5]])
 M = np.arange(6.0).reshape(2, 3)

@@ -11,6 +11,8 @@ from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from tests.distributions.matrices import M3, V3
 
+pytestmark = pytest.mark.blas
+
 
 def random_matrix(rng, size, spread=1.0):
     root = rng.standard_normal((size, size + 2))

@@ -22,6 +22,8 @@ from posteriori.distributions import (
 )
 from tests.distributions.oracles import high_precision
 
+pytestmark = pytest.mark.blas
+
 TWELVE_DIGITS = 1e-12
 
 

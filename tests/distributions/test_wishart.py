@@ -18,6 +18,8 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.distributions.vectors.wishart import Wishart, log_gamma_ratio, solve_wishart_dof
 from tests.distributions.matrices import V2, V3
 
+pytestmark = pytest.mark.blas
+
 
 @pytest.mark.parametrize("dof", [2.5, 7.0, 300.0])
 def test_scipy_says_the_same_of_wishart_and_its_inverse(dof):

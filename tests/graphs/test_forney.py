@@ -10,6 +10,8 @@ from posteriori.graphs import find_schedule, loopy_sum_product
 from posteriori.graphs.forney import ForneyGraph
 from posteriori.graphs.operation_counts import Operations
 
+pytestmark = pytest.mark.blas
+
 
 def table(names, seed=0, size=2):
     """A random table; variables have different numbers of labels."""

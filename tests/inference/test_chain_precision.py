@@ -6,6 +6,8 @@ import pytest
 from posteriori.inference import LinearGaussianChain, smooth_chain
 from tests.inference.oracles import exact_posterior
 
+pytestmark = pytest.mark.blas
+
 RATIOS = [
     (1e-12, 1.0),
     (1e-6, 1e6),

@@ -8,6 +8,8 @@ import pytest
 
 from posteriori.inference import Equation, Latent, Link, solve_gaussian
 
+pytestmark = pytest.mark.blas
+
 ROWS = 20_000  # more than one block
 
 

@@ -10,6 +10,8 @@ from posteriori.inference.gaussian.energy import equation_energies
 from posteriori.inference.gaussian.equations import design_matrix
 from posteriori.inference.gaussian.sparse import SparseSystem
 
+pytestmark = pytest.mark.blas
+
 
 def lattice_edges(height, width):
     """Return the ends of all edges between neighbours."""

@@ -19,6 +19,8 @@ from posteriori.inference import (
 from posteriori.inference.chains import chain_passes
 from tests.inference.oracles import dense_posterior, random_chain
 
+pytestmark = pytest.mark.blas
+
 LEVEL = LinearGaussianChain(0.0, 4.0, 1.0, 0.0, 0.5, 1.0, 0.0, 2.0)
 
 

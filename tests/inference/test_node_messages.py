@@ -10,6 +10,8 @@ from posteriori.factors import Factor
 from posteriori.inference.messages.node_messages import message, node_kinds, scaled_message
 from tests.inference.message_forms import FORMS, PAIRS, natural
 
+pytestmark = pytest.mark.blas
+
 RNG = np.random.default_rng(4)
 
 

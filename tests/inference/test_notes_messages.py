@@ -7,6 +7,8 @@ from posteriori import MvNormal
 from posteriori.inference.messages.node_messages import message, scaled_message
 from tests.inference.message_forms import FORMS, PAIRS
 
+pytestmark = pytest.mark.blas
+
 
 @pytest.mark.topic("004/3.27")
 @pytest.mark.parametrize(("first", "second"), PAIRS)

@@ -5,6 +5,8 @@ import pytest
 
 from posteriori.inference.predictors.product_nodes import FINE, ROUGH, nodes_by_width
 
+pytestmark = pytest.mark.blas
+
 
 def both_signs(nodes):
     return np.concatenate([nodes.z, -nodes.z], axis=1), np.concatenate([nodes.weights] * 2)

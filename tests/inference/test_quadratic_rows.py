@@ -1,9 +1,12 @@
 """Messages of quadratic factors against dense algebra on all vectors of a row."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from posteriori.inference.messages.row_messages import QuadraticRows
+
+pytestmark = pytest.mark.blas
 
 
 def test_messages_integrate_over_the_other_vectors() -> None:

@@ -5,6 +5,8 @@ import pytest
 
 from posteriori.inference.regression.regression_statistics import SafeGram, regression_statistics
 
+pytestmark = pytest.mark.blas
+
 ROWS, COLUMNS = 3000, 12
 
 

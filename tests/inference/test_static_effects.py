@@ -11,6 +11,8 @@ from posteriori.inference import (
 )
 from tests.inference.oracles import at, dense_posterior, random_chain
 
+pytestmark = pytest.mark.blas
+
 
 @pytest.mark.parametrize("varying", [False, True])
 def test_static_part_equals_a_gaussian_over_its_given_chains(engine, varying):

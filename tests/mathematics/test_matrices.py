@@ -18,6 +18,8 @@ from posteriori.mathematics import (
 )
 from posteriori.numerics import ConvergenceWarning, check_gradient, gradient
 
+pytestmark = pytest.mark.blas
+
 RNG = np.random.default_rng(5)
 A, B = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 4))
 SYMMETRIC = A + A.T

@@ -13,6 +13,8 @@ from posteriori.numerics.linalg import (
     triangular_inverse,
 )
 
+pytestmark = pytest.mark.blas
+
 
 def stack(*shape, seed=0):
     b = np.random.default_rng(seed).normal(size=(*shape, shape[-1]))

@@ -14,6 +14,8 @@ from posteriori.distributions import (
 from posteriori.regression import BayesianLinearRegression, LinearRegression
 from tests.regression.oracles import prior_predictive, problem
 
+pytestmark = pytest.mark.blas
+
 FULL = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.2], [0.1, -0.2, 3.0]])
 
 

@@ -6,6 +6,8 @@ import pytest
 from posteriori.regression import BayesianLinearRegression, LinearRegression
 from tests.regression.certified import PROBLEMS
 
+pytestmark = pytest.mark.blas
+
 
 def fewest_digits(got, certified):
     relative = np.abs(np.asarray(got) / np.asarray(certified) - 1.0)

@@ -12,6 +12,8 @@ from tests.regression.oracles import (
     problem,
 )
 
+pytestmark = pytest.mark.blas
+
 PRECISIONS = {
     "isotropic": 0.7,
     "diagonal": np.array([0.5, 2.0, 4.0]),

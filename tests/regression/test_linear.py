@@ -7,6 +7,8 @@ from scipy import stats
 from posteriori.regression import LinearRegression
 from tests.regression.oracles import problem
 
+pytestmark = pytest.mark.blas
+
 
 def dense_fit(X, y, ridge=0.0, weights=None, fit_intercept=True):
     """Solve the normal equations; the intercept is a column that is not shrunk."""

@@ -10,6 +10,8 @@ from scipy import optimize, special
 from posteriori.numerics import ConvergenceWarning
 from posteriori.regression import BayesianLinearRegression
 
+pytestmark = pytest.mark.blas
+
 
 def fitted(X, y, **options):
     return BayesianLinearRegression(hyperparameters="ard", standardize=False, **options).fit(X, y)

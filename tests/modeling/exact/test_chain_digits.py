@@ -11,6 +11,8 @@ from posteriori.inference import LinearGaussianChain
 from posteriori.modeling import Chain, Model
 from tests.inference.oracles import exact_posterior
 
+pytestmark = pytest.mark.blas
+
 #: Variances of steps and observations.
 RATIOS = [(1e-12, 1.0), (1.0, 1e-12), (1e-6, 1e6), (1e6, 1e-6), (1e-12, 1e-12), (1e12, 1.0)]
 STEP = np.array([[1.0, 0.1], [0.0, 1.0]])

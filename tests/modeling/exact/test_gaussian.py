@@ -12,6 +12,8 @@ from posteriori import MvNormal, Normal
 from posteriori.modeling import Chain, Input, Model, dot
 from tests.modeling.oracles import assert_dense, dense_answer
 
+pytestmark = pytest.mark.blas
+
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(9, 2))
 GROUP = np.array([0, 1, 1, 2, 0, 2, 2, 1, 0])

@@ -10,6 +10,8 @@ from posteriori.modeling import Chain, Input, Model
 from tests.modeling.exact.test_gaussian import HOLES, A, C, Case, Q, R
 from tests.modeling.oracles import assert_dense
 
+pytestmark = pytest.mark.blas
+
 RNG = np.random.default_rng(5)
 Y = RNG.normal(size=6)
 MONTH = np.array([0, 1, 2, 0, 1, 2])

@@ -12,6 +12,8 @@ from posteriori.modeling import Chain, Input, Model, dot
 from tests.modeling.exact_conditioning import condition
 from tests.modeling.random_models import Entry, RandomModel, gaussian_models
 
+pytestmark = pytest.mark.blas
+
 
 class Problem(NamedTuple):
     """A model, the names of what is observed, and of what has gaps."""

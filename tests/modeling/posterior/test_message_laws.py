@@ -7,6 +7,8 @@ from posteriori import Categorical, Gamma, Input, Model, MvNormal, Normal
 from posteriori.modeling import Chain, take
 from tests.modeling.test_planning import GALLERY
 
+pytestmark = pytest.mark.blas
+
 # -- a law for all models --------------------------------------------------------------------
 
 

@@ -7,6 +7,8 @@ from posteriori import Categorical, Input, Model, MvNormal, Normal
 from posteriori.modeling import Chain, take
 from tests.modeling.message_oracle import Piece, behind, cavity, normal_message, table_message
 
+pytestmark = pytest.mark.blas
+
 
 def log_normal(x, mean, variance):
     return -0.5 * (x - mean) ** 2 / variance
