@@ -1,14 +1,29 @@
 # The commands of the project. `make` alone lists them.
 
-PYTHON ?= python3
+# The default interpreter has .venv; one that is named (make test PYTHON=python3.12) has an
+# environment of its own, called after its version, so that none is tested in the place of another.
+ifeq ($(origin PYTHON),undefined)
+PYTHON := python3
 VENV := .venv
+else
+VENV := .venv-$(shell $(PYTHON) -c 'import platform; print(platform.python_version())' 2>/dev/null)
+endif
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
+UV := .venv-uv/bin/uv
 SPHINX_OUT := docs/_build/html
+PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal
 
-# Numba's cache does not see edits of the functions that a cached function calls, so the cache
-# folder is named after a hash of all sources: an edit anywhere starts with an empty cache.
-SOURCE_KEY := $(shell find src -name '*.py' | LC_ALL=C sort | git hash-object --stdin-paths | git hash-object --stdin | cut -c1-16)
-export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba/$(SOURCE_KEY)
+# Numba's cache does not see edits of what a cached function uses from other files, so the cache
+# folder is named after a hash of the kernels and of all that they import.
+export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba/$(shell $(PYTHON) tools/kernel_key.py)
+
+# Where the shell forbids bytecode beside the sources it is kept in .cache, as tests/conftest.py
+# does: compiling all files anew in each process takes longer than many of the tests.
+ifdef PYTHONDONTWRITEBYTECODE
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
+endif
 
 # $(call step,target,what it does,command): announce the step, run it, say how to repeat it.
 define step
@@ -16,22 +31,27 @@ define step
 	@{ $(3); } || { printf '\nFAILED: %s (%s). Repeat this step alone with: make %s\n' '$(1)' '$(2)' '$(1)'; exit 1; }
 endef
 
-.PHONY: help demo test test-slow browser lint types layers doctest unit bench docs format clean
+.PHONY: help demo test test-slow test-blas test-lowest browser lint types layers doctest unit blas bench docs format clean
 .NOTPARALLEL:
 
 help:
-	@echo 'make demo       install into $(VENV) and compare models of built-in data'
-	@echo 'make test       every check: lint, types, layers, doctest, unit'
-	@echo 'make test-slow  the long tests: calibration, long samplers'
-	@echo 'make bench      benchmarks against other libraries'
-	@echo 'make docs       build the documentation and run its examples'
-	@echo 'make format     format the code and apply safe lint fixes'
-	@echo 'make clean      delete $(VENV), caches and built files'
+	@echo 'make demo         install into $(VENV) and compare models of built-in data'
+	@echo 'make test         every check: lint, types, layers, doctest, unit, blas'
+	@echo 'make unit ROOM=x  the tests of room x and of the rooms above it; without ROOM all'
+	@echo 'make test-slow    the long tests: calibration, long samplers, all checks of scikit-learn'
+	@echo 'make test-blas    the tests under each other set of OpenBLAS kernels that runs here'
+	@echo 'make test-lowest  the tests with the oldest versions that pyproject.toml allows'
+	@echo 'make bench        benchmarks against other libraries'
+	@echo 'make docs         build the documentation and run its examples'
+	@echo 'make format       format the code and apply safe lint fixes'
+	@echo 'make clean        delete $(VENV), other environments, caches and built files'
+	@echo
+	@echo 'PYTHON=python3.12 after a command runs it with that interpreter, in an environment of its own.'
 
 demo: $(VENV)/.core
 	$(call step,demo,compare models of built-in data,$(BIN)/posteriori demo)
 
-test: lint types layers doctest unit
+test: lint types layers doctest unit blas
 	@printf '\nAll checks passed.\n'
 
 lint: $(VENV)/.dev
@@ -44,11 +64,21 @@ layers: $(VENV)/.dev
 	$(call step,layers,import-linter: imports point downwards,$(BIN)/lint-imports)
 
 doctest: $(VENV)/.dev
-	$(call step,doctest,the examples in docstrings and in the README,$(BIN)/pytest -q -n 2 --doctest-modules --doctest-glob='README.md' src README.md)
+	$(call step,doctest,the examples in docstrings and in the README,$(PYTEST) --doctest-modules --doctest-glob='README.md' src README.md)
 
 unit: $(VENV)/.dev
 	@find .cache/numba -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + 2>/dev/null || true
-	$(call step,unit,pytest without the slow tests,$(BIN)/pytest -q -n 2 -m 'not slow')
+	$(call step,unit,pytest without the slow tests$(if $(ROOM), of $(ROOM) and the rooms above it),paths=$$($(BIN)/python tools/rooms.py $(ROOM)) && $(PYTEST) -m 'not slow' --room-budget 30 $$paths)
+
+blas: $(VENV)/.dev
+	$(call step,blas,pytest: rank and digits under other OpenBLAS kernels,$(BIN)/python tools/under_other_kernels.py $(PYTEST) -m 'blas and not slow')
+
+test-blas: $(VENV)/.dev
+	$(call step,test-blas,pytest under other OpenBLAS kernels,$(BIN)/python tools/under_other_kernels.py $(PYTEST) -m 'not slow')
+
+# Old libraries use what newer ones, which they did not know, have deprecated since.
+test-lowest: $(LOWEST)/.dev
+	$(call step,test-lowest,pytest with the oldest versions that are allowed,$(PYTEST:$(BIN)/%=$(LOWEST)/bin/%) -m 'not slow' -W ignore::DeprecationWarning)
 
 # Slow tests open reports in a browser; without one they are skipped, and pytest says so.
 browser:
@@ -56,7 +86,7 @@ browser:
 
 # pytest's exit status 5 says that no test is marked slow.
 test-slow: $(VENV)/.dev browser
-	$(call step,test-slow,pytest: the slow tests,$(BIN)/pytest -q -n 2 -m slow || [ $$? -eq 5 ])
+	$(call step,test-slow,pytest: the slow tests,$(PYTEST) -m slow || [ $$? -eq 5 ])
 
 bench: $(VENV)/.bench
 	$(call step,bench,benchmarks,for file in bench/bench_*.py; do echo "-- $$file"; $(BIN)/python "$$file" || exit 1; done)
@@ -70,7 +100,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .cache docs/_build docs/reference/generated build dist
+	rm -rf .venv .venv-* .cache docs/_build docs/reference/generated build dist
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests docs bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -104,3 +134,14 @@ $(VENV)/.docs: $(VENV)/.made pyproject.toml
 $(VENV)/.bench: $(VENV)/.made pyproject.toml
 	$(call install,.[bench])
 	@touch $(VENV)/.core
+
+# The oldest Python and the oldest versions of the libraries that pyproject.toml allows.
+$(UV):
+	@printf '\n==> install: uv into .venv-uv\n'
+	@$(PYTHON) -m venv --clear .venv-uv && .venv-uv/bin/python -m pip install -qq --disable-pip-version-check uv
+
+$(LOWEST)/.dev: pyproject.toml | $(UV)
+	@printf '\n==> install: the lower bounds of pyproject.toml into %s (this can take minutes)\n' '$(LOWEST)'
+	@$(UV) venv -q --clear --no-python-downloads --python 3.11 $(LOWEST) || { printf '\nFAILED: Python 3.11 was not found. Install it and try again.\n'; exit 1; }
+	@$(UV) pip install -q --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[dev]' || { printf '\nFAILED: the lower bounds of pyproject.toml cannot be installed.\n'; exit 1; }
+	@touch $@

@@ -1,4 +1,4 @@
-"""Let the tests import their own oracles and case tables as ``tests.…``."""
+"""Let the tests import their own oracles and case tables as ``tests.…``, and keep their bytecode."""
 
 import os
 import sys
@@ -6,7 +6,18 @@ from pathlib import Path
 
 import hypothesis
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+PROJECT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(PROJECT))
+
+# Rewriting the assertions of all tests takes longer than running those of most rooms. Where the
+# shell forbids bytecode beside the sources, it is kept in the cache of the project.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(PROJECT / ".cache" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+
+from tests.seconds import pytest_addoption, pytest_terminal_summary  # noqa: E402, F401
 
 # The same examples on every machine and run; no deadline, since a shared core may stall.
 hypothesis.settings.register_profile(
