@@ -19,6 +19,10 @@ from posteriori.modeling.posterior.storage import (
     SavedPosterior as SavedPosterior,
     load_posterior as load_posterior,
 )
+from posteriori.modeling.variational.densities.densities import (
+    Law as Law,
+    register_law as register_law,
+)
 from posteriori.modeling.views.free_energy import (
     FreeEnergy as FreeEnergy,
     free_energy as free_energy,

@@ -7,11 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.labelled import Axis, Polynomial, Term
 from posteriori.modeling.language.expressions import Input, Variable
 from posteriori.numerics.types import Array
 
-__all__ = ["Bound", "BoundFactor", "Layout"]
+__all__ = ["GAUSSIAN", "Bound", "BoundFactor", "Layout"]
+
+#: Families whose variables are jointly normal where they are solved together.
+GAUSSIAN = (Normal, MvNormal)
 
 
 class Layout(NamedTuple):

@@ -32,6 +32,7 @@ __all__ = [
     "multiply",
     "multiply_tables",
     "relabel",
+    "relabel_access",
     "spread",
     "substitute",
     "sum_last",
@@ -137,7 +138,7 @@ def relabel(terms: Iterable[Term], new: Mapping[Axis, Axis]) -> tuple[Term, ...]
     if not new:
         return tuple(terms)
     return tuple(
-        Term(_relabel_table(t.table, new), tuple(_relabel_access(a, new) for a in t.accesses))
+        Term(_relabel_table(t.table, new), tuple(relabel_access(a, new) for a in t.accesses))
         for t in terms
     )
 
@@ -146,7 +147,8 @@ def _relabel_table(table: Table, new: Mapping[Axis, Axis]) -> Table:
     return Table(table.values, tuple(new.get(axis, axis) for axis in table.axes))
 
 
-def _relabel_access(access: Any, new: Mapping[Axis, Axis]) -> Any:
+def relabel_access(access: Any, new: Mapping[Axis, Axis]) -> Any:
+    """Replace labels through which a variable is seen."""
     places = tuple(
         Lookup(_relabel_table(p.positions, new)) if isinstance(p, Lookup) else new.get(p, p)
         for p in access.places

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from posteriori.modeling.beliefs.earlier import is_earlier
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import Cost
 from posteriori.modeling.contract.engine import Block
@@ -34,12 +34,8 @@ from posteriori.modeling.variational.ascent.starts import (
     factor_start,
     seeded_variables,
 )
-from posteriori.modeling.variational.densities.densities import (
-    GAUSSIAN,
-    log_density,
-    why_not_variational,
-)
-from posteriori.modeling.variational.densities.lookups import add_up_rows
+from posteriori.modeling.variational.densities.addressing import add_up_rows
+from posteriori.modeling.variational.densities.densities import log_density, why_not_variational
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.references import (
     find_references,

@@ -17,10 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Access, Axis
 from posteriori.modeling.variational.ascent.problem import Problem, restore
-from posteriori.modeling.variational.densities.densities import GAUSSIAN
 from posteriori.numerics.types import Array
 
 __all__ = ["Pair", "find_pairs", "rotate"]

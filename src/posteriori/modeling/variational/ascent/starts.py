@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Access, Switch
 from posteriori.modeling.variational.ascent.features import Features, find_features
-from posteriori.modeling.variational.densities.factor_view import GAUSSIAN
 from posteriori.modeling.variational.nodes.discrete_node import soft_states
 from posteriori.numerics.types import Array, IntArray
 

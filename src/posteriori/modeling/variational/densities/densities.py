@@ -1,4 +1,4 @@
-r"""The log density of each family as a sum of monomials in the statistics of what is unknown.
+r"""The log density of each family as a formula in the statistics of what is unknown.
 
 .. math:: \ln N(x \mid m, \lambda^{-1}) = -\tfrac12\lambda (x-m)^2 + \tfrac12\ln\lambda - \tfrac12\ln 2\pi
 
@@ -8,7 +8,6 @@ made of. Each family needs a few such lines; those whose parameters are known ne
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,18 +19,17 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.counts.multinomial import Multinomial
 from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.exponential import ExponentialFamily
+from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.numbers.exponential_distribution import Exponential
 from posteriori.distributions.numbers.gamma import Gamma
+from posteriori.distributions.numbers.inverse_gamma import InverseGamma
 from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.distributions.vectors.inverse_wishart import InverseWishart
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.modeling.binding.bound import Bound, BoundFactor
-from posteriori.modeling.binding.labelled import (
-    Axis,
-    Lookup,
-    Switch,
-    Table,
-    spread,
-)
+from posteriori.distributions.vectors.wishart import Wishart
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
+from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table, gather, spread
 from posteriori.modeling.forms.simulation import member
 from posteriori.modeling.forms.state_tables import (
     DISCRETE,
@@ -39,30 +37,23 @@ from posteriori.modeling.forms.state_tables import (
     require_constant_states,
     require_rows,
 )
-from posteriori.modeling.variational.densities.factor_view import GAUSSIAN, STATISTICS, FactorView
-from posteriori.modeling.variational.densities.magnitudes import require_noticeable
+from posteriori.modeling.variational.densities.factor_view import FactorView
+from posteriori.modeling.variational.densities.law import LAWS, Law, register_law
 from posteriori.modeling.variational.densities.monomials import (
+    Formula,
     Monomial,
     Product,
     merged,
-    multiply,
-    scaled,
     total,
     with_labels,
     without_idle_switches,
 )
 from posteriori.modeling.variational.densities.planned_products import add_tables, contract_tables
+from posteriori.modeling.variational.densities.references import require_noticeable
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import LOG_2PI
 
-__all__ = [
-    "GAUSSIAN",
-    "LOG_ZERO",
-    "STATISTICS",
-    "log_density",
-    "row_density",
-    "why_not_variational",
-]
+__all__ = ["LOG_ZERO", "log_density", "row_density", "why_not_variational"]
 
 #: Stands for ln 0.
 LOG_ZERO = -1e100
@@ -85,10 +76,17 @@ def log_density(factor: BoundFactor, bound: Bound, source: int) -> list[Monomial
 def row_density(factor: BoundFactor, bound: Bound) -> list[Product]:
     """Return ln p(child | parents) of every row, as products that are added."""
     _require_states(factor, bound)
-    view = FactorView(factor, bound)
-    products = _LAWS.get(factor.family, _of_known_parameters)(view)
+    view, law = FactorView(factor, bound), LAWS.get(factor.family)
+    written = _of_known_parameters if law is None or law.log_density is None else law.log_density
+    found = written(view)
+    if not isinstance(found, Formula):
+        raise TypeError(
+            f"the law of {factor.family.__name__} must return a formula made of what its view has, "
+            f"got {found!r}"
+        )
+    products = found.products
     if view.mask is not None:
-        products = [Product((view.mask, *p.tables), p.accesses) for p in products]
+        products = tuple(Product((view.mask, *p.tables), p.accesses) for p in products)
     for product in products:
         _require_conjugate(product, factor, bound)
     return [without_idle_switches(product) for product in products]
@@ -123,81 +121,60 @@ def _require_conjugate(product: Product, factor: BoundFactor, bound: Bound) -> N
 def why_not_variational(bound: Bound, name: str) -> str | None:
     """Say why a variable cannot be a block of its own; None when it can."""
     family = bound.families[name]
-    if family in GAUSSIAN or family in DISCRETE or family in STATISTICS:
+    learned = [family for family, law in LAWS.items() if law.statistics]
+    families = (*GAUSSIAN, *DISCRETE, *learned)
+    if family in families:
         return None
-    known = ", ".join(f.__name__ for f in (*GAUSSIAN, *DISCRETE, *STATISTICS))
+    known = ", ".join(f.__name__ for f in families)
     return f"{name} is {family.__name__}; unknown variables must be one of {known}"
 
 
 # -- laws ------------------------------------------------------------------------------------
 
 
-def _normal(view: FactorView) -> list[Product]:
+def _normal(view: FactorView) -> Formula:
     """−½ λ (x − m)² + ½ ln λ − ½ ln 2π."""
     weight, log_weight = _scalar_precision(view)
-    rows = view.labels
-    squares = _squares(_residual(view), rows)
-    return [
-        *scaled(multiply(squares, weight, rows), -0.5),
-        *scaled(log_weight, 0.5),
-        _constant(-0.5 * LOG_2PI),
-    ]
+    return -0.5 * _residual(view).square() * weight + 0.5 * log_weight - 0.5 * LOG_2PI
 
 
-def _mvnormal(view: FactorView) -> list[Product]:
+def _mvnormal(view: FactorView) -> Formula:
     """−½ (x − m)ᵀ Λ (x − m) + ½ ln|Λ| − ½ D ln 2π."""
-    rows = view.factor.rows
     (event,) = view.factor.events
     twin = Axis("twin", event.size)
     weight, log_weight = _matrix_precision(view, event, twin)
-    residual = _residual(view)
-    squares = []
-    for i, s in enumerate(residual):
-        squares += multiply([s], [s], rows, {event: twin})
-        for t in residual[i + 1 :]:  # Λ is symmetric: both orders are the same
-            squares += scaled(multiply([s], [t], rows, {event: twin}), 2.0)
-    return [
-        *scaled(multiply(squares, weight, (*rows, event, twin)), -0.5),
-        *scaled(log_weight, 0.5),
-        _constant(-0.5 * event.size * LOG_2PI),
-    ]
+    squares = _residual(view).square({event: twin})
+    return -0.5 * squares * weight + 0.5 * log_weight - 0.5 * event.size * LOG_2PI
 
 
-def _residual(view: FactorView) -> list[Product]:
+def _residual(view: FactorView) -> Formula:
     """Return x − m; what is known is taken together first, so that no large numbers are squared."""
-    found = [without_idle_switches(p) for p in [*view.child(), *scaled(view.value("mean"), -1.0)]]
+    whole = view.child() - view.value("mean")
+    found = [without_idle_switches(p) for p in whole.products]
     known = [p for p in found if not p.accesses]
-    unknown = [p for p in found if p.accesses]
-    if len(known) < 2:
-        return found
-    tables = [contract_tables(p.tables, view.labels) for p in known]
-    labels = tuple(a for a in view.labels if any(a in t.axes for t in tables))
-    return [Product((Table(add_tables(tables, labels), labels),)), *unknown]
+    if len(known) > 1:
+        tables = [contract_tables(p.tables, view.labels) for p in known]
+        labels = tuple(a for a in view.labels if any(a in t.axes for t in tables))
+        together = Product((Table(add_tables(tables, labels), labels),))
+        found = [together, *(p for p in found if p.accesses)]
+    return view.formula(*found)
 
 
-def _squares(residual: list[Product], rows: tuple[Axis, ...]) -> list[Product]:
-    found = []
-    for i, s in enumerate(residual):
-        found += multiply([s], [s], rows)
-        found += scaled(multiply([s], residual[i + 1 :], rows), 2.0)
-    return found
-
-
-def _scalar_precision(view: FactorView) -> tuple[list[Product], list[Product]]:
+def _scalar_precision(view: FactorView) -> tuple[Formula, Formula]:
+    """Return λ and ln λ."""
     if view.has("precision"):
         return view.value("precision"), view.log("precision")
     key = "variance" if view.has("variance") else "scale"
     if view.is_known(key):
-        table = view.known(key)
         power = -1.0 if key == "variance" else -2.0
-        weight = Table(table.values**power, table.axes)
-        return [Product((weight,))], [Product((Table(np.log(weight.values), table.axes),))]
+        weight = view.known(key).map(lambda values: values**power)
+        return weight, weight.map(np.log)
     if key == "scale":
         return _of_scales(view)
-    return view.value(key, "inverse"), scaled(view.log(key), -1.0)
+    return view.inverse(key), -view.log(key)
 
 
-def _of_scales(view: FactorView) -> tuple[list[Product], list[Product]]:
+def _of_scales(view: FactorView) -> tuple[Formula, Formula]:
     """Return σ⁻² and −2 ln σ of known scales that discrete variables choose from."""
     terms = view.factor.parameters["scale"].terms
     if len(terms) != 1 or not all(isinstance(a, Switch) for a in terms[0].accesses):
@@ -207,103 +184,76 @@ def _of_scales(view: FactorView) -> tuple[list[Product], list[Product]]:
         raise ValueError(f"scale of {view.factor.name} must be positive")
     weight = Product((Table(table.values**-2.0, table.axes),), switches)
     logs = Product((Table(-2.0 * np.log(table.values), table.axes),), switches)
-    return [merged(weight)], [merged(logs)]
+    return view.formula(merged(weight)), view.formula(merged(logs))
 
 
-def _matrix_precision(
-    view: FactorView, event: Axis, twin: Axis
-) -> tuple[list[Product], list[Product]]:
+def _matrix_precision(view: FactorView, event: Axis, twin: Axis) -> tuple[Formula, Formula]:
+    """Return Λ over two labels, and ln|Λ|."""
     key = "precision" if view.has("precision") else "cov"
+    labels = (*view.labels, twin)
     new = dict(zip(view.events(key), (event, twin), strict=True))
     if view.is_known(key):
-        table = view.known(key)
+        table = view.known_table(key)
         matrix = table.values if key == "precision" else np.linalg.inv(table.values)
         sign, logs = np.linalg.slogdet(matrix)
         if np.any(sign <= 0):
             raise ValueError(f"{key} of {view.factor.name} must be positive definite")
         weight = with_labels(Product((Table(matrix, table.axes),)), new)
-        return [weight], [Product((Table(np.asarray(logs), table.axes[:-2]),))]
-    kind = "value" if key == "precision" else "inverse"
-    weight_terms = [with_labels(p, new) for p in view.value(key, kind)]
-    return weight_terms, scaled(view.log(key, size=event.size), 1.0 if kind == "value" else -1.0)
+        log_weight = Product((Table(np.asarray(logs), table.axes[:-2]),))
+        return Formula([weight], labels), view.formula(log_weight)
+    is_precision = key == "precision"
+    unknown = view.value(key) if is_precision else view.inverse(key)
+    found = Formula([with_labels(p, new) for p in unknown.products], labels)
+    logs = view.log(key, size=event.size)
+    return found, logs if is_precision else -logs
 
 
-def _gamma(view: FactorView) -> list[Product]:
+def _gamma(view: FactorView) -> Formula:
     """(a − 1) ln x − b x + a ln b − ln Γ(a)."""
     shape = view.known("shape")
-    rows = view.labels
-    excess = [Product((Table(shape.values - 1.0, shape.axes),))]
-    logs = view.statistic(0, np.log)
-    value = view.statistic(1, np.asarray)
-    return [
-        *multiply(logs, excess, rows),
-        *scaled(multiply(value, view.value("rate"), rows), -1.0),
-        *multiply(view.log("rate"), [Product((shape,))], rows),
-        Product((Table(-np.asarray(special.gammaln(shape.values)), shape.axes),)),
-    ]
+    log_x, x = view.statistic(0, np.log), view.statistic(1, np.asarray)
+    known = shape.map(lambda a: -special.gammaln(a))
+    logs = log_x * shape.map(lambda a: a - 1.0) + view.log("rate") * shape
+    return logs - x * view.value("rate") + known
 
 
-def _poisson(view: FactorView) -> list[Product]:
+def _poisson(view: FactorView) -> Formula:
     """X ln λ − λ − ln x!."""
-    counts = _data(view)
-    factorial = Table(-np.asarray(special.gammaln(counts.values + 1.0)), counts.axes)
-    return [
-        *multiply([Product((counts,))], view.log("rate"), view.labels),
-        *scaled(view.value("rate"), -1.0),
-        Product((factorial,)),
-    ]
+    factorial = view.observed(lambda x: special.gammaln(x + 1.0))
+    return view.observed() * view.log("rate") - view.value("rate") - factorial
 
 
-def _exponential(view: FactorView) -> list[Product]:
+def _exponential(view: FactorView) -> Formula:
     """Ln λ − λ x."""
-    data = Product((_data(view),))
-    return [*view.log("rate"), *scaled(multiply([data], view.value("rate"), view.labels), -1.0)]
+    return view.log("rate") - view.observed() * view.value("rate")
 
 
-def _bernoulli(view: FactorView) -> list[Product]:
+def _bernoulli(view: FactorView) -> Formula:
     """X ln p + (1 − x) ln(1 − p)."""
     state = Axis("state", 2)
     hot = view.one_hot(state)
-    rows = (*view.labels, state)
-    found = []
-    for value, kind in ((1, "log"), (0, "log of rest")):
-        pick = Product((Table(np.eye(2)[value], (state,)), *hot.tables), hot.accesses)
-        found += multiply([pick], _log_probability(view, kind), rows)
-    return found
+    seen, unseen = (Formula([Product((Table(np.eye(2)[k], (state,)),))], (state,)) for k in (1, 0))
+    return seen * hot * _log_probability(view, "log") + unseen * hot * _log_probability(
+        view, "log of rest"
+    )
 
 
-def _binomial(view: FactorView) -> list[Product]:
+def _binomial(view: FactorView) -> Formula:
     """X ln p + (n − x) ln(1 − p) + ln C(n, x)."""
-    counts, trials = _data(view), view.known("trials")
-    rest = [Product((trials,)), Product((Table(-counts.values, counts.axes),))]
-    rows = view.labels
-    choose = member_log_carrier(view)
-    return [
-        *multiply([Product((counts,))], _log_probability(view, "log"), rows),
-        *multiply(rest, _log_probability(view, "log of rest"), rows),
-        Product((choose,)),
-    ]
+    x, trials = view.observed(), view.known("trials")
+    counts, n = (spread(f.products[0].tables[0], view.labels) for f in (x, trials))
+    ways = special.gammaln(n + 1.0) - special.gammaln(counts + 1.0)
+    ways = np.broadcast_to(ways - special.gammaln(n - counts + 1.0), [a.size for a in view.labels])
+    logs = x * _log_probability(view, "log")
+    rest = (trials - x) * _log_probability(view, "log of rest")
+    return logs + rest + view.formula(Product((Table(ways, view.labels),)))
 
 
-def member_log_carrier(view: FactorView) -> Table:
-    """Return ln h(x) of counts among known trials: the number of ways to get them."""
-    counts, trials = _data(view), view.known("trials")
-    labels = view.labels
-    x = spread(counts, labels)
-    n = spread(trials, tuple(labels))
-    ways = special.gammaln(n + 1.0) - special.gammaln(x + 1.0) - special.gammaln(n - x + 1.0)
-    return Table(np.broadcast_to(ways, tuple(a.size for a in labels)), labels)
-
-
-def _log_probability(view: FactorView, kind: str) -> list[Product]:
-    if not view.is_known("probability"):
-        poly = view.factor.parameters["probability"]
-        if all(isinstance(a, Switch) for t in poly.terms for a in t.accesses):
-            return _known_logs(view, "probability", complement=kind != "log")
-        return view.log("probability", kind)
-    table = view.known("probability")
-    logs = _safe_log(table.values if kind == "log" else 1.0 - table.values)
-    return [Product((Table(logs, table.axes),))]
+def _log_probability(view: FactorView, kind: str) -> Formula:
+    poly = view.factor.parameters["probability"]
+    if all(isinstance(a, Switch) for t in poly.terms for a in t.accesses):
+        return _known_logs(view, "probability", complement=kind != "log")
+    return view.log("probability", kind)
 
 
 def _safe_log(values: Any) -> Any:
@@ -312,38 +262,32 @@ def _safe_log(values: Any) -> Any:
         return np.maximum(np.log(values), LOG_ZERO)
 
 
-def _known_logs(view: FactorView, key: str, *, complement: bool = False) -> list[Product]:
-    """Return the logarithm of a known table that discrete variables index."""
-    poly = view.factor.parameters[key]
-    if len(poly.terms) != 1:
+def _known_logs(view: FactorView, key: str, *, complement: bool = False) -> Formula:
+    """Return the logarithm of a known table, which discrete variables may index."""
+    if view.is_known(key):
+        table, accesses = view.known_table(key), ()
+    elif len(view.factor.parameters[key].terms) == 1:
+        ((table, accesses),) = view.factor.parameters[key].terms
+    else:
         raise view.refuse(key, "is a sum of tables: put the sum into one table")
-    ((table, accesses),) = poly.terms
     logs = _safe_log(1.0 - table.values if complement else table.values)
-    return [merged(Product((Table(logs, table.axes),), accesses))]
+    return view.formula(merged(Product((Table(logs, table.axes),), accesses)))
 
 
-def _categorical(view: FactorView) -> list[Product]:
+def _categorical(view: FactorView) -> Formula:
     """Σ_k 1[x = k] ln p_k."""
     poly = view.factor.parameters["probabilities"]
     (event,) = view.events("probabilities")
-    accesses = [a for t in poly.terms for a in t.accesses]
-    if poly.is_known:
-        table = view.known("probabilities")
-        logs = [Product((Table(_safe_log(table.values), table.axes),))]
-    elif all(isinstance(a, Switch) for a in accesses):
-        logs = _known_logs(view, "probabilities")
-    else:
-        logs = view.log("probabilities")
-    if view.data is not None:
-        codes = Table(view.data.values.astype(np.intp), view.data.axes)
-        return [_picked(p, event, codes) for p in logs]
-    return multiply([view.one_hot(event)], logs, (*view.labels, event))
+    indexed = all(isinstance(a, Switch) for t in poly.terms for a in t.accesses)
+    logs = _known_logs(view, "probabilities") if indexed else view.log("probabilities")
+    if view.data is None:
+        return view.one_hot(event) * logs
+    codes = Table(view.data.values.astype(np.intp), view.data.axes)
+    return view.formula(*(_picked(p, event, codes) for p in logs.products))
 
 
 def _picked(product: Product, event: Axis, codes: Table) -> Product:
     """Read the entry of the observed category."""
-    from posteriori.modeling.binding.labelled import gather
-
     tables = tuple(gather(t, event, codes) for t in product.tables)
     accesses = tuple(
         a._replace(places=tuple(Lookup(codes) if p is event else p for p in a.places))
@@ -352,62 +296,68 @@ def _picked(product: Product, event: Axis, codes: Table) -> Product:
     return Product(tables, accesses)
 
 
-def _multinomial(view: FactorView) -> list[Product]:
+def _multinomial(view: FactorView) -> Formula:
     """Σ_k x_k ln p_k + ln n! − Σ ln x_k!."""
-    counts, event = _data(view), view.factor.events[0]
-    logs = [with_labels(p, {}) for p in view.log("probabilities")]
-    x = counts.values
-    ways = special.gammaln(x.sum(axis=-1) + 1.0) - special.gammaln(x + 1.0).sum(axis=-1)
-    rows = (*view.labels, event)
-    return [
-        *multiply([Product((counts,))], logs, rows),
-        Product((Table(np.asarray(ways), counts.axes[:-1]),)),
-    ]
+
+    def ways(x: Any) -> Any:
+        return special.gammaln(x.sum(axis=-1) + 1.0) - special.gammaln(x + 1.0).sum(axis=-1)
+
+    return view.observed() * view.log("probabilities") + view.observed(ways)
 
 
-def _of_known_parameters(view: FactorView) -> list[Product]:
+def _of_known_parameters(view: FactorView) -> Formula:
     """⟨η, T(x)⟩ − A(η) for an unknown child of a family with known parameters."""
     family = view.factor.family
-    if not (isinstance(family, type) and issubclass(family, ExponentialFamily)):
+    if not issubclass(family, ExponentialFamily):
         raise TypeError(f"{view.factor.name} is {family.__name__}, which has no variational rule")
     for key in view.factor.parameters:
         if not view.is_known(key):
             raise view.refuse(key, f"cannot be learned: {family.__name__} has no rule for it")
     known = member(view.factor)
     rows, events = view.factor.rows, view.factor.events
-    products = []
+    found = view.formula(Product((Table(-np.asarray(known.log_normalizer()), rows),)))
     for k, part in enumerate(known.natural):
-        width = family._natural_ndims[k]
-        eta = Table(np.asarray(part), (*rows, *(events if width else ())))
-        stats = view.statistic(k, partial(_statistic, family, k))
-        products += multiply(stats, [Product((eta,))], view.labels)
-    normalizer = Table(-np.asarray(known.log_normalizer()), rows)
-    return [*products, Product((normalizer,))]
+        eta = Table(np.asarray(part), (*rows, *(events if family._natural_ndims[k] else ())))
+        statistic = view.statistic(k, partial(_statistic, family, k))
+        found = found + statistic * view.formula(Product((eta,)))
+    return found
 
 
 def _statistic(family: Any, k: int, x: Any) -> Any:
     return family.sufficient(x)[k]
 
 
-def _data(view: FactorView) -> Table:
-    if view.data is None:
-        family = view.factor.family.__name__
-        raise TypeError(f"{view.factor.name} is unknown: {family} variables must be observed")
-    return view.data
+def _above_trials(view: FactorView, data: Table) -> Any:
+    return data.values > spread(view.known_table("trials"), data.axes)
 
 
-def _constant(value: float) -> Product:
-    return Product((Table(np.asarray(value), ()),))
+def _no_category(view: FactorView, data: Table) -> Any:
+    return data.values >= view.events("probabilities")[-1].size
 
 
-_LAWS: dict[Any, Callable[[FactorView], list[Product]]] = {
-    Normal: _normal,
-    MvNormal: _mvnormal,
-    Gamma: _gamma,
-    Poisson: _poisson,
-    Exponential: _exponential,
-    Bernoulli: _bernoulli,
-    Binomial: _binomial,
-    Categorical: _categorical,
-    Multinomial: _multinomial,
-}
+_OF_PRECISION = "Gamma or Wishart"
+_OF_VARIANCE = "InverseGamma, or let a Gamma be the precision"
+_OF_COV = "InverseWishart, or let a Wishart be the precision"
+_OF_MEAN = "Normal or MvNormal"
+
+for _law in (
+    Law(
+        Normal,
+        _normal,
+        priors={"mean": _OF_MEAN, "precision": _OF_PRECISION, "variance": _OF_VARIANCE},
+    ),
+    Law(MvNormal, _mvnormal, priors={"mean": _OF_MEAN, "precision": _OF_PRECISION, "cov": _OF_COV}),
+    Law(Gamma, _gamma, {"log": 0, "value": 1}, priors={"rate": "Gamma"}),
+    Law(InverseGamma, statistics={"log": 0, "inverse": 1}),
+    Law(Wishart, statistics={"log": 0, "value": 1}),
+    Law(InverseWishart, statistics={"log": 0, "inverse": 1}),
+    Law(Dirichlet, statistics={"log": 0}),
+    Law(Beta, statistics={"log": 0, "log of rest": 1}),
+    Law(Poisson, _poisson, priors={"rate": "Gamma"}),
+    Law(Exponential, _exponential, priors={"rate": "Gamma"}),
+    Law(Bernoulli, _bernoulli, priors={"probability": "Beta"}),
+    Law(Binomial, _binomial, priors={"probability": "Beta"}, off_support=_above_trials),
+    Law(Categorical, _categorical, priors={"probabilities": "Dirichlet"}, off_support=_no_category),
+    Law(Multinomial, _multinomial, priors={"probabilities": "Dirichlet"}),
+):
+    register_law(_law)

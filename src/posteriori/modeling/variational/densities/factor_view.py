@@ -1,4 +1,4 @@
-"""A factor while its log density is written: child and parameters as sums of products."""
+"""A factor while its log density is written: child and parameters as formulas."""
 
 from __future__ import annotations
 
@@ -7,18 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.distributions.counts.binomial import Binomial
-from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.exponential import ExponentialFamily
-from posteriori.distributions.numbers.beta import Beta
-from posteriori.distributions.numbers.gamma import Gamma
-from posteriori.distributions.numbers.inverse_gamma import InverseGamma
-from posteriori.distributions.numbers.normal import Normal
-from posteriori.distributions.vectors.dirichlet import Dirichlet
-from posteriori.distributions.vectors.inverse_wishart import InverseWishart
-from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.distributions.vectors.wishart import Wishart
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,
@@ -30,52 +20,37 @@ from posteriori.modeling.binding.labelled import (
 )
 from posteriori.modeling.forms.normal_rows import child_term
 from posteriori.modeling.forms.state_tables import DISCRETE
-from posteriori.modeling.variational.densities.monomials import Product, Stat, merged
+from posteriori.modeling.variational.densities.law import LAWS
+from posteriori.modeling.variational.densities.monomials import Formula, Product, Stat, merged
 from posteriori.numerics.types import Array
 
-__all__ = ["GAUSSIAN", "STATISTICS", "FactorView"]
-
-#: Families whose variables are solved together as one normal vector.
-GAUSSIAN = (Normal, MvNormal)
-
-#: What the entries of T(x) are, for the families that parameters may have.
-STATISTICS: dict[Any, dict[str, int]] = {
-    Gamma: {"log": 0, "value": 1},
-    InverseGamma: {"log": 0, "inverse": 1},
-    Wishart: {"log": 0, "value": 1},
-    InverseWishart: {"log": 0, "inverse": 1},
-    Dirichlet: {"log": 0},
-    Beta: {"log": 0, "log of rest": 1},
-}
-
-#: Families of priors that have a rule, by the parameter that they are for.
-_PRIORS = {
-    "mean": "Normal or MvNormal",
-    "precision": "Gamma or Wishart",
-    "variance": "InverseGamma, or let a Gamma be the precision",
-    "cov": "InverseWishart, or let a Wishart be the precision",
-    "rate": "Gamma",
-    "probability": "Beta",
-    "probabilities": "Dirichlet",
-}
+__all__ = ["FactorView"]
 
 
 class FactorView:
-    """A factor whose child and parameters are asked for as sums of products.
+    """A factor whose child and parameters are asked for as formulas.
 
     Parameters
     ----------
     factor : BoundFactor
     bound : Bound
+
+    Attributes
+    ----------
+    labels : tuple of Axis
+        Of the rows and, at the end, of the event.
+    data : Table or None
+        What the child was seen to be, with harmless values where it is missing.
+    mask : Table or None
+        0 where the child is missing, else 1.
     """
 
     def __init__(self, factor: BoundFactor, bound: Bound) -> None:
         self.factor = factor
         self.bound = bound
         self.labels = (*factor.rows, *factor.events)
-        self.observed = factor.name in bound.observed
         self.mask: Table | None = None
-        self.data = self._read() if self.observed else None
+        self.data = self._read() if factor.name in bound.observed else None
 
     def _read(self) -> Table:
         """Return the data of the child, with 0 and a mask where they are missing."""
@@ -98,13 +73,10 @@ class FactorView:
     def _require_support(self, table: Table, gaps: Array) -> None:
         """Refuse data that the family of the child never produces."""
         family, x = self.factor.family, table.values
-        if not issubclass(family, ExponentialFamily):
-            return  # refused where densities are written
-        outside = np.asarray(family._off_support(x))
-        if family is Categorical:
-            outside = outside | (x >= self.events("probabilities")[-1].size)
-        if family is Binomial:
-            outside = outside | (x > spread(self.known("trials"), table.axes))
+        law = LAWS.get(family)
+        outside = np.asarray(issubclass(family, ExponentialFamily) and family._off_support(x))
+        if law is not None and law.off_support is not None:
+            outside = outside | law.off_support(self, table)
         inner = tuple(range(outside.ndim, x.ndim))
         wrong = np.argwhere(outside & ~gaps.any(axis=inner))
         if len(wrong):
@@ -120,68 +92,95 @@ class FactorView:
         return present[0] if present.size and not self.factor.events else 0.0
 
     def refuse(self, key: str, what: str) -> TypeError:
+        """Return the error of a parameter that cannot be what it is."""
         return TypeError(f"{key} of {self.factor.name} {what}")
+
+    def formula(self, *products: Product) -> Formula:
+        """Return the sum of products."""
+        return Formula(products, self.labels)
 
     # -- child -------------------------------------------------------------------------------
 
-    def child(self) -> list[Product]:
+    def observed(self, function: Callable[[Any], Any] = np.asarray) -> Formula:
+        """Return the data of the child, or a function of them; refuse an unknown child."""
+        if self.data is None:
+            family = self.factor.family.__name__
+            raise TypeError(f"{self.factor.name} is unknown: {family} variables must be observed")
+        return self._of_data(self.data, function)
+
+    def _of_data(self, data: Table, function: Callable[[Any], Any]) -> Formula:
+        values = np.asarray(function(data.values))
+        return self.formula(Product((Table(values, data.axes[: values.ndim]),)))
+
+    def child(self) -> Formula:
         """Return the child itself."""
         if self.data is not None:
-            return [Product((self.data,))]
-        return [Product((), (Access(self.factor.name, self.factor.places),))]
+            return self.formula(Product((self.data,)))
+        return self.formula(Product((), (Access(self.factor.name, self.factor.places),)))
 
-    def statistic(self, component: int, values: Callable[[Any], Any]) -> list[Product]:
-        """Return an entry of T(child)."""
+    def statistic(self, component: int, function: Callable[[Any], Any]) -> Formula:
+        """Return an entry of T(child), which is a function of its data."""
         if self.data is not None:
-            axes = self.data.axes
-            made = np.asarray(values(self.data.values))
-            return [Product((Table(made, axes[: made.ndim]),))]
+            return self._of_data(self.data, function)
         width = self.factor.family._natural_ndims[component]
         lead = len(self.factor.places) - len(self.factor.events)
         events = self.factor.events if width else ()
         places = (*self.factor.places[:lead], *events)
-        return [Product((), (Stat(self.factor.name, places, component),))]
+        return self.formula(Product((), (Stat(self.factor.name, places, component),)))
 
-    def one_hot(self, state: Axis) -> Product:
+    def one_hot(self, state: Axis) -> Formula:
         """Return 1[child = state]."""
+        labels = (*self.labels, state)
         if self.data is None:
-            return Product((), (Switch(self.factor.name, self.factor.places, state),))
+            switch = Switch(self.factor.name, self.factor.places, state)
+            return Formula([Product((), (switch,))], labels)
         codes = self.data.values[..., None] == np.arange(state.size)
-        return Product((Table(codes.astype(np.float64), (*self.data.axes, state)),))
+        table = Table(codes.astype(np.float64), (*self.data.axes, state))
+        return Formula([Product((table,))], labels)
 
     # -- parameters --------------------------------------------------------------------------
 
     def has(self, key: str) -> bool:
+        """Tell whether the factor is written with a parameter."""
         return key in self.factor.parameters
 
     def is_known(self, key: str) -> bool:
+        """Tell whether a parameter is a known number or array."""
         return self.factor.parameters[key].is_known
 
     def events(self, key: str) -> tuple[Axis, ...]:
+        """Return the event axes of a parameter."""
         poly = self.factor.parameters[key]
         return poly.axes[len(poly.axes) - self.factor.family._parameters[key] :]
 
-    def known(self, key: str) -> Table:
+    def known(self, key: str) -> Formula:
+        """Return a known parameter."""
+        return self.formula(Product((self.known_table(key),)))
+
+    def known_table(self, key: str) -> Table:
         """Return a known parameter, without the rows that it does not vary with."""
         poly = self.factor.parameters[key]
         if not poly.is_known:
             raise self.refuse(key, "must be known: only some parameters can be learned")
         return _known(poly, (*self.factor.rows, *self.events(key)))
 
-    def value(self, key: str, kind: str = "value") -> list[Product]:
-        """Return a parameter as a sum of products linear in the statistics of its variables."""
+    def value(self, key: str) -> Formula:
+        """Return a parameter, linear in the statistics of its variables."""
         poly = self.factor.parameters[key]
         if poly.is_known:
-            return [Product((self.known(key),))]
-        if kind == "inverse":
-            table, accesses = self._single_term(key)
-            return [
-                merged(Product((self._inverse(key, table),), self._linear(accesses, key, kind)))
-            ]
-        return [
-            merged(Product((term.table,), self._linear(term.accesses, key, kind)))
-            for term in poly.terms
-        ]
+            return self.known(key)
+        return self.formula(
+            *(
+                merged(Product((t.table,), self._linear(t.accesses, key, "value")))
+                for t in poly.terms
+            )
+        )
+
+    def inverse(self, key: str) -> Formula:
+        """Return 1 over an unknown parameter, or the inverse of a matrix."""
+        table, accesses = self._single_term(key)
+        known = self._inverse(key, table)
+        return self.formula(merged(Product((known,), self._linear(accesses, key, "inverse"))))
 
     def _single_term(self, key: str) -> Any:
         terms = self.factor.parameters[key].terms
@@ -220,8 +219,17 @@ class FactorView:
             raise ValueError(f"{key} of {self.factor.name} must be positive definite")
         return Table(np.asarray(logs), matrix.axes[:-2])
 
-    def log(self, key: str, kind: str = "log", size: int = 1) -> list[Product]:
-        """Return the logarithm of a parameter, or the log determinant of a matrix of some size."""
+    def log(self, key: str, kind: str = "log", size: int = 1) -> Formula:
+        """Return the logarithm of a parameter.
+
+        Parameters
+        ----------
+        key : str
+        kind : "log" or "log of rest"
+            Of the parameter, or of 1 less it.
+        size : int
+            The log determinant is meant, of a matrix of so many rows.
+        """
         table, accesses = self._single_term(key)
         switches = self._linear([a for a in accesses if self._is_discrete(a)], key, kind)
         others = [a for a in accesses if not self._is_discrete(a)]
@@ -240,7 +248,7 @@ class FactorView:
             scalar = self.bound.families[access.name]._event_ndim == 0  # ln|τΛ| = D ln τ + ln|Λ|
             copies = (Table(np.asarray(float(size)), ()),) if scalar and size > 1 else ()
             found.append(merged(Product(copies, (stat, *switches))))
-        return found
+        return self.formula(*found)
 
     def _is_discrete(self, access: Any) -> bool:
         return isinstance(access, Switch) or self.bound.families[access.name] in DISCRETE
@@ -257,9 +265,11 @@ class FactorView:
                 raise self.refuse(
                     key, f"uses the number of {access.name}: write take([...], {access.name})"
                 )
-            component = STATISTICS.get(family, {}).get(kind)
+            law = LAWS.get(family)
+            component = None if law is None else law.statistics.get(kind)
             if component is None:
-                remedy = _PRIORS.get(key)
+                own = LAWS.get(self.factor.family)
+                remedy = None if own is None else own.priors.get(key)
                 more = f": give {access.name} a prior of family {remedy}" if remedy else ""
                 raise self.refuse(
                     key,

@@ -2,29 +2,37 @@
 
 The log joint density of a model is a sum of :class:`Monomial`. What a gate (a discrete index), a
 mask (missing data) or an unknown precision does to a factor is one more entry of the product, so
-expectations, messages and bounds need no case for any of them.
+expectations, messages and bounds need no case for any of them. A law writes the log density of each
+row as a :class:`Formula`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table, labels_of
+from posteriori.modeling.binding.labelled import (
+    Axis,
+    Lookup,
+    Switch,
+    Table,
+    labels_of,
+    relabel_access,
+)
 
 __all__ = [
+    "Formula",
     "Monomial",
     "Product",
     "Stat",
     "axes_of",
     "merged",
-    "multiply",
+    "multiply_products",
     "same_place",
     "same_switch",
-    "scaled",
     "total",
     "with_labels",
     "without_idle_switches",
@@ -71,18 +79,86 @@ class Monomial(NamedTuple):
     accesses: tuple[Any, ...]
 
 
+class Formula:
+    """A sum of products for each row of a factor; formulas and numbers add and multiply.
+
+    Parameters
+    ----------
+    products : iterable of Product
+    labels : tuple of Axis
+        Of the rows and events. Products share them; their other labels are summed over.
+    """
+
+    __slots__ = ("labels", "products")
+    __array_ufunc__ = None  # NumPy's numbers leave it to the formula
+
+    def __init__(self, products: Iterable[Product], labels: tuple[Axis, ...]) -> None:
+        self.products = tuple(products)
+        self.labels = labels
+
+    def __add__(self, other: Formula | float) -> Formula:
+        if not isinstance(other, Formula):
+            return Formula((*self.products, Product((_number(other),))), self.labels)
+        return Formula(self.products + other.products, self._joint_labels(other))
+
+    def __neg__(self) -> Formula:
+        return -1.0 * self
+
+    def __sub__(self, other: Formula | float) -> Formula:
+        return self + -other
+
+    def __rsub__(self, other: float) -> Formula:
+        return -self + other
+
+    def __mul__(self, other: Formula | float) -> Formula:
+        if not isinstance(other, Formula):
+            number = _number(other)
+            scaled = (Product((number, *p.tables), p.accesses) for p in self.products)
+            return Formula(scaled, self.labels)
+        labels = self._joint_labels(other)
+        return Formula(multiply_products(self.products, other.products, labels), labels)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def _joint_labels(self, other: Formula) -> tuple[Axis, ...]:
+        if self.labels == other.labels:
+            return self.labels
+        return tuple(dict.fromkeys(self.labels + other.labels))
+
+    def square(self, moved: Mapping[Axis, Axis] | None = None) -> Formula:
+        """Return the square; its second factor may have some labels moved.
+
+        Parameters
+        ----------
+        moved : mapping, optional
+            Labels of the second factor: with event to twin, s tᵀ + t sᵀ is written as 2 s tᵀ.
+        """
+        outer = tuple(a for a in self.labels if a not in (moved or {}))
+        found: list[Product] = []
+        for i, s in enumerate(self.products):
+            found += multiply_products([s], [s], outer, moved)
+            cross = multiply_products([s], self.products[i + 1 :], outer, moved)
+            found += (Formula(cross, outer) * 2.0).products
+        return Formula(found, (*self.labels, *(moved or {}).values()))
+
+    def map(self, function: Callable[[Any], Any]) -> Formula:
+        """Apply a function to what is known, elementwise."""
+        ((table,), accesses), *more = self.products
+        if accesses or more:
+            raise TypeError("only what is known can be mapped: take logarithms with view.log(...)")
+        return Formula(
+            [Product((Table(np.asarray(function(table.values)), table.axes),))], self.labels
+        )
+
+
 def axes_of(product: Product | Monomial) -> set[Axis]:
     """Return all labels of a product."""
     found = {axis for table in product.tables for axis in table.axes}
     return found.union(*(labels_of(access) for access in product.accesses))
 
 
-def scaled(products: Iterable[Product], factor: float) -> list[Product]:
-    """Multiply a sum of products by a number."""
-    return [Product((_number(factor), *p.tables), p.accesses) for p in products]
-
-
-def multiply(
+def multiply_products(
     a: Iterable[Product],
     b: Iterable[Product],
     outer: Iterable[Axis],
@@ -125,7 +201,7 @@ def with_labels(product: Product, new: Mapping[Axis, Axis]) -> Product:
         return product
     return Product(
         tuple(Table(t.values, tuple(new.get(a, a) for a in t.axes)) for t in product.tables),
-        tuple(_relabelled(access, new) for access in product.accesses),
+        tuple(relabel_access(access, new) for access in product.accesses),
     )
 
 
@@ -172,18 +248,6 @@ def same_switch(a: Any, b: Any) -> bool:
     return a.name == b.name and all(
         same_place(p, q) for p, q in zip(a.places, b.places, strict=True)
     )
-
-
-def _relabelled(access: Any, new: Mapping[Axis, Axis]) -> Any:
-    places = tuple(
-        Lookup(Table(p.positions.values, tuple(new.get(a, a) for a in p.positions.axes)))
-        if isinstance(p, Lookup)
-        else new.get(p, p)
-        for p in access.places
-    )
-    if isinstance(access, Switch):
-        return Switch(access.name, places, new.get(access.state, access.state))
-    return access._replace(places=places)
 
 
 def without_idle_switches(product: Product) -> Product:

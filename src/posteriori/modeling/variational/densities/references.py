@@ -1,18 +1,19 @@
 """Numbers far from 0: unknown locations are measured from a reference near the data.
 
 A square such as (x − m)² loses all digits when it is expanded at 10⁸. With m = r + m̃ and x − r taken
-first, everything that is expanded is of the size of the residuals.
+first, everything that is expanded is of the size of the residuals. Numbers that floating point cannot
+hold even so, too large, too small or too far from their prior, are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, Layout
 from posteriori.modeling.binding.gaps import gap_name
 from posteriori.modeling.binding.labelled import (
     Access,
@@ -26,17 +27,31 @@ from posteriori.modeling.binding.labelled import (
     spread,
 )
 from posteriori.modeling.forms.normal_rows import child_term
+from posteriori.modeling.forms.simulation import member
 from posteriori.modeling.variational.densities.addressing import seen
-from posteriori.modeling.variational.densities.factor_view import GAUSSIAN
-from posteriori.modeling.variational.densities.magnitudes import require_moderate, require_near
+from posteriori.numerics.types import Array
 
-__all__ = ["find_references", "measured_from", "restored", "with_holes"]
+__all__ = ["find_references", "measured_from", "require_noticeable", "restored", "with_holes"]
 
 #: Data whose mean is this many standard deviations away from 0 get a reference.
 _FAR = 30.0
 
 #: Rows from which weights of known columns are estimated.
 _ROWS = 4096
+
+#: Products of squares of larger numbers overflow.
+_LARGEST = 1e100
+
+#: Standard deviations between a prior and its data: a square of 10¹⁴ leaves two digits of a nat.
+_FARTHEST = 1e7
+
+#: Exponents that are smaller vanish in a − 1; inverses of smaller sizes, or their squares, overflow.
+_SMALLEST = dict.fromkeys(("shape", "concentration", "a", "b"), 1e-15) | {
+    "rate": 1e-300,
+    "variance": 1e-300,
+    "cov": 1e-300,
+    "scale": 1e-150,
+}
 
 
 def find_references(factors: Sequence[BoundFactor], bound: Bound) -> dict[str, Table]:
@@ -51,7 +66,7 @@ def find_references(factors: Sequence[BoundFactor], bound: Bound) -> dict[str, T
     for factor in reversed(factors):
         if factor.family not in GAUSSIAN:
             continue
-        require_moderate(factor, bound)
+        _require_moderate(factor, bound)
         gaps = gap_name(factor.name)
         if gaps in bound.layouts and gaps not in found:
             data = with_holes(factor, bound)
@@ -106,7 +121,7 @@ def _levels(
     else:
         return {}
     if sum(bool(accesses) for _, accesses in factor.parameters["mean"].terms) == 1:
-        require_near(levels, partial(_width, target, access, levels, bound), factors, bound)
+        _require_near(levels, partial(_width, target, access, levels, bound), factors, bound)
     return levels
 
 
@@ -292,3 +307,82 @@ def _reduced(term: Term, values: Table, labels: tuple[Axis, ...]) -> Term:
 def restored(values: Any, reference: Table, axes: tuple[Axis, ...]) -> Any:
     """Return means over a variable's axes with its reference added."""
     return values + spread(reference, axes)
+
+
+# -- refusing --------------------------------------------------------------------------------
+
+
+def _require_moderate(factor: BoundFactor, bound: Bound) -> None:
+    """Refuse data and known means whose squares overflow."""
+    if factor.name in bound.observed:
+        _require_square(f"the data of {factor.name}", bound.observed[factor.name])
+    for table, accesses in factor.parameters["mean"].terms:
+        if not accesses:
+            _require_square(f"the known mean of {factor.name}", table.values)
+
+
+def _require_square(what: str, values: Array) -> None:
+    if not values.size:
+        return
+    for extreme in (np.fmax.reduce(values, axis=None), np.fmin.reduce(values, axis=None)):
+        if abs(extreme) > _LARGEST:
+            raise ValueError(
+                f"{what} hold {extreme:g}, whose square is too large for floating point; use other "
+                "units, so that numbers are near 1"
+            )
+
+
+def require_noticeable(factor: BoundFactor) -> None:
+    """Refuse known parameters so small that nothing is left of them after rounding."""
+    for key, poly in factor.parameters.items():
+        smallest = _SMALLEST.get(key)
+        if smallest is None or not poly.is_known:
+            continue
+        for table, _ in poly.terms:
+            positive = table.values[table.values > 0.0]
+            if positive.size and positive.min() < smallest:
+                raise ValueError(
+                    f"the {key} of {factor.name} is {positive.min():.3g}, too small for floating point: "
+                    f"use at least {smallest:g}, or units in which numbers are near 1"
+                )
+
+
+def _require_near(
+    levels: Mapping[str, Table],
+    width: Callable[[], float],
+    factors: Sequence[BoundFactor],
+    bound: Bound,
+) -> None:
+    """Refuse known priors so far from where the data are that nothing can be told from rounding.
+
+    Parameters
+    ----------
+    levels : mapping to Table
+        Where the data put variables.
+    width : callable
+        Returns how far the data themselves reach.
+    factors, bound
+    """
+    for factor in factors:
+        if factor.name not in levels or factor.family not in GAUSSIAN:
+            continue
+        if not all(poly.is_known for poly in factor.parameters.values()):
+            continue
+        prior = member(factor)
+        labels = (*factor.rows, *factor.events)
+        data = spread(levels[factor.name], bound.layouts[factor.name].axes)
+        if data.ndim != len(labels):  # the first member of a chain
+            continue
+        away = np.abs(data - prior.mean)
+        distance = away / np.sqrt(prior.variance)
+        worst = np.unravel_index(np.argmax(distance), distance.shape)
+        if distance[worst] > _FARTHEST and away[worst] > width():
+            mean, scale, where = (
+                np.broadcast_to(a, distance.shape)[worst]
+                for a in (prior.mean, np.sqrt(prior.variance), data)
+            )
+            raise ValueError(
+                f"the prior of {factor.name} expects {mean:.4g} ± {scale:.2g} but the data put it near "
+                f"{where:.4g}, {distance[worst]:.1g} standard deviations away: rounding errors would "
+                "decide; give it a wider prior, or check the units of the data"
+            )

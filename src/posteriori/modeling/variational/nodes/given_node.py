@@ -11,10 +11,9 @@ import numpy as np
 
 from posteriori.distributions.algebra.expectations import expect
 from posteriori.distributions.composites.point_mass import PointMass
-from posteriori.modeling.binding.bound import Bound, Layout
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, Layout
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.variational.densities.addressing import same_members, seen
-from posteriori.modeling.variational.densities.densities import GAUSSIAN
 from posteriori.modeling.variational.densities.references import restored
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.nodes.node_answers import Expectation

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.binding.bound import BoundFactor, Layout
+from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,
@@ -17,7 +17,6 @@ from posteriori.modeling.binding.labelled import (
     look_up,
     relabel,
 )
-from posteriori.modeling.variational.densities.densities import GAUSSIAN
 from posteriori.modeling.variational.densities.monomials import Product, axes_of, with_labels
 from posteriori.modeling.variational.prediction.predictive_moments import NoiseNode
 from posteriori.modeling.variational.prediction.predictive_spread import Lookup as Beliefs, noise_of

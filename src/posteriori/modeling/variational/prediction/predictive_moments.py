@@ -19,7 +19,7 @@ import numpy as np
 
 from posteriori.modeling.binding.labelled import Axis, Table, spread
 from posteriori.modeling.variational.densities.addressing import same_members, seen
-from posteriori.modeling.variational.densities.monomials import Product, axes_of, multiply
+from posteriori.modeling.variational.densities.monomials import Product, axes_of, multiply_products
 from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.numerics.types import Array
@@ -87,7 +87,7 @@ def covariance(
     labels = (*rows, *twins, *twins.values())
     total: Any = 0.0
     for s, t in itertools.product(products, repeat=2):
-        (both,) = multiply([s], [t], rows, twins)
+        (both,) = multiply_products([s], [t], rows, twins)
         for choice in itertools.islice(_choices(both, owners), 1, None):
             total = total + spread(_contract(both, choice, labels), labels)
     return np.broadcast_to(total, tuple(axis.size for axis in labels))

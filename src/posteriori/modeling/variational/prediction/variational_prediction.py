@@ -21,7 +21,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.modeling.binding.bound import BoundFactor, Layout
+from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis, Switch, Table, spread
 from posteriori.modeling.contract.requests import Request, accessed
 from posteriori.modeling.contract.solved import Solved
@@ -30,7 +30,6 @@ from posteriori.modeling.forms.conjugate_rows import reshaped
 from posteriori.modeling.forms.simulation import member
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.addressing import seen
-from posteriori.modeling.variational.densities.densities import GAUSSIAN
 from posteriori.modeling.variational.densities.gates import open_gates
 from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.modeling.variational.prediction.local_ascent import infer_local

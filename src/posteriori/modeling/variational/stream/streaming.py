@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.modeling.binding.bound import GAUSSIAN
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, labels_of
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.ascent.problem import Problem, Recipe, merge_monomials
 from posteriori.modeling.variational.ascent.rotation import find_pairs
-from posteriori.modeling.variational.densities.densities import GAUSSIAN
 from posteriori.modeling.variational.densities.monomials import (
     Monomial,
     Product,
