@@ -17,7 +17,9 @@ from harness import Comparison, compare, peak_memory, report
 from threadpoolctl import threadpool_limits
 
 from posteriori import Categorical, Chain, Dirichlet, Gamma, Model, MvNormal, Normal, Wishart
+from posteriori.modeling.binding.labelled import Axis
 from posteriori.modeling.variational.ascent.coordinate_ascent import sweep
+from posteriori.modeling.variational.ascent.starts import start
 
 RNG = np.random.default_rng(0)
 
@@ -27,8 +29,8 @@ class Sweeps:
 
     def __init__(self, model: Model, **given):
         (block,) = model.plan(restarts=1, **given).blocks
-        self.problem = block._problem(1)
-        block._start(self.problem, block._seeded(), 1, RNG)
+        self.problem = block.approximation.problem(Axis("restart", 1))
+        start(block.approximation, self.problem, RNG)
 
     def __call__(self) -> float:
         return float(sweep(self.problem)[0])

@@ -50,7 +50,7 @@ def sampled_bound(m: Model, data: Mapping[str, Any], *results: Any, size: int) -
         return enumerated(
             m, data, result, node, {k: v[:400] for k, v in draws.items()}, log_q[:400]
         )
-    values = log_joint_of_draws(m, data, results[0].block.bound, draws, size) - log_q
+    values = log_joint_of_draws(m, data, results[0].approximation.bound, draws, size) - log_q
     return Estimate(float(values.mean()), float(values.std() / np.sqrt(size)))
 
 
@@ -65,7 +65,7 @@ def enumerated(
     m: Model, data: Any, result: Any, node: Any, draws: Any, log_q: np.ndarray
 ) -> Estimate:
     """Sum over all states of a node that is optimal: ln Σ_z exp E[ln p(x, z, ·)] − E[ln q]."""
-    size, bound = len(log_q), result.block.bound
+    size, bound = len(log_q), result.approximation.bound
     shapes = {name: bound.layouts[name].shape for name in node.names}
     choices = [
         range(node.sizes[n]) for n, shape in shapes.items() for _ in range(int(np.prod(shape)))

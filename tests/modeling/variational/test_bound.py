@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from posteriori.modeling.binding.labelled import Axis
 from posteriori.modeling.variational.ascent.coordinate_ascent import sweep
 from posteriori.modeling.variational.ascent.problem import restore
+from posteriori.modeling.variational.ascent.starts import start
 from tests.modeling.variational.models import NAMES, by_name, solve
 from tests.modeling.variational.monte_carlo import log_joint_of_draws, sampled_bound
 
@@ -31,7 +33,7 @@ def test_energies_and_entropies_are_the_bound(name: str) -> None:
 def test_sampling_gives_the_bound(name: str) -> None:
     m, data = by_name(name)
     result = solved(name)
-    there = {k: _without_missing_rows(v, k, result.block.bound) for k, v in data.items()}
+    there = {k: _without_missing_rows(v, k, result.approximation.bound) for k, v in data.items()}
     found = sampled_bound(m, there, result, size=DRAWS)
     assert found.error < 0.06  # a factor counted once too often would show
     assert abs(found.value - result.log_evidence) < 5.0 * found.error
@@ -97,16 +99,13 @@ def test_draws_as_a_plate_have_the_density_of_the_model(name: str) -> None:
 def test_starts_do_not_mix(name: str) -> None:
     """Several starts at once end where each of them alone does."""
     m, data = by_name(name)
-    block = m.plan(data).blocks[0]
-    rng = np.random.default_rng(1)
-    together = block._problem(3)
-    block._start(together, block._seeded(), 3, rng)
+    approximation = m.plan(data).blocks[0].approximation
+    together = approximation.problem(Axis("restart", 3))
+    start(approximation, together, np.random.default_rng(1))
     first = [sweep(together) for _ in range(4)]
-    for start in range(3):
-        alone = block._problem(3)
-        block._start(alone, block._seeded(), 3, np.random.default_rng(1))
-        for node in alone.nodes:
-            node.select(start)
-        alone.restart.size = 1
+    for chosen in range(3):
+        alone = approximation.problem(Axis("restart", 3))
+        start(approximation, alone, np.random.default_rng(1))
+        alone.select(chosen)
         for bounds in first:
-            assert_allclose(sweep(alone)[0], bounds[start], rtol=1e-10)
+            assert_allclose(sweep(alone)[0], bounds[chosen], rtol=1e-10)

@@ -8,8 +8,7 @@ from posteriori import Categorical, Dirichlet, Normal
 from posteriori.modeling import Chain, Model
 from posteriori.modeling.binding.binder import bind
 from posteriori.modeling.binding.labelled import Switch
-from posteriori.modeling.variational.ascent.features import find_features, indicators
-from posteriori.modeling.variational.ascent.starts import class_start
+from posteriori.modeling.variational.ascent.starts import class_start, find_features, indicators
 
 
 def survey(questions: int, answers: int) -> Model:
@@ -32,7 +31,7 @@ def answers_of_two_classes(count: int) -> tuple[np.ndarray, np.ndarray]:
 def test_starts_find_classes_by_answers_that_are_no_numbers() -> None:
     z, x = answers_of_two_classes(300)
     bound = bind(survey(10, 4)._variables, {}, {"x": x})
-    p = class_start("z", 2, bound, bound.factors, 1, np.random.default_rng(1))[0]
+    p = class_start("z", bound, bound.factors, 1, np.random.default_rng(1))[0]
     agree = np.mean(p.argmax(axis=-1) == z)
     assert max(agree, 1.0 - agree) > 0.99
 
@@ -83,7 +82,7 @@ def test_states_of_a_single_code_fall_into_classes_at_random() -> None:
     m.x = Categorical(m.p[m.z])
     x = np.arange(200.0) % 20
     bound = bind(m._variables, {}, {"x": x})
-    p = class_start("z", 2, bound, bound.factors, 4, np.random.default_rng(1))
+    p = class_start("z", bound, bound.factors, 4, np.random.default_rng(1))
     classes = p.argmax(axis=-1)
     for i in range(4):
         assert_allclose(classes[i].reshape(10, 20), np.tile(classes[i, :20], (10, 1)))

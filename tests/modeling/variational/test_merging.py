@@ -20,7 +20,7 @@ from posteriori import (
 )
 from posteriori.modeling import Chain, Input, Model
 from posteriori.modeling.binding.labelled import Axis, Table
-from posteriori.modeling.variational.ascent import class_merging as merging
+from posteriori.modeling.variational.ascent import coordinate_ascent as merging
 from posteriori.modeling.variational.nodes.discrete_node import merge_states
 from posteriori.modeling.variational.stream import streaming
 from tests.modeling.variational.models import variational
@@ -99,7 +99,7 @@ def plain(monkeypatch: pytest.MonkeyPatch, m: Model, data: dict[str, Any], **opt
     """Return what sweeps find without merging."""
     with monkeypatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        patch.setattr(merging, "_PAIRS", 0)
+        patch.setattr(merging, "_MERGES", 0)
         return variational(m.infer(data, **options))
 
 
@@ -154,7 +154,7 @@ def test_classes_that_are_needed_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     data = {"x": rng.choice([-1.2, 1.2], size=400) + rng.normal(size=400)}
     tried = []
     monkeypatch.setattr(
-        merging.Merger, "_merge", _counting(merging.Merger._merge, tried), raising=True
+        merging.Merger, "_is_kept", _counting(merging.Merger._is_kept, tried), raising=True
     )
     found = variational(m.infer(data))
     assert tried == [False]

@@ -58,7 +58,9 @@ def test_a_node_of_another_kind_takes_part_in_an_ascent() -> None:
     restart = result.problem.restart
     grid = GridNode("mu", np.linspace(-8.0, 10.0, 4001), restart)
     grid.logs = -((grid.grid - 1.0) ** 2)
-    problem = Problem(result.block.monomials, [grid, result.problem.owner["tau"]], (), restart)
+    problem = Problem(
+        result.approximation.monomials, [grid, result.problem.owner["tau"]], (), restart
+    )
     found = ascend(problem, tol=1e-9, max_iter=200)
     assert found.converged
     assert_allclose(found.trace[-1], result.log_evidence, atol=1e-6)

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from posteriori import Gamma, Model, MvNormal, Normal
+from posteriori.modeling.binding.labelled import Axis
 from posteriori.modeling.variational.ascent import coordinate_ascent as ascent
 from posteriori.modeling.variational.ascent.coordinate_ascent import sweep
 from posteriori.modeling.variational.ascent.rotation import _turns
+from posteriori.modeling.variational.ascent.starts import start
 
 #: Rows, columns, true factors, believed factors, noise, shape and rate of all precisions.
 CASES = {
@@ -71,8 +73,8 @@ def test_the_end_is_a_fixed_point_that_a_thousand_plain_sweeps_do_not_reach(case
     for _ in range(300):
         after = float(sweep(result.problem)[0])
     assert abs(after - result.log_evidence) < 1e-6
-    problem = block._problem(1)
-    block._start(problem, block._seeded(), 1, np.random.default_rng(0))
+    problem = block.approximation.problem(Axis("restart", 1))
+    start(block.approximation, problem, np.random.default_rng(0))
     for _ in range(1000):
         plain = float(sweep(problem)[0])
     assert plain < result.log_evidence - 1e-6

@@ -135,7 +135,7 @@ def normal_state(node: Any) -> list[np.ndarray]:
 def test_messages_are_derivatives_of_each_expected_log_factor(name: str) -> None:
     """Expected log factors are linear in mean parameters: any finite difference is exact."""
     result = solve(name, sweeps=3)
-    problem, block = result.problem, result.block
+    problem, block = result.problem, result.approximation
     number = {id(factor): i for i, factor in enumerate(block.factors)}
     rng = np.random.default_rng(0)
     checked = 0

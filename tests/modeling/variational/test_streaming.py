@@ -215,7 +215,7 @@ def test_sums_are_those_of_the_belief_about_all_rows(name, small_parts):
     """Each sum of parts is the expectation of its monomial under the belief that is asked for."""
     model, data = case(name)
     result = result_of(model.infer(**data, max_iter=3)).informed
-    problem, block = result.problem, result.block
+    problem, block = result.problem, result.approximation
     node = problem.local[0].whole()
     nodes = (*problem.shared, node)
     whole = Problem(block.monomials, nodes, (node,), problem.restart)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,15 +14,13 @@ from posteriori.modeling.contract.engine import Result, Terms
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.forms.message_graph import NoMessages, PassedMessages, pass_inside
+from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.densities.references import restored
 from posteriori.modeling.variational.nodes.node_answers import VectorBelief
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
-
-if TYPE_CHECKING:
-    from posteriori.modeling.variational.variational_block import VariationalBlock
 
 __all__ = ["VariationalResult"]
 
@@ -42,17 +40,17 @@ class VariationalResult(Result):
 
     def __init__(
         self,
-        block: VariationalBlock,
+        approximation: Approximation,
         problem: Problem,
         ascent: Ascent,
         informed: VariationalResult | None = None,
     ) -> None:
         self.informed = informed or self
-        self.block = block
+        self.approximation = approximation
         self.problem = problem
         self.ascent = ascent
-        self.names = block.names
-        self.kind = "type-II" if block.options.form else "bound"
+        self.names = approximation.names
+        self.kind = "type-II" if approximation.options.form else "bound"
         self.trace = ascent.trace
         self.log_evidence = ascent.trace[-1]
         self.nodes = problem.owner
@@ -82,7 +80,7 @@ class VariationalResult(Result):
 
     def account(self) -> Terms:
         """Return E[ln f] of each factor, and the entropy of each group."""
-        problem, factors = self.informed.problem, self.informed.block.factors
+        problem, factors = self.informed.problem, self.informed.approximation.factors
         energies = [(factors[i].name, float(e[0])) for i, e in problem.energies().items()]
         groups = {", ".join(node.names): float(node.entropy()[0]) for node in problem.nodes}
         return Terms(energies, groups)
@@ -124,7 +122,7 @@ class VariationalResult(Result):
             )
         (node,) = owners.values()
         mean, cov = node.joint_moments(names)
-        parts = (np.zeros(self.block.bound.layouts[name].shape) for name in names)
+        parts = (np.zeros(self.approximation.bound.layouts[name].shape) for name in names)
         shift = [self._restored(n, z).ravel() for n, z in zip(names, parts, strict=True)]
         return mean + np.concatenate(shift), cov
 
@@ -135,7 +133,7 @@ class VariationalResult(Result):
             mine = tuple(n for n in node.names if n in names)
             for belief in node.carried_over(mine) if mine else ():
                 if isinstance(belief, VectorBelief):
-                    layouts = self.block.bound.layouts
+                    layouts = self.approximation.bound.layouts
                     shifts = {n: self._restored(n, np.zeros(layouts[n].shape)) for n in mine}
                     found.append(NormalBelief(*belief.moved(shifts)))
                 else:
@@ -148,7 +146,7 @@ class VariationalResult(Result):
         A state is used when at least half a member is expected to be in it.
         """
         found = {}
-        for name, kind in self.block.exchangeable.items():
+        for name, kind in self.approximation.exchangeable.items():
             if kind == "classes":
                 p = np.asarray(self.informed.problem.owner[name].centre(name))[0]
                 expected = p.reshape(-1, p.shape[-1]).sum(axis=0)
@@ -156,7 +154,7 @@ class VariationalResult(Result):
         return found
 
     def _restored(self, name: str, values: Any) -> Any:
-        if name not in self.block.references:
+        if name not in self.approximation.references:
             return values
-        axes = self.block.bound.layouts[name].axes
-        return values + restored(0.0, self.block.references[name], axes)
+        axes = self.approximation.bound.layouts[name].axes
+        return values + restored(0.0, self.approximation.references[name], axes)

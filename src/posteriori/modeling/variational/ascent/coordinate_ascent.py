@@ -1,23 +1,28 @@
-"""Coordinate ascent: update one node after another until the bound stands still."""
+"""Coordinate ascent: update one node after another until the bound stands still.
+
+At its slow end an ascent is helped twice: it jumps where its last sweeps lead to (:class:`Jump`), and
+it merges classes that describe one cluster (:class:`Merger`). What ends lower is taken back, so the
+bound never falls.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.modeling.contract.costs import counted
-from posteriori.modeling.variational.ascent.acceleration import Jump
-from posteriori.modeling.variational.ascent.class_merging import Merger
-from posteriori.modeling.variational.ascent.problem import Problem, restore
-from posteriori.modeling.variational.ascent.rotation import Pair, rotate
+from posteriori.modeling.variational.ascent.problem import Problem, Snapshot, restore
+from posteriori.modeling.variational.ascent.rotation import rotate
+from posteriori.modeling.variational.ascent.structure import Bilinear
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["Ascent", "ascend", "sweep"]
+__all__ = ["Ascent", "Jump", "Merger", "ascend", "best_start", "rises_above", "sweep"]
 
 #: Jumps are for the slow end of an ascent, when a sweep gains less than this, in nats: before that
 #: they could land near another, lower top.
@@ -28,6 +33,24 @@ _PASSES = 4
 
 #: A fall of the bound beyond this part of its size is an error, not rounding.
 _ROUNDING = 1e-10
+
+#: Sweeps that a jump looks back on.
+_MEMORY = 6
+
+#: Directions in which the residuals differ by less than this part are left out.
+_RANK = 1e-6
+
+#: After so many sweeps that gain less than this, in nats, merges of classes are tried.
+_PATIENCE, _LITTLE = 10, 1.0
+
+#: Merges that are tried at a time, and the sweeps that each trial is given at most.
+_MERGES, _SWEEPS = 3, 10
+
+#: Classes that share less than this are not merged.
+_LEAST = 0.01
+
+#: Parameters of all shared nodes, a list of arrays.
+Point = list[Array]
 
 
 class Ascent(NamedTuple):
@@ -65,7 +88,7 @@ def ascend(
     tol: float,
     max_iter: int,
     callback: Callable[[int, float], Any] | None = None,
-    pairs: Sequence[Pair] = (),
+    pairs: Sequence[Bilinear] = (),
     classes: Sequence[str] = (),
     progress: bool | None = False,
 ) -> Ascent:
@@ -79,7 +102,7 @@ def ascend(
     reporter = Progress(progress)
     kept = problem.snapshot()
     try:
-        jump, merger, passes = Jump(problem), Merger(problem, classes, sweep), 1
+        jump, merger, passes = Jump(problem), Merger(problem, classes), 1
         for i in range(1, max_iter + 1):
             bounds = sweep(problem, passes)
             for pair in pairs:
@@ -132,3 +155,201 @@ def ascend(
 def best_start(bounds: Array) -> int:
     """Return the start with the highest bound."""
     return int(np.argmax(np.where(np.isnan(bounds), -np.inf, bounds)))
+
+
+# -- jumps -----------------------------------------------------------------------------------
+
+
+class Jump:
+    r"""Watches an ascent, jumps after a sweep, and takes back what was no gain.
+
+    Sweeps map the parameters φ of the shared nodes to F(φ). From the last sweeps, with residuals
+    :math:`f_i = F(φ_i) - φ_i`, the jump goes to
+
+    .. math:: F(φ_n) - \sum_i γ_i\,[F(φ_{i+1}) - F(φ_i)], \qquad
+              γ = \arg\min |f_n - \sum_i γ_i (f_{i+1} - f_i)|,
+
+    the fixed point of the linear map that fits them all. It is kept only if the next sweep ends above
+    where it began.
+
+    References: D. G. Anderson, "Iterative procedures for nonlinear integral equations", 1965;
+    N. C. Henderson & R. Varadhan, "Damped Anderson acceleration with restarts and monotonicity
+    control for accelerating EM and EM-like algorithms", 2019.
+
+    Parameters
+    ----------
+    problem : Problem
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        nodes = problem.shared
+        self.possible = bool(nodes) and all(node.moves_freely for node in nodes)
+        self._sweeps: list[tuple[Point, Point]] = []  # where they began and ended
+        self._began: Point | None = None
+        self._before: tuple[Snapshot, float] | None = None
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the next sweep begins with a jump."""
+        return self._before is not None
+
+    def consider(self, bound: float) -> None:
+        """Remember the state after a sweep, and jump from the third one."""
+        if not self.possible:
+            return
+        ended = self._point()
+        if self._began is not None:
+            self._sweeps = [*self._sweeps[1 - _MEMORY :], (self._began, ended)]
+        self._began = ended
+        if len(self._sweeps) < 2:
+            return
+        kept = self.problem.snapshot()
+        target = _extrapolate(self._sweeps)
+        if self._move_to(target):
+            self._began, self._before = target, (kept, bound)
+        else:
+            restore(kept)
+            self._sweeps = []
+
+    def failed(self, bound: float) -> bool:
+        """Tell whether the sweep after a jump ended too low; then the jump is taken back."""
+        if self._before is None:
+            return False
+        kept, before = self._before
+        self._before = None
+        if bound >= before:
+            return False
+        restore(kept)
+        self._began, self._sweeps = self._point(), []
+        return True
+
+    def forget(self) -> None:
+        """Begin anew: what follows has nothing to do with earlier sweeps."""
+        self._began, self._sweeps = None, []
+
+    def _point(self) -> Point:
+        return [part for node in self.problem.shared for part in node.coordinates()]
+
+    def _move_to(self, target: Point) -> bool:
+        """Set the shared nodes and let the local ones follow; False where one would be improper.
+
+        Sweeps that nearly agree can lead so far that local beliefs have no digits left.
+        """
+        rest = list(target)
+        for node in self.problem.shared:
+            count = len(node.coordinates())
+            if not node.set_coordinates(rest[:count]):
+                return False
+            rest = rest[count:]
+        try:
+            for node in self.problem.local:
+                self.problem.update(node)
+        except (ValueError, np.linalg.LinAlgError):
+            return False
+        return True
+
+
+def _extrapolate(sweeps: Sequence[tuple[Point, Point]]) -> Point:
+    """Return the fixed point of the linear map through some sweeps."""
+    residuals = [[b - a for a, b in zip(*sweep, strict=True)] for sweep in sweeps]
+    sizes = [float(np.linalg.norm(part)) or 1.0 for part in residuals[-1]]  # units do not matter
+    flat = [
+        np.concatenate([p.ravel() / s for p, s in zip(f, sizes, strict=True)]) for f in residuals
+    ]
+    changes = np.stack([b - a for a, b in pairwise(flat)], axis=1)
+    weights = np.linalg.lstsq(changes, flat[-1], rcond=_RANK)[0]
+    ends = [end for _, end in sweeps]
+    jumped = list(ends[-1])
+    for weight, (early, late) in zip(weights, pairwise(ends), strict=True):
+        jumped = [p - weight * (b - a) for p, a, b in zip(jumped, early, late, strict=True)]
+    return jumped
+
+
+# -- merges ----------------------------------------------------------------------------------
+
+
+class _Merge(NamedTuple):
+    """A class that gives its members to another one, of one variable."""
+
+    name: str
+    source: int
+    target: int
+
+
+class Merger:
+    r"""Watches an ascent, and merges classes when it has become slow.
+
+    Two classes that describe one cluster part with their members so slowly that an ascent ends before
+    it has emptied one of them. When sweeps gain little, one class is given the members of another,
+
+    .. math:: q'(z = b) = q(z = a) + q(z = b), \qquad q'(z = a) = 0,
+
+    and the beliefs are kept if a few sweeps from there end higher. Classes are tried in the order of
+    :math:`\sum_n q(z_n = a)\, q(z_n = b)`, in parts of the largest possible value.
+
+    Reference: Ueda, Nakano, Ghahramani and Hinton (2000), SMEM algorithm for mixture models.
+
+    Parameters
+    ----------
+    problem : Problem
+    names : iterable of str
+        Indices of unknown parameters.
+    """
+
+    def __init__(self, problem: Problem, names: Iterable[str]) -> None:
+        self.problem = problem
+        self.names = list(names)
+        self._slow, self._patience = 0, _PATIENCE
+        self._refused: set[_Merge] = set()
+
+    def is_due(self, rise: float) -> bool:
+        """Tell whether sweeps have been slow for long, given what the last one gained."""
+        self._slow += rise < _LITTLE
+        return bool(self.names) and self._slow >= self._patience
+
+    def raised(self, bound: float) -> bool:
+        """Merge the first of some pairs that ends above a bound; else change nothing."""
+        for merge in self._merges()[:_MERGES]:
+            if self._is_kept(merge, bound):
+                self._refused.clear()
+                return True
+            self._refused.add(merge)
+        self._slow, self._patience = 0, 2 * self._patience
+        return False
+
+    def _merges(self) -> list[_Merge]:
+        """Return pairs that may be one class, those that share most first."""
+        found: dict[_Merge, float] = {}
+        for name in self.names:
+            shared = self.problem.owner[name].overlaps(name)
+            own = np.sqrt(np.maximum(np.diag(shared), np.finfo(float).tiny))
+            for a, b in zip(*np.triu_indices(len(own), 1), strict=True):
+                source, target = (a, b) if own[a] < own[b] else (b, a)
+                part = float(shared[a, b] / (own[a] * own[b]))
+                if part >= _LEAST and own[source] > 0.5:
+                    found[_Merge(name, int(source), int(target))] = part
+        return sorted(found.keys() - self._refused, key=lambda p: (-found[p], p))
+
+    def _is_kept(self, merge: _Merge, bound: float) -> bool:
+        """Merge two classes and sweep; where that ends no higher, take it back."""
+        kept = self.problem.snapshot()
+        self.problem.owner[merge.name].merge(*merge)
+        if rises_above(bound, self.problem):
+            return True
+        restore(kept)
+        self.problem.reduce()  # sums of the local nodes as they were
+        return False
+
+
+def rises_above(bound: float, problem: Problem) -> bool:
+    """Tell whether a few sweeps end above a bound."""
+    before = -np.inf
+    for left in reversed(range(_SWEEPS)):
+        now = float(sweep(problem)[0])
+        if now > bound:
+            return True
+        if now + left * (now - before) <= bound:  # sweeps gain less and less
+            return False
+        before = now
+    return False

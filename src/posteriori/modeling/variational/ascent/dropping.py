@@ -8,14 +8,13 @@ if a few sweeps from there end higher; so the bound never falls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from posteriori.modeling.variational.ascent.class_merging import rises_above
+from posteriori.modeling.variational.ascent.coordinate_ascent import rises_above
 from posteriori.modeling.variational.ascent.problem import Problem, restore
-from posteriori.modeling.variational.ascent.rotation import Pair
-from posteriori.numerics.types import Array
+from posteriori.modeling.variational.ascent.structure import Bilinear
 
 __all__ = ["drop_weakest"]
 
@@ -26,32 +25,28 @@ _NEGLIGIBLE = 1e-8
 _OFF = 0.1
 
 
-def drop_weakest(
-    problem: Problem, pairs: Sequence[Pair], bound: float, sweep: Callable[[Problem], Array]
-) -> bool:
+def drop_weakest(problem: Problem, pairs: Sequence[Bilinear], bound: float) -> bool:
     """Switch off the weakest factor of a pair if that ends above a bound; else change nothing.
 
     Parameters
     ----------
     problem : Problem
         With one start.
-    pairs : sequence of Pair
+    pairs : sequence of Bilinear
         Products of unknowns.
     bound : float
-    sweep : callable
-        Updates all nodes of the problem, and returns the bound of each start.
     """
     for pair, factor in _weakest(problem, pairs):
         kept = problem.snapshot()
         _shrink(problem, pair, factor)
-        if rises_above(bound, problem, sweep):
+        if rises_above(bound, problem):
             return True
         restore(kept)
         problem.reduce()
     return False
 
 
-def _weakest(problem: Problem, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, int]]:
+def _weakest(problem: Problem, pairs: Sequence[Bilinear]) -> Iterator[tuple[Bilinear, int]]:
     """Yield the weakest factor of each pair that is not off."""
     for pair in pairs:
         loadings, scores = problem.owner[pair.loadings], problem.owner[pair.scores]
@@ -65,7 +60,7 @@ def _weakest(problem: Problem, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, in
             yield pair, int(np.argmin(np.where(there, sizes * squares, np.inf)))
 
 
-def _shrink(problem: Problem, pair: Pair, factor: int) -> None:
+def _shrink(problem: Problem, pair: Bilinear, factor: int) -> None:
     """Make the scores and loadings of a factor negligible."""
     for name, axis in ((pair.scores, pair.scores_axis), (pair.loadings, pair.loadings_axis)):
         node = problem.owner[name]

@@ -84,6 +84,13 @@ class Problem:
     restart : Axis
     most : int
         Numbers that a product of known tables may have to be kept.
+
+    Attributes
+    ----------
+    shared : tuple of Node
+        Those that are not local.
+    streamed : Node or None
+        The local node, where its belief is found part by part.
     """
 
     def __init__(
@@ -98,6 +105,7 @@ class Problem:
         self.local: tuple[Node, ...] = tuple(local)
         self.shared = tuple(n for n in nodes if not _among(n, local))
         self.restart = restart
+        self.streamed: Node | None = None
         self.owner = {name: node for node in nodes for name in node.names}
         merged, self.constants = merge_monomials(monomials)
         self.entries = [self._entry(_multiplied(m, most)) for m in merged]
@@ -233,6 +241,12 @@ class Problem:
         """Return the bound for each start from energies and entropies alone."""
         energy = sum(self.energies().values(), np.zeros(self.restart.size))
         return energy + sum(node.entropy() for node in self.nodes)
+
+    def select(self, start: int) -> None:
+        """Keep one start."""
+        for node in self.nodes:
+            node.select(start)
+        self.restart.size = 1
 
     def snapshot(self) -> Snapshot:
         """Return the beliefs of all nodes, to come back to."""

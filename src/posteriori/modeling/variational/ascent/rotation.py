@@ -11,63 +11,18 @@ learning", 2010.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 
-from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
-from posteriori.modeling.binding.labelled import Access, Axis
 from posteriori.modeling.variational.ascent.problem import Problem, restore
+from posteriori.modeling.variational.ascent.structure import Bilinear
 from posteriori.numerics.types import Array
 
-__all__ = ["Pair", "find_pairs", "rotate"]
+__all__ = ["rotate"]
 
 
-class Pair(NamedTuple):
-    """Two normal variables that are multiplied and summed over one axis of each.
-
-    Of the first there are ``vectors`` along that axis.
-    """
-
-    scores: str
-    scores_axis: int
-    loadings: str
-    loadings_axis: int
-    vectors: int
-
-
-def find_pairs(factors: Sequence[BoundFactor], bound: Bound) -> list[Pair]:
-    """Return the pairs whose product is summed over a common axis, the longer variable first."""
-    found: dict[frozenset[str], Pair] = {}
-    for factor in factors:
-        if factor.family not in GAUSSIAN:
-            continue
-        for _, accesses in factor.parameters["mean"].terms:
-            normal = [
-                a for a in accesses if isinstance(a, Access) and bound.families[a.name] in GAUSSIAN
-            ]
-            if len(normal) != 2 or factor.name in {a.name for a in normal}:
-                continue
-            pair = _pair(normal, factor, bound)
-            if pair is not None:
-                found.setdefault(frozenset((pair.scores, pair.loadings)), pair)
-    return list(found.values())
-
-
-def _pair(normal: Sequence[Access], factor: BoundFactor, bound: Bound) -> Pair | None:
-    shapes = bound.layouts
-    a, b = sorted(normal, key=lambda x: -int(np.prod(shapes[x.name].shape)))
-    outer = {*factor.rows, *factor.events}
-    for i, place in enumerate(a.places):
-        if isinstance(place, Axis) and place not in outer and place in b.places:
-            count = math.prod(n for j, n in enumerate(shapes[a.name].shape) if j != i)
-            return Pair(a.name, i, b.name, b.places.index(place), count)
-    return None
-
-
-def rotate(problem: Problem, pair: Pair, before: Array) -> Array:
+def rotate(problem: Problem, pair: Bilinear, before: Array) -> Array:
     """Turn the common axis of a pair; keep the turn if the bound rises. Return the bound."""
     scores, loadings = problem.owner[pair.scores], problem.owner[pair.loadings]
     kept = problem.snapshot()

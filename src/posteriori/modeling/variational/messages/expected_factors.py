@@ -49,7 +49,7 @@ __all__ = ["node_graphs"]
 
 def node_graphs(result: Any) -> list[BlockGraph]:
     """Return, for each group of a variational result, what its factors expect it to be."""
-    block, problem = result.block, result.problem
+    block, problem = result.approximation, result.problem
     written = [(factor, row_density(factor, block.bound)) for factor in block.factors]
     graphs = []
     for node in problem.nodes:

@@ -4,71 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from posteriori.modeling.binding.bound import Layout
-from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table
+from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.densities.addressing import collect, seen
 from posteriori.modeling.variational.densities.monomials import Monomial, same_place
 from posteriori.modeling.variational.densities.planned_products import add_tables
 from posteriori.modeling.variational.nodes.node_answers import Expectation
-from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis, batch_axes
+from posteriori.modeling.variational.nodes.normal_node import (
+    NormalNode,
+    Times,
+    along_axis,
+    batch_axes,
+    times_of,
+)
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["ChainNode", "time_of"]
-
-
-class _Times(NamedTuple):
-    """A run of members: the label that counts them, if any, and where it starts."""
-
-    label: Axis | None
-    start: int
-
-
-def time_of(name: str, layout: Layout, monomials: Iterable[Monomial]) -> int | None:
-    """Return the axis along which a variable meets its own next member, and none further away."""
-    pairs = [
-        mine
-        for monomial in monomials
-        if len(mine := [a for a in monomial.accesses if a.name == name and isinstance(a, Access)])
-        == 2
-    ]
-    for i in range(len(layout.axes) - len(layout.events)):
-        steps = {_step(a.places[i], b.places[i]) for a, b in pairs}
-        if 1 in steps and steps <= {0, 1}:
-            return i
-    return None
-
-
-def _step(p: Any, q: Any) -> int | None:
-    """Return how many members lie between two places; None where that is not one number."""
-    if same_place(p, q):
-        return 0
-    if not (_is_run(p) and _is_run(q)):
-        return None
-    return abs(_times(p).start - _times(q).start)
-
-
-def _is_run(place: Any) -> bool:
-    if not isinstance(place, Lookup) or place.positions.values.ndim > 1:
-        return False
-    return bool(np.all(np.diff(place.positions.values.ravel()) == 1))
-
-
-def _times(place: Any) -> _Times:
-    if not isinstance(place, Lookup):
-        return _Times(place, 0)
-    positions = place.positions.values
-    if positions.ndim == 0:
-        return _Times(None, int(positions))
-    start = int(positions[0]) if positions.size else 0
-    if positions.ndim != 1 or not np.array_equal(positions, start + np.arange(len(positions))):
-        raise TypeError("a chain under variational inference can be read in order only")
-    return _Times(place.positions.axes[0], start)
+__all__ = ["ChainNode"]
 
 
 class ChainNode(NormalNode):
@@ -79,7 +36,7 @@ class ChainNode(NormalNode):
     name : str
     time : int
         Which of its axes is time.
-    layouts, families : mappings
+    layouts : mapping
     monomials : iterable of Monomial
         All that touch it.
     restart : Axis
@@ -92,7 +49,6 @@ class ChainNode(NormalNode):
         name: str,
         time: int,
         layouts: Mapping[str, Layout],
-        families: Mapping[str, Any],
         monomials: Iterable[Monomial],
         restart: Axis,
     ) -> None:
@@ -100,7 +56,6 @@ class ChainNode(NormalNode):
         self.names = (name,)
         self.layouts = layouts
         self.layout = layouts[name]
-        self.family = families[name]
         self.restart = restart
         axes = self.layout.axes
         self.time = axes[time]
@@ -129,11 +84,11 @@ class ChainNode(NormalNode):
         h = np.zeros((*series, length, n))
         for accesses, table in messages:
             if len(accesses) == 1:
-                times = _times(accesses[0].places[self._time])
+                times = times_of(accesses[0].places[self._time])
                 _add(h, times, self._vector(accesses[0], table), 1)
                 continue
             a, b = accesses
-            first, second = (_times(access.places[self._time]) for access in accesses)
+            first, second = (times_of(access.places[self._time]) for access in accesses)
             if first.start == second.start:
                 block = self._matrix(a, b, first, table)
                 _add(diagonal, first, -(block + np.swapaxes(block, -1, -2)), 2)
@@ -207,20 +162,20 @@ class ChainNode(NormalNode):
         self._log_det = self._log_det - 2.0 * steps * np.linalg.slogdet(full)[1].ravel()
 
     def _vector(self, a: Any, table: Table) -> Array:
-        times = _times(a.places[self._time])
+        times = times_of(a.places[self._time])
         places, labels = self._places(a, times)
         places += [(a.places[i], axis) for i, axis in zip(self._own, self.own, strict=True)]
         found = collect(table, places, (self.restart,))
         return self._arranged(found, (*labels, *self.own), 1)
 
-    def _matrix(self, a: Any, b: Any, times: _Times, table: Table) -> Array:
+    def _matrix(self, a: Any, b: Any, times: Times, table: Table) -> Array:
         places, labels = self._places(a, times)
         places += [(a.places[i], axis) for i, axis in zip(self._own, self.own, strict=True)]
         places += [(b.places[i], axis) for i, axis in zip(self._own, self.twins, strict=True)]
         found = collect(table, places, (self.restart,))
         return self._arranged(found, (*labels, *self.own, *self.twins), 2)
 
-    def _places(self, a: Any, times: _Times) -> tuple[list[tuple[Any, Axis]], list[Axis]]:
+    def _places(self, a: Any, times: Times) -> tuple[list[tuple[Any, Axis]], list[Axis]]:
         places = [(a.places[i], axis) for i, axis in zip(self._shared, self.batch, strict=True)]
         labels = [self.restart, *self.batch]
         if times.label is not None:
@@ -258,7 +213,7 @@ class ChainNode(NormalNode):
         return seen(self._mean, self.layout.axes, a.places)
 
     def _seen_cov(self, a: Any, b: Any) -> Table:
-        first, second = (_times(x.places[self._time]) for x in (a, b))
+        first, second = (times_of(x.places[self._time]) for x in (a, b))
         if first.start == second.start:
             table = seen(self._cov, (self.time,), (a.places[self._time],))
         else:
@@ -317,7 +272,7 @@ def _turned(table: Table, matrix: Array, size: int) -> Table:
     return Table(turned.reshape(table.values.shape), table.axes)
 
 
-def _add(target: Array, times: _Times, values: Array, width: int) -> None:
+def _add(target: Array, times: Times, values: Array, width: int) -> None:
     """Add to the members that a run of times names."""
     if times.label is None:
         target[(..., times.start) + (slice(None),) * width] += values

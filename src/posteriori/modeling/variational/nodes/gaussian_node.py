@@ -38,7 +38,7 @@ class GaussianNode(NormalNode):
     Parameters
     ----------
     names : sequence of str
-    layouts, families : mappings
+    layouts : mapping
     monomials : iterable of Monomial
         All that touch the variables.
     restart : Axis
@@ -51,12 +51,10 @@ class GaussianNode(NormalNode):
         self,
         names: Sequence[str],
         layouts: Mapping[str, Layout],
-        families: Mapping[str, Any],
         monomials: Iterable[Monomial],
         restart: Axis,
     ) -> None:
         self.names = tuple(names)
-        self.families = families
         self.layouts = layouts
         self.restart = restart
         groups = batch_axes(self.names, layouts, monomials)

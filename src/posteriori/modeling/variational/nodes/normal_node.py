@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from posteriori.modeling.variational.densities.planned_products import contract_
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.numerics.types import Array
 
-__all__ = ["NormalNode", "along_axis", "batch_axes"]
+__all__ = ["NormalNode", "Times", "along_axis", "batch_axes", "time_of", "times_of"]
 
 #: The first start.
 _FIRST = Lookup(Table(np.zeros((), dtype=np.intp), ()))
@@ -136,6 +136,56 @@ class NormalNode(Node):
             copies = math.prod(a.size for i, a in enumerate(axes) if i != axis and a not in present)
             total += copies * spread(contract_tables(tables, keep), keep)
         return total
+
+
+class Times(NamedTuple):
+    """A run of members: the label that counts them, if any, and where it starts."""
+
+    label: Axis | None
+    start: int
+
+
+def time_of(name: str, layout: Layout, monomials: Iterable[Monomial]) -> int | None:
+    """Return the axis along which a variable meets its own next member, and none further away."""
+    pairs = [
+        mine
+        for monomial in monomials
+        if len(mine := [a for a in monomial.accesses if a.name == name and isinstance(a, Access)])
+        == 2
+    ]
+    for i in range(len(layout.axes) - len(layout.events)):
+        steps = {_step(a.places[i], b.places[i]) for a, b in pairs}
+        if 1 in steps and steps <= {0, 1}:
+            return i
+    return None
+
+
+def _step(p: Any, q: Any) -> int | None:
+    """Return how many members lie between two places; None where that is not one number."""
+    if same_place(p, q):
+        return 0
+    if not (_is_run(p) and _is_run(q)):
+        return None
+    return abs(times_of(p).start - times_of(q).start)
+
+
+def _is_run(place: Any) -> bool:
+    if not isinstance(place, Lookup) or place.positions.values.ndim > 1:
+        return False
+    return bool(np.all(np.diff(place.positions.values.ravel()) == 1))
+
+
+def times_of(place: Any) -> Times:
+    """Return the members that a place of a chain reads."""
+    if not isinstance(place, Lookup):
+        return Times(place, 0)
+    positions = place.positions.values
+    if positions.ndim == 0:
+        return Times(None, int(positions))
+    start = int(positions[0]) if positions.size else 0
+    if positions.ndim != 1 or not np.array_equal(positions, start + np.arange(len(positions))):
+        raise TypeError("a chain under variational inference can be read in order only")
+    return Times(place.positions.axes[0], start)
 
 
 def along_axis(matrix: Array, sizes: Sequence[int], axis: int) -> Array:

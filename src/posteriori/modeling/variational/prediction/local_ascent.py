@@ -17,12 +17,13 @@ from posteriori.modeling.contract.new_data import bind_new_data, fresh_plates
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.contract.requests import Anew, Request
 from posteriori.modeling.contract.solved import Solved
+from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent, sweep
 from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.ascent.starts import start_from_priors
 from posteriori.modeling.variational.densities.references import find_references
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.prediction.scene import Scene, moved_references, set_scene
-from posteriori.modeling.variational.variational_block import VariationalBlock
 from posteriori.modeling.variational.variational_result import VariationalResult
 from posteriori.numerics.types import Array
 
@@ -59,37 +60,18 @@ class FixedNode(Node):
         return np.zeros(1)
 
 
-class LocalBlock(VariationalBlock):
-    """Unknowns of new members, with nodes of what they share with others."""
-
-    def __init__(
-        self,
-        bound: Bound,
-        names: Sequence[str],
-        factors: Sequence[BoundFactor],
-        options: Options,
-        references: Mapping[str, Table],
-        fixed: Sequence[FixedNode],
-    ) -> None:
-        super().__init__(bound, names, factors, options, references)
-        self.fixed = tuple(fixed)
-
-    def _problem_of_new_members(self) -> Problem:
-        restart = Axis("restart", 1)
-        nodes = [self._formed(self._node(group, restart)) for group in self.groups]
-        nodes.sort(key=lambda n: n.comes_last)
-        return Problem(self.monomials, [*self.fixed, *nodes], (), restart)
-
-    def solve(self) -> VariationalResult:
-        """Start from what the shared variables say, and ascend."""
-        problem = self._problem_of_new_members()
-        self._start(problem, {}, 1, np.random.default_rng(0))
-        trace = [float(sweep(problem)[0])]
-        converged = len(self.groups) == 1
-        while not converged and len(trace) < self.options.max_iter:
-            trace.append(float(sweep(problem)[0]))
-            converged = trace[-1] - trace[-2] < self.options.tol
-        return VariationalResult(self, problem, Ascent(tuple(trace), converged, "new members"))
+def _solve_given(local: Approximation, fixed: Sequence[FixedNode]) -> VariationalResult:
+    """Start from what the shared variables say, and ascend."""
+    restart = Axis("restart", 1)
+    nodes = sorted((local.node(g, restart) for g in local.groups), key=lambda n: n.comes_last)
+    problem = Problem(local.monomials, [*fixed, *nodes], (), restart)
+    start_from_priors(local, problem, problem.nodes)
+    trace = [float(sweep(problem)[0])]
+    converged = len(local.groups) == 1
+    while not converged and len(trace) < local.options.max_iter:
+        trace.append(float(sweep(problem)[0]))
+        converged = trace[-1] - trace[-2] < local.options.tol
+    return VariationalResult(local, problem, Ascent(tuple(trace), converged, "new members"))
 
 
 def infer_local(solved: Solved, request: Request) -> Scene:
@@ -127,7 +109,7 @@ def solve_new_data(
     local = _solve_new_members(shared, new)
     if local is not None:
         owners |= {n: local.problem.owner[n] for n in local.names}
-        references |= local.block.references
+        references |= local.approximation.references
         belief = _first_of(local, solved)
     parts: dict[str, list[BoundFactor]] = {n: [] for n in bound.variables}
     for factor in bound.factors:
@@ -173,7 +155,7 @@ def _solve_new_members(shared: _Shared, new: set[str]) -> VariationalResult | No
     near = find_references(factors, bound)
     references = {n: table for n, table in near.items() if n in names} | shared.references
     fixed = shared.nodes(n for n in bound.layouts if n in touched & shared.owners.keys())
-    return LocalBlock(bound, names, factors, shared.options, references, fixed).solve()
+    return _solve_given(Approximation(bound, names, factors, shared.options, references), fixed)
 
 
 def _first_of(local: VariationalResult, solved: Solved) -> Any:

@@ -74,9 +74,9 @@ def moved_references(
     """Return what variables are measured from, over the axes of another binding."""
     found = {}
     for name in names:
-        if name in result.block.references:
-            values, labels = result.block.references[name]
-            old = result.block.bound.layouts[name].axes
+        if name in result.approximation.references:
+            values, labels = result.approximation.references[name]
+            old = result.approximation.bound.layouts[name].axes
             new = dict(zip(old, layouts[name].axes, strict=True))
             found[name] = Table(values, tuple(new[a] for a in labels))
     return found

@@ -16,16 +16,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from posteriori.modeling.contract.costs import counted
+from posteriori.modeling.contract.options import Options
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent, ascend, sweep
 from posteriori.modeling.variational.ascent.dropping import drop_weakest
 from posteriori.modeling.variational.ascent.problem import Problem
-from posteriori.modeling.variational.ascent.rotation import Pair, rotate
+from posteriori.modeling.variational.ascent.rotation import rotate
+from posteriori.modeling.variational.ascent.structure import Bilinear
 from posteriori.modeling.variational.stream.streamed_node import StreamedProblem
 from posteriori.modeling.variational.stream.streaming import Part
 from posteriori.numerics.types import IntArray
@@ -45,13 +46,9 @@ _SETTLING = 60
 
 def ascend_in_batches(
     problem: StreamedProblem,
-    *,
-    batch_size: int,
-    tol: float,
-    max_iter: int,
+    options: Options,
     rng: np.random.Generator,
-    pairs: Sequence[Pair] = (),
-    callback: Callable[[int, float], Any] | None = None,
+    pairs: Sequence[Bilinear] = (),
 ) -> Ascent:
     """Step until the average bound stands still, then sweep over all rows once.
 
@@ -65,7 +62,8 @@ def ascend_in_batches(
                 "be moved in small steps; leave batch_size out"
             )
     stream = problem.streamed.stream
-    count, size = stream.plate.size, batch_size
+    tol, max_iter, callback = options.tol, options.max_iter, options.callback
+    count, size = stream.plate.size, options.batch_size or stream.plate.size
     window = max(_WINDOW, math.ceil(count / size))
     part = Part(stream, problem.shared, problem.restart, size)
     trace: list[float] = []
@@ -94,7 +92,7 @@ def ascend_in_batches(
     return Ascent((*trace, float(bounds[0])), converged, message)
 
 
-def settle(problem: Problem, pairs: Sequence[Pair], *, tol: float) -> None:
+def settle(problem: Problem, pairs: Sequence[Bilinear], *, tol: float) -> None:
     """Ascend with the rows of a trial, and turn: small steps would take long to get there.
 
     What creeps even so has a factor that only describes noise: without it the end is near.
@@ -105,7 +103,7 @@ def settle(problem: Problem, pairs: Sequence[Pair], *, tol: float) -> None:
         while dropped:
             ascent = ascend(problem, tol=tol, max_iter=_SETTLING, pairs=pairs)
             slow = not ascent.converged
-            dropped = slow and drop_weakest(problem, pairs, ascent.trace[-1], sweep)
+            dropped = slow and drop_weakest(problem, pairs, ascent.trace[-1])
 
 
 def _step(problem: StreamedProblem, rate: float) -> float:

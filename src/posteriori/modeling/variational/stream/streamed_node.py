@@ -250,7 +250,8 @@ class StreamedProblem(Problem):
             for t in self._terms
             if not t.shared
         ]
-        self.nodes, self.local, self.streamed = (*self.nodes, local), (local,), local
+        self.nodes, self.local = (*self.nodes, local), (local,)
+        self.streamed: StreamedNode = local
         self.owner |= dict.fromkeys(local.names, local)
         self._touch[id(local)] = [
             (i, (), self._recipe(self.entries[i], self.shared, frozenset()))

@@ -17,8 +17,8 @@ import numpy as np
 from posteriori.modeling.binding.bound import GAUSSIAN
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, labels_of
 from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem, Recipe, merge_monomials
-from posteriori.modeling.variational.ascent.rotation import find_pairs
 from posteriori.modeling.variational.densities.monomials import (
     Monomial,
     Product,
@@ -26,8 +26,8 @@ from posteriori.modeling.variational.densities.monomials import (
     with_labels,
 )
 from posteriori.modeling.variational.densities.planned_products import contract_tables
-from posteriori.modeling.variational.nodes.chain_node import time_of
 from posteriori.modeling.variational.nodes.node import Node
+from posteriori.modeling.variational.nodes.normal_node import time_of
 from posteriori.modeling.variational.stream.plate_sums import (
     Codes,
     PlateSum,
@@ -58,20 +58,22 @@ SAMPLE = 10_000
 MOST_MEMBERS = 64
 
 
-def find_stream(block: Any, starts: int) -> Stream | None:
-    """Return how to look at the rows of a block in parts, where that is possible and of use.
+def find_stream(approximation: Approximation, starts: int) -> Stream | None:
+    """Return how to look at the rows of a model in parts, where that is possible and of use.
 
     It is possible where one group of variables lies on the largest plate and its rows meet only
     through shared variables; of use where the rows are many, or wanted in batches. Where no
     variable lies on a plate, the rows are summed up once before the ascent, in any case.
     """
-    plate, batch = block.plate, block.options.batch_size
-    if plate is not None:
-        block.options.require_rows(plate.name, plate.size)
-    local = [group for group in block.groups if block._is_local(group)]
+    plate, batch = approximation.plate, approximation.options.batch_size
+    few = _numbers(approximation) * starts < min(MANY, MANY_COVARIANCES)
+    if plate is None or (few and batch is None):
+        return None
+    approximation.options.require_rows(plate.name, plate.size)
+    local = [group for group in approximation.groups if approximation.is_local(group)]
     if not local:
         return None
-    if len(local) > 1 or not _can_stream(block, local[0]):
+    if len(local) > 1 or not _can_stream(approximation, local[0]):
         if batch is None:
             return None
         names = ", ".join(name for group in local for name in group)
@@ -79,25 +81,38 @@ def find_stream(block: Any, starts: int) -> Stream | None:
             f"batch_size={batch} needs rows that meet only through variables shared by all of "
             f"them, which those of {names} do not; leave batch_size out"
         )
-    stream = Stream(block, local[0])
+    stream = Stream(approximation, local[0])
     many = MANY_COVARIANCES if stream.has_covariances else MANY
     if batch is None and plate.size * stream.width * starts < many:
         return None
     return stream
 
 
-def _can_stream(block: Any, group: Sequence[str]) -> bool:
-    bound, options = block.bound, block.options
+def _numbers(approximation: Approximation) -> float:
+    """Return how many numbers tables have at most, those of members that rows name among them."""
+    layouts, found = approximation.bound.layouts, []
+    for monomial in approximation.monomials:
+        sizes = [float(axis.size) for axis in axes_of(monomial)]
+        for access in monomial.accesses:
+            axes = layouts[access.name].axes
+            seen = zip(access.places, axes, strict=False)
+            sizes += [axis.size for place, axis in seen if isinstance(place, Lookup)]
+        found.append(2.0 * math.prod(sizes))  # J and Σ of normal vectors
+    return max(found)
+
+
+def _can_stream(approximation: Approximation, group: Sequence[str]) -> bool:
+    bound, options = approximation.bound, approximation.options
     given = options.form.keys() | bound.evidence.keys()
-    touching = [m for m in block.monomials if _touches(m, group)]
+    touching = [m for m in approximation.monomials if _touches(m, group)]
     started = GAUSSIAN + DISCRETE  # others begin with a belief, which is not cut into parts
     if options.init.keys() & set(group) and bound.families[group[0]] not in started:
         return False
     return (
         given.isdisjoint(group)
-        and all(bound.layouts[name].axes[0] is block.plate for name in group)
-        and all(_is_of_rows(m, block, group) for m in touching)
-        and (not _turned_names(block, group) or _can_turn(block, group, touching))
+        and all(bound.layouts[name].axes[0] is approximation.plate for name in group)
+        and all(_is_of_rows(m, approximation, group) for m in touching)
+        and (not _turned_names(approximation, group) or _can_turn(approximation, group, touching))
     )
 
 
@@ -105,14 +120,14 @@ def _touches(monomial: Monomial, names: Sequence[str]) -> bool:
     return any(access.name in names for access in monomial.accesses)
 
 
-def _is_of_rows(monomial: Monomial, block: Any, names: Sequence[str]) -> bool:
+def _is_of_rows(monomial: Monomial, approximation: Approximation, names: Sequence[str]) -> bool:
     """Tell whether variables on a plate, and only they, see it, each at its own row.
 
     Shared variables may be read at few members, which each row names.
     """
-    plate = block.plate
+    plate = approximation.plate
     for access in monomial.accesses:
-        axes = block.bound.layouts[access.name].axes
+        axes = approximation.bound.layouts[access.name].axes
         if access.name in names:
             others = (labels_of(access._replace(places=(p,))) for p in access.places[1:])
             if access.places[:1] != (plate,) or any(plate in labels for labels in others):
@@ -125,15 +140,17 @@ def _is_of_rows(monomial: Monomial, block: Any, names: Sequence[str]) -> bool:
     return True
 
 
-def _turned_names(block: Any, group: Sequence[str]) -> set[str]:
+def _turned_names(approximation: Approximation, group: Sequence[str]) -> set[str]:
     """Return the variables of a group that an ascent turns."""
-    pairs = find_pairs(block.factors, block.bound)
+    pairs = approximation.bilinears
     return {name for pair in pairs for name in (pair.scores, pair.loadings)} & set(group)
 
 
-def _can_turn(block: Any, group: Sequence[str], touching: Sequence[Monomial]) -> bool:
+def _can_turn(
+    approximation: Approximation, group: Sequence[str], touching: Sequence[Monomial]
+) -> bool:
     """Tell whether sums over rows can be turned: vectors are seen whole, and follow no others."""
-    layouts = block.bound.layouts
+    layouts = approximation.bound.layouts
     chained = len(group) == 1 and time_of(group[0], layouts[group[0]], touching) is not None
     seen = [a for m in touching for a in m.accesses if a.name in group]
     return not chained and not any(isinstance(p, Lookup) for a in seen for p in a.places)
@@ -144,19 +161,20 @@ class Stream:
 
     Parameters
     ----------
-    block : VariationalBlock
+    approximation : Approximation
     group : tuple of str
         The variables on the plate of the rows.
     """
 
-    def __init__(self, block: Any, group: tuple[str, ...]) -> None:
-        self.block = block
+    def __init__(self, approximation: Approximation, group: tuple[str, ...]) -> None:
+        self.approximation = approximation
         self.group = group
-        self.plate: Axis = block.plate
-        self.layouts = block.bound.layouts
-        names = _turned_names(block, group)
+        assert approximation.plate is not None
+        self.plate = approximation.plate
+        self.layouts = approximation.bound.layouts
+        names = _turned_names(approximation, group)
         self.turns = Turns({n: self.layouts[n].axes for n in group}) if names else None
-        self.terms = find_terms(block.monomials, group, self.layouts, self.turns)
+        self.terms = find_terms(approximation.monomials, group, self.layouts, self.turns)
         seconds = [self.turns.second(name) for name in names] if self.turns else []
         self.sums = {s.key: s for s in (*(term.sum for term in self.terms), *seconds)}
         self.width = max(_width(term, self.plate) for term in self.terms)
@@ -195,7 +213,7 @@ class Stream:
 
     def apart(self, rows: IntArray | None = None) -> list[Monomial]:
         """Return what touches shared variables only, at all rows or at some."""
-        found = [m for m in self.block.monomials if not _touches(m, self.group)]
+        found = [m for m in self.approximation.monomials if not _touches(m, self.group)]
         if rows is None:
             return found
         part = Axis(self.plate.name, len(rows))
@@ -203,18 +221,20 @@ class Stream:
 
     def node(self, label: Axis, restart: Axis) -> Node:
         """Return a local node for as many rows as a label says."""
-        bound = self.block.bound
+        bound = self.approximation.bound
         layouts = dict(bound.layouts)
         for name in self.group:
             plates = tuple(label if a is self.plate else a for a in layouts[name].plates)
             layouts[name] = layouts[name]._replace(plates=plates)
         monomials = [self._relabelled(term.monomial, label) for term in self.terms]
-        return self.block._node(self.group, restart, bound._replace(layouts=layouts), monomials)
+        return self.approximation.node(
+            self.group, restart, bound._replace(layouts=layouts), monomials
+        )
 
     def whole_node(self, shared: Sequence[Node], restart: Axis) -> Node:
         """Return a node with the belief about all rows."""
-        node = self.block._node(self.group, restart)
-        touching = [m for m in self.block.monomials if _touches(m, self.group)]
+        node = self.approximation.node(self.group, restart)
+        touching = [m for m in self.approximation.monomials if _touches(m, self.group)]
         problem = Problem(touching, (*shared, node), (node,), restart)
         problem.update(node)
         return node

@@ -1,20 +1,44 @@
-"""Which unknown variables are believed in jointly, and which lie on the plate of the data."""
+"""What is found out about a model before the ascent: which unknowns belong together, and how.
+
+Which are believed in jointly, which lie on the plate of the data, which multiply one another, and
+which have parts that could change places.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
-from posteriori.modeling.binding.labelled import Access, Axis
+from posteriori.modeling.binding.labelled import Access, Axis, Switch
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.nodes.normal_node import batch_axes
 
-__all__ = ["data_plate", "group_variables"]
+__all__ = [
+    "Bilinear",
+    "data_plate",
+    "exchangeable_variables",
+    "find_bilinears",
+    "group_variables",
+]
 
 #: Normal vectors longer than this are not made by joining variables.
 LARGEST_JOINT = 2000
+
+
+class Bilinear(NamedTuple):
+    """Two normal variables that are multiplied and summed over one axis of each.
+
+    Of the first there are ``vectors`` along that axis.
+    """
+
+    scores: str
+    scores_axis: int
+    loadings: str
+    loadings_axis: int
+    vectors: int
 
 
 def group_variables(
@@ -77,6 +101,53 @@ def data_plate(bound: Bound, groups: Sequence[Sequence[str]]) -> Axis | None:
         for axis in set.intersection(*plates):
             found[axis] = axis.size
     return max(found, key=lambda a: found[a]) if found else None
+
+
+def find_bilinears(factors: Sequence[BoundFactor], bound: Bound) -> list[Bilinear]:
+    """Return the pairs whose product is summed over a common axis, the longer variable first."""
+    found: dict[frozenset[str], Bilinear] = {}
+    for factor in factors:
+        if factor.family not in GAUSSIAN:
+            continue
+        for _, accesses in factor.parameters["mean"].terms:
+            normal = [
+                a for a in accesses if isinstance(a, Access) and bound.families[a.name] in GAUSSIAN
+            ]
+            if len(normal) != 2 or factor.name in {a.name for a in normal}:
+                continue
+            pair = _bilinear(normal, factor, bound)
+            if pair is not None:
+                found.setdefault(frozenset((pair.scores, pair.loadings)), pair)
+    return list(found.values())
+
+
+def exchangeable_variables(bound: Bound, factors: Sequence[BoundFactor]) -> dict[str, str]:
+    """Return the variables whose parts could change places: "classes" or "factors".
+
+    These are indices of unknown parameters, and the longer one of normal variables that multiply.
+    Each needs a start other than its prior, which tells none of its parts from the others.
+    """
+    found: dict[str, str] = {}
+    for term in (term for factor in factors for term in factor.terms):
+        switches = [a for a in term.accesses if isinstance(a, Switch)]
+        if len(switches) < len(term.accesses):
+            found |= {switch.name: "classes" for switch in switches}
+        normal = [a.name for a in term.accesses if bound.families[a.name] in GAUSSIAN]
+        if len(normal) > 1:
+            longest = max(normal, key=lambda name: math.prod(bound.layouts[name].shape))
+            found.setdefault(longest, "factors")
+    return found
+
+
+def _bilinear(normal: Sequence[Access], factor: BoundFactor, bound: Bound) -> Bilinear | None:
+    shapes = bound.layouts
+    a, b = sorted(normal, key=lambda x: -math.prod(shapes[x.name].shape))
+    outer = {*factor.rows, *factor.events}
+    for i, place in enumerate(a.places):
+        if isinstance(place, Axis) and place not in outer and place in b.places:
+            count = math.prod(n for j, n in enumerate(shapes[a.name].shape) if j != i)
+            return Bilinear(a.name, i, b.name, b.places.index(place), count)
+    return None
 
 
 def _kind(bound: Bound, name: str) -> str:

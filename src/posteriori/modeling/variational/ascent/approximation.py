@@ -1,0 +1,179 @@
+"""A model whose groups of variables are believed in independently: q = Π q(group).
+
+It says what is approximated: the log density as monomials, the groups, and what normal variables are
+measured from; and it makes the nodes of the groups, in the order of their updates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
+from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.contract.options import Options
+from posteriori.modeling.forms.state_tables import DISCRETE, number_of_states
+from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.ascent.structure import (
+    Bilinear,
+    data_plate,
+    exchangeable_variables,
+    find_bilinears,
+    group_variables,
+)
+from posteriori.modeling.variational.densities.addressing import add_up_rows
+from posteriori.modeling.variational.densities.densities import log_density, why_not_variational
+from posteriori.modeling.variational.densities.law import LAWS
+from posteriori.modeling.variational.densities.monomials import Monomial
+from posteriori.modeling.variational.densities.references import find_references, measured_from
+from posteriori.modeling.variational.nodes.chain_node import ChainNode
+from posteriori.modeling.variational.nodes.conjugate_node import ConjugateNode
+from posteriori.modeling.variational.nodes.discrete_node import DiscreteNode
+from posteriori.modeling.variational.nodes.gaussian_node import GaussianNode
+from posteriori.modeling.variational.nodes.node import Node
+from posteriori.modeling.variational.nodes.normal_node import time_of
+from posteriori.modeling.variational.nodes.point_node import PointNode
+
+__all__ = ["Approximation", "Turn"]
+
+
+class Turn(NamedTuple):
+    """When a node is updated in a sweep: the lower first, the first entry that differs decides.
+
+    Attributes
+    ----------
+    is_new : bool
+        New nodes answer for what they share with nodes that were solved before.
+    is_started : bool
+        A node that has a start is of use to the others before its update.
+    follows_means : bool
+        Precisions measured from prior means would hide what a start has found.
+    """
+
+    is_new: bool
+    is_started: bool
+    follows_means: bool
+
+
+class Approximation:
+    """What is approximated.
+
+    Parameters
+    ----------
+    bound : Bound
+    names : sequence of str
+        The unknown variables.
+    factors : sequence of BoundFactor
+        All factors that touch them.
+    options : Options
+    references : mapping to Table, optional
+        What normal variables are measured from; by default chosen from the data.
+    groups : sequence of tuples of str, optional
+        Which variables are believed in jointly; by default all that can be.
+
+    Attributes
+    ----------
+    written, factors : tuple of BoundFactor
+        As they were given, and with normal variables measured from their references.
+    monomials : list of Monomial
+        The log density.
+    plate : Axis or None
+        The plate of the data: nodes of groups on it are local.
+    exchangeable : dict
+        Variables whose parts could change places: "classes" or "factors".
+    """
+
+    def __init__(
+        self,
+        bound: Bound,
+        names: Sequence[str],
+        factors: Sequence[BoundFactor],
+        options: Options,
+        references: Mapping[str, Table] | None = None,
+        groups: Sequence[tuple[str, ...]] | None = None,
+    ) -> None:
+        self.bound, self.names, self.options = bound, tuple(names), options
+        self.written = tuple(factors)
+        self.references = find_references(factors, bound) if references is None else references
+        self.factors = tuple(measured_from(self.references, factors, bound.layouts))
+        for name in self.names:
+            reason = why_not_variational(bound, name)
+            if reason is not None:
+                raise TypeError(f"no method for {name}: {reason}")
+        written = [
+            m for i, factor in enumerate(self.factors) for m in log_density(factor, bound, i)
+        ]
+        self.monomials = add_up_rows(written, bound.layouts)
+        self.exchangeable = exchangeable_variables(bound, self.factors)
+        self._group(groups)
+
+    def _group(self, groups: Sequence[tuple[str, ...]] | None) -> None:
+        apart = self.options.factorize
+        self.groups = groups or group_variables(
+            self.bound,
+            self.names,
+            self.factors,
+            self.monomials,
+            [self.names] if isinstance(apart, str) else apart,
+        )
+        self.plate = data_plate(self.bound, self.groups)
+
+    def regrouped(self, groups: Sequence[tuple[str, ...]]) -> Approximation:
+        """Return the approximation with other groups."""
+        return Approximation(
+            self.bound, self.names, self.written, self.options, self.references, groups
+        )
+
+    @cached_property
+    def bilinears(self) -> list[Bilinear]:
+        """The pairs of normal variables that are multiplied and summed over a common axis."""
+        return find_bilinears(self.factors, self.bound)
+
+    def is_local(self, group: Sequence[str]) -> bool:
+        """Tell whether all variables of a group lie on the plate of the data."""
+        layouts = self.bound.layouts
+        return self.plate is not None and all(self.plate in layouts[n].plates for n in group)
+
+    # -- nodes ---------------------------------------------------------------------------------
+
+    def problem(self, restart: Axis, solved: Mapping[str, Node] | None = None) -> Problem:
+        """Return the problem of all nodes; some groups may have theirs already, by their first name."""
+        known = solved or {}
+        nodes = [known.get(group[0]) or self.node(group, restart) for group in self.groups]
+        started = {*self.exchangeable, *self.options.init}
+        turns = {
+            id(n): Turn(n.names[0] not in known, not started.isdisjoint(n.names), n.follows_means)
+            for n in nodes
+        }
+        nodes.sort(key=lambda node: turns[id(node)])
+        local = [node for node in nodes if self.is_local(node.names)]
+        local.sort(key=lambda node: node.comes_last)
+        return Problem(self.monomials, nodes, local, restart)
+
+    def node(
+        self,
+        group: tuple[str, ...],
+        restart: Axis,
+        bound: Bound | None = None,
+        monomials: Sequence[Monomial] | None = None,
+    ) -> Node:
+        """Return the node of a group, by default for all members of its variables."""
+        bound = bound or self.bound
+        layout, family = bound.layouts[group[0]], bound.families[group[0]]
+        node: Node
+        if family in DISCRETE:
+            first = {f.name: f for f in reversed(self.factors)}
+            sizes = {name: number_of_states(first[name]) for name in group}
+            node = DiscreteNode(bound, sizes, restart)
+        elif family in GAUSSIAN:
+            written = self.monomials if monomials is None else monomials
+            touching = [m for m in written if any(a.name in group for a in m.accesses)]
+            time = time_of(group[0], layout, touching) if len(group) == 1 else None
+            if time is None:
+                node = GaussianNode(group, bound.layouts, touching, restart)
+            else:
+                node = ChainNode(group[0], time, bound.layouts, touching, restart)
+        else:
+            node = (LAWS[family].node or ConjugateNode)(group[0], family, layout, restart)
+        return PointNode(node) if self.options.form.keys() & set(group) else node
