@@ -38,9 +38,6 @@ UNFINISHED: dict[str, set[str]] = {
         "inference.simulate_forward",
         "inference.smooth_backward",
         "inference.square",
-        "modeling.Sight",
-        "modeling.multiply",
-        "modeling.see",
     },
 }
 

@@ -14,14 +14,14 @@ from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.forms.state_tables import DISCRETE, number_of_states
-from posteriori.modeling.variational.ascent.problem import Problem
-from posteriori.modeling.variational.ascent.structure import (
+from posteriori.modeling.variational.ascent.grouping import (
     Bilinear,
     data_plate,
     exchangeable_variables,
     find_bilinears,
     group_variables,
 )
+from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.densities.addressing import add_up_rows
 from posteriori.modeling.variational.densities.densities import log_density, why_not_variational
 from posteriori.modeling.variational.densities.law import LAWS

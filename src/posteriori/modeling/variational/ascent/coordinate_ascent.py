@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.modeling.contract.costs import counted
+from posteriori.modeling.variational.ascent.grouping import Bilinear
 from posteriori.modeling.variational.ascent.problem import Problem, Snapshot, restore
 from posteriori.modeling.variational.ascent.rotation import rotate
-from posteriori.modeling.variational.ascent.structure import Bilinear
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning

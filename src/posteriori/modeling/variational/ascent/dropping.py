@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from posteriori.modeling.variational.ascent.coordinate_ascent import rises_above
+from posteriori.modeling.variational.ascent.grouping import Bilinear
 from posteriori.modeling.variational.ascent.problem import Problem, restore
-from posteriori.modeling.variational.ascent.structure import Bilinear
 
 __all__ = ["drop_weakest"]
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from posteriori.modeling.variational.ascent.grouping import Bilinear
 from posteriori.modeling.variational.ascent.problem import Problem, restore
-from posteriori.modeling.variational.ascent.structure import Bilinear
 from posteriori.numerics.types import Array
 
 __all__ = ["rotate"]

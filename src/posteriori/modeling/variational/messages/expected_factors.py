@@ -36,10 +36,10 @@ from posteriori.modeling.variational.densities.planned_products import add_table
 from posteriori.modeling.variational.densities.references import restored
 from posteriori.modeling.variational.messages.expected_rows import (
     ExpectedRows,
-    Sight,
+    SeenMembers,
     length,
     placed,
-    see,
+    seen_members,
     whole,
 )
 from posteriori.numerics.types import Array
@@ -63,7 +63,11 @@ def node_graphs(result: Any) -> list[BlockGraph]:
 
 
 def _add_factor(
-    graph: BlockGraph, factor: BoundFactor, sight: Sight, made: RowFactor, children: Sequence[bool]
+    graph: BlockGraph,
+    factor: BoundFactor,
+    sight: SeenMembers,
+    made: RowFactor,
+    children: Sequence[bool],
 ) -> None:
     number = len(graph.factors)
     for slot, (view, is_child) in enumerate(zip(made.views, children, strict=True)):
@@ -108,7 +112,7 @@ class _NaturalRows:
         self.rows, self.node = rows, node
         width = len(node.lead)
         seen = (access.places[:width] for access in rows.accesses)
-        self.sight = see(rows.factor.rows, seen, node.lead)
+        self.sight = seen_members(rows.factor.rows, seen, node.lead)
         if len(self.sight.views) > 1:
             raise TypeError(
                 f"no messages to {node.names[0]}: rows of {rows.factor.name} see several members of it"
@@ -236,7 +240,7 @@ class _NormalRows:
     def __init__(self, rows: ExpectedRows, vectors: _Vectors) -> None:
         self.rows, self.vectors = rows, vectors
         seen = map(vectors.places, rows.accesses)
-        self.sight = see(rows.factor.rows, seen, vectors.axes)
+        self.sight = seen_members(rows.factor.rows, seen, vectors.axes)
 
     def own_view(self, factor: BoundFactor) -> int:
         """Return which view is the child of the factor."""
@@ -336,7 +340,7 @@ def _add_states(graph: BlockGraph, rows: ExpectedRows, node: Any, block: Any) ->
     sights = {}
     for name in dict.fromkeys(access.name for access in rows.accesses):
         seen = [access.places for access in rows.accesses if access.name == name]
-        sights[name] = see(factor.rows, seen, layouts[name].axes)
+        sights[name] = seen_members(factor.rows, seen, layouts[name].axes)
     views = [(name, k) for name, sight in sights.items() for k in range(len(sight.views))]
     if len(views) > 1 and any(sight.free for sight in sights.values()):
         raise TypeError(

@@ -22,7 +22,7 @@ from posteriori.modeling.variational.densities.monomials import Product, axes_of
 from posteriori.modeling.variational.densities.planned_products import add_tables, contract_tables
 from posteriori.numerics.types import Array
 
-__all__ = ["ExpectedRows", "Sight", "length", "placed", "see", "whole"]
+__all__ = ["ExpectedRows", "SeenMembers", "length", "placed", "seen_members", "whole"]
 
 
 class ExpectedRows:
@@ -94,7 +94,7 @@ class ExpectedRows:
 
 
 @dataclass(frozen=True)
-class Sight:
+class SeenMembers:
     """Which members rows see.
 
     Attributes
@@ -132,7 +132,9 @@ class Sight:
         return flat_index(sized, self.rows, self.count)
 
 
-def see(rows: tuple[Axis, ...], places: Iterable[Sequence[Any]], axes: Sequence[Axis]) -> Sight:
+def seen_members(
+    rows: tuple[Axis, ...], places: Iterable[Sequence[Any]], axes: Sequence[Axis]
+) -> SeenMembers:
     """Find the members that accesses of a factor see, of the axes that tell them apart."""
     seen = list(places)
     free = {
@@ -140,7 +142,7 @@ def see(rows: tuple[Axis, ...], places: Iterable[Sequence[Any]], axes: Sequence[
         for i, axis in enumerate(axes)
         if not all(_is_told(p[i], rows) for p in seen)
     }
-    sight = Sight((*rows, *free.values()), [], free)
+    sight = SeenMembers((*rows, *free.values()), [], free)
     for place in seen:
         if not any(_alike(sight.fixed(view), sight.fixed(place)) for view in sight.views):
             sight.views.append(tuple(place))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.inference.chains.block_tridiagonal import solve_block_tridiagonal
 from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import counted
@@ -75,8 +76,6 @@ class ChainNode(NormalNode):
 
     def update(self, messages: Iterable[tuple[tuple[Any, ...], Table]]) -> None:
         """Solve the chain whose precision and weighted mean are sums of messages."""
-        from posteriori.inference.chains.block_tridiagonal import solve_block_tridiagonal
-
         series = (self.restart.size, *(axis.size for axis in self.batch))
         n, length = self.size, self.time.size
         diagonal = np.zeros((*series, length, n, n))

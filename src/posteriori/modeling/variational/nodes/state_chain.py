@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.chains.hidden_markov import forward_backward
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
 from posteriori.modeling.variational.densities.monomials import Monomial, same_place
 from posteriori.modeling.variational.densities.planned_products import add_tables
@@ -135,8 +136,6 @@ def solve_state_chain(
 
 def _smooth(moves: Array, here: Array) -> tuple[Array, Array, Array]:
     """Return probabilities of states, of steps, and the evidence of each series."""
-    from posteriori.inference.chains.hidden_markov import forward_backward
-
     initial = np.zeros(here.shape[-1])
     wide = moves.shape[:-3]
     found: tuple[Array, Array, Array] | None = None

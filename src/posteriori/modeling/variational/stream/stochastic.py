@@ -24,9 +24,9 @@ from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent, ascend, sweep
 from posteriori.modeling.variational.ascent.dropping import drop_weakest
+from posteriori.modeling.variational.ascent.grouping import Bilinear
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.ascent.rotation import rotate
-from posteriori.modeling.variational.ascent.structure import Bilinear
 from posteriori.modeling.variational.stream.streamed_node import StreamedProblem
 from posteriori.modeling.variational.stream.streaming import Part
 from posteriori.numerics.types import IntArray
