@@ -30,6 +30,7 @@ __all__ = [
     "Belief",
     "ConjugateBelief",
     "DiscreteBelief",
+    "GroupBelief",
     "NormalBelief",
     "ScaledBelief",
     "as_factors",
@@ -47,6 +48,10 @@ class ConjugateBelief(NamedTuple):
 
     name: str
     member: Any
+
+    def moved(self, shifts: Mapping[str, Array]) -> ConjugateBelief:
+        """Stay: only normal variables are measured from anywhere."""
+        return self
 
 
 class NormalBelief(NamedTuple):
@@ -68,6 +73,15 @@ class NormalBelief(NamedTuple):
     batch: Mapping[str, tuple[int, ...]]
     numbers: Mapping[str, Array]
 
+    def moved(self, shifts: Mapping[str, Array]) -> NormalBelief:
+        """Add a constant to variables, an array over the axes of each."""
+        mean = np.array(self.mean)
+        for name, shift in shifts.items():
+            batch = self.batch[name]
+            order = (*batch, *(i for i in range(np.ndim(shift)) if i not in batch))
+            mean[..., self.numbers[name]] += np.transpose(shift, order)
+        return self._replace(mean=mean)
+
 
 class ScaledBelief(NamedTuple):
     """Normal variables at unit precision, and the belief about their common precision."""
@@ -84,7 +98,9 @@ class DiscreteBelief(NamedTuple):
     probabilities: Array
 
 
-Belief = ConjugateBelief | NormalBelief | ScaledBelief | DiscreteBelief
+#: What is believed of a group of variables, independently of all others.
+GroupBelief = ConjugateBelief | NormalBelief
+Belief = GroupBelief | ScaledBelief | DiscreteBelief
 
 
 def without_batch(belief: NormalBelief, layouts: Mapping[str, Layout]) -> NormalBelief:

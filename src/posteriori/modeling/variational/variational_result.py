@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.modeling import variational
-from posteriori.modeling.beliefs.group_beliefs import Belief, ConjugateBelief, NormalBelief
+from posteriori.modeling.beliefs.group_beliefs import Belief
 from posteriori.modeling.contract.engine import Result, Terms
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
@@ -17,8 +16,8 @@ from posteriori.modeling.forms.message_graph import NoMessages, PassedMessages, 
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent
 from posteriori.modeling.variational.ascent.problem import Problem
-from posteriori.modeling.variational.densities.references import restored
-from posteriori.modeling.variational.nodes.node_answers import VectorBelief
+from posteriori.modeling.variational.messages.expected_factors import node_graphs
+from posteriori.modeling.variational.prediction.variational_prediction import predict_variational
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
@@ -57,7 +56,7 @@ class VariationalResult(Result):
 
     def marginal(self, name: str) -> Any:
         """Return the belief about a variable, a batch over its plates and integer axes."""
-        return self._restored(name, self.problem.owner[name].marginal(name))
+        return self.approximation.restored(name, self.problem.owner[name].marginal(name))
 
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Any]:
         """Draw all variables, (size, *shape) each: joint within a group, independent between."""
@@ -65,18 +64,18 @@ class VariationalResult(Result):
         found: dict[str, Any] = {}
         for node in self.problem.nodes:
             found |= node.draw(size, generator)
-        return {name: self._restored(name, found[name]) for name in self.names}
+        return {name: self.approximation.restored(name, found[name]) for name in self.names}
 
     def most_likely(self) -> dict[str, Any]:
         """Return the highest point of the belief of each group."""
         found: dict[str, Any] = {}
         for node in self.problem.nodes:
             found |= node.highest()
-        return {name: self._restored(name, found[name]) for name in self.names}
+        return {name: self.approximation.restored(name, found[name]) for name in self.names}
 
     def predict(self, solved: Solved, request: Request) -> Any:
         """Predict under independent beliefs."""
-        return variational.predict_variational(solved, request)
+        return predict_variational(solved, request)
 
     def account(self) -> Terms:
         """Return E[ln f] of each factor, and the entropy of each group."""
@@ -87,7 +86,7 @@ class VariationalResult(Result):
 
     def messages(self) -> Iterator[PassedMessages]:
         """Pass messages inside each group that is believed in independently."""
-        for graph in variational.node_graphs(self.informed):
+        for graph in node_graphs(self.informed):
             try:
                 yield pass_inside(graph)
             except ValueError:
@@ -123,7 +122,9 @@ class VariationalResult(Result):
         (node,) = owners.values()
         mean, cov = node.joint_moments(names)
         parts = (np.zeros(self.approximation.bound.layouts[name].shape) for name in names)
-        shift = [self._restored(n, z).ravel() for n, z in zip(names, parts, strict=True)]
+        shift = [
+            self.approximation.restored(n, z).ravel() for n, z in zip(names, parts, strict=True)
+        ]
         return mean + np.concatenate(shift), cov
 
     def carried_over(self, solved: Solved, names: Sequence[str]) -> list[Belief]:
@@ -131,13 +132,10 @@ class VariationalResult(Result):
         found: list[Belief] = []
         for node in self.problem.nodes:
             mine = tuple(n for n in node.names if n in names)
-            for belief in node.carried_over(mine) if mine else ():
-                if isinstance(belief, VectorBelief):
-                    layouts = self.approximation.bound.layouts
-                    shifts = {n: self._restored(n, np.zeros(layouts[n].shape)) for n in mine}
-                    found.append(NormalBelief(*belief.moved(shifts)))
-                else:
-                    found.append(ConjugateBelief(*belief))
+            if mine:
+                shapes = {name: self.approximation.bound.layouts[name].shape for name in mine}
+                shifts = {n: self.approximation.restored(n, np.zeros(shapes[n])) for n in mine}
+                found += [belief.moved(shifts) for belief in node.carried_over(mine)]
         return found
 
     def used_classes(self) -> dict[str, tuple[int, int]]:
@@ -152,9 +150,3 @@ class VariationalResult(Result):
                 expected = p.reshape(-1, p.shape[-1]).sum(axis=0)
                 found[name] = (int(np.sum(expected >= 0.5)), len(expected))
         return found
-
-    def _restored(self, name: str, values: Any) -> Any:
-        if name not in self.approximation.references:
-            return values
-        axes = self.approximation.bound.layouts[name].axes
-        return values + restored(0.0, self.approximation.references[name], axes)

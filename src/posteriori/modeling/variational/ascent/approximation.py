@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table
@@ -26,7 +26,11 @@ from posteriori.modeling.variational.densities.addressing import add_up_rows
 from posteriori.modeling.variational.densities.densities import log_density, why_not_variational
 from posteriori.modeling.variational.densities.law import LAWS
 from posteriori.modeling.variational.densities.monomials import Monomial
-from posteriori.modeling.variational.densities.references import find_references, measured_from
+from posteriori.modeling.variational.densities.references import (
+    find_references,
+    measured_from,
+    restored,
+)
 from posteriori.modeling.variational.nodes.chain_node import ChainNode
 from posteriori.modeling.variational.nodes.conjugate_node import ConjugateNode
 from posteriori.modeling.variational.nodes.discrete_node import DiscreteNode
@@ -134,6 +138,12 @@ class Approximation:
         """Tell whether all variables of a group lie on the plate of the data."""
         layouts = self.bound.layouts
         return self.plate is not None and all(self.plate in layouts[n].plates for n in group)
+
+    def restored(self, name: str, values: Any) -> Any:
+        """Return what is said of a variable, measured from 0 again."""
+        if name not in self.references:
+            return values
+        return values + restored(0.0, self.references[name], self.bound.layouts[name].axes)
 
     # -- nodes ---------------------------------------------------------------------------------
 

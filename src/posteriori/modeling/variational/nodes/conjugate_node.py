@@ -10,6 +10,7 @@ import numpy as np
 
 from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.distributions.coordinates import inner
+from posteriori.modeling.beliefs.group_beliefs import ConjugateBelief, GroupBelief
 from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import counted
@@ -17,9 +18,7 @@ from posteriori.modeling.variational.densities.addressing import arrange, seen
 from posteriori.modeling.variational.densities.planned_products import add_arrays
 from posteriori.modeling.variational.nodes.node import Message, Node
 from posteriori.modeling.variational.nodes.node_answers import (
-    Carried,
     Expectation,
-    IndependentBelief,
 )
 from posteriori.numerics.types import Array
 
@@ -183,8 +182,8 @@ class ConjugateNode(Node):
     def highest(self) -> dict[str, Any]:
         return {self.names[0]: self.pick(0).mode if self._mode is None else self._mode[0]}
 
-    def carried_over(self, names: tuple[str, ...]) -> list[Carried]:
-        return [IndependentBelief(self.names[0], self.pick(0))]
+    def carried_over(self, names: tuple[str, ...]) -> list[GroupBelief]:
+        return [ConjugateBelief(self.names[0], self.pick(0))]
 
     def _whole(self, parts: list[Array], component: int) -> Array:
         shape = tuple([axis.size for axis in self._lead + self._axes[component]])

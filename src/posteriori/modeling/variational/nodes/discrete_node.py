@@ -12,6 +12,7 @@ import numpy as np
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
+from posteriori.modeling.beliefs.group_beliefs import ConjugateBelief, GroupBelief
 from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import members_and_states
@@ -22,9 +23,7 @@ from posteriori.modeling.variational.densities.addressing import arrange, seen
 from posteriori.modeling.variational.densities.planned_products import add_arrays
 from posteriori.modeling.variational.nodes.node import Message, Node
 from posteriori.modeling.variational.nodes.node_answers import (
-    Carried,
     Expectation,
-    IndependentBelief,
 )
 from posteriori.modeling.variational.nodes.state_chain import (
     StateChain,
@@ -362,10 +361,10 @@ class DiscreteNode(Node):
             for name, values in codes.items()
         }
 
-    def carried_over(self, names: tuple[str, ...]) -> list[Carried]:
+    def carried_over(self, names: tuple[str, ...]) -> list[GroupBelief]:
         if self.is_joined:
             return super().carried_over(names)
-        return [IndependentBelief(name, self.marginal(name)) for name in names]
+        return [ConjugateBelief(name, self.marginal(name)) for name in names]
 
     def describe(self) -> str:
         """Say how many members and states there are."""

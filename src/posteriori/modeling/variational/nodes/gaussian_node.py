@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.modeling.beliefs.group_beliefs import GroupBelief, NormalBelief
 from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import vectors_and_numbers
@@ -20,9 +21,7 @@ from posteriori.modeling.variational.densities.addressing import arrange, same_m
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.planned_products import add_arrays
 from posteriori.modeling.variational.nodes.node_answers import (
-    Carried,
     Expectation,
-    VectorBelief,
 )
 from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis, batch_axes
 from posteriori.numerics.linalg import symmetrize
@@ -342,7 +341,7 @@ class GaussianNode(NormalNode):
         order = np.concatenate([places[name].ravel() for name in names])
         return mean[order], cov.reshape(count * n, -1)[np.ix_(order, order)]
 
-    def carried_over(self, names: tuple[str, ...]) -> list[Carried]:
+    def carried_over(self, names: tuple[str, ...]) -> list[GroupBelief]:
         """Return the belief about all variables in its own vectors, about some of them in one."""
         numbers, batch = {}, dict[str, tuple[int, ...]](self._shared)
         if names == self.names:
@@ -358,7 +357,7 @@ class GaussianNode(NormalNode):
                 shape = self.layouts[name].shape
                 stop = start + math.prod(shape)
                 numbers[name], start = np.arange(start, stop).reshape(shape), stop
-        return [VectorBelief(names, mean, symmetrize(np.linalg.inv(cov)), batch, numbers)]
+        return [NormalBelief(names, mean, symmetrize(np.linalg.inv(cov)), batch, numbers)]
 
     def describe(self) -> str:
         """Say how many vectors of what length there are."""

@@ -2,58 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from posteriori.modeling.beliefs.group_beliefs import GroupBelief
 from posteriori.modeling.binding.labelled import Table
 from posteriori.numerics.types import Array
 
-__all__ = ["Carried", "Expectation", "IndependentBelief", "NodeAnswers", "VectorBelief"]
+__all__ = ["Expectation", "NodeAnswers"]
 
 #: A sum of products of tables.
 Expectation = list[tuple[Table, ...]]
-
-
-class IndependentBelief(NamedTuple):
-    """A variable whose members are independent, and its distribution."""
-
-    name: str
-    member: Any
-
-
-class VectorBelief(NamedTuple):
-    """Jointly normal variables.
-
-    Attributes
-    ----------
-    names : tuple of str
-    mean, precision : (*batch, n), (*batch, n, n)
-    batch : mapping to tuples of int
-        The axes of each variable along which vectors are independent.
-    numbers : mapping to arrays
-        Positions in a vector, for each member along the other axes.
-    """
-
-    names: tuple[str, ...]
-    mean: Array
-    precision: Array
-    batch: Mapping[str, tuple[int, ...]]
-    numbers: Mapping[str, Array]
-
-    def moved(self, shifts: Mapping[str, Array]) -> VectorBelief:
-        """Add a constant to variables, an array over the axes of each."""
-        mean = np.array(self.mean)
-        for name, shift in shifts.items():
-            batch = self.batch[name]
-            order = (*batch, *(i for i in range(np.ndim(shift)) if i not in batch))
-            mean[..., self.numbers[name]] += np.transpose(shift, order)
-        return self._replace(mean=mean)
-
-
-#: What further data can begin with.
-Carried = IndependentBelief | VectorBelief
 
 
 class NodeAnswers:
@@ -96,7 +57,7 @@ class NodeAnswers:
             f"here; draw from it by sample()"
         )
 
-    def carried_over(self, names: tuple[str, ...]) -> list[Carried]:
+    def carried_over(self, names: tuple[str, ...]) -> list[GroupBelief]:
         """Return what is believed of some of the variables, to be the prior of further data."""
         raise TypeError(
             f"what is known of {', '.join(names)}, {self.noun}, cannot be carried over to new data: "

@@ -6,7 +6,7 @@ new data as in any sweep: responsibilities of new rows, scores, or the states of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,12 @@ from posteriori.modeling.contract.options import Options
 from posteriori.modeling.contract.requests import Anew, Request
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.variational.ascent.approximation import Approximation
-from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent, sweep
+from posteriori.modeling.variational.ascent.coordinate_ascent import sweep
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.ascent.starts import start_from_priors
 from posteriori.modeling.variational.densities.references import find_references
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.prediction.scene import Scene, moved_references, set_scene
-from posteriori.modeling.variational.variational_result import VariationalResult
 from posteriori.numerics.types import Array
 
 __all__ = ["infer_local", "solve_new_data"]
@@ -60,18 +59,19 @@ class FixedNode(Node):
         return np.zeros(1)
 
 
-def _solve_given(local: Approximation, fixed: Sequence[FixedNode]) -> VariationalResult:
+def _solve_given(local: Approximation, fixed: Sequence[FixedNode]) -> Problem:
     """Start from what the shared variables say, and ascend."""
     restart = Axis("restart", 1)
     nodes = sorted((local.node(g, restart) for g in local.groups), key=lambda n: n.comes_last)
     problem = Problem(local.monomials, [*fixed, *nodes], (), restart)
     start_from_priors(local, problem, problem.nodes)
-    trace = [float(sweep(problem)[0])]
-    converged = len(local.groups) == 1
-    while not converged and len(trace) < local.options.max_iter:
-        trace.append(float(sweep(problem)[0]))
-        converged = trace[-1] - trace[-2] < local.options.tol
-    return VariationalResult(local, problem, Ascent(tuple(trace), converged, "new members"))
+    before = float(sweep(problem)[0])
+    for _ in range(local.options.max_iter - 1 if len(local.groups) > 1 else 0):
+        bound = float(sweep(problem)[0])
+        if bound - before < local.options.tol:
+            break
+        before = bound
+    return problem
 
 
 def infer_local(solved: Solved, request: Request) -> Scene:
@@ -105,12 +105,20 @@ def solve_new_data(
     bound = bind_new_data(solved.bound, given, fresh)
     new = {n for n, layout in bound.layouts.items() if fresh & {a.name for a in layout.plates}}
     shared = _Shared(solved, bound, new)
-    owners, references, belief = dict(shared.owners), dict(shared.references), solved.marginal
-    local = _solve_new_members(shared, new)
+    owners, references = dict(shared.owners), dict(shared.references)
+    belief: Callable[[str], Any] = solved.marginal
+    local = _new_members(shared, new)
     if local is not None:
-        owners |= {n: local.problem.owner[n] for n in local.names}
-        references |= local.approximation.references
-        belief = _first_of(local, solved)
+        approximation, fixed = local
+        problem = _solve_given(approximation, fixed)
+        owners |= {n: problem.owner[n] for n in approximation.names}
+        references |= approximation.references
+
+        def belief(name: str) -> Any:
+            if name not in approximation.names:
+                return solved.marginal(name)
+            return approximation.restored(name, problem.owner[name].marginal(name))
+
     parts: dict[str, list[BoundFactor]] = {n: [] for n in bound.variables}
     for factor in bound.factors:
         parts[factor.name].append(factor)
@@ -143,8 +151,8 @@ class _Shared:
         return list(found.values())
 
 
-def _solve_new_members(shared: _Shared, new: set[str]) -> VariationalResult | None:
-    """Solve the unknowns on the new plates that the new data speak of, if there are any."""
+def _new_members(shared: _Shared, new: set[str]) -> tuple[Approximation, list[FixedNode]] | None:
+    """Return the unknowns on the new plates that the new data speak of, if there are any."""
     bound = shared.bound
     informed = {n for n in bound.latent if n in new} - set(bound.barren())
     factors = [f for f in bound.factors if bound.unknowns_of(f) & informed]
@@ -155,11 +163,4 @@ def _solve_new_members(shared: _Shared, new: set[str]) -> VariationalResult | No
     near = find_references(factors, bound)
     references = {n: table for n, table in near.items() if n in names} | shared.references
     fixed = shared.nodes(n for n in bound.layouts if n in touched & shared.owners.keys())
-    return _solve_given(Approximation(bound, names, factors, shared.options, references), fixed)
-
-
-def _first_of(local: VariationalResult, solved: Solved) -> Any:
-    def belief(name: str) -> Any:
-        return local.marginal(name) if name in local.names else solved.marginal(name)
-
-    return belief
+    return Approximation(bound, names, factors, shared.options, references), fixed

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori.modeling.beliefs.group_beliefs import GroupBelief
 from posteriori.modeling.binding.labelled import Axis, Table, labels_of
 from posteriori.modeling.variational.ascent.problem import Entry, Problem, Snapshot, restore
 from posteriori.modeling.variational.densities.monomials import Monomial
@@ -15,7 +16,6 @@ from posteriori.modeling.variational.densities.planned_products import contract_
 from posteriori.modeling.variational.nodes.discrete_node import merge_states
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.nodes.node_answers import (
-    Carried,
     Expectation,
 )
 from posteriori.modeling.variational.stream.plate_sums import Sums, add_sums, turn
@@ -214,7 +214,7 @@ class StreamedNode(Node):
     def joint_moments(self, names: Sequence[str]) -> tuple[Array, Array]:
         return self.whole().joint_moments(names)
 
-    def carried_over(self, names: tuple[str, ...]) -> list[Carried]:
+    def carried_over(self, names: tuple[str, ...]) -> list[GroupBelief]:
         return self.whole().carried_over(names)
 
     def describe(self) -> str:
