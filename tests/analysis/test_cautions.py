@@ -6,9 +6,9 @@ import pytest
 
 from posteriori.analysis import analyze
 from posteriori.analysis.fitting.cautions import cautions
-from posteriori.analysis.fitting.cross_fitting import split_rows
 from posteriori.analysis.fitting.running import Problem
 from posteriori.analysis.table.wording import counted
+from posteriori.selection.cross_validation import split_rows
 
 RNG = np.random.default_rng(0)
 

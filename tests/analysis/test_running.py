@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis.fitting import running
-from posteriori.analysis.fitting.cross_fitting import split_rows
 from posteriori.analysis.fitting.running import Problem, run_candidates
 from posteriori.analysis.fitting.workers import beside, in_processes
 from posteriori.regression import RobustRegression
 from posteriori.selection.candidates import candidates_for
+from posteriori.selection.cross_validation import split_rows
 
 
 @pytest.fixture

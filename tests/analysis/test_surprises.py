@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.fitting.cross_fitting import Unseen
 from posteriori.analysis.fitting.running import Problem
 from posteriori.analysis.report.surprises import (
     entry_text,
@@ -12,6 +11,7 @@ from posteriori.analysis.report.surprises import (
     surprise_table,
     surprising_rows,
 )
+from posteriori.selection.cross_validation import Unseen
 
 
 def numbers(level):

@@ -18,7 +18,6 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from posteriori.analysis.fitting.cautions import cautions
-from posteriori.analysis.fitting.cross_fitting import fit_in_parts, split_rows
 from posteriori.analysis.fitting.leakage import revealing_columns
 from posteriori.analysis.fitting.running import (
     INTERRUPTED,
@@ -37,6 +36,7 @@ from posteriori.analysis.table.describing import describe_columns
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.selection.comparing import PRIOR_SCALES
 from posteriori.selection.comparison import Comparison, Row
+from posteriori.selection.cross_validation import fit_in_parts, split_rows
 from posteriori.selection.psis import standard_error
 from posteriori.selection.ranking import with_differences, with_probabilities
 

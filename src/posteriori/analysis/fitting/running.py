@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.fitting.cross_fitting import Unseen, fit_in_parts, join_folds, predict_fold
 from posteriori.analysis.fitting.preparation import CodeColumns, NoColumns, NumberColumns
 from posteriori.analysis.fitting.workers import Submit, beside, in_processes
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.candidates import Candidate
+from posteriori.selection.cross_validation import Unseen, fit_in_parts, join_folds, predict_fold
 
 __all__ = ["INTERRUPTED", "OUT_OF_TIME", "Outcome", "Problem", "make_pipeline", "run_candidates"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import log_loss
 
-from posteriori.analysis.fitting.cross_fitting import Unseen
 from posteriori.numerics.types import Array
+from posteriori.selection.cross_validation import Unseen
 
 __all__ = ["Metrics", "metrics_of"]
 

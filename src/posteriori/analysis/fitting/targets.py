@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.fitting.cross_fitting import repeated_value
 from posteriori.analysis.table.columns import Column, convert_column, guess_column
 from posteriori.analysis.table.values import are_whole_days
 from posteriori.analysis.table.wording import counted
+from posteriori.selection.cross_validation import repeated_value
 
 __all__ = ["TASKS", "Target", "read_target"]
 

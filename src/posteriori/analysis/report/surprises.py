@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.fitting.cross_fitting import Unseen
 from posteriori.analysis.fitting.running import Problem
 from posteriori.analysis.table.number_words import short_number
 from posteriori.analysis.table.values import dates_of
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import short_text
+from posteriori.selection.cross_validation import Unseen
 
 __all__ = ["entry_text", "expected_at_least", "surprise_table", "surprising_rows"]
 

@@ -7,16 +7,16 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.fitting.cross_fitting import (
+from posteriori.analysis.fitting.preparation import NumberColumns
+from posteriori.classification import BayesianLogisticRegression, ClassFrequencies
+from posteriori.regression import BayesianLinearRegression, PoissonRegression, RobustRegression
+from posteriori.selection.cross_validation import (
     join_folds,
     predict_fold,
     recording_step,
     repeated_value,
     split_rows,
 )
-from posteriori.analysis.fitting.preparation import NumberColumns
-from posteriori.classification import BayesianLogisticRegression, ClassFrequencies
-from posteriori.regression import BayesianLinearRegression, PoissonRegression, RobustRegression
 
 
 def pipeline(model, names=("a", "b")):
