@@ -32,8 +32,8 @@ from posteriori.classification.generative.class_moments import (
     within_scatter,
 )
 from posteriori.classification.geometry import Hyperplane
-from posteriori.classification.labelled_rows import LabelledRows, check_labelled_rows
 from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real_matrix, real_vector
 

@@ -15,9 +15,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import ProbabilisticClassifier
-from posteriori.classification.labelled_rows import check_labelled_rows
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.labelled_rows import check_labelled_rows
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array

@@ -15,9 +15,9 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import ProbabilisticClassifier
-from posteriori.classification.labelled_rows import check_labelled_rows
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.labelled_rows import check_labelled_rows
 from posteriori.numerics.types import Array
 
 __all__ = ["KNeighborsClassifier"]

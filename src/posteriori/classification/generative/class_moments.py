@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.classification.generative import class_kernels
-from posteriori.classification.labelled_rows import LabelledRows
+from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.types import Array
 

@@ -40,11 +40,11 @@ from posteriori.classification.generative.row_terms import (
     normal_fit,
     normal_left_out,
 )
-from posteriori.classification.labelled_rows import LabelledRows
 from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.types import Array
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from posteriori.classification.generative.class_moments import row_blocks
-from posteriori.classification.labelled_rows import LabelledRows
+from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.numerics.types import Array
 
 __all__ = ["least_error_shrinkage", "shrink"]

@@ -18,9 +18,9 @@ from posteriori.classification.generative.joint_classifier import (
     learn_priors,
 )
 from posteriori.classification.generative.prior_width import has_width, widened
-from posteriori.classification.labelled_rows import LabelledRows, check_labelled_rows
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.conjugate.bayes_rule import bayes
+from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
 

@@ -46,9 +46,9 @@ from posteriori.classification.generative.row_terms import (
     normal_left_out,
 )
 from posteriori.classification.geometry import Boundary
-from posteriori.classification.labelled_rows import LabelledRows, check_labelled_rows
 from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
+from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
 

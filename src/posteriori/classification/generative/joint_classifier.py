@@ -18,8 +18,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import ProbabilisticClassifier
-from posteriori.classification.labelled_rows import LabelledRows, check_known_labels
 from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.labelled_rows import LabelledRows, check_known_labels
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.logspace import log_softmax, log_sum_exp, softmax
 from posteriori.numerics.random import as_generator

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from posteriori.classification.generative.gaussian_learning import LearnedClasses
-from posteriori.classification.labelled_rows import LabelledRows
 from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.numerics.types import Array
 
 __all__ = ["TableClasses", "learn_table", "log_beta"]

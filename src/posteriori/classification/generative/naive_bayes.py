@@ -26,12 +26,12 @@ from posteriori.classification.generative.joint_classifier import (
     learn_priors,
 )
 from posteriori.classification.generative.prior_width import widened
-from posteriori.classification.labelled_rows import (
+from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.labelled_rows import (
     LabelledRows,
     check_gappy_inputs,
     check_labelled_rows,
 )
-from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array

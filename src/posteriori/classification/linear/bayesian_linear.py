@@ -22,11 +22,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import ProbabilisticClassifier
-from posteriori.classification.labelled_rows import (
-    LabelledRows,
-    check_known_labels,
-    check_labelled_rows,
-)
 from posteriori.classification.linear.learned_precision import likely_precision
 from posteriori.classification.linear.linear_mode import (
     class_signs,
@@ -40,6 +35,11 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.ascent_arguments import check_ascent
 from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.labelled_rows import (
+    LabelledRows,
+    check_known_labels,
+    check_labelled_rows,
+)
 from posteriori.estimators.standardized import Standardization, standardize
 from posteriori.inference.predictors.expectation_propagation import curvature_sites, fit_sites
 from posteriori.inference.predictors.generalized_linear import Likelihood, LinearPredictor

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from posteriori.classification.labelled_rows import LabelledRows
 from posteriori.classification.linear.bayesian_linear import BayesianLinearClassifier, Link
 from posteriori.classification.linear.linear_mode import logistic_density
+from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.inference.predictors.class_curves import logistic_curve, logistic_mean
 from posteriori.inference.predictors.expectation_propagation import (
     logistic_tilt,

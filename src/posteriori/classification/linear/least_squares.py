@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import linear_boundary
 from posteriori.classification.geometry import Hyperplane
-from posteriori.classification.labelled_rows import check_labelled_rows
 from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.labelled_rows import check_labelled_rows
 from posteriori.estimators.standardized import standardize
 from posteriori.numerics.types import Array
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.classification.labelled_rows import LabelledRows
+from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.inference.predictors.class_curves import logistic_curve
 from posteriori.inference.predictors.generalized_linear import (
     Likelihood,

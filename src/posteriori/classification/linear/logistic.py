@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import ProbabilisticClassifier, linear_boundary
 from posteriori.classification.geometry import Hyperplane
-from posteriori.classification.labelled_rows import LabelledRows, check_labelled_rows
 from posteriori.classification.linear.linear_mode import (
     class_weights,
     density_mode,
@@ -28,6 +27,7 @@ from posteriori.classification.linear.linear_mode import (
 )
 from posteriori.classification.linear.unbounded_likelihood import separating_direction
 from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
 from posteriori.estimators.standardized import Standardization, standardize
 from posteriori.inference.predictors.mode_finding import Mode
 from posteriori.inference.predictors.softmax_averages import softmax_with_log_sum

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from posteriori.classification.labelled_rows import LabelledRows
 from posteriori.classification.linear.linear_mode import class_basis
+from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.numerics.types import Array
 
 __all__ = ["separating_direction"]
