@@ -9,6 +9,7 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from posteriori.classification import BayesianLogisticRegression
 from posteriori.regression import (
     BayesianLinearRegression,
     LinearRegression,
@@ -17,6 +18,7 @@ from posteriori.regression import (
     RobustRegression,
 )
 from posteriori.selection import held_out_density, leave_one_out, waic
+from posteriori.selection.cross_validation import cross_validate, predict_fold, split_rows
 from posteriori.selection.held_out import hold_out_by_draws
 from posteriori.selection.psis import fit_generalized_pareto
 
@@ -109,6 +111,53 @@ def test_folds_are_those_of_scikit_learn():
         np.testing.assert_allclose(
             held.pointwise[test], part.predict_dist(x[test]).log_prob(y[test])
         )
+
+
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [(BayesianLinearRegression(), "leave-one-out"), (RobustRegression(), "psis")],
+)
+def test_densities_are_of_targets_as_they_are_recorded(model, method):
+    x, y = rows(60)
+    recorded = np.round(y, 1)  # a fifth of the noise
+    held = held_out_density(clone(model).fit(x, recorded), x, recorded, draws=8000)
+    exact = cross_validate(model, x, recorded, folds=60, seed=0).log_density
+    assert held.method == method
+    np.testing.assert_allclose(held.pointwise, exact, atol=0.05)
+    assert held.total == pytest.approx(exact.sum(), abs=0.3)
+
+
+@pytest.mark.parametrize("model", [BayesianLinearRegression(), RobustRegression()])
+def test_coarse_targets_are_held_out_in_folds(model):
+    x, y = rows(60)
+    coarse = np.rint(y)  # twice the noise: densities of single points would be too high
+    held = held_out_density(clone(model).fit(x, coarse), x, coarse)
+    assert held.method == "5-fold"
+    folds = cross_validate(model, x, coarse, folds=5, seed=0).log_density
+    np.testing.assert_array_equal(held.pointwise, folds)
+    assert held.pointwise.max() <= 0.0  # probabilities of the units around whole numbers
+
+
+def test_a_class_of_one_row_is_no_reason_to_rule_a_model_out():
+    x, y = rows(60)
+    labels = np.where(y > 0.3, "high", "low")
+    labels[5] = "strange"
+    model = make_pipeline(StandardScaler(), BayesianLogisticRegression())
+    held = held_out_density(clone(model).fit(x, labels), x, labels)
+    assert held.method == "5-fold"
+    assert held.pointwise[5] == pytest.approx(-np.log(48 + 3))  # what a uniform prior leaves
+    assert held.total > -60
+
+
+def test_one_class_in_the_training_rows_leaves_the_rest_to_it():
+    x, _ = rows(30)
+    labels = np.where(np.arange(30) == 5, "rare", "usual")
+    splits = split_rows(labels, 5, 0, classes=True)
+    train, test = next(s for s in splits if 5 in s[1])
+    model = BayesianLogisticRegression()
+    found = predict_fold(model, x, labels, (train, test), np.array(["rare", "usual"]))
+    share = 1.0 / (24 + 2)
+    np.testing.assert_allclose(found.prediction, np.tile([share, 1.0 - share], (6, 1)))
 
 
 def test_importance_sampling_that_fails_gives_way_to_folds():

@@ -287,8 +287,6 @@ def _require_known(drop: Iterable[str], frame: pd.DataFrame) -> None:
 def _make_problem(
     frame: pd.DataFrame, goal: Target, columns: list[Column], folds: int, seed: int
 ) -> Problem:
-    if folds < 2:
-        raise ValueError(f"folds must be at least 2, got {folds}")
     used = [c for c in columns if c.used and goal.task != "density"]
     if not used and goal.task != "density":
         why = "; ".join(f"{c.name!r}: {c.note}" for c in columns[:5])

@@ -20,8 +20,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, 
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from posteriori.distributions.counts.categorical import Categorical
+from posteriori.estimators.contract import predictive_of
 from posteriori.numerics.types import Array
-from posteriori.selection.held_out import held_out_density, predictive_of
+from posteriori.selection.held_out import held_out_density
 from posteriori.selection.model_set import ModelSet
 from posteriori.selection.predictive_mixture import PredictiveMixture
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.estimators.contract import DrawsTargets, last_step, offers
 from posteriori.modeling.posterior.posterior import Posterior
 from posteriori.modeling.views.pointwise import replicate
 from posteriori.numerics.types import Array, Seed
-from posteriori.selection.held_out import last_step
 
 __all__ = ["PredictiveCheck", "check_posterior", "check_predictions", "check_replicates"]
 
@@ -97,7 +97,7 @@ def check_predictions(
     rng : Generator, int or None
     """
     final, inputs = last_step(model, X)
-    if not hasattr(final, "sample_targets"):
+    if not offers(final, DrawsTargets):
         raise TypeError(
             f"{type(final).__name__} has no sample_targets; draw replicates yourself and use "
             "check_replicates(y, replicates, statistic)"

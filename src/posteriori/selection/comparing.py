@@ -14,10 +14,20 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.batches import has_atoms
+from posteriori.estimators.contract import (
+    CountsParameters,
+    Estimator,
+    HasEvidence,
+    Result,
+    ScalesPrior,
+    last_step,
+    offers,
+    predictive_of,
+)
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.progress import Progress
 from posteriori.selection.comparison import Comparison, Row
-from posteriori.selection.held_out import HeldOut, held_out_density, last_step, predictive_of
+from posteriori.selection.held_out import HeldOut, held_out_density
 from posteriori.selection.ranking import ranked, with_differences, with_probabilities
 from posteriori.selection.same_data import require_same_data
 
@@ -176,7 +186,7 @@ def _sayer(line: Progress, who: str) -> Callable[[str], None]:
 
 
 def _examine(name: str, model: Any, X: Any, y: Any, how: _How) -> _Findings:
-    if hasattr(model, "log_evidence") and not callable(getattr(model, "fit", None)):
+    if offers(model, Result) and not offers(model, Estimator):
         return _of_posterior(name, model, how)
     if X is None or y is None:
         raise ValueError(f"{name} is an estimator: give the data as compare(models, X, y)")
@@ -207,7 +217,6 @@ def _of_estimator(name: str, model: Any, X: Any, y: Any, how: _How) -> _Findings
     learned = fitted(model, X, y)
     seconds = time.perf_counter() - start if learned is not model else float("nan")
     final, inputs = last_step(learned, X)
-    evidence = getattr(final, "log_evidence_", None)
     how.say("leaving rows out")
     held = held_out_density(learned, X, y, folds=how.folds, draws=how.draws, seed=how.seed)
     row = Row(
@@ -218,14 +227,16 @@ def _of_estimator(name: str, model: Any, X: Any, y: Any, how: _How) -> _Findings
         pareto_shape=held.pareto_shape,
         waic=held.waic,
         accuracy=held.accuracy,
-        effective_parameters=float(getattr(final, "effective_parameters_", held.penalty)),
+        effective_parameters=final.effective_parameters_
+        if offers(final, CountsParameters)
+        else held.penalty,
         seconds=seconds,
         measure=_measure(learned, X),
     )
-    if evidence is None:
+    if not offers(final, HasEvidence):
         return _Findings(row, None, held)
     how.say("fitting with other priors")
-    value = float(evidence)
+    evidence, value = final.log_evidence_, float(final.log_evidence_)
     row = replace(
         row,
         log_evidence=value,
@@ -248,7 +259,7 @@ def _measure(model: Any, X: Any) -> str:
 
 def _sensitivity(final: Any, inputs: Any, y: Any, value: float) -> float:
     """Return the largest change of the log evidence under other scales of the prior."""
-    if not hasattr(final, "with_prior_scaled"):
+    if not offers(final, ScalesPrior):
         return float("nan")
     moved = [
         float(final.with_prior_scaled(scale).fit(inputs, y).log_evidence_) - value

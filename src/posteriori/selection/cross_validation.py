@@ -1,4 +1,10 @@
-"""Predictions of every row by a model that has not seen it."""
+"""Predictions of every row by a model that has not seen it, and how probable they hold what came.
+
+Two things are decided here, for all who ask. All classes of the table are known beforehand: one that
+the training rows lack has 1/(n + K), what a uniform Dirichlet prior leaves to it, since a class of one
+row is no reason to rule a model out. And a recorded y stands for y ± ½h, h being the step to which
+targets are recorded, since no model is better for being narrower than that.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +12,35 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 
 from posteriori.distributions.batches import has_atoms
+from posteriori.estimators.contract import (
+    AddsUp,
+    StatesProbabilities,
+    last_step,
+    offers,
+    predictive_of,
+)
 from posteriori.numerics.types import Array
-from posteriori.selection.held_out import predictive_of
 
 __all__ = [
     "Unseen",
+    "cross_validate",
     "fit_in_parts",
     "join_folds",
     "predict_fold",
+    "recorded_log_density",
     "recording_step",
     "repeated_value",
     "split_rows",
 ]
 
 
-#: Rows that are predicted at a time.
+#: Rows that are predicted at a time: a distribution can take 100 numbers a row.
 _PART = 1024
 #: Rows that are learned from at a time, by models that can.
 _FIT_PART = 4096
@@ -48,7 +63,7 @@ class Unseen(NamedTuple):
         Predictive mean, or probabilities of the classes.
     level : (N,)
         Predictive probability of targets up to the one that came (½ of it where it has mass);
-        uniform for a calibrated model. Empty for classes.
+        uniform for a calibrated model. Not a number for classes.
     """
 
     log_density: Array
@@ -56,8 +71,31 @@ class Unseen(NamedTuple):
     level: Array
 
 
+def cross_validate(
+    estimator: Any, X: Any, y: Any, *, folds: int, seed: int, classes: Any = None
+) -> Unseen:
+    """Return what is said of every row by a model of the rows in other folds.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Left as it is.
+    X : (N, D)
+    y : (N,)
+    folds, seed : int
+    classes : (K,), optional
+        All labels, sorted, for classification.
+    """
+    splits = split_rows(y, folds, seed, classes=classes is not None)
+    return join_folds([predict_fold(estimator, X, y, s, classes) for s in splits], splits)
+
+
 def split_rows(y: Any, folds: int, seed: int, *, classes: bool) -> list[tuple[Any, Any]]:
     """Return training and held-out rows of every fold; the classes are spread evenly."""
+    if folds < 2:
+        raise ValueError(f"folds must be at least 2, got {folds}")
+    if len(y) < 2:
+        raise ValueError(f"cross-validation needs at least 2 rows, got n_samples={len(y)}")
     n_folds = min(folds, len(y))
     places = np.zeros(len(y))
     if not classes:
@@ -75,33 +113,59 @@ def split_rows(y: Any, folds: int, seed: int, *, classes: bool) -> list[tuple[An
 
 
 def predict_fold(
-    pipeline: Any, X: pd.DataFrame, y: Any, split: tuple[Any, Any], classes: Any = None
+    estimator: Any, X: Any, y: Any, split: tuple[Any, Any], classes: Any = None
 ) -> Unseen:
     """Fit to all rows but those of one fold, and predict these.
 
     Parameters
     ----------
-    pipeline : estimator
+    estimator : estimator
         Left as it is.
-    X : DataFrame
+    X : (N, D)
     y : (N,)
     split : pair of (n,)
         Training rows, and those held out.
     classes : (K,), optional
-        All labels, for classification.
+        All labels, sorted, for classification.
     """
     train, held_out = split
-    model = fit_in_parts(clone(pipeline), X.iloc[train], y[train])
+    learned = None
+    if classes is None or len(np.unique(y[train])) > 1:  # of one class no classifier learns
+        learned = fit_in_parts(clone(estimator), _safe_indexing(X, train), y[train])
     step = recording_step(y) if classes is None else 0.0
     parts = []
-    for start in range(0, len(held_out), _PART):  # a distribution can take 100 numbers a row
+    for start in range(0, len(held_out), _PART):
         rows = held_out[start : start + _PART]
+        inputs, targets = _safe_indexing(X, rows), y[rows]
         parts.append(
-            _predict_numbers(model, X.iloc[rows], y[rows], step)
+            _predict_numbers(learned, inputs, targets, step)
             if classes is None
-            else _predict_classes(model, X.iloc[rows], y[rows], classes, len(train))
+            else _predict_classes(learned, inputs, targets, classes, y[train])
         )
     return Unseen(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def join_folds(parts: Sequence[Unseen], splits: list[tuple[Any, Any]]) -> Unseen:
+    """Return what is said of all rows, in their order, from what is said of each fold."""
+    places = np.argsort(np.concatenate([rows for _, rows in splits]))
+    return Unseen(*(np.concatenate(values)[places] for values in zip(*parts, strict=True)))
+
+
+def fit_in_parts(estimator: Any, X: Any, y: Any) -> Any:
+    """Fit an estimator; the last step of a pipeline that can add rows up sees them part by part.
+
+    Then no matrix of all inputs is made, which wide bases would make many times as large as X.
+    """
+    if not isinstance(estimator, Pipeline) or len(X) <= _FIT_PART:
+        return estimator.fit(X, y)
+    columns, model = estimator[:-1], estimator[-1]
+    if not offers(model, AddsUp) or not len(columns):
+        return estimator.fit(X, y)
+    columns.fit(X, y)
+    for start in range(0, len(X), _FIT_PART):
+        part = slice(start, start + _FIT_PART)
+        model.partial_fit(columns.transform(_safe_indexing(X, part)), y[part])
+    return estimator
 
 
 def recording_step(y: Array) -> float:
@@ -109,7 +173,6 @@ def recording_step(y: Array) -> float:
 
     It is 1 for whole numbers, and otherwise that of the last decimal place in use. Where a value
     repeats among others of all digits, it is the difference by which these typically lie apart.
-    A recorded y stands for y ± ½h, so that no model is better for being narrower.
 
     Examples
     --------
@@ -139,58 +202,39 @@ def repeated_value(y: Array) -> tuple[float, float] | None:
     return float(values[most]), float(counts[most] / len(y))
 
 
-def join_folds(parts: Sequence[Unseen], splits: list[tuple[Any, Any]]) -> Unseen:
-    """Return what is said of all rows, in their order, from what is said of each fold."""
-    places = np.argsort(np.concatenate([rows for _, rows in splits]))
-    return Unseen(*(np.concatenate(values)[places] for values in zip(*parts, strict=True)))
-
-
-def fit_in_parts(pipeline: Any, X: pd.DataFrame, y: Any) -> Any:
-    """Fit a pipeline; a last step that can add rows up sees them part by part.
-
-    Then no matrix of all inputs is made, which wide bases would make many times as large as X.
-    """
-    columns, model = pipeline[0], pipeline[-1]
-    if len(X) <= _FIT_PART or not hasattr(model, "partial_fit"):
-        return pipeline.fit(X, y)
-    columns.fit(X, y)
-    for start in range(0, len(X), _FIT_PART):
-        part = slice(start, start + _FIT_PART)
-        model.partial_fit(columns.transform(X.iloc[part]), y[part])
-    return pipeline
-
-
-def _predict_numbers(model: Any, X: pd.DataFrame, y: Array, step: float) -> Unseen:
-    predictive = predictive_of(model, X)
-    mean = np.asarray(model.predict(X), dtype=np.float64)
-    log_density = np.asarray(predictive.log_prob(y))
-    if has_atoms(predictive):
-        level = np.asarray(predictive.cdf(y)) - 0.5 * np.exp(log_density)
-        return Unseen(log_density, mean, level)
-    if step > 0.0:
-        log_density = _average_density(predictive, y, step, log_density)
-    return Unseen(log_density, mean, np.asarray(predictive.cdf(y)))
-
-
-def _average_density(predictive: Any, y: Array, step: float, log_density: Array) -> Array:
+def recorded_log_density(predictive: Any, y: Array, step: float) -> Array:
     """Return ln p(y − ½h < Y < y + ½h)/h; in far tails the density, for which h is narrow."""
+    log_density = np.asarray(predictive.log_prob(y))
+    if step == 0.0 or has_atoms(predictive):
+        return log_density
     half = 0.5 * step
     mass = np.asarray(predictive.cdf(y + half)) - np.asarray(predictive.cdf(y - half))
     sure = mass > 1e-9
     return np.where(sure, np.log(np.where(sure, mass, 1.0) / step), log_density)
 
 
-def _predict_classes(model: Any, X: pd.DataFrame, y: Any, classes: Any, seen: int) -> Unseen:
-    """Spread the probabilities over all classes.
+def _predict_numbers(model: Any, X: Any, y: Any, step: float) -> Unseen:
+    y = np.asarray(y, dtype=np.float64)
+    predictive = predictive_of(model, X)
+    log_density = recorded_log_density(predictive, y, step)
+    level = np.asarray(predictive.cdf(y))
+    if has_atoms(predictive):
+        level = level - 0.5 * np.exp(log_density)
+    return Unseen(log_density, np.asarray(model.predict(X), dtype=np.float64), level)
 
-    A class that the training rows lack has 1/(n + K), what a uniform Dirichlet prior leaves to it.
-    """
-    own = np.asarray(model.predict_proba(X))
-    share = 1.0 / (seen + len(classes))
+
+def _predict_classes(model: Any, X: Any, y: Any, classes: Any, seen: Any) -> Unseen:
+    """Spread the probabilities over all classes; ``seen`` are the labels of the training rows."""
+    if model is None:
+        known, own = np.unique(seen), np.ones((len(y), 1))
+    elif offers(model, StatesProbabilities):
+        known, own = np.asarray(model.classes_), np.asarray(model.predict_proba(X))
+    else:
+        name = type(last_step(model)[0]).__name__
+        raise TypeError(f"{name} cannot say how probable a class is: it has no predict_proba")
+    share = 1.0 / (len(seen) + len(classes))
     p = np.full((len(y), len(classes)), share)
-    p[:, np.searchsorted(classes, model.classes_)] = own * (
-        1.0 - share * (len(classes) - own.shape[1])
-    )
+    p[:, np.searchsorted(classes, known)] = own * (1.0 - share * (len(classes) - len(known)))
     chosen = p[np.arange(len(y)), np.searchsorted(classes, y)]
     with np.errstate(divide="ignore"):
         return Unseen(np.log(chosen), p, np.full(len(y), np.nan))

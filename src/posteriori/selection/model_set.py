@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.estimators.contract import HasEvidence, Result, last_step, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
@@ -138,11 +139,11 @@ def evidence_of(name: str, model: Any) -> LogEvidence:
     """Return the evidence of a model, or of the last step of a pipeline."""
     if isinstance(model, LogEvidence):
         return model
-    final = model.steps[-1][1] if hasattr(model, "steps") else model
-    for attribute in ("log_evidence_", "log_evidence"):
-        found = getattr(final, attribute, None)
-        if isinstance(found, LogEvidence):
-            return found
+    final, _ = last_step(model)
+    if offers(final, HasEvidence):
+        return final.log_evidence_
+    if offers(final, Result):
+        return final.log_evidence
     raise TypeError(
         f"{name} ({type(final).__name__}) has no evidence; fit it first if it is unfitted"
     )

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from posteriori.estimators.contract import DrawsLikelihoods, ExpectsLikelihoods, last_step, offers
 from posteriori.numerics.types import Array
 from posteriori.selection.comparing import fitted
-from posteriori.selection.held_out import last_step
 from posteriori.selection.model_set import evidence_of
 
 __all__ = ["EvidenceCurve", "OccamFactor", "evidence_curve", "occam_factor"]
@@ -133,8 +133,8 @@ def evidence_curve(models: Mapping[Any, Any], X: Any, y: Any) -> EvidenceCurve:
 
 def _expected_fit(model: Any, X: Any, y: Any, draws: int = 1000, seed: int = 0) -> float:
     final, inputs = last_step(model, X)
-    if hasattr(final, "expected_log_likelihood"):
+    if offers(final, ExpectsLikelihoods):
         return float(np.sum(final.expected_log_likelihood(inputs, y)))
-    if hasattr(final, "log_likelihood_draws"):
+    if offers(final, DrawsLikelihoods):
         return float(final.log_likelihood_draws(inputs, y, draws, seed).mean(axis=0).sum())
     return float("nan")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.estimators.contract import HasEvidence, Result, last_step, offers
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 
 __all__ = ["require_comparable", "require_same_data"]
@@ -24,13 +25,13 @@ def require_same_data(models: Mapping[str, Any], y: Any) -> None:
     """
     evidences = {}
     for name, model in models.items():
-        final = model.steps[-1][1] if hasattr(model, "steps") else model
-        fitted = getattr(final, "log_evidence_", None)
-        if isinstance(fitted, LogEvidence) and y is not None:
-            _require_targets(name, fitted, y)
-        found = fitted or getattr(final, "log_evidence", None)
-        if isinstance(found, LogEvidence):
-            evidences[name] = found
+        final, _ = last_step(model)
+        if offers(final, HasEvidence):
+            evidences[name] = final.log_evidence_
+            if y is not None:
+                _require_targets(name, final.log_evidence_, y)
+        elif offers(final, Result):
+            evidences[name] = final.log_evidence
     require_comparable(evidences)
 
 

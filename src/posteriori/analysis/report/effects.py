@@ -9,8 +9,8 @@ import pandas as pd
 
 from posteriori.analysis.fitting.running import Problem
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.estimators.contract import predictive_of
 from posteriori.numerics.types import Array
-from posteriori.selection.held_out import predictive_of
 
 __all__ = ["Effects", "column_importance", "weight_effects"]
 

@@ -13,6 +13,7 @@ from posteriori.analysis.analyzing import Analysis
 from posteriori.analysis.report.effects import Effects
 from posteriori.analysis.table.number_words import short_number
 from posteriori.distributions.batches import has_atoms
+from posteriori.estimators.contract import predictive_of
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import (
     BROAD,
@@ -26,7 +27,6 @@ from posteriori.plotting.page_figures import (
     short_text,
 )
 from posteriori.plotting.parts.frame import place_legend
-from posteriori.selection.held_out import predictive_of
 
 __all__ = [
     "draw_association",

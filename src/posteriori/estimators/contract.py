@@ -1,0 +1,182 @@
+"""What can be asked of an estimator beside scikit-learn's ``fit``, ``predict`` and ``score``.
+
+Each protocol is one capability. Which of them an estimator has may depend on its parameters and on
+whether it is fitted (a prior that has a width, a belief from which rows can be taken), so the instance
+is asked: ``offers(model, HasEvidence)``. Estimators need not know these protocols to have them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Protocol, Self, TypeGuard, TypeVar
+
+from sklearn.pipeline import Pipeline
+
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.numerics.evidence import LogEvidence
+from posteriori.numerics.types import Array, Seed
+
+__all__ = [
+    "AddsUp",
+    "CountsParameters",
+    "DrawsLikelihoods",
+    "DrawsTargets",
+    "DrawsWeights",
+    "Estimator",
+    "ExpectsLikelihoods",
+    "HasEvidence",
+    "LeavesOneOut",
+    "PredictsDistributions",
+    "Result",
+    "ScalesPrior",
+    "ScoresClasses",
+    "StatesNoise",
+    "StatesProbabilities",
+    "last_step",
+    "offers",
+    "predictive_of",
+]
+
+_Capability = TypeVar("_Capability")
+
+
+class Estimator(Protocol):
+    """Learns from rows."""
+
+    def fit(self, X: Any, y: Any) -> Self: ...
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+
+class Result(Protocol):
+    """Is learned already: what ``bayes`` and ``Model.infer`` return, and sets of models."""
+
+    log_evidence: LogEvidence
+
+
+class PredictsDistributions(Protocol):
+    """Has a predictive distribution of each row's target, a batch."""
+
+    def predict_dist(self, X: Any) -> Any: ...
+
+
+class StatesProbabilities(Protocol):
+    """States the probability of each class, (N, K)."""
+
+    classes_: Any
+
+    def predict_proba(self, X: Any) -> Array: ...
+
+
+class ScoresClasses(Protocol):
+    """Has a score of each class (N, K), or of the second of two (N,)."""
+
+    def decision_function(self, X: Any) -> Array: ...
+
+
+class StatesNoise(Protocol):
+    """Has a variance of the noise around what it predicts."""
+
+    noise_variance_: Any
+
+    def predict(self, X: Any) -> Any: ...
+
+
+class HasEvidence(Protocol):
+    """Knows the probability of the data under the model, with its kind."""
+
+    log_evidence_: LogEvidence
+
+
+class CountsParameters(Protocol):
+    """Knows how many of its weights the data determine."""
+
+    effective_parameters_: float
+
+
+class LeavesOneOut(Protocol):
+    """Has ln p(y_n | all other rows) of its rows in closed form, (N,)."""
+
+    def leave_one_out_log_density(self, X: Any, y: Any) -> Array: ...
+
+
+class ExpectsLikelihoods(Protocol):
+    """Has the expected log likelihood of its rows under the posterior, (N,)."""
+
+    def expected_log_likelihood(self, X: Any, y: Any) -> Array: ...
+
+
+class DrawsLikelihoods(Protocol):
+    """Has the log likelihood of rows under draws of the posterior, (S, N)."""
+
+    def log_likelihood_draws(self, X: Any, y: Any, size: int, rng: Seed = None) -> Array: ...
+
+
+class DrawsTargets(Protocol):
+    """Draws whole new sets of targets from the posterior predictive distribution, (S, N)."""
+
+    def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Any: ...
+
+
+class DrawsWeights(Protocol):
+    """Draws weights of the columns from the posterior, (S, D), the intercept last if there is one."""
+
+    coef_: Array
+
+    def sample_weights(self, size: int = 1, rng: Seed = None) -> Array: ...
+
+
+class ScalesPrior(Protocol):
+    """Returns an unfitted copy whose prior is so many times as wide."""
+
+    def with_prior_scaled(self, factor: float) -> Any: ...
+
+
+class AddsUp(Protocol):
+    """Learns by adding up: further rows, or the rows of another, as if all had come at once."""
+
+    def partial_fit(self, X: Any, y: Any) -> Self: ...
+
+    def merge(self, other: Self) -> Self: ...
+
+
+def offers(model: object, capability: type[_Capability]) -> TypeGuard[_Capability]:
+    """Tell whether a model has all members of a protocol, as it is now.
+
+    Examples
+    --------
+    >>> from posteriori.regression import BayesianLinearRegression
+    >>> model = BayesianLinearRegression()
+    >>> offers(model, PredictsDistributions), offers(model, HasEvidence)  # not fitted yet
+    (True, False)
+    """
+    members = (*vars(capability), *capability.__annotations__)
+    return all(hasattr(model, name) for name in members if not name.startswith("_"))
+
+
+def last_step(estimator: Any, X: Any = None) -> tuple[Any, Any]:
+    """Return the last step of a pipeline and its inputs, or the estimator itself and X."""
+    if not isinstance(estimator, Pipeline):
+        return estimator, X
+    before = estimator[:-1]
+    return estimator[-1], before.transform(X) if X is not None and len(before) else X
+
+
+def predictive_of(estimator: Any, X: Any) -> Any:
+    """Return the predictive distribution of each row's target.
+
+    That of ``predict_dist``; else a normal one with the standard deviations of
+    ``predict(X, return_std=True)`` or with the fitted ``noise_variance_``.
+    """
+    final, inputs = last_step(estimator, X)
+    if offers(final, PredictsDistributions):
+        return final.predict_dist(inputs)
+    if "return_std" in inspect.signature(final.predict).parameters:
+        mean, std = final.predict(inputs, return_std=True)
+        return Normal(mean, variance=std**2)
+    if offers(final, StatesNoise):
+        return Normal(final.predict(inputs), variance=final.noise_variance_)
+    raise TypeError(
+        f"{type(final).__name__} cannot say how probable a row is: it has neither predict_dist, nor "
+        "return_std in predict, nor noise_variance_"
+    )

@@ -1,0 +1,89 @@
+"""``analyze``, ``compare`` and ``select`` say the same of every candidate on the same folds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from posteriori import analyze
+from posteriori.analysis.fitting.running import make_pipeline
+from posteriori.selection import CANDIDATES, compare, held_out_density, select
+
+N = 48
+ROUNDED = ("whole", "tenths")
+RARE = ("three classes", "two classes")
+
+
+def targets(kind, x):
+    rng = np.random.default_rng(1)
+    if kind == "whole":  # counts, and all of them positive
+        return 1.0 + rng.poisson(np.exp(0.5 + 0.4 * x))
+    if kind == "tenths":
+        return np.round(np.exp(0.4 * x + 0.3 * rng.normal(size=N)), 1) + 0.1
+    labels = np.where(x + rng.logistic(size=N) > 0, "a", "b" if kind == "three classes" else "a")
+    labels[7] = "c"  # a class of one row: the fold that holds it out has none to learn from
+    return labels
+
+
+@pytest.fixture(scope="module")
+def analysis_of():
+    """Return a function that analyses a kind of target, once."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=N)
+    table = {"x": x, "level": rng.choice(["low", "mid", "high"], size=N)}
+    done = {}
+
+    def analyse(kind, task):
+        if (kind, task) not in done:
+            frame = pd.DataFrame({**table, "y": targets(kind, x)})
+            done[kind, task] = analyze(frame, "y", task=task, jobs=1)
+        return done[kind, task]
+
+    return analyse
+
+
+def suits(candidate, kind):
+    if candidate.task == "classification":
+        return kind in RARE and candidate.targets in ("any", kind)
+    return kind in ROUNDED and (candidate.targets != "counts" or kind == "whole")
+
+
+CASES = [(c, kind) for c in CANDIDATES for kind in (*ROUNDED, *RARE) if suits(c, kind)]
+
+
+def test_every_candidate_is_tried():
+    assert all(any(c is tried for tried, _ in CASES) for c in CANDIDATES)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "kind"), CASES, ids=[f"{c.task}: {c.name}, {k}" for c, k in CASES]
+)
+def test_densities_of_rows_are_the_same(candidate, kind, analysis_of):
+    analysis = analysis_of(kind, candidate.task)
+    outcome, problem = analysis.outcomes[candidate.name], analysis.problem
+    assert outcome.failure == ""
+    assert np.isfinite(outcome.unseen.log_density).all()
+    pipeline = make_pipeline(candidate, problem.kinds).fit(problem.X, problem.y)
+    held = held_out_density(pipeline, problem.X, problem.y, draws=20)
+    assert held.method == "5-fold"
+    np.testing.assert_allclose(held.pointwise, outcome.unseen.log_density, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "task"),
+    [("whole", "regression"), ("whole", "density"), *((kind, "classification") for kind in RARE)],
+)
+def test_the_same_model_is_the_best(kind, task, analysis_of):
+    """Evidences of several groups: held-out densities rank, in all three."""
+    analysis = analysis_of(kind, task)
+    X, y, kinds = analysis.problem.X, analysis.problem.y, analysis.problem.kinds
+    models = {
+        o.name: make_pipeline(o.candidate, kinds)
+        for o in analysis.outcomes.values()
+        if o.candidate.encoding != "codes"  # evidences of other inputs, which compare refuses
+    }
+    table = compare(models, X, y, sensitivity=False, draws=20)
+    assert [row.name for row in table] == [r.name for r in analysis.ranking if r.name in models]
+    for row in table:
+        assert row.elpd == pytest.approx(analysis.ranking[row.name].elpd, rel=1e-9)
+        assert row.elpd_se == pytest.approx(analysis.ranking[row.name].elpd_se, rel=1e-9)
+    assert repr(select(models, X, y, draws=20)) == repr(analysis.outcomes[table.best].model)
