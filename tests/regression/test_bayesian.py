@@ -142,12 +142,12 @@ def test_equivalent_kernel_smooths_the_targets(hyperparameters):
 def test_draws_have_the_moments_of_the_posterior():
     X, y, _ = problem()
     model = BayesianLinearRegression().fit(X, y)
-    draws = model.sample_weights(40_000, random_state=1)
+    draws = model.sample_weights(40_000, rng=1)
     marginal = model.posterior_.marginal_mean()
     error = marginal.std / np.sqrt(40_000)
     assert np.all(np.abs(draws.mean(axis=0) - marginal.mean) < 5 * error)
     np.testing.assert_allclose(np.cov(draws.T), marginal.cov, rtol=0.05, atol=0.05)
-    functions = model.sample_functions(X[:4], 40_000, random_state=1)
+    functions = model.sample_functions(X[:4], 40_000, rng=1)
     np.testing.assert_allclose(functions, draws[:, :3] @ X[:4].T + draws[:, 3:], rtol=1e-12)
     spread = np.sqrt(np.diagonal(model.function_covariance(X[:4])))
     np.testing.assert_allclose(functions.std(axis=0), spread, rtol=0.05)
@@ -156,9 +156,7 @@ def test_draws_have_the_moments_of_the_posterior():
 def test_the_same_seed_draws_the_same():
     X, y, _ = problem()
     model = BayesianLinearRegression(hyperparameters="grid").fit(X, y)
-    np.testing.assert_array_equal(
-        model.sample_weights(5, random_state=3), model.sample_weights(5, random_state=3)
-    )
+    np.testing.assert_array_equal(model.sample_weights(5, rng=3), model.sample_weights(5, rng=3))
 
 
 @pytest.mark.parametrize("hyperparameters", ["fixed", "type-II", "ard", "grid"])

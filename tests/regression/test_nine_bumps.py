@@ -36,7 +36,7 @@ def test_bands_narrow_by_what_a_new_point_tells(n):
 def test_drawn_functions_have_the_moments_of_the_prediction():
     model, _ = fitted(4)
     phi, size = model[:-1].transform(GRID), 4000
-    draws = model[-1].sample_functions(phi, size, random_state=0)
+    draws = model[-1].sample_functions(phi, size, rng=0)
     exact = model[-1].predict_dist(phi, joint=True, noise=False)
     error = np.sqrt(np.diagonal(exact.cov) / size)
     assert np.all(np.abs(draws.mean(axis=0) - exact.mean) < 5 * error)

@@ -151,7 +151,7 @@ def test_covariance_of_two_values_of_the_function():
 @pytest.mark.topic("000/E9")
 def test_sampled_curves_scatter_like_the_posterior():
     model, x = three_points(), np.linspace(-1, 1, 7)
-    curves = model.sample_functions(line(x), 20_000, random_state=0)
+    curves = model.sample_functions(line(x), 20_000, rng=0)
     predicted = model.predict_dist(line(x), noise=False)
     assert np.all(np.abs(curves.mean(axis=0) - predicted.mean) < 5 * predicted.std / 141)
     np.testing.assert_allclose(curves.std(axis=0), predicted.std, rtol=5 / 200)

@@ -34,6 +34,7 @@ from posteriori.classification.generative.class_moments import (
 from posteriori.classification.geometry import Hyperplane
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
+from posteriori.estimators.parameters import ABOVE_ZERO, check_parameters, one_of
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real_matrix, real_vector
 
@@ -75,6 +76,8 @@ class FisherDiscriminant(
     ((8, 1), 1.0)
     """
 
+    _constraints = {"scatter": one_of("sum", "average"), "ridge": ABOVE_ZERO}
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -100,8 +103,9 @@ class FisherDiscriminant(
         -----
         Cost O(N D² + D³).
         """
+        check_parameters(self)
         rows = check_labelled_rows(self, X, y, sample_weight)
-        size = self._check_parameters(rows)
+        size = self._n_directions(rows)
         moments = column_moments(rows)
         self.classes_, self.means_ = rows.classes, moments.means
         self.within_ = self._within(rows, moments.means)
@@ -146,11 +150,7 @@ class FisherDiscriminant(
         w = self.directions_ @ (self.directions_.T @ (self.means_[b] - self.means_[a]))
         return Hyperplane(w, -w @ (self.means_[a] + self.means_[b]) / 2.0)
 
-    def _check_parameters(self, rows: LabelledRows) -> int:
-        if self.scatter not in ("sum", "average"):
-            raise ValueError(f'scatter must be "sum" or "average", got {self.scatter!r}')
-        if not self.ridge > 0:
-            raise ValueError(f"ridge must be positive, got {self.ridge!r}")
+    def _n_directions(self, rows: LabelledRows) -> int:
         most = min(len(rows.classes) - 1, rows.x.shape[1])
         if self.n_components is None:
             return most

@@ -18,6 +18,7 @@ from posteriori.classification.classifier import ProbabilisticClassifier
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import check_labelled_rows
+from posteriori.estimators.parameters import POSITIVE, check_parameters
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
@@ -50,6 +51,8 @@ class ClassFrequencies(ProbabilisticClassifier):
     LogEvidence(-2.484907, kind="exact", of="y|X")
     """
 
+    _constraints = {"concentration": POSITIVE}
+
     def __init__(self, concentration: float = 1.0) -> None:
         self.concentration = concentration
 
@@ -64,11 +67,9 @@ class ClassFrequencies(ProbabilisticClassifier):
         sample_weight : array_like (N,), optional
             Frequencies: 2 equals a repeated row, 0 leaves it out.
         """
-        alpha = self.concentration
-        if not (np.isfinite(alpha) and alpha > 0):
-            raise ValueError(f"concentration must be a positive number, got {alpha!r}")
+        check_parameters(self)
         rows = check_labelled_rows(self, X, y, sample_weight)
-        prior = np.full(len(rows.classes), float(alpha))
+        prior = np.full(len(rows.classes), float(self.concentration))
         counts = rows.counts
         self.classes_ = rows.classes
         self.posterior_ = Dirichlet(prior + counts)

@@ -18,6 +18,7 @@ from posteriori.classification.classifier import ProbabilisticClassifier
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import check_labelled_rows
+from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, check_parameters
 from posteriori.numerics.types import Array
 
 __all__ = ["KNeighborsClassifier"]
@@ -46,6 +47,8 @@ class KNeighborsClassifier(ProbabilisticClassifier):
     array([[0.2, 0.8]])
     """
 
+    _constraints = {"concentration": POSITIVE, "n_neighbors": AT_LEAST_ONE}
+
     def __init__(self, n_neighbors: int = 5, *, concentration: float = 1.0) -> None:
         self.n_neighbors = n_neighbors
         self.concentration = concentration
@@ -58,10 +61,7 @@ class KNeighborsClassifier(ProbabilisticClassifier):
         X : array_like (N, D)
         y : array_like (N,)
         """
-        if not (np.isfinite(self.concentration) and self.concentration > 0):
-            raise ValueError(f"concentration must be a positive number, got {self.concentration!r}")
-        if not self.n_neighbors >= 1:
-            raise ValueError(f"n_neighbors must be at least 1, got {self.n_neighbors!r}")
+        check_parameters(self)
         rows = check_labelled_rows(self, X, y)
         self.classes_, self._codes, self._rows = rows.classes, rows.codes, rows.x
         self.__dict__["_search"] = self._sort_rows()

@@ -1,4 +1,4 @@
-"""What all estimators share: checks of rows, standardised columns, arguments of ascents."""
+"""What all estimators share: the contract, checks of rows and parameters, linear predictors."""
 
 from posteriori.numerics.lazy import load_on_use
 

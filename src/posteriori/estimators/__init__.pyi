@@ -1,10 +1,34 @@
-from posteriori.estimators.ascent_arguments import (
-    check_ascent as check_ascent,
-    warn_unless_converged as warn_unless_converged,
+from posteriori.estimators.contract import (
+    AddsUp as AddsUp,
+    CountsParameters as CountsParameters,
+    DrawsLikelihoods as DrawsLikelihoods,
+    DrawsTargets as DrawsTargets,
+    DrawsWeights as DrawsWeights,
+    Estimator as Estimator,
+    ExpectsLikelihoods as ExpectsLikelihoods,
+    HasEvidence as HasEvidence,
+    LeavesOneOut as LeavesOneOut,
+    PredictsDistributions as PredictsDistributions,
+    Result as Result,
+    ScalesPrior as ScalesPrior,
+    ScoresClasses as ScoresClasses,
+    StatesNoise as StatesNoise,
+    StatesProbabilities as StatesProbabilities,
+    offers as offers,
+    predictive_of as predictive_of,
 )
 from posteriori.estimators.estimator_rows import (
     check_inputs as check_inputs,
     check_rows as check_rows,
+)
+from posteriori.estimators.labelled_rows import check_labelled_rows as check_labelled_rows
+from posteriori.estimators.linear_predictor import (
+    LinearPredictorEstimator as LinearPredictorEstimator,
+)
+from posteriori.estimators.parameters import (
+    Constraint as Constraint,
+    check_parameters as check_parameters,
+    one_of as one_of,
 )
 from posteriori.estimators.standardized import (
     Standardization as Standardization,

@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 
 __all__ = ["Rows", "check_inputs", "check_noise_variance", "check_rows", "column_names"]
@@ -36,6 +37,11 @@ class Rows(NamedTuple):
     y: Array
     frequency: Array | None
     variance: Array | None
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Of the targets."""
+        return Fingerprint().update(self.y, self.frequency)
 
 
 def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
@@ -167,8 +173,6 @@ def _require_finite_columns(x: Array, original: Any) -> None:
 
 def _rows_that_count(y: Array, frequency: Array | None, missing: str) -> Array | None:
     """Return which rows to keep, None for all."""
-    if missing not in ("error", "drop"):
-        raise ValueError(f"missing must be 'error' or 'drop', got {missing!r}")
     keep = None if frequency is None or frequency.all() else frequency > 0
     counted = y if keep is None else y[keep]
     if not np.isfinite(counted).all():

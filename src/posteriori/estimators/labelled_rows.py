@@ -61,20 +61,27 @@ def check_gappy_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
 
 
 def check_labelled_rows(
-    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, gaps: bool = False
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    class_weight: Any = None,
+    gaps: bool = False,
 ) -> LabelledRows:
     """Check what ``fit`` of a classifier is given; rows of weight 0 are left out.
 
     Parameters
     ----------
     estimator : estimator
-        Whose ``n_features_in_`` and ``feature_names_in_`` are set, and whose ``class_weight``, if it
-        has one, multiplies the frequencies.
+        Whose ``n_features_in_`` and ``feature_names_in_`` are set.
     X : (N, D)
     y : (N,)
         Labels of at least two classes.
     sample_weight : (N,), optional
         Frequencies >= 0: equal to repeated rows.
+    class_weight : mapping from labels to numbers > 0, "balanced" or None
+        What the frequencies of each class's rows are multiplied by.
     gaps : bool
         Whether NaN in X is a missing entry; an error if not.
     """
@@ -83,7 +90,7 @@ def check_labelled_rows(
         raise ValueError(f"{name} requires y to be passed, but the target y is None")
     x = (check_gappy_inputs if gaps else check_inputs)(estimator, X, reset=True)
     y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
+    _require_finite_labels(y)
     check_consistent_length(x, y)
     check_classification_targets(y)
     frequency = None
@@ -101,12 +108,18 @@ def check_labelled_rows(
         raise ValueError(
             f"{name} needs rows of at least two classes, got one class: {classes.tolist()[0]!r}"
         )
-    weights = check_class_weight(
-        getattr(estimator, "class_weight", None), classes, codes, frequency
-    )
+    weights = check_class_weight(class_weight, classes, codes, frequency)
     if weights is not None:
         frequency = weights[codes] if frequency is None else weights[codes] * frequency
     return LabelledRows(x, codes, classes, frequency)
+
+
+def _require_finite_labels(y: Any) -> None:
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        row = int(np.argmin(np.isfinite(y)))
+        what = "NaN" if np.isnan(y[row]) else "infinity (inf)"
+        raise ValueError(f"Input y contains {what} in row {row}; leave the row out")
+    assert_all_finite(y, input_name="y")  # also of objects
 
 
 def check_class_weight(
@@ -145,10 +158,12 @@ def check_known_labels(estimator: Any, x: Array, y: Any) -> Any:
     y = column_or_1d(y, warn=True)
     check_consistent_length(x, y)
     classes = estimator.classes_
-    unseen = np.setdiff1d(y, classes)
-    if len(unseen):
+    unseen = np.setdiff1d(y, classes).tolist()
+    if unseen:
+        row = int(np.flatnonzero(y == unseen[0])[0])
         raise ValueError(
-            f"y holds {unseen.tolist()[0]!r}, which is none of the classes that "
-            f"{type(estimator).__name__} was fitted with: {', '.join(map(repr, classes.tolist()))}"
+            f"y holds {unseen[0]!r}, which is none of the classes that {type(estimator).__name__} was "
+            f"fitted with: {', '.join(map(repr, classes.tolist()))}; correct or leave out the category "
+            f"{unseen[0]} in row {row}"
         )
     return np.searchsorted(classes, y)

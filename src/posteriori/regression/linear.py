@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.estimator_rows import check_inputs, check_rows, column_names
+from posteriori.estimators.parameters import NOT_NEGATIVE, check_parameters
 from posteriori.inference.regression.regression_statistics import (
     RegressionStatistics,
     column_norms,
@@ -70,6 +71,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):
     (array([2.]), 1.0)
     """
 
+    _constraints = {"ridge": NOT_NEGATIVE}
+
     def __init__(self, *, fit_intercept: bool = True, ridge: float = 0.0) -> None:
         self.fit_intercept = fit_intercept
         self.ridge = ridge
@@ -90,8 +93,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         -----
         Costs O(N D²).
         """
-        if not (np.isfinite(self.ridge) and self.ridge >= 0):
-            raise ValueError(f"ridge must be a finite number >= 0, got {self.ridge!r}")
+        check_parameters(self)
         rows = check_rows(
             self,
             X,

@@ -126,10 +126,10 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
         mean, std = self.model_.predict(x, return_std=True)
         return np.exp(mean + 0.5 * std**2)
 
-    def sample_weights(self, size: int = 1, *, random_state: Seed = None) -> Array:
+    def sample_weights(self, size: int = 1, rng: Seed = None) -> Array:
         """Draw weights from the posterior: (S, D), or (S, D + 1) with the intercept last."""
         check_is_fitted(self)
-        return self.model_.sample_weights(size, random_state=random_state)
+        return self.model_.sample_weights(size, rng)
 
     def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.estimators.contract import predictive_of
+from posteriori.estimators.parameters import check_parameters, one_of
 from posteriori.numerics.types import Array
 from posteriori.selection.held_out import held_out_density
 from posteriori.selection.model_set import ModelSet
@@ -34,6 +35,8 @@ class _Average(BaseEstimator):
 
     models_: dict[str, Any]
     weights_: dict[str, float]
+
+    _constraints = {"weights": one_of("evidence", "stacking")}
 
     def __init__(
         self,
@@ -54,8 +57,7 @@ class _Average(BaseEstimator):
         X : (N, D)
         y : (N,)
         """
-        if self.weights not in ("evidence", "stacking"):
-            raise ValueError(f"weights must be 'evidence' or 'stacking', got {self.weights!r}")
+        check_parameters(self)
         if not self.models:
             raise ValueError("models is empty: name at least one")
         for name, model in self.models:

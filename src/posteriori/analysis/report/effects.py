@@ -40,7 +40,7 @@ def weight_effects(pipeline: Any) -> Effects | None:
     final = pipeline[-1]
     names = [str(name) for name in pipeline[0].get_feature_names_out()]
     if hasattr(final, "sample_weights"):
-        draws = final.sample_weights(_DRAWS, random_state=0)[:, : len(names)]
+        draws = final.sample_weights(_DRAWS, rng=0)[:, : len(names)]
         low, high = np.quantile(draws, [0.05, 0.95], axis=0)
         return _largest_first(Effects(names, np.asarray(final.coef_), low, high))
     posterior = getattr(final, "posterior_", None)

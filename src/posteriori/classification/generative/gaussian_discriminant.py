@@ -33,8 +33,8 @@ from posteriori.classification.generative.gaussian_learning import (
     most_likely_full,
 )
 from posteriori.classification.generative.joint_classifier import (
+    ESTIMATE,
     JointClassifier,
-    check_estimate,
     joint_fingerprint,
     learn_priors,
 )
@@ -49,6 +49,7 @@ from posteriori.classification.geometry import Boundary
 from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
 from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
+from posteriori.estimators.parameters import Constraint, check_parameters, one_of
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
 
@@ -56,8 +57,6 @@ __all__ = ["GaussianDiscriminant"]
 
 #: Rows that the default prior of the class means is worth.
 MEAN_STRENGTH = 0.1
-
-_COVARIANCES = ("shared", "per-class", "diagonal")
 
 
 class GaussianDiscriminant(JointClassifier):
@@ -118,6 +117,15 @@ class GaussianDiscriminant(JointClassifier):
     True
     """
 
+    _constraints = {
+        "estimate": ESTIMATE,
+        "covariance": one_of("shared", "per-class", "diagonal"),
+        "shrinkage": Constraint(
+            lambda value: value == "auto" or 0.0 <= value <= 1.0,
+            'lie between 0 and 1 or be "auto"',
+        ),
+    }
+
     def __init__(
         self,
         covariance: str = "shared",
@@ -150,7 +158,7 @@ class GaussianDiscriminant(JointClassifier):
         Two passes; cost O(N D²), or O(N D) for independent columns.
         """
         self._check_parameters()
-        rows = check_labelled_rows(self, X, y, sample_weight)
+        rows = check_labelled_rows(self, X, y, sample_weight, class_weight=self.class_weight)
         learned = (
             self._learn_columns(rows) if self.covariance == "diagonal" else self._learn_full(rows)
         )
@@ -178,16 +186,7 @@ class GaussianDiscriminant(JointClassifier):
     # -- learning ----------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_estimate(self.estimate)
-        if self.covariance not in _COVARIANCES:
-            raise ValueError(
-                f"covariance must be one of {', '.join(_COVARIANCES)}; got {self.covariance!r}"
-            )
-        share = 0.0 if self.shrinkage == "auto" else self.shrinkage
-        if isinstance(share, str) or not 0.0 <= share <= 1.0:
-            raise ValueError(
-                f'shrinkage must lie between 0 and 1 or be "auto", got {self.shrinkage!r}'
-            )
+        check_parameters(self)
         if self.shrinkage and (self.estimate == "bayes" or self.covariance == "diagonal"):
             raise ValueError(
                 'shrinkage is for estimate="ml" with a full covariance; with "bayes" the prior shrinks'

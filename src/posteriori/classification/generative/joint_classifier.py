@@ -20,15 +20,17 @@ from sklearn.utils.validation import check_is_fitted
 from posteriori.classification.classifier import ProbabilisticClassifier
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_known_labels
+from posteriori.estimators.parameters import one_of
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.logspace import log_softmax, log_sum_exp, softmax
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import probability_vector
 
-__all__ = ["ClassPrior", "JointClassifier", "check_estimate", "joint_fingerprint", "learn_priors"]
+__all__ = ["ESTIMATE", "ClassPrior", "JointClassifier", "joint_fingerprint", "learn_priors"]
 
-_ESTIMATES = ("bayes", "ml")
+#: Integrating the parameters out, or plugging in those of highest likelihood.
+ESTIMATE = one_of("bayes", "ml", mark='"')
 
 
 class ClassPrior(NamedTuple):
@@ -67,7 +69,7 @@ class ClassPrior(NamedTuple):
 
 def _can_leave_out(self: JointClassifier) -> bool:
     """Tell whether each row counts as itself in beliefs that it can be taken from."""
-    return self._integrates() and getattr(self, "class_weight", None) is None
+    return self._integrates() and self.class_weight is None
 
 
 class JointClassifier(ProbabilisticClassifier):
@@ -75,6 +77,7 @@ class JointClassifier(ProbabilisticClassifier):
 
     classes_: Any
     class_prior_: Array
+    class_weight: Any = None
     _labels: ClassPrior
 
     @abstractmethod
@@ -201,9 +204,3 @@ def joint_fingerprint(rows: LabelledRows) -> Fingerprint:
     """Return the fingerprint of inputs and labels."""
     inputs = Fingerprint().update(rows.x, rows.frequency)
     return inputs.merge(Fingerprint(0, rows.fingerprint.checksum))
-
-
-def check_estimate(estimate: Any) -> None:
-    """Refuse anything but "bayes" and "ml"."""
-    if estimate not in _ESTIMATES:
-        raise ValueError(f'estimate must be "bayes" or "ml", got {estimate!r}')

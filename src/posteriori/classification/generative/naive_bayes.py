@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from posteriori.classification.generative import class_kernels
 from posteriori.classification.generative.column_models import KINDS, learn_columns
 from posteriori.classification.generative.joint_classifier import (
+    ESTIMATE,
     JointClassifier,
-    check_estimate,
     joint_fingerprint,
     learn_priors,
 )
@@ -32,6 +32,7 @@ from posteriori.estimators.labelled_rows import (
     check_gappy_inputs,
     check_labelled_rows,
 )
+from posteriori.estimators.parameters import check_parameters
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
@@ -90,6 +91,8 @@ class NaiveBayes(JointClassifier):
     array([[0.6, 0.4]])
     """
 
+    _constraints = {"estimate": ESTIMATE}
+
     def __init__(
         self,
         columns: Any = "normal",
@@ -120,9 +123,16 @@ class NaiveBayes(JointClassifier):
         -----
         One or two passes, O(N D).
         """
-        check_estimate(self.estimate)
+        check_parameters(self)
         priors = self._check_priors()
-        rows = check_labelled_rows(self, X, y, sample_weight, gaps=self._kinds != {"table"})
+        rows = check_labelled_rows(
+            self,
+            X,
+            y,
+            sample_weight,
+            class_weight=self.class_weight,
+            gaps=self._kinds != {"table"},
+        )
         self.columns_ = self._check_columns(rows.x.shape[1])
         self._places = {
             kind: np.flatnonzero(np.array(self.columns_) == kind)

@@ -13,13 +13,12 @@ approximate inference for binary Gaussian process classification", 2005.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import ProbabilisticClassifier
 from posteriori.classification.linear.learned_precision import likely_precision
@@ -33,13 +32,13 @@ from posteriori.classification.linear.linear_mode import (
 )
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.estimators.ascent_arguments import check_ascent
-from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import (
     LabelledRows,
     check_known_labels,
     check_labelled_rows,
 )
+from posteriori.estimators.linear_predictor import LearnedWeights, LinearPredictorEstimator
+from posteriori.estimators.parameters import Constraint, one_of
 from posteriori.estimators.standardized import Standardization, standardize
 from posteriori.inference.predictors.expectation_propagation import curvature_sites, fit_sites
 from posteriori.inference.predictors.generalized_linear import Likelihood, LinearPredictor
@@ -58,9 +57,8 @@ from posteriori.inference.predictors.weight_belief import (
     laplace_belief,
     row_moments,
 )
-from posteriori.numerics.evidence import Kind, LogEvidence
-from posteriori.numerics.random import as_generator
-from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.evidence import Kind
+from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["BayesianLinearClassifier", "Link"]
@@ -77,9 +75,6 @@ _SKEWED = 1e-3
 
 #: Expectation propagation whose last step was longer, in standard deviations, has no answer.
 _UNSETTLED = 0.01
-
-#: Numbers of draws × rows × classes that are worked on at a time.
-_BLOCK = 1 << 20
 
 
 class Link(NamedTuple):
@@ -105,20 +100,23 @@ class Link(NamedTuple):
     augmented: Callable[..., WeightBelief] | None = None
 
 
-class BayesianLinearClassifier(ProbabilisticClassifier):
+class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator):
     """What classifiers with normal beliefs about weights have in common.
 
-    Subclasses state the likelihood of two classes, and all that concerns more of them.
+    Subclasses state the likelihood of two classes, all that concerns more of them, and which
+    approximations there are ("polya-gamma" is for two classes).
     """
 
     #: How the predictor of two classes gives their probabilities.
     _link: ClassVar[Link]
 
-    #: The approximations that the likelihood has; "polya-gamma" is for two classes.
-    _approximations: ClassVar[tuple[str, ...]] = ("laplace",)
-
     #: Whether more than two classes can be learned.
     _several_classes: ClassVar[bool] = False
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **LinearPredictorEstimator._constraints,
+        "hyperparameters": one_of("fixed", "type-II"),
+    }
 
     def __init__(
         self,
@@ -180,23 +178,20 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
 
     # -- learning ----------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the posterior of the weights.
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
+        rows = check_labelled_rows(self, X, y, sample_weight, class_weight=self.class_weight)
+        if len(rows.classes) > 2 and not self.__sklearn_tags__().classifier_tags.multi_class:
+            remedy = " with approximation='ep'" if self._several_classes else ""
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass: "
+                f"{type(self).__name__} got {len(rows.classes)} classes; "
+                f"BayesianLogisticRegression{remedy} takes more than two"
+            )
+        return rows
 
-        Parameters
-        ----------
-        X : array_like (N, D)
-        y : array_like (N,)
-            Labels.
-        sample_weight : array_like (N,), optional
-            Frequencies: 2 equals a repeated row, 0 leaves it out.
-        """
-        self._check_parameters()
-        rows = check_labelled_rows(self, X, y, sample_weight)
-        self._check_classes(rows)
+    def _learn(self, rows: LabelledRows) -> LearnedWeights:
         how, design = self._columns(rows)
-        size = n_predictors(len(rows.classes))
-        mean = np.zeros((size, design.shape[1]))
+        mean = np.zeros((n_predictors(len(rows.classes)), design.shape[1]))
         if self.fit_intercept:
             mean[:, 0] = self._level(rows.counts / rows.counts.sum())
         alpha = float(self.prior_precision)
@@ -207,12 +202,12 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
                 alpha,
                 max_iter=self.max_iter,
             )
-        self.prior_precision_ = alpha
         precision = np.full(mean.size, alpha)
-        beliefs = self._beliefs(design, rows, precision, mean.ravel())
-        self._keep(*beliefs, how, rows)
-        self._warn(beliefs[0])
-        return self
+        belief, corrected, kind = self._beliefs(design, rows, precision, mean.ravel())
+        self.prior_precision_, self.classes_ = alpha, rows.classes
+        self._standardization, self._corrected = how, corrected
+        fixed = self.hyperparameters == "fixed"
+        return LearnedWeights(belief, precision, kind if fixed else "type-II")
 
     def _beliefs(
         self, design: Array, rows: LabelledRows, precision: Array, mean: Array
@@ -259,7 +254,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
             f"(the last one was of {belief.step:.2g} standard deviations): posterior and evidence are "
             "those of 'laplace'. Raise max_iter or prior_precision.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return False
 
@@ -270,57 +265,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         how = Standardization(np.zeros(d), np.ones(d), self.fit_intercept)
         return how, how.of(rows.x)
 
-    def _check_parameters(self) -> None:
-        check_ascent(self)
-        if self.approximation not in self._approximations:
-            raise ValueError(
-                f"approximation must be one of {', '.join(map(repr, self._approximations))}, got "
-                f"{self.approximation!r}"
-            )
-        if self.hyperparameters not in ("fixed", "type-II"):
-            raise ValueError(
-                f"hyperparameters must be 'fixed' or 'type-II', got {self.hyperparameters!r}"
-            )
-
-    def _check_classes(self, rows: LabelledRows) -> None:
-        if len(rows.classes) > 2 and not self.__sklearn_tags__().classifier_tags.multi_class:
-            remedy = " with approximation='ep'" if self._several_classes else ""
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass: "
-                f"{type(self).__name__} got {len(rows.classes)} classes; "
-                f"BayesianLogisticRegression{remedy} takes more than two"
-            )
-
-    def _keep(
-        self,
-        belief: WeightBelief,
-        corrected: WeightBelief,
-        kind: Kind,
-        how: Standardization,
-        rows: LabelledRows,
-    ) -> None:
-        self.classes_ = rows.classes
-        self._standardization = how
-        self._weights, self._corrected = belief, corrected
-        alpha, d = self.prior_precision_, len(how.scale)
-        self.posterior_ = self._stated(belief)
-        self.corrected_posterior_ = (
-            self.posterior_ if corrected is belief else self._stated(corrected)
-        )
-        raw = self.posterior_.mean.reshape(-1, d + int(self.fit_intercept))
-        self.coef_ = np.ascontiguousarray(raw[:, :d])
-        self.intercept_ = raw[:, d].copy() if self.fit_intercept else np.zeros(len(raw))
-        self.log_evidence_ = LogEvidence(
-            belief.log_evidence,
-            kind=kind if self.hyperparameters == "fixed" else "type-II",
-            of="y|X",
-            fingerprint=rows.fingerprint,
-        )
-        self.effective_parameters_ = float(len(belief.mean) - alpha * np.trace(belief.cov))
-        self.n_iter_ = belief.n_iter
-
-    def _stated(self, belief: WeightBelief) -> MvNormal:
-        """Return a belief about standardised weights as one about those of the raw columns."""
+    def _state(self, belief: WeightBelief) -> MvNormal:
         k, turn = len(self.classes_), self._standardization.turn()
         mean = class_weights(belief.mean, k) @ turn.T
         cov = turn_weights(belief.cov, np.eye(1) if k == 2 else contrasts(k), turn)
@@ -329,14 +274,14 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
             cov += np.tile(shared, (k, k))
         return MvNormal(mean.ravel(), cov=cov)
 
-    def _warn(self, belief: WeightBelief) -> None:
-        if not belief.converged:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in {belief.n_iter} steps: the last one was "
-                f"of {belief.step:.2g} standard deviations. Raise max_iter or prior_precision.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+    def _name_weights(self) -> None:
+        belief, d = self._corrected, self.n_features_in_
+        self.corrected_posterior_ = (
+            self.posterior_ if belief is self._weights else self._state(belief)
+        )
+        raw = self.posterior_.mean.reshape(-1, d + int(self.fit_intercept))
+        self.coef_ = np.ascontiguousarray(raw[:, :d])
+        self.intercept_ = raw[:, d].copy() if self.fit_intercept else np.zeros(len(raw))
 
     # -- predicting --------------------------------------------------------------------------
 
@@ -358,43 +303,39 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes with the weights integrated out, (N, K)."""
         design = self._design(X)
-        p = np.empty((len(design), len(self.classes_)))
-        for rows in _row_blocks(len(design), p.shape[1] ** 2):
-            p[rows] = self._probabilities(design[rows], self._corrected)
-        return p
+        parts = [
+            self._probabilities(design[rows], self._corrected)
+            for rows in self._slices(design, len(self.classes_))
+        ]
+        return np.concatenate(parts)
 
-    # -- how the rows fare -------------------------------------------------------------------
+    # -- how the rows fare, and the prior ----------------------------------------------------
 
-    def log_likelihood_draws(self, X: Any, y: Any, size: int, rng: Seed = None) -> Array:
-        """Return ln p(y_n | w_s) of rows under draws of the posterior, (S, N)."""
+    def _known_rows(self, X: Any, y: Any) -> tuple[Array, Any]:
         design = self._design(X)
-        codes = check_known_labels(self, design, y)
-        draws = self._draw(size, as_generator(rng))
-        found = np.empty((size, len(design)))
-        for rows in _row_blocks(len(design), size * len(self.classes_)):
-            log_p = self._log_probabilities(_predictors(draws, design[rows]))
-            found[:, rows] = np.take_along_axis(log_p, codes[None, rows, None], axis=2)[..., 0]
-        return found
+        return design, check_known_labels(self, design, y)
 
-    def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Any:
-        """Draw whole new sets of labels at X from the posterior predictive, (S, N)."""
-        design, generator = self._design(X), as_generator(rng)
-        draws = self._draw(size, generator)
-        codes, u = (
-            np.zeros((size, len(design)), dtype=np.intp),
-            generator.random((size, len(design))),
-        )
-        for rows in _row_blocks(len(design), size * len(self.classes_)):
-            p = np.exp(self._log_probabilities(_predictors(draws, design[rows])))
-            below = np.cumsum(p[..., :-1], axis=2)  # of the first class, the first two, …
-            codes[:, rows] = (u[:, rows, None] >= below).sum(axis=2)
-        return self.classes_[codes]
+    def _log_likelihood(self, draws: Array, design: Array, targets: Any) -> Array:
+        log_p = self._log_probabilities(self._predictors(draws, design))
+        return np.take_along_axis(log_p, targets[None, :, None], axis=2)[..., 0]
 
-    def _draw(self, size: int, rng: np.random.Generator) -> Array:
-        """Draw weights of standardised columns, (S, 1, P) or (S, K − 1, P)."""
-        root = np.linalg.cholesky(self._corrected.cov)
-        draws = self._corrected.mean + rng.standard_normal((size, len(root))) @ root.T
-        return draws.reshape(size, n_predictors(len(self.classes_)), -1)
+    def _draw_targets(self, draws: Array, design: Array, rng: np.random.Generator) -> Any:
+        p = np.exp(self._log_probabilities(self._predictors(draws, design)))
+        below = np.cumsum(p[..., :-1], axis=2)  # of the first class, the first two, …
+        return self.classes_[(rng.random((*p.shape[:2], 1)) >= below).sum(axis=2)]
+
+    def _predictors(self, draws: Array, design: Array) -> Array:
+        """Return the predictors (S, n, M) of rows under draws of M weight vectors (S, M P)."""
+        s, p = len(draws), design.shape[1]
+        return (draws.reshape(-1, p) @ design.T).reshape(s, -1, len(design)).swapaxes(1, 2)
+
+    @property
+    def _drawn_from(self) -> WeightBelief:
+        return self._corrected
+
+    @property
+    def _n_outputs(self) -> int:
+        return len(self.classes_)
 
     def with_prior_scaled(self, factor: float) -> Self:
         """Return an unfitted copy whose prior has standard deviations ``factor`` times as large.
@@ -405,20 +346,3 @@ class BayesianLinearClassifier(ProbabilisticClassifier):
         return clone(self).set_params(
             prior_precision=alpha / float(factor) ** 2, hyperparameters="fixed"
         )
-
-    def _design(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return self._standardization.of(check_inputs(self, X))
-
-
-def _predictors(draws: Array, design: Array) -> Array:
-    """Return the predictors (S, n, M) of rows under draws of the weights (S, M, P)."""
-    s, m, p = draws.shape
-    return (draws.reshape(s * m, p) @ design.T).reshape(s, m, -1).swapaxes(1, 2)
-
-
-def _row_blocks(n: int, numbers_each: int) -> Iterator[slice]:
-    """Yield slices of rows whose arrays stay small."""
-    step = max(1, _BLOCK // max(numbers_each, 1))
-    for first in range(0, n, step):
-        yield slice(first, min(first + step, n))

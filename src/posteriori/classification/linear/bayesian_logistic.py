@@ -12,6 +12,7 @@ import numpy as np
 from posteriori.classification.linear.bayesian_linear import BayesianLinearClassifier, Link
 from posteriori.classification.linear.linear_mode import logistic_density
 from posteriori.estimators.labelled_rows import LabelledRows
+from posteriori.estimators.parameters import one_of
 from posteriori.inference.predictors.class_curves import logistic_curve, logistic_mean
 from posteriori.inference.predictors.expectation_propagation import (
     logistic_tilt,
@@ -114,7 +115,10 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         lambda share: special.logit(share),
         fit_polya_gamma,
     )
-    _approximations: ClassVar[tuple[str, ...]] = ("laplace", "variational", "ep", "polya-gamma")
+    _constraints = {
+        **BayesianLinearClassifier._constraints,
+        "approximation": one_of("laplace", "variational", "ep", "polya-gamma"),
+    }
     _several_classes: ClassVar[bool] = True
 
     def _level(self, share: Array) -> Array:

@@ -64,7 +64,7 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array_like (N,), optional
             Frequencies: 2 equals a repeated row.
         """
-        rows = check_labelled_rows(self, X, y, sample_weight)
+        rows = check_labelled_rows(self, X, y, sample_weight, class_weight=self.class_weight)
         scaling, design = standardize(rows.x, rows.frequency, intercept=True)
         targets = np.eye(len(rows.classes))[rows.codes]
         if rows.frequency is not None:

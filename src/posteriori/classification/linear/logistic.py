@@ -28,6 +28,12 @@ from posteriori.classification.linear.linear_mode import (
 from posteriori.classification.linear.unbounded_likelihood import separating_direction
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
+from posteriori.estimators.parameters import (
+    AT_LEAST_ONE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    check_parameters,
+)
 from posteriori.estimators.standardized import Standardization, standardize
 from posteriori.inference.predictors.mode_finding import Mode
 from posteriori.inference.predictors.softmax_averages import softmax_with_log_sum
@@ -91,6 +97,8 @@ class LogisticRegression(ProbabilisticClassifier):
     array([[0.5, 0.5]])
     """
 
+    _constraints = {"ridge": NOT_NEGATIVE, "tol": POSITIVE, "max_iter": AT_LEAST_ONE}
+
     def __init__(
         self,
         ridge: float = 0.0,
@@ -122,8 +130,8 @@ class LogisticRegression(ProbabilisticClassifier):
         Costs O(N D² K²) for each Hessian, of which long tables of two classes need one or two, and
         O(N D K) for each gradient.
         """
-        self._check_parameters()
-        rows = check_labelled_rows(self, X, y, sample_weight)
+        check_parameters(self)
+        rows = check_labelled_rows(self, X, y, sample_weight, class_weight=self.class_weight)
         how, design = standardize(rows.x, rows.frequency, intercept=self.fit_intercept)
         precision = self._precision(how, rows)
         mode = self._mode(design, rows, precision, curvature=self.ridge > 0)
@@ -162,14 +170,6 @@ class LogisticRegression(ProbabilisticClassifier):
         Its value is the log odds. The classes need not be named where there are only two.
         """
         return linear_boundary(self, first, second)
-
-    def _check_parameters(self) -> None:
-        if not (np.isfinite(self.ridge) and self.ridge >= 0):
-            raise ValueError(f"ridge must be a finite number >= 0, got {self.ridge!r}")
-        if not (np.isfinite(self.tol) and self.tol > 0):
-            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
-        if not self.max_iter >= 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
 
     def _slopes(self, how: Standardization, rows: LabelledRows) -> Array:
         """Return 1 for the weight of a column and 0 for an intercept."""

@@ -27,6 +27,7 @@ from posteriori.classification.geometry import Hyperplane
 from posteriori.classification.linear.perceptron_kernel import run_epoch
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
+from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, check_parameters
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array
@@ -69,6 +70,8 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     (True, array([0, 0, 0, 1]))
     """
 
+    _constraints = {"learning_rate": POSITIVE, "max_iter": AT_LEAST_ONE}
+
     def __init__(
         self,
         learning_rate: float = 1.0,
@@ -92,10 +95,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         X : array_like (N, D)
         y : array_like (N,)
         """
-        if not (np.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise ValueError(f"learning_rate must be a positive number, got {self.learning_rate!r}")
-        if not self.max_iter >= 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+        check_parameters(self)
         rows = check_labelled_rows(self, X, y)
         weights = self._learn(rows)
         margins = _margins(rows, weights)

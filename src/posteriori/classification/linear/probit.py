@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from posteriori.classification.linear.bayesian_linear import BayesianLinearClassifier, Link
+from posteriori.estimators.parameters import one_of
 from posteriori.inference.predictors.class_curves import probit_curve, probit_mean
 from posteriori.inference.predictors.expectation_propagation import probit_tilt
 from posteriori.numerics.lazy import special
@@ -79,4 +80,7 @@ class ProbitRegression(BayesianLinearClassifier):
         lambda eta: special.log_ndtr(eta),
         lambda share: special.ndtri(share),
     )
-    _approximations: ClassVar[tuple[str, ...]] = ("laplace", "variational", "ep")
+    _constraints = {
+        **BayesianLinearClassifier._constraints,
+        "approximation": one_of("laplace", "variational", "ep"),
+    }

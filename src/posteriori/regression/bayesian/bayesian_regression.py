@@ -37,7 +37,7 @@ from posteriori.regression.bayesian.left_out_rows import (
     expected_log_likelihood,
     leave_one_out_log_density,
 )
-from posteriori.regression.bayesian.priors import check_prior
+from posteriori.regression.bayesian.priors import CONSTRAINTS, check_prior
 
 __all__ = ["BayesianLinearRegression"]
 
@@ -129,6 +129,8 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
     >>> model.predict_dist([[1.0, 0.2]]).std.round(4)
     array([0.2305])
     """
+
+    _constraints = CONSTRAINTS
 
     def __init__(
         self,
@@ -316,16 +318,15 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
             return kernel
         return kernel / check_noise_variance(noise_variance, len(rows))
 
-    def sample_weights(self, size: int = 1, *, random_state: Seed = None) -> Array:
+    def sample_weights(self, size: int = 1, rng: Seed = None) -> Array:
         """Draw weights from the posterior: (S, D), or (S, D + 1) with the intercept last."""
         belief = self._belief
-        weights, intercepts, _ = belief.sample(size, as_generator(random_state))
+        weights, intercepts, _ = belief.sample(size, as_generator(rng))
         return weights if belief.level_precision is None else np.column_stack([weights, intercepts])
 
-    def sample_functions(self, X: Any, size: int = 1, *, random_state: Seed = None) -> Array:
+    def sample_functions(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw functions from the posterior and return their values at X: (S, N)."""
-        generator = as_generator(random_state)
-        values, _ = self._belief.sample_values(check_inputs(self, X), size, generator)
+        values, _ = self._belief.sample_values(check_inputs(self, X), size, as_generator(rng))
         return values
 
     # -- how the rows fare -----------------------------------------------------------------

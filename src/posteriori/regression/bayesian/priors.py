@@ -6,13 +6,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.estimators.parameters import Constraint, check_parameters, one_of, or_none
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import check_symmetric, positive, real
+from posteriori.numerics.validation import check_symmetric, real
 
-__all__ = ["LinearPrior", "check_prior"]
+__all__ = ["CONSTRAINTS", "LinearPrior", "check_prior"]
 
-HYPERPARAMETERS = ("fixed", "type-II", "ard", "grid")
-SOLVERS = ("newton", "fixed-point")
+_SPREAD = Constraint(lambda value: 0 < value < np.inf, "be positive and finite")
+
+#: What the parameters of a linear regression may be, but for those that depend on its columns.
+CONSTRAINTS = {
+    "hyperparameters": one_of("fixed", "type-II", "ard", "grid", mark=""),
+    "solver": one_of("newton", "fixed-point", mark=""),
+    "missing": one_of("error", "drop"),
+    "noise_precision": or_none(_SPREAD),
+    "noise_shape": _SPREAD,
+    "noise_scale": or_none(_SPREAD),
+    "precision_shape": _SPREAD,
+    "precision_rate": or_none(_SPREAD),
+    "intercept_mean": or_none(Constraint(np.isfinite, "be finite")),
+    "intercept_precision": or_none(
+        Constraint(
+            lambda value: 0 <= value < np.inf,
+            "be >= 0 and finite (0 is flat)",
+            "; use fit_intercept=False for an intercept that is known to be 0",
+        )
+    ),
+}
 
 _SEMIDEFINITE = 1e-12
 
@@ -57,9 +77,8 @@ class LinearPrior(NamedTuple):
 
 def check_prior(estimator: Any, d: int) -> LinearPrior:
     """Read and check the parameters of an estimator for D columns."""
+    check_parameters(estimator)
     e = estimator
-    _one_of("hyperparameters", e.hyperparameters, HYPERPARAMETERS)
-    _one_of("solver", e.solver, SOLVERS)
     if e.hyperparameters != "fixed":
         for name in ("prior_precision", "noise_precision"):
             if getattr(e, name) is not None:
@@ -73,40 +92,21 @@ def check_prior(estimator: Any, d: int) -> LinearPrior:
         root=root,
         free=free,
         mean=_check_mean(e.prior_mean, d),
-        noise_precision=_optional("noise_precision", e.noise_precision),
+        noise_precision=_number(e.noise_precision),
         fit_intercept=bool(e.fit_intercept),
-        intercept_mean=None
-        if e.intercept_mean is None
-        else float(real("intercept_mean", e.intercept_mean)),
-        intercept_precision=_check_intercept_precision(e.intercept_precision),
+        intercept_mean=_number(e.intercept_mean),
+        intercept_precision=_number(e.intercept_precision),
         standardize=bool(e.standardize),
-        noise_shape=float(positive("noise_shape", e.noise_shape)),
-        noise_scale=_optional("noise_scale", e.noise_scale),
-        precision_shape=float(positive("precision_shape", e.precision_shape)),
-        precision_rate=_optional("precision_rate", e.precision_rate),
+        noise_shape=float(e.noise_shape),
+        noise_scale=_number(e.noise_scale),
+        precision_shape=float(e.precision_shape),
+        precision_rate=_number(e.precision_rate),
         solver=e.solver,
     )
 
 
-def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
-
-
-def _optional(name: str, value: Any) -> float | None:
-    return None if value is None else float(positive(name, value))
-
-
-def _check_intercept_precision(value: Any) -> float | None:
-    if value is None:
-        return None
-    number = float(value)
-    if not 0 <= number < np.inf:
-        raise ValueError(
-            f"intercept_precision must be >= 0 and finite (0 is flat), got {number:.6g}; use "
-            "fit_intercept=False for an intercept that is known to be 0"
-        )
-    return number
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def _check_mean(value: Any, d: int) -> Array:

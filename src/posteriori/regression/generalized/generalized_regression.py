@@ -13,25 +13,26 @@ theory, inference, and learning algorithms", 2003, ch. 27.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
 
 from posteriori.distributions.composites.mixture import Mixture
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.estimators.ascent_arguments import check_ascent, warn_unless_converged
-from posteriori.estimators.estimator_rows import Rows, check_inputs, check_rows
+from posteriori.estimators.estimator_rows import Rows, check_rows
+from posteriori.estimators.linear_predictor import LearnedWeights, LinearPredictorEstimator
 from posteriori.estimators.standardized import measure
 from posteriori.inference.predictors.generalized_linear import LinearPredictor, posterior_mode
-from posteriori.inference.predictors.mode_finding import Mode, laplace_evidence
+from posteriori.inference.predictors.mode_finding import Mode
+from posteriori.inference.predictors.weight_belief import (
+    WeightBelief,
+    laplace_belief,
+    row_moments,
+)
 from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
-from posteriori.numerics.evidence import Fingerprint, LogEvidence
-from posteriori.numerics.random import as_generator
-from posteriori.numerics.special import LOG_2PI
-from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.types import Array
 
 __all__ = ["GeneralizedRegression"]
 
@@ -42,7 +43,7 @@ _SHAPE_NODES = 5
 _NEAR_ZERO = 3.0
 
 
-class GeneralizedRegression(RegressorMixin, BaseEstimator):
+class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
     """What regressions on a linear predictor have in common.
 
     Parameters
@@ -74,10 +75,6 @@ class GeneralizedRegression(RegressorMixin, BaseEstimator):
     #: Whether there is a shape beside the weights.
     _shaped = False
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters off their range."""
-        check_ascent(self)
-
     def _check_targets(self, y: Array) -> None:
         """Refuse targets off the support."""
 
@@ -103,32 +100,19 @@ class GeneralizedRegression(RegressorMixin, BaseEstimator):
 
     # -- learning ----------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the posterior of the weights.
-
-        Parameters
-        ----------
-        X : array_like (N, D)
-        y : array_like (N,)
-        sample_weight : array_like (N,), optional
-            Frequencies: 2 equals a repeated row, 0 leaves it out.
-
-        Notes
-        -----
-        Costs O(N D²) for a few Hessians, one for long tables, and O(N D) for each gradient.
-        """
-        self._check_parameters()
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         rows = check_rows(self, X, y, sample_weight=sample_weight)
         self._check_targets(rows.y)
+        return rows
+
+    def _learn(self, rows: Rows) -> LearnedWeights:
         x, turn = self._standardize(rows)
         mean, precision = self._prior(turn.shape[1], rows)
         density = LinearPredictor(
             x, self._likelihood(rows.y), np.diag(precision), mean, rows.frequency, turn
         )
-        mode = self._ascend(density)
-        warn_unless_converged(self, mode)
-        self._keep(mode, precision, rows)
-        return self
+        belief = laplace_belief(self._ascend(density), precision)
+        return LearnedWeights(belief, precision[: turn.shape[1]])
 
     def _ascend(self, density: LinearPredictor) -> Mode:
         """Return where the posterior is approximated."""
@@ -159,26 +143,14 @@ class GeneralizedRegression(RegressorMixin, BaseEstimator):
             precision = np.append(precision, self.prior_precision)
         return mean, precision
 
-    def _keep(self, mode: Mode, precision: Array, rows: Rows) -> None:
-        d = rows.x.shape[1]
-        size = d + self.fit_intercept
-        root = np.linalg.inv(mode.factor)
-        cov = root.T @ root
-        self._weights = MvNormal(mode.point, cov=cov)
-        self.posterior_ = self._standardization.raw(
-            MvNormal(mode.point[:size], cov=cov[:size, :size])
-        )
+    def _state(self, belief: WeightBelief) -> MvNormal:
+        size = len(self._standardization.scale) + self.fit_intercept
+        return self._standardization.raw(MvNormal(belief.mean[:size], cov=belief.cov[:size, :size]))
+
+    def _name_weights(self) -> None:
+        d = len(self._standardization.scale)
         self.coef_ = self.posterior_.mean[:d]
         self.intercept_ = float(self.posterior_.mean[d]) if self.fit_intercept else 0.0
-        self.log_evidence_ = LogEvidence(
-            laplace_evidence(mode) + 0.5 * float((np.log(precision) - LOG_2PI).sum()),
-            kind="laplace",
-            of="y|X",
-            fingerprint=Fingerprint().update(rows.y, rows.frequency),
-        )
-        kept = (precision * np.diagonal(cov))[:size].sum()
-        self.effective_parameters_ = float(size - kept)  # γ = Σ λ/(α + λ)
-        self.n_iter_ = mode.n_iter
 
     # -- predicting --------------------------------------------------------------------------
 
@@ -212,44 +184,10 @@ class GeneralizedRegression(RegressorMixin, BaseEstimator):
         """Return the mean of the predictive distribution (its median where there is no mean)."""
         return self._mean_of(self.predictor(X))
 
-    # -- how the rows fare -------------------------------------------------------------------
-
-    def log_likelihood_draws(self, X: Any, y: Any, size: int, rng: Seed = None) -> Array:
-        """Return ln p(y_n | θ_s) of rows under draws of the posterior, (S, N)."""
-        check_is_fitted(self)
-        rows = check_rows(self, X, y, reset=False)
-        self._check_targets(rows.y)
-        etas, shapes = self._draw(self._standardization.of(rows.x), size, as_generator(rng))
-        curve, everywhere = self._likelihood(rows.y), slice(None)
-        pairs = zip(etas, shapes, strict=True)
-        return np.array([curve(eta, float(shape), everywhere).value for eta, shape in pairs])
-
-    def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
-        """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""
-        generator = as_generator(rng)
-        etas, shapes = self._draw(self._design(X), size, generator)
-        members = self._member(etas, shapes[:, None], np.zeros_like(etas))
-        return np.asarray(members.sample(rng=generator), dtype=np.float64)
-
-    def with_prior_scaled(self, factor: float) -> Self:
-        """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
-        return clone(self).set_params(prior_precision=self.prior_precision / float(factor) ** 2)
-
-    def _draw(self, design: Array, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Draw predictors (S, N) and log shapes (S,), 0 where there are none."""
-        points = np.asarray(self._weights.sample(size, rng=rng))
-        etas = points[:, : design.shape[1]] @ design.T
-        return etas, points[:, -1] if self._shaped else np.zeros(size)
-
-    def _design(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return self._standardization.of(check_inputs(self, X))
-
     def _predictor(self, design: Array) -> Normal:
-        size = design.shape[1]
-        root = design @ np.linalg.cholesky(self._weights.cov[:size, :size])
-        variance = np.maximum((root**2).sum(axis=1), 1e-300)
-        return Normal(design @ self._weights.mean[:size], variance=variance)
+        size, belief = design.shape[1], self._weights
+        mean, variance = row_moments(design, belief.mean[:size], belief.cov[:size, :size])
+        return Normal(mean, variance=variance)
 
     def _shape_rule(self, design: Array) -> tuple[Array, Array, Array, Array]:
         """Return nodes and shares of the log shape, dE[η]/dθ, and how much of Var[η] it explains."""
@@ -260,3 +198,26 @@ class GeneralizedRegression(RegressorMixin, BaseEstimator):
         nodes, shares = np.polynomial.hermite_e.hermegauss(_SHAPE_NODES)
         shapes = self._weights.mean[-1] + np.sqrt(variance) * nodes
         return shapes, shares / shares.sum(), gain, gain**2 * variance
+
+    # -- how the rows fare -------------------------------------------------------------------
+
+    def _known_rows(self, X: Any, y: Any) -> tuple[Array, Array]:
+        rows = check_rows(self, X, y, reset=False)
+        self._check_targets(rows.y)
+        return self._standardization.of(rows.x), rows.y
+
+    def _log_likelihood(self, draws: Array, design: Array, targets: Array) -> Array:
+        etas, shapes = self._predictors(draws, design)
+        curve, everywhere = self._likelihood(targets), slice(None)
+        pairs = zip(etas, shapes, strict=True)
+        return np.array([curve(eta, float(shape), everywhere).value for eta, shape in pairs])
+
+    def _draw_targets(self, draws: Array, design: Array, rng: np.random.Generator) -> Array:
+        etas, shapes = self._predictors(draws, design)
+        members = self._member(etas, shapes[:, None], np.zeros_like(etas))
+        return np.asarray(members.sample(rng=rng), dtype=np.float64)
+
+    def _predictors(self, draws: Array, design: Array) -> tuple[Array, Array]:
+        """Return predictors (S, n) and log shapes (S,), 0 where there are none."""
+        etas = draws[:, : design.shape[1]] @ design.T
+        return etas, draws[:, -1] if self._shaped else np.zeros(len(draws))

@@ -9,31 +9,26 @@ Reference: P. McCullagh, "Regression models for ordinal data", 1980.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-)
+from sklearn.base import ClassifierMixin
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.estimators.ascent_arguments import check_ascent, warn_unless_converged
-from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.labelled_rows import (
+    LabelledRows,
+    check_known_labels,
+    check_labelled_rows,
+)
+from posteriori.estimators.linear_predictor import LearnedWeights, LinearPredictorEstimator
 from posteriori.estimators.standardized import standardize
 from posteriori.inference.predictors.generalized_linear import weighted_gram
-from posteriori.inference.predictors.mode_finding import find_mode, laplace_evidence
+from posteriori.inference.predictors.mode_finding import find_mode
+from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
 from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
-from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.lazy import special
-from posteriori.numerics.random import as_generator
-from posteriori.numerics.special import LOG_2PI
-from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.types import Array
 
 __all__ = ["OrdinalRegression"]
 
@@ -41,7 +36,7 @@ __all__ = ["OrdinalRegression"]
 _BLOCK = 1 << 17
 
 
-class OrdinalRegression(ClassifierMixin, BaseEstimator):
+class OrdinalRegression(ClassifierMixin, LinearPredictorEstimator):
     """Ordered categories by thresholds on a linear predictor, with the posterior by Laplace's method.
 
     Weights of standardised columns have the prior N(0, 1/α), thresholds N(logit of the share of
@@ -94,45 +89,28 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.poor_score = True  # its checks classify blobs that no direction orders
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the posterior of weights and thresholds.
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
+        return check_labelled_rows(self, X, y, sample_weight)
 
-        Parameters
-        ----------
-        X : array_like (N, D)
-        y : array_like (N,)
-            Categories; their order is that of their sorted values.
-        sample_weight : array_like (N,), optional
-            Frequencies: 2 equals a repeated row, 0 leaves it out.
-        """
-        check_ascent(self)
-        x, y, frequency = self._check(X, y, sample_weight)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"OrdinalRegression needs at least two classes, got one class: {self.classes_}"
-            )
-        self._standardization, design = standardize(x, frequency, intercept=True)
+    def _learn(self, rows: LabelledRows) -> LearnedWeights:
+        self.classes_ = rows.classes
+        self._standardization, design = standardize(rows.x, rows.frequency, intercept=True)
         alpha = float(self.prior_precision)
-        density = _Thresholds(design[:, 1:], codes, frequency, alpha)
+        density = _Thresholds(design[:, 1:], rows.codes, rows.frequency, alpha)
         mode = find_mode(density, density.mean, tol=self.tol, max_iter=self.max_iter)
-        warn_unless_converged(self, mode)
-        root = np.linalg.inv(mode.factor)
-        self._weights = MvNormal(mode.point, cov=root.T @ root)
-        turn = self._turn()
-        self.posterior_ = MvNormal(turn @ mode.point, cov=turn @ self._weights.cov @ turn.T)
-        self.coef_, self.thresholds_ = np.split(self.posterior_.mean, [x.shape[1]])
-        size = len(mode.point)
-        numbers = y.astype(np.float64) if y.dtype.kind in "biuf" else codes.astype(np.float64)
-        self.log_evidence_ = LogEvidence(
-            laplace_evidence(mode) + 0.5 * size * float(np.log(alpha) - LOG_2PI),
-            kind="laplace",
-            of="y|X",
-            fingerprint=Fingerprint().update(numbers, frequency),
-        )
-        self.effective_parameters_ = float(size - alpha * np.trace(self._weights.cov))
-        self.n_iter_ = mode.n_iter
-        return self
+        precision = np.full(len(mode.point), alpha)
+        return LearnedWeights(laplace_belief(mode, precision), precision)
+
+    def _state(self, belief: WeightBelief) -> MvNormal:
+        """Turn by T, with weights and thresholds (w, c) = T (v, c̄): w = v/s, c = c̄ + m·w."""
+        mean, scale = self._standardization.mean, self._standardization.scale
+        d, size = len(mean), len(belief.mean)
+        turn = np.diag(np.concatenate([1.0 / scale, np.ones(size - d)]))
+        turn[d:, :d] = mean / scale
+        return MvNormal(turn @ belief.mean, cov=turn @ belief.cov @ turn.T)
+
+    def _name_weights(self) -> None:
+        self.coef_, self.thresholds_ = np.split(self.posterior_.mean, [self.n_features_in_])
 
     def predict_dist(self, X: Any) -> Categorical:
         """Return the probabilities of the categories, with weights and thresholds integrated out.
@@ -140,8 +118,7 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
         The probability of a category or a lower one is the mean of σ(c − x·w) over the normal
         posterior of c − x·w.
         """
-        check_is_fitted(self)
-        z = self._standardization.of(check_inputs(self, X))[:, 1:]
+        z = self._design(X)[:, 1:]
         d, mean, cov = z.shape[1], self._weights.mean, self._weights.cov
         centre = mean[d:] - (z @ mean[:d])[:, None]
         variance = np.diagonal(cov)[d:] - 2.0 * z @ cov[:d, d:]
@@ -163,80 +140,39 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
 
     # -- how the rows fare -------------------------------------------------------------------
 
-    def log_likelihood_draws(self, X: Any, y: Any, size: int, rng: Seed = None) -> Array:
-        """Return ln p(y_n | w_s, c_s) of rows under draws of the posterior, (S, N).
+    def _known_rows(self, X: Any, y: Any) -> tuple[Array, Any]:
+        design = self._design(X)
+        return design, check_known_labels(self, design, y)
 
-        Draws whose thresholds are not in order, which a normal posterior also has, are drawn again.
-        """
-        check_is_fitted(self)
-        x = check_inputs(self, X)
-        codes = self._codes(column_or_1d(y, warn=True))
-        check_consistent_length(x, codes)
-        eta, ends = self._draw(x, size, as_generator(rng))
-        low = np.take_along_axis(ends, codes[None], axis=1) - eta
-        high = np.take_along_axis(ends, codes[None] + 1, axis=1) - eta
+    def _log_likelihood(self, draws: Array, design: Array, targets: Any) -> Array:
+        eta, ends = self._predictors(draws, design)
+        low = np.take_along_axis(ends, targets[None], axis=1) - eta
+        high = np.take_along_axis(ends, targets[None] + 1, axis=1) - eta
         return _log_probability(low, high)
 
-    def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Any:
-        """Draw whole new sets of categories at X from the posterior predictive, (S, N)."""
-        check_is_fitted(self)
-        generator = as_generator(rng)
-        eta, ends = self._draw(check_inputs(self, X), size, generator)
-        latent = eta + generator.logistic(size=eta.shape)
+    def _draw_targets(self, draws: Array, design: Array, rng: np.random.Generator) -> Any:
+        eta, ends = self._predictors(draws, design)
+        latent = eta + rng.logistic(size=eta.shape)
         codes = (latent[..., None] > ends[:, None, 1:-1]).sum(axis=2)
         return self.classes_[codes]
 
-    def with_prior_scaled(self, factor: float) -> Self:
-        """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
-        return clone(self).set_params(prior_precision=self.prior_precision / float(factor) ** 2)
+    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw again where thresholds are not in order, which a normal posterior also has."""
+        points = super()._draw(size, rng)
+        d = self.n_features_in_
+        while (wrong := (np.diff(points[:, d:], axis=1) <= 0).any(axis=1)).any():
+            points[wrong] = super()._draw(int(wrong.sum()), rng)
+        return points
 
-    def _check(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Any, Array | None]:
-        if y is None:
-            raise ValueError("OrdinalRegression requires y to be passed, but the target y is None")
-        x = check_inputs(self, X, reset=True)
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(x, y)
-        if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
-            row = int(np.argmin(np.isfinite(y)))
-            what = "NaN" if np.isnan(y[row]) else "infinity (inf)"
-            raise ValueError(f"Input y contains {what} in row {row}; leave the row out")
-        check_classification_targets(y)
-        if sample_weight is None:
-            return x, y, None
-        frequency = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
-        kept = frequency > 0
-        if not kept.any():
-            raise ValueError("sample_weight is 0 everywhere: there is nothing to learn from")
-        return x[kept], y[kept], frequency[kept]
-
-    def _draw(self, x: Array, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Draw predictors (S, N) and thresholds with −∞ and ∞ at their ends, (S, K + 1)."""
-        z = self._standardization.of(x)[:, 1:]
-        points = np.asarray(self._weights.sample(size, rng=rng))
-        while (wrong := (np.diff(points[:, z.shape[1] :], axis=1) <= 0).any(axis=1)).any():
-            points[wrong] = self._weights.sample(int(wrong.sum()), rng=rng)
-        weights, thresholds = np.split(points, [z.shape[1]], axis=1)
+    def _predictors(self, draws: Array, design: Array) -> tuple[Array, Array]:
+        """Return predictors (S, n), and thresholds with −∞ and ∞ at their ends, (S, K + 1)."""
+        weights, thresholds = np.split(draws, [self.n_features_in_], axis=1)
         ends = np.pad(thresholds, ((0, 0), (1, 1)), constant_values=((0, 0), (-np.inf, np.inf)))
-        return weights @ z.T, ends
+        return weights @ design[:, 1:].T, ends
 
-    def _codes(self, y: Any) -> Any:
-        """Return the places of categories in their order; refuse one that was never seen."""
-        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        strange = np.flatnonzero(self.classes_[codes] != y)
-        if len(strange):
-            raise ValueError(
-                f"y has the category {y[strange[0]]} in row {strange[0]}, which was not there when "
-                f"the model was fitted; it knows {', '.join(map(str, self.classes_))}"
-            )
-        return codes
-
-    def _turn(self) -> Array:
-        """Return T with raw weights and thresholds (w, c) = T (v, c̄): w = v/s, c = c̄ + m·w."""
-        mean, scale = self._standardization.mean, self._standardization.scale
-        d, size = len(mean), len(mean) + len(self.classes_) - 1
-        turn = np.diag(np.concatenate([1.0 / scale, np.ones(size - d)]))
-        turn[d:, :d] = mean / scale
-        return turn
+    @property
+    def _n_outputs(self) -> int:
+        return len(self.classes_)
 
 
 class _Rows(NamedTuple):

@@ -10,6 +10,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.distributions.row_fits import weighted_median
 from posteriori.estimators.estimator_rows import Rows
+from posteriori.estimators.parameters import ABOVE_ZERO
 from posteriori.inference.predictors.generalized_linear import (
     Curve,
     LinearPredictor,
@@ -68,6 +69,7 @@ class RobustRegression(GeneralizedRegression):
     """
 
     _shaped = True
+    _constraints = {**GeneralizedRegression._constraints, "dof": ABOVE_ZERO}
 
     def __init__(
         self,
@@ -80,11 +82,6 @@ class RobustRegression(GeneralizedRegression):
     ) -> None:
         super().__init__(prior_precision, fit_intercept=fit_intercept, tol=tol, max_iter=max_iter)
         self.dof = dof
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not self.dof > 0:
-            raise ValueError(f"dof must be positive, got {self.dof!r}")
 
     @property
     def scale_(self) -> float:

@@ -1,0 +1,186 @@
+r"""Estimators on a linear predictor, with a normal belief about its weights.
+
+.. math:: \eta = b + x\cdot w,\qquad w \sim N(0, \alpha^{-1}I)\text{ on standardised columns}
+
+What is learned is a belief about the weights of standardised columns; what is stated is in the units
+of the raw ones.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint, check_parameters
+from posteriori.estimators.standardized import Standardization
+from posteriori.inference.predictors.weight_belief import WeightBelief
+from posteriori.numerics.evidence import Kind, LogEvidence
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.warnings import ConvergenceWarning
+
+__all__ = ["LearnedWeights", "LinearPredictorEstimator"]
+
+#: Numbers of draws × rows × classes that are worked on at a time.
+_BLOCK = 1 << 20
+
+
+class LearnedWeights(NamedTuple):
+    """What an ascent has found.
+
+    Attributes
+    ----------
+    belief : WeightBelief
+        About the weights of standardised columns, then whatever else was learned with them.
+    precision : (P,)
+        Prior precisions of those that count as parameters.
+    kind : str
+        Of the evidence.
+    """
+
+    belief: WeightBelief
+    precision: Array
+    kind: Kind = "laplace"
+
+
+class LinearPredictorEstimator(BaseEstimator):
+    """What estimators on a linear predictor have in common, given their likelihood."""
+
+    prior_precision: float
+    tol: float
+    max_iter: int
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "prior_precision": POSITIVE,
+        "tol": POSITIVE,
+        "max_iter": AT_LEAST_ONE,
+    }
+    _standardization: Standardization
+    _weights: WeightBelief
+
+    # -- what an estimator states ------------------------------------------------------------
+
+    @abstractmethod
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Return checked rows: ``x``, ``frequency``, ``fingerprint``, and their targets."""
+
+    @abstractmethod
+    def _learn(self, rows: Any) -> LearnedWeights:
+        """Learn from checked rows; keep ``_standardization``."""
+
+    @abstractmethod
+    def _state(self, belief: WeightBelief) -> MvNormal:
+        """Return the belief about the weights of raw columns, then intercepts or thresholds."""
+
+    @abstractmethod
+    def _name_weights(self) -> None:
+        """Keep ``coef_`` and its like, from ``posterior_``."""
+
+    @abstractmethod
+    def _known_rows(self, X: Any, y: Any) -> tuple[Array, Any]:
+        """Return the design matrix and the targets of checked rows, whose targets it can have seen."""
+
+    @abstractmethod
+    def _log_likelihood(self, draws: Array, design: Array, targets: Any) -> Array:
+        """Return ln p(y_n | θ_s) of rows, (S, n)."""
+
+    @abstractmethod
+    def _draw_targets(self, draws: Array, design: Array, rng: np.random.Generator) -> Any:
+        """Draw a target of every row given every draw of the weights, (S, n)."""
+
+    # -- learning ----------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the posterior of the weights.
+
+        Parameters
+        ----------
+        X : array_like (N, D)
+        y : array_like (N,)
+            Targets, or labels.
+        sample_weight : array_like (N,), optional
+            Frequencies: 2 equals a repeated row, 0 leaves it out.
+
+        Notes
+        -----
+        Costs O(N D²) for a few Hessians, one for long tables, and O(N D) for each gradient; for K > 2
+        classes K² and K times as much.
+        """
+        check_parameters(self)
+        rows = self._read_rows(X, y, sample_weight)
+        belief, precision, kind = self._learn(rows)
+        self._weights = belief
+        self.posterior_ = self._state(belief)
+        self._name_weights()
+        self.log_evidence_ = LogEvidence(
+            belief.log_evidence, kind=kind, of="y|X", fingerprint=rows.fingerprint
+        )
+        kept = precision @ np.diagonal(belief.cov)[: len(precision)]
+        self.effective_parameters_ = float(len(precision) - kept)  # γ = Σ λ/(α + λ)
+        self.n_iter_ = belief.n_iter
+        if not belief.converged:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in {belief.n_iter} steps: the last one was "
+                f"of {belief.step:.2g} standard deviations. Raise max_iter or prior_precision.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def with_prior_scaled(self, factor: float) -> Self:
+        """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
+        return clone(self).set_params(prior_precision=self.prior_precision / float(factor) ** 2)
+
+    # -- how the rows fare -------------------------------------------------------------------
+
+    def log_likelihood_draws(self, X: Any, y: Any, size: int, rng: Seed = None) -> Array:
+        """Return ln p(y_n | θ_s) of rows under draws θ_s of the posterior, (S, N)."""
+        check_is_fitted(self)
+        design, targets = self._known_rows(X, y)
+        draws = self._draw(size, as_generator(rng))
+        parts = [
+            self._log_likelihood(draws, design[r], targets[r]) for r in self._slices(design, size)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Any:
+        """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""
+        design, generator = self._design(X), as_generator(rng)
+        draws = self._draw(size, generator)
+        parts = [
+            self._draw_targets(draws, design[r], generator) for r in self._slices(design, size)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw weights of standardised columns, (S, P)."""
+        belief = self._drawn_from
+        return np.asarray(MvNormal(belief.mean, cov=belief.cov).sample(size, rng=rng))
+
+    @property
+    def _drawn_from(self) -> WeightBelief:
+        """The belief behind statements about rows."""
+        return self._weights
+
+    def _design(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._standardization.of(check_inputs(self, X))
+
+    def _slices(self, design: Array, numbers_each: int) -> Iterator[slice]:
+        """Yield slices of rows whose arrays stay small."""
+        step = max(1, _BLOCK // max(numbers_each * self._n_outputs, 1))
+        for first in range(0, len(design), step):
+            yield slice(first, first + step)
+
+    @property
+    def _n_outputs(self) -> int:
+        """How many numbers tell the distribution of a row's target."""
+        return 1
