@@ -33,6 +33,7 @@ from posteriori.analysis.report.ranking_table import aligned, ranking_table
 from posteriori.analysis.report.verdict import verdict
 from posteriori.analysis.table.columns import Column, column_name, convert_column, to_pandas
 from posteriori.analysis.table.describing import describe_columns
+from posteriori.estimators.contract import CountsParameters, ScalesPrior, offers
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.selection.comparing import PRIOR_SCALES
 from posteriori.selection.comparison import Comparison, Row
@@ -355,7 +356,9 @@ def _row(outcome: Outcome, problem: Problem) -> Row:
         elpd=float(outcome.unseen.log_density.sum()),
         elpd_se=standard_error(outcome.unseen.log_density),
         method=f"{len(problem.splits)}-fold",
-        effective_parameters=float(getattr(final, "effective_parameters_", float("nan"))),
+        effective_parameters=final.effective_parameters_
+        if offers(final, CountsParameters)
+        else float("nan"),
         seconds=outcome.seconds,
     )
 
@@ -377,7 +380,7 @@ def _group(outcome: Outcome) -> str:
 def _scaled_evidences(outcome: Outcome, problem: Problem) -> dict[float, float]:
     """Return the log evidence with the prior's scale changed."""
     final = outcome.model[-1]
-    if not hasattr(final, "with_prior_scaled"):
+    if not offers(final, ScalesPrior):
         return {}
 
     def refitted(scale: float) -> float:

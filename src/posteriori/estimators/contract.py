@@ -10,14 +10,14 @@ from __future__ import annotations
 import inspect
 from typing import Any, Protocol, Self, TypeGuard, TypeVar
 
-from sklearn.pipeline import Pipeline
-
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array, Seed
 
 __all__ = [
+    "Accounts",
     "AddsUp",
+    "Classifies",
     "CountsParameters",
     "DrawsLikelihoods",
     "DrawsTargets",
@@ -25,13 +25,18 @@ __all__ = [
     "Estimator",
     "ExpectsLikelihoods",
     "HasEvidence",
+    "HasPosterior",
+    "HasSteps",
     "LeavesOneOut",
+    "NamesColumns",
     "PredictsDistributions",
     "Result",
     "ScalesPrior",
     "ScoresClasses",
+    "StatesLogProbabilities",
     "StatesNoise",
     "StatesProbabilities",
+    "copy_columns",
     "last_step",
     "offers",
     "predictive_of",
@@ -48,10 +53,33 @@ class Estimator(Protocol):
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
 
+class HasSteps(Protocol):
+    """Is a pipeline, whose last step is the estimator."""
+
+    steps: list[tuple[str, Any]]
+
+    def fit(self, X: Any, y: Any) -> Self: ...
+
+    def __getitem__(self, place: Any) -> Any: ...
+
+
+class NamesColumns(Protocol):
+    """Has seen columns with names."""
+
+    feature_names_in_: Any
+
+
 class Result(Protocol):
     """Is learned already: what ``bayes`` and ``Model.infer`` return, and sets of models."""
 
     log_evidence: LogEvidence
+
+
+class Accounts(Protocol):
+    """Parts its evidence into fit and complexity, two numbers."""
+
+    fit: Any
+    complexity: Any
 
 
 class PredictsDistributions(Protocol):
@@ -60,12 +88,26 @@ class PredictsDistributions(Protocol):
     def predict_dist(self, X: Any) -> Any: ...
 
 
+class Classifies(Protocol):
+    """Has learned to choose among classes."""
+
+    classes_: Any
+
+    def predict(self, X: Any) -> Any: ...
+
+
 class StatesProbabilities(Protocol):
     """States the probability of each class, (N, K)."""
 
     classes_: Any
 
     def predict_proba(self, X: Any) -> Array: ...
+
+
+class StatesLogProbabilities(Protocol):
+    """States the logarithms of these, which keep their digits where probabilities are near 0."""
+
+    def predict_log_proba(self, X: Any) -> Array: ...
 
 
 class ScoresClasses(Protocol):
@@ -80,6 +122,12 @@ class StatesNoise(Protocol):
     noise_variance_: Any
 
     def predict(self, X: Any) -> Any: ...
+
+
+class HasPosterior(Protocol):
+    """Has a belief about its parameters."""
+
+    posterior_: Any
 
 
 class HasEvidence(Protocol):
@@ -150,13 +198,20 @@ def offers(model: object, capability: type[_Capability]) -> TypeGuard[_Capabilit
     >>> offers(model, PredictsDistributions), offers(model, HasEvidence)  # not fitted yet
     (True, False)
     """
-    members = (*vars(capability), *capability.__annotations__)
+    members = {*vars(capability), *capability.__annotations__}
     return all(hasattr(model, name) for name in members if not name.startswith("_"))
+
+
+def copy_columns(source: Any, target: Any) -> None:
+    """Let an estimator have seen the columns that another has seen."""
+    target.n_features_in_ = source.n_features_in_
+    if offers(source, NamesColumns):
+        target.feature_names_in_ = source.feature_names_in_
 
 
 def last_step(estimator: Any, X: Any = None) -> tuple[Any, Any]:
     """Return the last step of a pipeline and its inputs, or the estimator itself and X."""
-    if not isinstance(estimator, Pipeline):
+    if not offers(estimator, HasSteps):
         return estimator, X
     before = estimator[:-1]
     return estimator[-1], before.transform(X) if X is not None and len(before) else X

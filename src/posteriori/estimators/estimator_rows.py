@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from posteriori.estimators.contract import NamesColumns, offers
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 
@@ -108,10 +109,9 @@ def check_rows(
 
 def column_names(estimator: Any) -> list[str]:
     """Return what to call the columns in messages: their names, or their numbers."""
-    names = getattr(estimator, "feature_names_in_", None)
-    return (
-        [f"column {j}" for j in range(estimator.n_features_in_)] if names is None else list(names)
-    )
+    if offers(estimator, NamesColumns):
+        return list(estimator.feature_names_in_)
+    return [f"column {j}" for j in range(estimator.n_features_in_)]
 
 
 def check_noise_variance(noise_variance: Any, rows: int) -> Array:
@@ -138,7 +138,7 @@ def _is_plain(estimator: Any, X: Any) -> bool:
         and X.ndim == 2
         and len(X) > 0
         and X.shape[1] == estimator.n_features_in_
-        and not hasattr(estimator, "feature_names_in_")
+        and not offers(estimator, NamesColumns)
     )
 
 

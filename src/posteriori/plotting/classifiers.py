@@ -14,6 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from posteriori.estimators.contract import (
+    Classifies,
+    NamesColumns,
+    ScoresClasses,
+    StatesLogProbabilities,
+    StatesProbabilities,
+    offers,
+)
+from posteriori.numerics.lazy import pandas
 from posteriori.numerics.types import Array
 from posteriori.plotting.parts.frame import place_legend
 from posteriori.plotting.parts.part_names import number_text
@@ -91,7 +100,7 @@ def plot_boundary(
     ['apple', 'peach', 'no class reaches 0.9']
     """
     rows = _check_rows(model, X)
-    if reject_loss is not None and not hasattr(model, "predict_proba"):
+    if reject_loss is not None and not offers(model, StatesProbabilities):
         raise TypeError(
             f"reject_loss needs probabilities, which {type(model).__name__} does not state"
         )
@@ -103,7 +112,8 @@ def plot_boundary(
             _draw_rows(axes, rows, y, model.classes_)
         if reject_loss is not None:
             _hatch(axes, field, float(reject_loss))
-        given: Any = names or getattr(model, "feature_names_in_", ("x₀", "x₁"))
+        seen = model.feature_names_in_ if offers(model, NamesColumns) else ("x₀", "x₁")
+        given: Any = names or seen
         axes.set(
             xlabel=given[0],
             ylabel=given[1],
@@ -115,7 +125,7 @@ def plot_boundary(
 
 
 def _check_rows(model: Any, X: Any) -> Array:
-    if not hasattr(model, "predict") or not hasattr(model, "classes_"):
+    if not offers(model, Classifies):
         raise TypeError(f"model must be a fitted classifier, got {model!r}")
     rows = np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != 2:
@@ -138,17 +148,18 @@ def _evaluate(model: Any, x: Array, y: Array) -> _Field:
     """Ask the classifier on a grid; a row of the grid is one value of y."""
     grid = np.stack(np.meshgrid(x, y), axis=-1)
     points: Any = grid.reshape(-1, 2)
-    if hasattr(model, "feature_names_in_"):
-        import pandas as pd
-
-        points = pd.DataFrame(points, columns=model.feature_names_in_)
+    if offers(model, NamesColumns):
+        points = pandas.DataFrame(points, columns=model.feature_names_in_)
     shape = (len(y), len(x), len(model.classes_))
-    if hasattr(model, "predict_proba"):
+    if offers(model, StatesProbabilities):
         p = np.asarray(model.predict_proba(points)).reshape(shape)
         with np.errstate(divide="ignore"):
-            scores = np.asarray(model.predict_log_proba(points)).reshape(shape)
+            if offers(model, StatesLogProbabilities):
+                scores = np.asarray(model.predict_log_proba(points)).reshape(shape)
+            else:
+                scores = np.log(p)
         return _Field(x, y, np.maximum(scores, -1e6), p)
-    if hasattr(model, "decision_function"):
+    if offers(model, ScoresClasses):
         scores = np.asarray(model.decision_function(points))
         if scores.ndim == 1:
             scores = np.stack([-scores, scores], axis=-1)

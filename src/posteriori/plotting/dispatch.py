@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from posteriori.distributions import BayesResult, Distribution
+from posteriori.estimators.contract import Classifies, offers
 from posteriori.numerics import LogEvidence
 from posteriori.plotting.calibrations import plot_confusion, plot_reliability
 from posteriori.plotting.classifiers import plot_boundary
@@ -82,7 +83,7 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     by_path = _BY_PATH.get(f"{type(thing).__module__}.{type(thing).__name__}")
     if by_path is not None:
         return by_path(thing, ax=ax, **options)
-    if hasattr(thing, "predict") and hasattr(thing, "classes_"):
+    if offers(thing, Classifies):
         return plot_boundary(thing, ax=ax, **options)
     if isinstance(thing, LogEvidence):
         return plot_evidence(thing, ax=ax, label=label, **options)

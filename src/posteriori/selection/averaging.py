@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, 
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from posteriori.distributions.counts.categorical import Categorical
-from posteriori.estimators.contract import predictive_of
+from posteriori.estimators.contract import Classifies, copy_columns, offers, predictive_of
 from posteriori.estimators.parameters import check_parameters, one_of
 from posteriori.numerics.types import Array
 from posteriori.selection.held_out import held_out_density
@@ -35,6 +35,7 @@ class _Average(BaseEstimator):
 
     models_: dict[str, Any]
     weights_: dict[str, float]
+    classes_: Array
 
     _constraints = {"weights": one_of("evidence", "stacking")}
 
@@ -77,9 +78,9 @@ class _Average(BaseEstimator):
             self.weights_ = dict(zip(models, found.tolist(), strict=True))
         self.models_ = models
         first = next(iter(models.values()))
-        for attribute in ("n_features_in_", "feature_names_in_", "classes_"):
-            if hasattr(first, attribute):
-                setattr(self, attribute, getattr(first, attribute))
+        copy_columns(first, self)
+        if offers(first, Classifies):
+            self.classes_ = first.classes_
         return self
 
     def _mean_of(self, predict: Callable[[Any], Any]) -> Array:
@@ -165,8 +166,6 @@ class ClassifierAverage(ClassifierMixin, _Average):
     >>> both.predict([[-1.0], [1.0]])
     array([False,  True])
     """
-
-    classes_: Array
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes (N, K), those of the models averaged."""

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from posteriori.distributions.batches import has_atoms
 from posteriori.estimators.contract import (
     AddsUp,
+    HasSteps,
     StatesProbabilities,
     last_step,
     offers,
@@ -156,7 +156,7 @@ def fit_in_parts(estimator: Any, X: Any, y: Any) -> Any:
 
     Then no matrix of all inputs is made, which wide bases would make many times as large as X.
     """
-    if not isinstance(estimator, Pipeline) or len(X) <= _FIT_PART:
+    if len(X) <= _FIT_PART or not offers(estimator, HasSteps):
         return estimator.fit(X, y)
     columns, model = estimator[:-1], estimator[-1]
     if not offers(model, AddsUp) or not len(columns):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.estimators.contract import Accounts, offers
 from posteriori.modeling.posterior.posterior import Posterior
 from posteriori.modeling.views.left_out import leave_one_out, log_density_without
 from posteriori.modeling.views.pointwise import Data, draw_unknowns, find_data, log_likelihood
@@ -88,10 +89,10 @@ def examine_posterior(
 
 def _without_data(row: Row, result: Any) -> Row:
     """Add what a result that does not hold its data knows of them."""
-    fit = float(getattr(result, "fit", np.nan))
-    complexity = float(getattr(result, "complexity", np.nan))
-    why = "held-out density, prior sensitivity: it does not hold its data"
-    return replace(row, accuracy=fit, complexity=complexity, blanks=why)
+    row = replace(row, blanks="held-out density, prior sensitivity: it does not hold its data")
+    if not offers(result, Accounts):
+        return row
+    return replace(row, accuracy=float(result.fit), complexity=float(result.complexity))
 
 
 def _with_sensitivity(row: Row, posterior: Posterior, scales: Sequence[float]) -> tuple[Row, str]:

@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.object_tree import from_tree, to_tree
+from posteriori.analysis.fitting.preparation import NumberColumns
 from posteriori.analysis.fitting.table_model import TARGET_KINDS, TableModel
 from posteriori.analysis.table.columns import Column
 from posteriori.numerics.record_files import Format, read_record, write_record
@@ -117,7 +118,8 @@ def _usual_rows(model: TableModel) -> dict[str, list[Any]]:
     The weights of columns at their mean would not be felt.
     """
     columns = model.pipeline[0]
-    usual = {scale.name: scale.mean + scale.std for scale in getattr(columns, "scales_", ())}
+    scales = columns.scales_ if isinstance(columns, NumberColumns) else ()
+    usual = {scale.name: scale.mean + scale.std for scale in scales}
     return {
         column.name: [_first_level(columns, column.name), None]
         if column.kind == "category"

@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.preparation import CodeColumns, NoColumns, NumberColumns
 from posteriori.analysis.fitting.workers import Submit, beside, in_processes
+from posteriori.estimators.contract import HasEvidence, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.cross_validation import Unseen, fit_in_parts, join_folds, predict_fold
@@ -194,7 +195,7 @@ def _outcome(candidate: Candidate, parts: list[_Part], problem: Problem) -> Outc
         return told
     model = parts[-1].result
     unseen = join_folds([part.result for part in parts[:-1]], problem.splits)
-    evidence = getattr(model[-1], "log_evidence_", None)
+    evidence = model[-1].log_evidence_ if offers(model[-1], HasEvidence) else None
     return told._replace(model=model, unseen=unseen, evidence=evidence)
 
 

@@ -9,7 +9,12 @@ import pandas as pd
 
 from posteriori.analysis.fitting.running import Problem
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.estimators.contract import predictive_of
+from posteriori.estimators.contract import (
+    DrawsWeights,
+    HasPosterior,
+    offers,
+    predictive_of,
+)
 from posteriori.numerics.types import Array
 
 __all__ = ["Effects", "column_importance", "weight_effects"]
@@ -39,11 +44,11 @@ def weight_effects(pipeline: Any) -> Effects | None:
     """Return the weights of a linear model, largest first; None if the model has no such weights."""
     final = pipeline[-1]
     names = [str(name) for name in pipeline[0].get_feature_names_out()]
-    if hasattr(final, "sample_weights"):
-        draws = final.sample_weights(_DRAWS, rng=0)[:, : len(names)]
+    if offers(final, DrawsWeights):
+        mean, draws = np.asarray(final.coef_), final.sample_weights(_DRAWS, rng=0)[:, : len(names)]
         low, high = np.quantile(draws, [0.05, 0.95], axis=0)
-        return _largest_first(Effects(names, np.asarray(final.coef_), low, high))
-    posterior = getattr(final, "posterior_", None)
+        return _largest_first(Effects(names, mean, low, high))
+    posterior = final.posterior_ if offers(final, HasPosterior) else None
     if not isinstance(posterior, MvNormal) or posterior.mean.ndim != 1:
         return None
     if len(posterior.mean) not in (len(names), len(names) + 1):

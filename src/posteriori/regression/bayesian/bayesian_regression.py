@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
+from posteriori.estimators.contract import copy_columns
 from posteriori.estimators.estimator_rows import (
     Rows,
     check_inputs,
@@ -210,9 +211,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         if mine.statistics.centred != theirs.statistics.centred:
             raise ValueError("a model with an intercept and one without cannot be merged")
         both = clone(self)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(both, name, getattr(self, name))
+        copy_columns(self, both)
         both._learned = mine.merge(theirs)
         return both
 

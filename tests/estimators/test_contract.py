@@ -1,0 +1,426 @@
+"""Every public estimator offers what its row says, and what it offers keeps its word."""
+
+import ast
+import inspect
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+import posteriori
+from posteriori.classification import (
+    BayesianLogisticRegression,
+    ClassFrequencies,
+    FisherDiscriminant,
+    GaussianDiscriminant,
+    GenerativeClassifier,
+    KNeighborsClassifier,
+    LeastSquaresClassifier,
+    LogisticRegression,
+    NaiveBayes,
+    Perceptron,
+    ProbitRegression,
+)
+from posteriori.distributions import MvNormal, NormalInverseWishart
+from posteriori.distributions.batches import has_atoms
+from posteriori.estimators import contract as c
+from posteriori.numerics import LogEvidence
+from posteriori.regression import (
+    BayesianLinearRegression,
+    LinearRegression,
+    LogLinearRegression,
+    NegativeBinomialRegression,
+    OrdinalRegression,
+    PoissonRegression,
+    RobustRegression,
+)
+from posteriori.selection import ClassifierAverage, ModelAverage
+
+ROOT = Path(posteriori.__file__).parent
+N, D = 40, 2
+#: Capabilities that say something of estimators as such, not of arguments or results.
+ASKED = (
+    c.AddsUp,
+    c.CountsParameters,
+    c.DrawsLikelihoods,
+    c.DrawsTargets,
+    c.DrawsWeights,
+    c.ExpectsLikelihoods,
+    c.HasEvidence,
+    c.LeavesOneOut,
+    c.PredictsDistributions,
+    c.ScalesPrior,
+    c.ScoresClasses,
+    c.StatesNoise,
+    c.StatesProbabilities,
+)
+
+
+class Row(NamedTuple):
+    """An estimator, the kind of its targets, and what it offers once it is fitted."""
+
+    model: BaseEstimator
+    targets: str
+    offered: set[type]
+
+
+DRAWS = {c.DrawsLikelihoods, c.DrawsTargets}
+BELIEVES = {c.HasEvidence, c.ScalesPrior}
+LAPLACE = {c.PredictsDistributions, c.CountsParameters, *BELIEVES, *DRAWS}
+CLASSES = {c.PredictsDistributions, c.StatesProbabilities}
+JOINT = {*CLASSES, *BELIEVES, c.LeavesOneOut, c.ScoresClasses}
+LINEAR = {*LAPLACE, c.DrawsWeights}
+
+ROWS = [
+    Row(
+        BayesianLinearRegression(),
+        "numbers",
+        {*LINEAR, c.AddsUp, c.ExpectsLikelihoods, c.LeavesOneOut, c.StatesNoise},
+    ),
+    Row(LogLinearRegression(), "positive", LINEAR),
+    Row(LinearRegression(), "numbers", {c.StatesNoise}),
+    Row(RobustRegression(), "numbers", LAPLACE),
+    Row(PoissonRegression(), "counts", LAPLACE),
+    Row(NegativeBinomialRegression(), "counts", LAPLACE),
+    Row(OrdinalRegression(), "labels", {*LAPLACE, c.StatesProbabilities}),
+    Row(BayesianLogisticRegression(), "labels", {*LAPLACE, *CLASSES, c.ScoresClasses}),
+    Row(ProbitRegression(), "two labels", {*LAPLACE, *CLASSES, c.ScoresClasses}),
+    Row(LogisticRegression(ridge=0.1), "labels", {*CLASSES, c.ScoresClasses}),
+    Row(ClassFrequencies(), "labels", {*CLASSES, *BELIEVES}),
+    Row(KNeighborsClassifier(), "labels", CLASSES),
+    Row(GaussianDiscriminant(), "labels", {*JOINT, c.ExpectsLikelihoods}),
+    Row(NaiveBayes(), "labels", {*JOINT, c.ExpectsLikelihoods}),
+    Row(
+        GenerativeClassifier(MvNormal, NormalInverseWishart(np.zeros(D), 1.0, 4.0, np.eye(D))),
+        "labels",
+        JOINT,
+    ),
+    Row(FisherDiscriminant(), "labels", {c.ScoresClasses}),
+    Row(LeastSquaresClassifier(), "labels", {c.ScoresClasses}),
+    Row(Perceptron(max_iter=3, random_state=0), "apart", {c.ScoresClasses}),
+    Row(
+        ModelAverage([("line", BayesianLinearRegression()), ("robust", RobustRegression())]),
+        "numbers",
+        {c.PredictsDistributions},
+    ),
+    Row(
+        ClassifierAverage([("a", BayesianLogisticRegression()), ("b", ClassFrequencies())]),
+        "labels",
+        CLASSES,
+    ),
+]
+IDS = [type(row.model).__name__ for row in ROWS]
+
+
+def rows_of(kind):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(N, D))
+    latent = x @ [1.0, -0.5] + 0.5 * rng.normal(size=N)
+    made = {
+        "numbers": latent,
+        "positive": np.exp(latent),
+        "counts": rng.poisson(np.exp(0.5 + 0.5 * x[:, 0])).astype(float),
+        "labels": np.array(["high", "low", "mid"])[np.digitize(latent, [-0.5, 0.5])],
+        "two labels": np.where(latent > 0, "yes", "no"),
+        "apart": np.where(x[:, 0] > 0, "yes", "no"),
+    }
+    return x + (4.0 * np.sign(x[:, :1]) if kind == "apart" else 0.0), made[kind]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Return a function that fits the model of a row, once."""
+    done = {}
+
+    def fit(row):
+        key = type(row.model).__name__
+        if key not in done:
+            done[key] = clone(row.model).fit(*rows_of(row.targets))
+        return done[key]
+
+    return fit
+
+
+def offering(capability):
+    chosen = [row for row in ROWS if capability in row.offered]
+    names = [type(row.model).__name__ for row in chosen]
+    return pytest.mark.parametrize("row", chosen, ids=names)
+
+
+# -- the table is complete -----------------------------------------------------------------------
+
+
+def public_estimators():
+    """Return every class of the rooms' ``__all__`` that learns to predict."""
+    rooms = sorted(
+        path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name != "cli"
+    )
+    named = [getattr(room, n) for room in map(room_of, rooms) for n in room.__all__]
+    return {
+        one
+        for one in named
+        if inspect.isclass(one) and issubclass(one, BaseEstimator) and hasattr(one, "predict")
+    }
+
+
+def room_of(name):
+    return import_module(f"posteriori.{name}")
+
+
+def test_every_public_estimator_has_a_row():
+    assert {type(row.model) for row in ROWS} == public_estimators()
+
+
+def test_every_capability_is_asked_about():
+    protocols = {
+        getattr(c, name) for name in c.__all__ if getattr(getattr(c, name), "_is_protocol", False)
+    }
+    arguments = {c.Accounts, c.Classifies, c.Estimator, c.HasPosterior, c.HasSteps}
+    arguments |= {c.NamesColumns, c.Result, c.StatesLogProbabilities}
+    assert protocols == {*ASKED, *arguments}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_an_estimator_offers_what_its_row_says(row, fitted):
+    model = fitted(row)
+    assert {one for one in ASKED if c.offers(model, one)} == row.offered
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_evidence_is_not_offered_before_the_fit(row):
+    assert not c.offers(clone(row.model), c.HasEvidence)
+
+
+def test_what_the_parameters_rule_out_is_not_offered():
+    x, y = rows_of("numbers")
+    chosen = BayesianLinearRegression(hyperparameters="type-II").fit(x, y)
+    assert not c.offers(chosen, c.LeavesOneOut)
+    flat = BayesianLinearRegression(0.0).fit(x, y)
+    assert not c.offers(flat, c.HasEvidence)
+    x, y = rows_of("labels")
+    plugged = GaussianDiscriminant(estimate="ml").fit(x, y)
+    assert not c.offers(plugged, c.HasEvidence)
+    assert not c.offers(plugged, c.ScalesPrior)
+
+
+# -- what is offered keeps its word --------------------------------------------------------------
+
+
+@offering(c.PredictsDistributions)
+def test_predictive_distributions_are_a_batch_of_rows(row, fitted):
+    model, (x, y) = fitted(row), rows_of(row.targets)
+    predicted = model.predict_dist(x)
+    assert predicted.batch_shape == (N,)
+    if is_classifier(model):
+        np.testing.assert_allclose(predicted.probabilities, model.predict_proba(x), rtol=1e-12)
+        return
+    assert np.isfinite(predicted.log_prob(y)).all()
+    low, high = predicted.interval(0.99)
+    assert ((low <= model.predict(x)) & (model.predict(x) <= high)).all()
+
+
+@offering(c.StatesProbabilities)
+def test_probabilities_sum_to_one_and_the_largest_is_chosen(row, fitted):
+    model, (x, _) = fitted(row), rows_of(row.targets)
+    p = model.predict_proba(x)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-10)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(x))
+
+
+@offering(c.ScoresClasses)
+def test_the_largest_score_is_chosen(row, fitted):
+    model, (x, _) = fitted(row), rows_of(row.targets)
+    scores = model.decision_function(x)
+    best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    np.testing.assert_array_equal(model.classes_[best], model.predict(x))
+
+
+@offering(c.StatesNoise)
+def test_noise_is_positive(row, fitted):
+    assert fitted(row).noise_variance_ > 0
+
+
+@offering(c.HasEvidence)
+def test_evidence_knows_its_data(row, fitted):
+    model, (x, y) = fitted(row), rows_of(row.targets)
+    evidence = model.log_evidence_
+    assert isinstance(evidence, LogEvidence)
+    assert np.isfinite(float(evidence))
+    assert evidence.of in ("y|X", "X,y")
+    same = clone(row.model).fit(x[::-1], y[::-1]).log_evidence_  # the order of rows is no matter
+    assert evidence.comparable(same)
+    assert float(same) == pytest.approx(float(evidence), rel=1e-6)
+    fewer = clone(row.model).fit(x[:-1], y[:-1]).log_evidence_
+    assert not evidence.comparable(fewer)
+
+
+@offering(c.CountsParameters)
+def test_no_more_parameters_are_determined_than_there_are(row, fitted):
+    most = (D + 1) * 2  # three classes have two sets of weights
+    assert 0 < fitted(row).effective_parameters_ <= most
+
+
+@offering(c.LeavesOneOut)
+def test_rows_are_less_probable_when_they_are_left_out(row, fitted):
+    model, (x, y) = fitted(row), rows_of(row.targets)
+    left_out = model.leave_one_out_log_density(x, y)
+    assert left_out.shape == (N,)
+    if is_classifier(model):
+        inside = np.log(model.predict_proba(x)[np.arange(N), np.searchsorted(model.classes_, y)])
+    else:
+        inside = model.predict_dist(x).log_prob(y)
+    assert left_out.sum() < inside.sum()
+
+
+@offering(c.ExpectsLikelihoods)
+def test_expected_log_likelihoods_stay_below_the_evidence_of_seen_rows(row, fitted):
+    """Jensen: E[ln p] <= ln E[p], the density of the row under the posterior that has seen it."""
+    model, (x, y) = fitted(row), rows_of(row.targets)
+    expected = model.expected_log_likelihood(x, y)
+    if is_classifier(model):
+        mean = model.joint_log_prob(x)[np.arange(N), np.searchsorted(model.classes_, y)]
+    else:
+        mean = model.predict_dist(x).log_prob(y)
+    assert expected.shape == (N,)
+    assert (expected <= mean + 1e-9).all()
+
+
+@offering(c.DrawsLikelihoods)
+def test_likelihoods_of_draws_belong_to_the_same_draws_for_all_rows(row, fitted):
+    model, (x, y) = fitted(row), rows_of(row.targets)
+    draws = model.log_likelihood_draws(x, y, 200, rng=1)
+    assert draws.shape == (200, N)
+    np.testing.assert_allclose(
+        model.log_likelihood_draws(x[5:9], y[5:9], 200, rng=1), draws[:, 5:9]
+    )
+    p = np.exp(draws)
+    predicted = (
+        model.predict_proba(x)[np.arange(N), np.searchsorted(model.classes_, y)]
+        if is_classifier(model)
+        else np.exp(model.predict_dist(x).log_prob(y))
+    )
+    error = p.std(axis=0) / np.sqrt(200)
+    assert (np.abs(p.mean(axis=0) - predicted) < 6 * error + 0.02 * predicted).all()
+
+
+@offering(c.DrawsTargets)
+def test_new_targets_are_ones_that_the_model_expects(row, fitted):
+    model, (x, _) = fitted(row), rows_of(row.targets)
+    drawn = model.sample_targets(x, 300, rng=1)
+    assert drawn.shape == (300, N)
+    np.testing.assert_array_equal(model.sample_targets(x, 300, rng=1), drawn)
+    if is_classifier(model):
+        share = (drawn == model.classes_[0]).mean(axis=0)
+        p = model.predict_proba(x)[:, 0]
+        assert (np.abs(share - p) < 6 * np.sqrt(p * (1 - p) / 300) + 0.02).all()
+        return
+    predicted = model.predict_dist(x)
+    level = np.asarray(predicted.cdf(drawn))
+    if has_atoms(predicted):
+        level = level - 0.5 * np.exp(predicted.log_prob(drawn))
+    assert abs(level.mean() - 0.5) < 0.03
+
+
+@offering(c.DrawsWeights)
+def test_weights_are_drawn_around_their_means(row, fitted):
+    model = fitted(row)
+    draws = model.sample_weights(2000, rng=1)
+    assert draws.shape == (2000, D + 1)
+    np.testing.assert_array_equal(model.sample_weights(2000, rng=1), draws)
+    error = draws[:, :D].std(axis=0) / np.sqrt(2000)
+    assert (np.abs(draws[:, :D].mean(axis=0) - model.coef_) < 5 * error).all()
+
+
+@offering(c.ScalesPrior)
+def test_a_scaled_prior_is_that_of_an_unfitted_copy(row, fitted):
+    model, (x, y) = fitted(row), rows_of(row.targets)
+    same, wider = model.with_prior_scaled(1.0), model.with_prior_scaled(8.0)
+    assert type(same) is type(model)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(same)
+    evidence = float(model.log_evidence_)
+    assert float(same.fit(x, y).log_evidence_) == pytest.approx(evidence, rel=1e-6)
+    assert float(wider.fit(x, y).log_evidence_) != pytest.approx(evidence, rel=1e-3)
+
+
+@offering(c.AddsUp)
+def test_parts_add_up_to_the_whole(row, fitted):
+    model, (x, y) = fitted(row), rows_of(row.targets)
+    stream = clone(row.model)
+    for part in np.array_split(np.arange(N), 3):
+        stream.partial_fit(x[part], y[part])
+    half = slice(None, N // 2), slice(N // 2, None)
+    merged = clone(row.model).fit(x[half[0]], y[half[0]])
+    merged = merged.merge(clone(row.model).fit(x[half[1]], y[half[1]]))
+    for other in (stream, merged):
+        np.testing.assert_allclose(other.coef_, model.coef_, rtol=1e-9)
+        assert float(other.log_evidence_) == pytest.approx(float(model.log_evidence_), rel=1e-9)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_parameters_off_their_table_are_refused_by_name(row):
+    x, y = rows_of(row.targets)
+    for name in getattr(row.model, "_constraints", {}):
+        with pytest.raises(ValueError, match=f"^{name} must .*, got <object object"):
+            clone(row.model).set_params(**{name: object()}).fit(x, y)
+
+
+# -- house rules ---------------------------------------------------------------------------------
+
+
+def functions_of(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            yield node, [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]
+
+
+SOURCES = sorted(ROOT.rglob("*.py"))
+
+
+def test_random_state_is_a_parameter_of_constructors_and_rng_of_all_else():
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path in SOURCES
+        for node, names in functions_of(path)
+        if "random_state" in names and node.name != "__init__"
+    ]
+    wrong += [
+        f"{one.__name__} takes rng"
+        for one in public_estimators()
+        if "rng" in inspect.signature(one).parameters
+    ]
+    assert not wrong
+
+
+#: What is asked by ``hasattr`` or ``getattr`` with a default, and is no estimator.
+OTHER_THINGS = {
+    "analysis/fitting/object_tree.py": "slots of records",
+    "analysis/fitting/preparation.py": "whether a transformer is fitted itself",
+    "analysis/table/columns.py": "tables of other libraries",
+    "plotting/parts/frame.py": "patches of matplotlib",
+    "plotting/pictures/contours.py": "draws of pairs",
+    "plotting/pictures/distribution_pictures.py": "distributions",
+    "selection/held_out.py": "tables of other libraries",
+}
+
+
+def asks_by_name(node):
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    return node.func.id == "hasattr" or (node.func.id == "getattr" and len(node.args) == 3)
+
+
+def test_estimators_are_asked_by_the_contract():
+    rooms = ("selection", "analysis", "plotting", "cli")
+    asking = {
+        str(path.relative_to(ROOT))
+        for path in SOURCES
+        if path.relative_to(ROOT).parts[0] in rooms
+        and any(map(asks_by_name, ast.walk(ast.parse(path.read_text(encoding="utf-8")))))
+    }
+    assert asking == set(OTHER_THINGS)
