@@ -23,6 +23,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "matplotlib.sphinxext.plot_directive",
     "families",
+    "house_map",
     "joint_attributes",
     "mathml",
     "page_plots",
