@@ -158,7 +158,7 @@ def test_only_what_is_named_is_kept_apart() -> None:
     m = Model()
     m.a, m.b, m.c = (Normal(0.0, variance=1.0) for _ in range(3))
     m.y = Normal(m.a + m.b + m.c, variance=0.1)
-    groups = m.plan(y=1.0, factorize=[["a", "b"]]).blocks[0].approximation.groups
+    groups = m.plan(y=1.0, factorize=[["a", "b"]]).blocks[0].approximation.structure.groups
     assert not any({"a", "b"} <= set(group) for group in groups)
     assert sorted(len(group) for group in groups) == [1, 2]
     bounds = [

@@ -343,7 +343,7 @@ def test_a_wishart_of_one_dimension_is_a_gamma() -> None:
 
 def is_joint(name: str) -> bool:
     m, data = by_name(name)
-    return any(len(group) > 1 for group in m.plan(data).blocks[0].approximation.groups)
+    return any(len(group) > 1 for group in m.plan(data).blocks[0].approximation.structure.groups)
 
 
 @pytest.mark.parametrize("name", ["eight_schools", "ragged_groups", "principal_components"])

@@ -22,7 +22,9 @@ __all__ = ["extend", "restrict"]
 def restrict(whole: Approximation, cut: Cut) -> Approximation:
     """Return the approximation of the members that data depend on."""
     factors, empty = cut.factors(whole.written, whole.bound), cut.empty(whole.bound)
-    groups = [tuple(name for name in group if name not in empty) for group in whole.groups]
+    groups = [
+        tuple(name for name in group if name not in empty) for group in whole.structure.groups
+    ]
     return Approximation(
         cut.bound(whole.bound, factors),
         [name for name in whole.names if name not in empty],
@@ -42,15 +44,15 @@ def extend(whole: Approximation, informed: Problem, cut: Cut) -> tuple[Approxima
     layouts = whole.bound.layouts
     touched = {n for n in whole.names if cut.touches(layouts[n])}
     if not _can_extend(whole, touched):
-        apart = [tuple(n for n in group if n not in touched) for group in whole.groups]
-        alone = [tuple(n for n in group if n in touched) for group in whole.groups]
+        apart = [tuple(n for n in group if n not in touched) for group in whole.structure.groups]
+        alone = [tuple(n for n in group if n in touched) for group in whole.structure.groups]
         both = itertools.chain.from_iterable(zip(apart, alone, strict=True))
         whole = whole.regrouped([group for group in both if group])
     streamed = informed.streamed
-    if streamed and [g for g in whole.groups if touched & set(g)] == [streamed.names]:
+    if streamed and [g for g in whole.structure.groups if touched & set(g)] == [streamed.names]:
         stream = Stream(whole, streamed.names)  # found when somebody asks for it
         return whole, stream.problem(informed.shared, informed.restart)
-    known = {g[0]: informed.owner[g[0]] for g in whole.groups if not touched & set(g)}
+    known = {g[0]: informed.owner[g[0]] for g in whole.structure.groups if not touched & set(g)}
     problem = whole.problem(informed.restart, known)
     _find(whole, problem, [n for n in problem.nodes if n.names[0] not in known], informed, cut)
     return whole, problem
@@ -62,7 +64,7 @@ def _can_extend(whole: Approximation, touched: set[str]) -> bool:
     In one group the others are integrated over. Between groups they are not, so that shared
     variables of one of them would be drawn to members of the other.
     """
-    groups = [group for group in whole.groups if touched & set(group)]
+    groups = [group for group in whole.structure.groups if touched & set(group)]
     return len(groups) == 1 or (bool(groups) and all(touched >= set(group) for group in groups))
 
 

@@ -23,8 +23,8 @@ from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.ascent.starts import start
 from posteriori.modeling.variational.extension import extend, restrict
 from posteriori.modeling.variational.nodes.state_chain import chained_names
+from posteriori.modeling.variational.stream import streaming
 from posteriori.modeling.variational.stream.stochastic import ascend_in_batches, settle
-from posteriori.modeling.variational.stream.streaming import find_stream
 from posteriori.modeling.variational.variational_result import VariationalResult
 from posteriori.numerics.random import as_generator
 
@@ -58,13 +58,13 @@ class VariationalBlock(Block):
     ) -> None:
         self.approximation = Approximation(bound, names, factors, options or Options())
         self.names, self.factors = self.approximation.names, self.approximation.factors
-        self.exchangeable = self.approximation.exchangeable
+        self.exchangeable = self.approximation.structure.exchangeable
 
     @property
     def why(self) -> str:
         """Why this method is used."""
         return (
-            f"{len(self.approximation.groups)} groups of variables are exact given the others; "
+            f"{len(self.approximation.structure.groups)} groups of variables are exact given the others; "
             "their beliefs are independent, so the evidence is a lower bound"
         )
 
@@ -93,7 +93,7 @@ class VariationalBlock(Block):
         found, restart = self.approximation, Axis("restart", 1)
         chains = chained_names(found.monomials, found.bound.layouts)
         parts = []
-        for group in found.groups:
+        for group in found.structure.groups:
             how = ", by forward-backward" if len(group) == 1 and group[0] in chains else ""
             parts.append(f"{' & '.join(group)}: {found.node(group, restart).describe()}{how}")
         return "; ".join(parts)
@@ -113,10 +113,13 @@ class VariationalBlock(Block):
 def _solve(approximation: Approximation) -> tuple[Problem, Ascent]:
     """Ascend from several starts, and from the best of them to the end."""
     options = approximation.options
-    several = approximation.exchangeable and not options.init
+    several = approximation.structure.exchangeable and not options.init
     starts = options.restarts or (_STARTS if several else 1)
     rng = as_generator(options.rng)
-    stream, streamed, rows = find_stream(approximation, starts), None, None
+    many = approximation.largest * starts >= min(streaming.MANY, streaming.MANY_COVARIANCES)
+    wanted = many or options.batch_size is not None
+    stream = streaming.find_stream(approximation, starts) if wanted else None
+    streamed, rows = None, None
     problem = approximation.problem(Axis("restart", starts))
     if stream is not None:
         rows = None if options.init else stream.sample(rng)
@@ -128,19 +131,23 @@ def _solve(approximation: Approximation) -> tuple[Problem, Ascent]:
         best = best_start(trial[-1])
         before = [float(bounds[best]) for bounds in trial] if rows is None else []
         problem.select(best)
-        if options.batch_size is not None and approximation.bilinears:
-            settle(problem, approximation.bilinears, tol=options.tol)
+        if options.batch_size is not None and approximation.structure.bilinears:
+            settle(problem, approximation.structure.bilinears, tol=options.tol)
         if stream is not None:  # of all rows, and in larger parts
             problem = streamed = stream.problem(problem.shared, problem.restart)
     if streamed is not None and options.batch_size is not None:
-        return streamed, ascend_in_batches(streamed, options, rng, approximation.bilinears)
-    classes = [name for name, kind in approximation.exchangeable.items() if kind == "classes"]
+        return streamed, ascend_in_batches(
+            streamed, options, rng, approximation.structure.bilinears
+        )
+    classes = [
+        name for name, kind in approximation.structure.exchangeable.items() if kind == "classes"
+    ]
     ascent = ascend(
         problem,
         tol=options.tol,
         max_iter=options.max_iter,
         callback=options.callback,
-        pairs=approximation.bilinears,
+        pairs=approximation.structure.bilinears,
         classes=classes,
         progress=options.progress,
     )

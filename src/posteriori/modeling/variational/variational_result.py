@@ -144,7 +144,7 @@ class VariationalResult(Result):
         A state is used when at least half a member is expected to be in it.
         """
         found = {}
-        for name, kind in self.approximation.exchangeable.items():
+        for name, kind in self.approximation.structure.exchangeable.items():
             if kind == "classes":
                 p = np.asarray(self.informed.problem.owner[name].centre(name))[0]
                 expected = p.reshape(-1, p.shape[-1]).sum(axis=0)

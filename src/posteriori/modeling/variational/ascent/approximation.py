@@ -6,31 +6,22 @@ measured from; and it makes the nodes of the groups, in the order of their updat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
-from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.binding.labelled import Axis, Lookup, Table, spread
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.forms.state_tables import DISCRETE, number_of_states
-from posteriori.modeling.variational.ascent.grouping import (
-    Bilinear,
-    data_plate,
-    exchangeable_variables,
-    find_bilinears,
-    group_variables,
-)
+from posteriori.modeling.variational.ascent.grouping import find_structure
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.densities.addressing import add_up_rows
 from posteriori.modeling.variational.densities.densities import log_density, why_not_variational
 from posteriori.modeling.variational.densities.law import LAWS
-from posteriori.modeling.variational.densities.monomials import Monomial
-from posteriori.modeling.variational.densities.references import (
-    find_references,
-    measured_from,
-    restored,
-)
+from posteriori.modeling.variational.densities.monomials import Monomial, axes_of
+from posteriori.modeling.variational.densities.references import find_references, measured_from
 from posteriori.modeling.variational.nodes.chain_node import ChainNode
 from posteriori.modeling.variational.nodes.conjugate_node import ConjugateNode
 from posteriori.modeling.variational.nodes.discrete_node import DiscreteNode
@@ -82,10 +73,8 @@ class Approximation:
         As they were given, and with normal variables measured from their references.
     monomials : list of Monomial
         The log density.
-    plate : Axis or None
-        The plate of the data: nodes of groups on it are local.
-    exchangeable : dict
-        Variables whose parts could change places: "classes" or "factors".
+    structure : Structure
+        How the variables belong together.
     """
 
     def __init__(
@@ -109,19 +98,22 @@ class Approximation:
             m for i, factor in enumerate(self.factors) for m in log_density(factor, bound, i)
         ]
         self.monomials = add_up_rows(written, bound.layouts)
-        self.exchangeable = exchangeable_variables(bound, self.factors)
-        self._group(groups)
-
-    def _group(self, groups: Sequence[tuple[str, ...]] | None) -> None:
-        apart = self.options.factorize
-        self.groups = groups or group_variables(
-            self.bound,
-            self.names,
-            self.factors,
-            self.monomials,
-            [self.names] if isinstance(apart, str) else apart,
+        self.structure = find_structure(
+            bound, self.names, self.factors, self.monomials, options.factorize, groups
         )
-        self.plate = data_plate(self.bound, self.groups)
+
+    @cached_property
+    def largest(self) -> float:
+        """How many numbers a table has at most, those of members that rows name among them."""
+        found = []
+        for monomial in self.monomials:
+            sizes = [float(axis.size) for axis in axes_of(monomial)]
+            for access in monomial.accesses:
+                axes = self.bound.layouts[access.name].axes
+                seen = zip(access.places, axes, strict=False)
+                sizes += [axis.size for place, axis in seen if isinstance(place, Lookup)]
+            found.append(2.0 * math.prod(sizes))  # J and Σ of normal vectors
+        return max(found)
 
     def regrouped(self, groups: Sequence[tuple[str, ...]]) -> Approximation:
         """Return the approximation with other groups."""
@@ -129,35 +121,27 @@ class Approximation:
             self.bound, self.names, self.written, self.options, self.references, groups
         )
 
-    @cached_property
-    def bilinears(self) -> list[Bilinear]:
-        """The pairs of normal variables that are multiplied and summed over a common axis."""
-        return find_bilinears(self.factors, self.bound)
-
-    def is_local(self, group: Sequence[str]) -> bool:
-        """Tell whether all variables of a group lie on the plate of the data."""
-        layouts = self.bound.layouts
-        return self.plate is not None and all(self.plate in layouts[n].plates for n in group)
-
     def restored(self, name: str, values: Any) -> Any:
-        """Return what is said of a variable, measured from 0 again."""
+        """Return values of a variable, or its distribution, with its reference added."""
         if name not in self.references:
             return values
-        return values + restored(0.0, self.references[name], self.bound.layouts[name].axes)
+        return values + spread(self.references[name], self.bound.layouts[name].axes)
 
     # -- nodes ---------------------------------------------------------------------------------
 
     def problem(self, restart: Axis, solved: Mapping[str, Node] | None = None) -> Problem:
         """Return the problem of all nodes; some groups may have theirs already, by their first name."""
         known = solved or {}
-        nodes = [known.get(group[0]) or self.node(group, restart) for group in self.groups]
-        started = {*self.exchangeable, *self.options.init}
+        nodes = [
+            known.get(group[0]) or self.node(group, restart) for group in self.structure.groups
+        ]
+        started = {*self.structure.exchangeable, *self.options.init}
         turns = {
             id(n): Turn(n.names[0] not in known, not started.isdisjoint(n.names), n.follows_means)
             for n in nodes
         }
         nodes.sort(key=lambda node: turns[id(node)])
-        local = [node for node in nodes if self.is_local(node.names)]
+        local = [node for node in nodes if node.names in self.structure.local]
         local.sort(key=lambda node: node.comes_last)
         return Problem(self.monomials, nodes, local, restart)
 

@@ -16,13 +16,7 @@ from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.nodes.normal_node import batch_axes
 
-__all__ = [
-    "Bilinear",
-    "data_plate",
-    "exchangeable_variables",
-    "find_bilinears",
-    "group_variables",
-]
+__all__ = ["Bilinear", "Structure", "find_structure"]
 
 #: Normal vectors longer than this are not made by joining variables.
 LARGEST_JOINT = 2000
@@ -41,24 +35,73 @@ class Bilinear(NamedTuple):
     vectors: int
 
 
-def group_variables(
+class Structure(NamedTuple):
+    """How unknowns belong together.
+
+    Attributes
+    ----------
+    groups : tuple of tuples of str
+        Which are believed in jointly.
+    plate : Axis or None
+        The plate of the data: the largest that some group lies on with all its variables.
+    local : tuple of tuples of str
+        The groups on that plate.
+    exchangeable : dict
+        Variables whose parts could change places: "classes" or "factors".
+    bilinears : tuple of Bilinear
+    """
+
+    groups: tuple[tuple[str, ...], ...]
+    plate: Axis | None
+    local: tuple[tuple[str, ...], ...]
+    exchangeable: dict[str, str]
+    bilinears: tuple[Bilinear, ...]
+
+
+def find_structure(
     bound: Bound,
     names: Sequence[str],
     factors: Sequence[BoundFactor],
     monomials: Sequence[Monomial],
-    apart: Iterable[Iterable[str]] = (),
-) -> list[tuple[str, ...]]:
-    """Return the groups, each of one kind: normal, discrete, or a single other variable.
-
-    Normal variables that meet in a residual are joined unless they multiply one another;
-    discrete ones that meet in a factor are joined.
+    apart: Iterable[Iterable[str]] | str,
+    groups: Sequence[tuple[str, ...]] | None = None,
+) -> Structure:
+    """Find out how unknowns belong together.
 
     Parameters
     ----------
     bound, names, factors, monomials
         The unknown variables and all that touches them.
-    apart : iterable of sets of names
-        Within each, no two variables may be joined.
+    apart : iterable of sets of names, or "full"
+        Within each, no two variables may be joined; by "full" none at all.
+    groups : sequence of tuples of str, optional
+        Where they are known.
+    """
+    if groups is None:
+        foes = [names] if isinstance(apart, str) else apart
+        groups = _group_variables(bound, names, factors, monomials, foes)
+    plate = _data_plate(bound, groups)
+    local = [g for g in groups if all(plate in bound.layouts[name].plates for name in g)]
+    return Structure(
+        tuple(groups),
+        plate,
+        tuple(local),
+        _exchangeable_variables(bound, factors),
+        tuple(_find_bilinears(factors, bound)),
+    )
+
+
+def _group_variables(
+    bound: Bound,
+    names: Sequence[str],
+    factors: Sequence[BoundFactor],
+    monomials: Sequence[Monomial],
+    apart: Iterable[Iterable[str]],
+) -> list[tuple[str, ...]]:
+    """Return the groups, each of one kind: normal, discrete, or a single other variable.
+
+    Normal variables that meet in a residual are joined unless they multiply one another;
+    discrete ones that meet in a factor are joined.
     """
     rank = {name: i for i, name in enumerate(bound.layouts)}
     foes = _multiplied(bound, factors)
@@ -93,7 +136,7 @@ def group_variables(
     return [tuple(sorted(g, key=rank.__getitem__)) for g in groups]
 
 
-def data_plate(bound: Bound, groups: Sequence[Sequence[str]]) -> Axis | None:
+def _data_plate(bound: Bound, groups: Sequence[Sequence[str]]) -> Axis | None:
     """Return the largest named plate that some group lies on with all its variables."""
     found: dict[Axis, int] = {}
     for group in groups:
@@ -103,7 +146,7 @@ def data_plate(bound: Bound, groups: Sequence[Sequence[str]]) -> Axis | None:
     return max(found, key=lambda a: found[a]) if found else None
 
 
-def find_bilinears(factors: Sequence[BoundFactor], bound: Bound) -> list[Bilinear]:
+def _find_bilinears(factors: Sequence[BoundFactor], bound: Bound) -> list[Bilinear]:
     """Return the pairs whose product is summed over a common axis, the longer variable first."""
     found: dict[frozenset[str], Bilinear] = {}
     for factor in factors:
@@ -121,7 +164,7 @@ def find_bilinears(factors: Sequence[BoundFactor], bound: Bound) -> list[Bilinea
     return list(found.values())
 
 
-def exchangeable_variables(bound: Bound, factors: Sequence[BoundFactor]) -> dict[str, str]:
+def _exchangeable_variables(bound: Bound, factors: Sequence[BoundFactor]) -> dict[str, str]:
     """Return the variables whose parts could change places: "classes" or "factors".
 
     These are indices of unknown parameters, and the longer one of normal variables that multiply.

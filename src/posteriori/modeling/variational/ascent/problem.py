@@ -227,14 +227,13 @@ class Problem:
 
         Its log normaliser is its entropy and the energy of all monomials that touch it.
         """
-        total = last.log_total() + sum(self.constants.values())
         near = {i for i, _, _ in self._touch[id(last)]}
+        total = np.asarray(sum(self.constants.values()))
         for i in range(len(self.entries)):
             if i not in near:
                 total = total + self._energy(i)
         for node in self.nodes:
-            if node is not last:
-                total = total + node.entropy()
+            total = total + (last.log_total() if node is last else node.entropy())
         return total
 
     def slow_bound(self) -> Array:

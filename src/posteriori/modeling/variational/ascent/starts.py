@@ -19,7 +19,6 @@ from posteriori.modeling.forms.normal_rows import child_term
 from posteriori.modeling.forms.state_tables import number_of_states
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem
-from posteriori.modeling.variational.densities.references import restored
 from posteriori.modeling.variational.nodes.discrete_node import soft_states
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.numerics.types import Array, IntArray
@@ -76,18 +75,17 @@ def start(
     """
     bound, factors, init = approximation.bound, approximation.factors, approximation.options.init
     start_from_priors(approximation, problem, problem.nodes)
-    seeds = {n: kind for n, kind in approximation.exchangeable.items() if n not in init}
+    seeds = {n: kind for n, kind in approximation.structure.exchangeable.items() if n not in init}
     for name, kind in seeds.items():
         find = class_start if kind == "classes" else factor_start
-        some = rows if approximation.plate in bound.layouts[name].plates else None
+        some = rows if approximation.structure.plate in bound.layouts[name].plates else None
         found = find(name, bound, factors, problem.restart.size, rng, some)
         problem.owner[name].set_centre(name, found)
     for name, value in init.items():
         if name not in problem.owner:  # another block's
             continue
         if name in approximation.references:
-            axes = bound.layouts[name].axes
-            value = value - restored(0.0, approximation.references[name], axes)
+            value = value - approximation.restored(name, 0.0)
         problem.owner[name].start_from(name, value, bound.layouts[name].shape)
     for name in seeds:  # what meets a given start follows it rather than a start of its own
         if _meets(name, init, factors):

@@ -49,7 +49,6 @@ from posteriori.modeling.variational.densities.monomials import (
     without_idle_switches,
 )
 from posteriori.modeling.variational.densities.planned_products import add_tables, contract_tables
-from posteriori.modeling.variational.densities.references import require_noticeable
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import LOG_2PI
 
@@ -57,6 +56,14 @@ __all__ = ["LOG_ZERO", "log_density", "row_density", "why_not_variational"]
 
 #: Stands for ln 0.
 LOG_ZERO = -1e100
+
+#: Exponents that are smaller vanish in a − 1; inverses of smaller sizes, or their squares, overflow.
+_SMALLEST = dict.fromkeys(("shape", "concentration", "a", "b"), 1e-15) | {
+    "rate": 1e-300,
+    "variance": 1e-300,
+    "cov": 1e-300,
+    "scale": 1e-150,
+}
 
 
 def log_density(factor: BoundFactor, bound: Bound, source: int) -> list[Monomial]:
@@ -69,7 +76,7 @@ def log_density(factor: BoundFactor, bound: Bound, source: int) -> list[Monomial
     ValueError
         When a known parameter is too small for floating point.
     """
-    require_noticeable(factor)
+    _require_noticeable(factor)
     return total(row_density(factor, bound), factor.rows, source)
 
 
@@ -90,6 +97,21 @@ def row_density(factor: BoundFactor, bound: Bound) -> list[Product]:
     for product in products:
         _require_conjugate(product, factor, bound)
     return [without_idle_switches(product) for product in products]
+
+
+def _require_noticeable(factor: BoundFactor) -> None:
+    """Refuse known parameters so small that nothing is left of them after rounding."""
+    for key, poly in factor.parameters.items():
+        smallest = _SMALLEST.get(key)
+        if smallest is None or not poly.is_known:
+            continue
+        for table, _ in poly.terms:
+            positive = table.values[table.values > 0.0]
+            if positive.size and positive.min() < smallest:
+                raise ValueError(
+                    f"the {key} of {factor.name} is {positive.min():.3g}, too small for floating point: "
+                    f"use at least {smallest:g}, or units in which numbers are near 1"
+                )
 
 
 def _require_states(factor: BoundFactor, bound: Bound) -> None:
@@ -166,8 +188,8 @@ def _scalar_precision(view: FactorView) -> tuple[Formula, Formula]:
         return view.value("precision"), view.log("precision")
     key = "variance" if view.has("variance") else "scale"
     if view.is_known(key):
-        power = -1.0 if key == "variance" else -2.0
-        weight = view.known(key).map(lambda values: values**power)
+        variance = view.known(key) if key == "variance" else view.known(key).map(np.square)
+        weight = variance.map(np.reciprocal)
         return weight, weight.map(np.log)
     if key == "scale":
         return _of_scales(view)
@@ -212,9 +234,8 @@ def _gamma(view: FactorView) -> Formula:
     """(a − 1) ln x − b x + a ln b − ln Γ(a)."""
     shape = view.known("shape")
     log_x, x = view.statistic(0, np.log), view.statistic(1, np.asarray)
-    known = shape.map(lambda a: -special.gammaln(a))
-    logs = log_x * shape.map(lambda a: a - 1.0) + view.log("rate") * shape
-    return logs - x * view.value("rate") + known
+    logs = log_x * (shape - 1.0) + view.log("rate") * shape
+    return logs - x * view.value("rate") - shape.map(special.gammaln)
 
 
 def _poisson(view: FactorView) -> Formula:
@@ -314,9 +335,10 @@ def _of_known_parameters(view: FactorView) -> Formula:
         if not view.is_known(key):
             raise view.refuse(key, f"cannot be learned: {family.__name__} has no rule for it")
     known = member(view.factor)
+    natural, normalizer = known.natural, np.asarray(known.log_normalizer())
     rows, events = view.factor.rows, view.factor.events
-    found = view.formula(Product((Table(-np.asarray(known.log_normalizer()), rows),)))
-    for k, part in enumerate(known.natural):
+    found = view.formula(Product((Table(-normalizer, rows),)))
+    for k, part in enumerate(natural):
         eta = Table(np.asarray(part), (*rows, *(events if family._natural_ndims[k] else ())))
         statistic = view.statistic(k, partial(_statistic, family, k))
         found = found + statistic * view.formula(Product((eta,)))

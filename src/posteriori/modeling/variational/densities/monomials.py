@@ -97,9 +97,11 @@ class Formula:
         self.labels = labels
 
     def __add__(self, other: Formula | float) -> Formula:
-        if not isinstance(other, Formula):
-            return Formula((*self.products, Product((_number(other),))), self.labels)
-        return Formula(self.products + other.products, self._joint_labels(other))
+        if isinstance(other, Formula):
+            return Formula(self.products + other.products, self._joint_labels(other))
+        if self.is_known:
+            return self.map(lambda values: values + other)
+        return Formula((*self.products, Product((_number(other),))), self.labels)
 
     def __neg__(self) -> Formula:
         return -1.0 * self
@@ -120,6 +122,11 @@ class Formula:
 
     __radd__ = __add__
     __rmul__ = __mul__
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is one table of known numbers."""
+        return len(self.products) == 1 and list(map(len, self.products[0])) == [1, 0]
 
     def _joint_labels(self, other: Formula) -> tuple[Axis, ...]:
         if self.labels == other.labels:
@@ -144,12 +151,11 @@ class Formula:
 
     def map(self, function: Callable[[Any], Any]) -> Formula:
         """Apply a function to what is known, elementwise."""
-        ((table,), accesses), *more = self.products
-        if accesses or more:
+        if not self.is_known:
             raise TypeError("only what is known can be mapped: take logarithms with view.log(...)")
-        return Formula(
-            [Product((Table(np.asarray(function(table.values)), table.axes),))], self.labels
-        )
+        ((table,), _) = self.products[0]
+        values = np.asarray(function(table.values))
+        return Formula([Product((Table(values, table.axes),))], self.labels)
 
 
 def axes_of(product: Product | Monomial) -> set[Axis]:

@@ -2,7 +2,7 @@
 
 A square such as (x − m)² loses all digits when it is expanded at 10⁸. With m = r + m̃ and x − r taken
 first, everything that is expanded is of the size of the residuals. Numbers that floating point cannot
-hold even so, too large, too small or too far from their prior, are refused.
+hold even so, too large or too far from their prior, are refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from posteriori.modeling.forms.simulation import member
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.numerics.types import Array
 
-__all__ = ["find_references", "measured_from", "require_noticeable", "restored", "with_holes"]
+__all__ = ["find_references", "measured_from", "with_holes"]
 
 #: Data whose mean is this many standard deviations away from 0 get a reference.
 _FAR = 30.0
@@ -44,14 +44,6 @@ _LARGEST = 1e100
 
 #: Standard deviations between a prior and its data: a square of 10¹⁴ leaves two digits of a nat.
 _FARTHEST = 1e7
-
-#: Exponents that are smaller vanish in a − 1; inverses of smaller sizes, or their squares, overflow.
-_SMALLEST = dict.fromkeys(("shape", "concentration", "a", "b"), 1e-15) | {
-    "rate": 1e-300,
-    "variance": 1e-300,
-    "cov": 1e-300,
-    "scale": 1e-150,
-}
 
 
 def find_references(factors: Sequence[BoundFactor], bound: Bound) -> dict[str, Table]:
@@ -304,11 +296,6 @@ def _reduced(term: Term, values: Table, labels: tuple[Axis, ...]) -> Term:
     return Term(multiply_tables(table, values, wanted), tuple(accesses))
 
 
-def restored(values: Any, reference: Table, axes: tuple[Axis, ...]) -> Any:
-    """Return means over a variable's axes with its reference added."""
-    return values + spread(reference, axes)
-
-
 # -- refusing --------------------------------------------------------------------------------
 
 
@@ -330,21 +317,6 @@ def _require_square(what: str, values: Array) -> None:
                 f"{what} hold {extreme:g}, whose square is too large for floating point; use other "
                 "units, so that numbers are near 1"
             )
-
-
-def require_noticeable(factor: BoundFactor) -> None:
-    """Refuse known parameters so small that nothing is left of them after rounding."""
-    for key, poly in factor.parameters.items():
-        smallest = _SMALLEST.get(key)
-        if smallest is None or not poly.is_known:
-            continue
-        for table, _ in poly.terms:
-            positive = table.values[table.values > 0.0]
-            if positive.size and positive.min() < smallest:
-                raise ValueError(
-                    f"the {key} of {factor.name} is {positive.min():.3g}, too small for floating point: "
-                    f"use at least {smallest:g}, or units in which numbers are near 1"
-                )
 
 
 def _require_near(

@@ -33,7 +33,6 @@ from posteriori.modeling.forms.state_tables import evidence_table
 from posteriori.modeling.variational.densities.addressing import collect
 from posteriori.modeling.variational.densities.densities import LOG_ZERO, row_density
 from posteriori.modeling.variational.densities.planned_products import add_tables
-from posteriori.modeling.variational.densities.references import restored
 from posteriori.modeling.variational.messages.expected_rows import (
     ExpectedRows,
     SeenMembers,
@@ -172,7 +171,7 @@ class _Vectors:
             self.inside[name] = inside
             self.slices[name] = slice(self.size, self.size + width)
             self.size += width
-        self.references = block.references
+        self.block = block
 
     def places(self, access: Any) -> tuple[Any, ...]:
         """Return how an access sees the axes that tell vectors apart."""
@@ -185,12 +184,12 @@ class _Vectors:
 
     def origin(self) -> Array | None:
         """Return what the vectors are measured from, (members, size)."""
-        if self.references.keys().isdisjoint(self.layouts):
+        if self.block.references.keys().isdisjoint(self.layouts):
             return None
         found = np.zeros((length(self.axes), self.size))
         for name, layout in self.layouts.items():
-            if name in self.references:
-                whole = restored(np.zeros(layout.shape), self.references[name], layout.axes)
+            if name in self.block.references:
+                whole = self.block.restored(name, np.zeros(layout.shape))
                 order = (*self.apart[name], *self.inside[name])
                 found[:, self.slices[name]] = np.transpose(whole, order).reshape(len(found), -1)
         return found

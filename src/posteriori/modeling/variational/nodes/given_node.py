@@ -12,9 +12,8 @@ import numpy as np
 from posteriori.distributions.algebra.expectations import expect
 from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, Layout
-from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.binding.labelled import Axis, Table, spread
 from posteriori.modeling.variational.densities.addressing import same_members, seen
-from posteriori.modeling.variational.densities.references import restored
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.numerics.types import Array
@@ -144,7 +143,7 @@ def _normal_tables(belief: Any, layout: Layout, reference: Table | None) -> list
     shape, events = _sizes(layout.axes), _sizes(layout.events)
     mean = np.broadcast_to(belief.mean, shape)
     if reference is not None:
-        mean = mean - restored(0.0, reference, layout.axes)
+        mean = mean - spread(reference, layout.axes)
     if isinstance(belief, PointMass):
         return [Table(mean, layout.axes)]
     twins = tuple(Axis("twin", n) for n in events)

@@ -62,11 +62,13 @@ class FixedNode(Node):
 def _solve_given(local: Approximation, fixed: Sequence[FixedNode]) -> Problem:
     """Start from what the shared variables say, and ascend."""
     restart = Axis("restart", 1)
-    nodes = sorted((local.node(g, restart) for g in local.groups), key=lambda n: n.comes_last)
+    nodes = sorted(
+        (local.node(g, restart) for g in local.structure.groups), key=lambda n: n.comes_last
+    )
     problem = Problem(local.monomials, [*fixed, *nodes], (), restart)
     start_from_priors(local, problem, problem.nodes)
     before = float(sweep(problem)[0])
-    for _ in range(local.options.max_iter - 1 if len(local.groups) > 1 else 0):
+    for _ in range(local.options.max_iter - 1 if len(local.structure.groups) > 1 else 0):
         bound = float(sweep(problem)[0])
         if bound - before < local.options.tol:
             break

@@ -65,12 +65,11 @@ def find_stream(approximation: Approximation, starts: int) -> Stream | None:
     through shared variables; of use where the rows are many, or wanted in batches. Where no
     variable lies on a plate, the rows are summed up once before the ascent, in any case.
     """
-    plate, batch = approximation.plate, approximation.options.batch_size
-    few = _numbers(approximation) * starts < min(MANY, MANY_COVARIANCES)
-    if plate is None or (few and batch is None):
+    plate, batch = approximation.structure.plate, approximation.options.batch_size
+    if plate is None:
         return None
     approximation.options.require_rows(plate.name, plate.size)
-    local = [group for group in approximation.groups if approximation.is_local(group)]
+    local = approximation.structure.local
     if not local:
         return None
     if len(local) > 1 or not _can_stream(approximation, local[0]):
@@ -88,19 +87,6 @@ def find_stream(approximation: Approximation, starts: int) -> Stream | None:
     return stream
 
 
-def _numbers(approximation: Approximation) -> float:
-    """Return how many numbers tables have at most, those of members that rows name among them."""
-    layouts, found = approximation.bound.layouts, []
-    for monomial in approximation.monomials:
-        sizes = [float(axis.size) for axis in axes_of(monomial)]
-        for access in monomial.accesses:
-            axes = layouts[access.name].axes
-            seen = zip(access.places, axes, strict=False)
-            sizes += [axis.size for place, axis in seen if isinstance(place, Lookup)]
-        found.append(2.0 * math.prod(sizes))  # J and Σ of normal vectors
-    return max(found)
-
-
 def _can_stream(approximation: Approximation, group: Sequence[str]) -> bool:
     bound, options = approximation.bound, approximation.options
     given = options.form.keys() | bound.evidence.keys()
@@ -110,7 +96,7 @@ def _can_stream(approximation: Approximation, group: Sequence[str]) -> bool:
         return False
     return (
         given.isdisjoint(group)
-        and all(bound.layouts[name].axes[0] is approximation.plate for name in group)
+        and all(bound.layouts[name].axes[0] is approximation.structure.plate for name in group)
         and all(_is_of_rows(m, approximation, group) for m in touching)
         and (not _turned_names(approximation, group) or _can_turn(approximation, group, touching))
     )
@@ -125,7 +111,7 @@ def _is_of_rows(monomial: Monomial, approximation: Approximation, names: Sequenc
 
     Shared variables may be read at few members, which each row names.
     """
-    plate = approximation.plate
+    plate = approximation.structure.plate
     for access in monomial.accesses:
         axes = approximation.bound.layouts[access.name].axes
         if access.name in names:
@@ -142,7 +128,7 @@ def _is_of_rows(monomial: Monomial, approximation: Approximation, names: Sequenc
 
 def _turned_names(approximation: Approximation, group: Sequence[str]) -> set[str]:
     """Return the variables of a group that an ascent turns."""
-    pairs = approximation.bilinears
+    pairs = approximation.structure.bilinears
     return {name for pair in pairs for name in (pair.scores, pair.loadings)} & set(group)
 
 
@@ -169,8 +155,8 @@ class Stream:
     def __init__(self, approximation: Approximation, group: tuple[str, ...]) -> None:
         self.approximation = approximation
         self.group = group
-        assert approximation.plate is not None
-        self.plate = approximation.plate
+        assert approximation.structure.plate is not None
+        self.plate = approximation.structure.plate
         self.layouts = approximation.bound.layouts
         names = _turned_names(approximation, group)
         self.turns = Turns({n: self.layouts[n].axes for n in group}) if names else None
