@@ -87,7 +87,7 @@ def row_density(factor: BoundFactor, bound: Bound) -> list[Product]:
     written = _of_known_parameters if law is None or law.log_density is None else law.log_density
     found = written(view)
     if not isinstance(found, Formula):
-        raise TypeError(
+        raise ValueError(
             f"the law of {factor.family.__name__} must return a formula made of what its view has, "
             f"got {found!r}"
         )

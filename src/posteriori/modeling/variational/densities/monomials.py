@@ -152,7 +152,7 @@ class Formula:
     def map(self, function: Callable[[Any], Any]) -> Formula:
         """Apply a function to what is known, elementwise."""
         if not self.is_known:
-            raise TypeError("only what is known can be mapped: take logarithms with view.log(...)")
+            raise ValueError("only what is known can be mapped: take logarithms with view.log(...)")
         ((table,), _) = self.products[0]
         values = np.asarray(function(table.values))
         return Formula([Product((Table(values, table.axes),))], self.labels)
