@@ -21,7 +21,7 @@ __all__ = ["Places", "draw", "place"]
 #: Sizes in pixels: half of a part's height, the room beside its name, layer to layer, the border.
 HALF, PADDING, STEP, MARGIN = 21.0, 13.0, 78.0, 10.0
 #: Arrangements to choose from.
-TRIES = 100
+TRIES = 40
 
 Point = tuple[float, float]
 
