@@ -1,13 +1,19 @@
-"""Run chains through both engines: NumPy steps, and compiled loops forced on short chains."""
+"""Run recursions both ways: plain, and compiled however short the chain is."""
 
 import pytest
 
-from posteriori.inference.chains import chain_passes, hidden_markov
+from posteriori.numerics import compilation
 
 
-@pytest.fixture(params=["steps", "compiled"])
-def engine(request, monkeypatch):
-    if request.param == "compiled":
-        monkeypatch.setattr(chain_passes, "LONG", 1)
-        monkeypatch.setattr(hidden_markov, "LONG", 1)
+@pytest.fixture
+def set_engine(monkeypatch):
+    def use(name):
+        monkeypatch.setattr(compilation, "_pays", lambda *_: name == "compiled")
+
+    return use
+
+
+@pytest.fixture(params=["plain", "compiled"])
+def engine(request, set_engine):
+    set_engine(request.param)
     return request.param

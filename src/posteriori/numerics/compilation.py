@@ -1,18 +1,49 @@
-"""Compiled loops: Numba on first use, plain Python where its JIT is switched off."""
+"""Loops over arrays: compiled by Numba where their work pays for it, plain Python before that.
+
+Importing Numba costs several times the import of NumPy, and its first loop as much again. So a
+recursion is written once, as plain loops over entries ``a[i][j]``, and :func:`run` decides: plain
+on lists of floats, whose entries Python reads five times faster than those of arrays, or compiled
+on the arrays themselves. Both take the same steps in the same order and round alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property, update_wrapper
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, update_wrapper
+from hashlib import sha256
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["as_kernel_input", "compiled", "compiled_sums"]
+__all__ = [
+    "as_kernel_input",
+    "compilable",
+    "compiled",
+    "compiled_sums",
+    "integers",
+    "largest",
+    "logarithm",
+    "matrix",
+    "numbers",
+    "run",
+]
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
+
+#: Multiplications of plain Python that take as long as the import of Numba and its first loop.
+_IMPORT = 2e7
+#: … as long as a further loop takes to come from Numba's cache.
+_LOAD = 2e6
+#: What is divided by 0 becomes infinite, as in NumPy: loops see to it that nothing is.
+_OPTIONS: dict[str, Any] = {"error_model": "numpy"}
+#: From this many series on, NumPy's steps over all of them are faster than a loop over each.
+_MANY = 16
 
 
 def compiled(function: _Function) -> _Function:
@@ -63,3 +94,181 @@ def as_kernel_input(a: Array) -> Array:
     view = np.ascontiguousarray(a, dtype=np.float64).view()
     view.setflags(write=False)
     return view
+
+
+# -- one body, plain or compiled -------------------------------------------------------------
+
+_compilable: dict[object, Callable[..., object]] = {}
+_spent: defaultdict[object, float] = defaultdict(float)
+
+
+def compilable(function: _Function) -> _Function:
+    """Mark a function as one that :func:`run` may compile, or that such a function calls.
+
+    It reads and writes single entries ``a[i][j]``, rows ``a[i]`` and records of arrays; what it
+    needs beside its arguments comes from :func:`numbers`, :func:`matrix` and :func:`integers`.
+    """
+    _compilable[function] = function
+    return function
+
+
+def run(
+    body: Callable[..., Any], work: float, *arguments: Any, series: Sequence[Array] = ()
+) -> Any:
+    """Run a compilable function: plain while there is little to do, compiled from then on.
+
+    The work of plain runs is added up: a function is compiled once the process has spent on it, or
+    would with this call, as much as that costs. So nobody waits longer than twice the time that
+    the better choice, known beforehand, would have taken.
+
+    Parameters
+    ----------
+    body : function
+        Marked by :func:`compilable`.
+    work : float
+        About how many multiplications this call needs.
+    arguments : arrays, records of arrays, numbers
+        Arrays that may be written to are results; the others are locked (:func:`as_kernel_input`).
+    series : sequence of arrays (B, ...)
+        The last arguments: independent series, of which each step asks the same. Where they are
+        many and the run is plain, they become one series whose numbers are vectors of length B:
+        no step may then depend on their values, nor change a number in place. An array of fewer
+        series is repeated.
+
+    Returns
+    -------
+    object
+        What the function returns.
+    """
+    if _pays(body, work):
+        return _machine_code(body)(*arguments, *series)
+    many = max(map(len, series), default=0)
+    lists = [_as_lists(a) for a in (arguments if many >= _MANY else (*arguments, *series))]
+    vectors = [[_as_vectors(a, many)] for a in series] if many >= _MANY else []
+    with np.errstate(all="ignore"):  # as in compiled loops
+        answer = body(*lists, *vectors)
+    for array, values in zip((*arguments, *series), lists, strict=False):
+        if isinstance(array, np.ndarray) and array.flags.writeable and array.size:
+            array[...] = values
+    for array, values in zip(series, vectors, strict=False):
+        if array.flags.writeable:
+            _fill(np.moveaxis(array, 0, -1), values[0])
+    return answer
+
+
+def numbers(length: int) -> Array:
+    """Return zeros (length,)."""
+    return cast(Array, [0.0] * length)
+
+
+def integers(length: int) -> IntArray:
+    """Return zeros (length,) to count and to index with."""
+    return cast(IntArray, [0] * length)
+
+
+def matrix(rows: int, columns: int) -> Array:
+    """Return zeros (rows, columns)."""
+    return cast(Array, [[0.0] * columns for _ in range(rows)])
+
+
+def largest(x: float) -> float:
+    """Return the largest of a vector of series, or the number itself."""
+    return x if isinstance(x, float) else float(np.max(x))
+
+
+def logarithm(x: float) -> float:
+    """Return ln x, of each series where it is a vector of them."""
+    return math.log(x) if isinstance(x, float) else cast(float, np.log(x))
+
+
+def _array_of_numbers(length: int) -> Array:
+    return np.zeros(length)
+
+
+def _array_of_integers(length: int) -> IntArray:
+    return np.zeros(length, dtype=np.int64)
+
+
+def _array_of_rows(rows: int, columns: int) -> Array:
+    return np.zeros((rows, columns))
+
+
+def _itself(x: float) -> float:
+    return x
+
+
+def _logarithm(x: float) -> float:
+    return math.log(x)
+
+
+_compilable |= {
+    numbers: _array_of_numbers,
+    integers: _array_of_integers,
+    matrix: _array_of_rows,
+    largest: _itself,
+    logarithm: _logarithm,
+}
+
+
+def _pays(body: object, work: float) -> bool:
+    """Tell whether compiling pays: once it has been done, it is always right."""
+    _spent[body] += work
+    return _spent[body] > _LOAD + (0.0 if "numba" in sys.modules else _IMPORT)
+
+
+@cache
+def _machine_code(body: FunctionType) -> Callable[..., Any]:
+    from numba import njit
+
+    return cast(Callable[..., Any], njit(cache=True, **_OPTIONS)(_with_parts(body)))
+
+
+@cache
+def _part(function: FunctionType) -> Callable[..., Any]:
+    """Compile what a loop calls: into its machine code, as arrays are costly to hand over."""
+    from numba import njit
+
+    return cast(Callable[..., Any], njit(forceinline=True, **_OPTIONS)(_with_parts(function)))
+
+
+def _with_parts(function: FunctionType) -> FunctionType:
+    """Return a function whose compilable names stand for their compiled forms.
+
+    Its name tells what it and its parts are made of: Numba's cache goes by the name, and by the
+    date of one file.
+    """
+    form = cast(FunctionType, _compilable[function])
+    scope, code = dict(form.__globals__), form.__code__
+    made_of: list[object] = [code.co_code, code.co_consts, code.co_names]
+    for name in code.co_names:
+        value = scope.get(name)
+        if isinstance(value, FunctionType) and value in _compilable:
+            value = scope[name] = _part(value)
+        made_of.append(getattr(value, "__qualname__", value if isinstance(value, float) else None))
+    made = FunctionType(code, scope, form.__name__)
+    made.__qualname__ = f"{form.__name__}_{sha256(repr(made_of).encode()).hexdigest()[:16]}"
+    return made
+
+
+def _as_lists(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return type(value)(*map(_as_lists, value)) if isinstance(value, tuple) else value
+
+
+def _as_vectors(a: Array, many: int) -> Any:
+    """Turn series (B, ...) into lists (...) of vectors of length ``many``."""
+    whole = np.resize(a, (many, *a.shape[1:]))
+    return _nested(np.ascontiguousarray(np.moveaxis(whole, 0, -1)))
+
+
+def _nested(a: Array) -> Any:
+    return a if a.ndim == 1 else [_nested(part) for part in a]
+
+
+def _fill(array: Array, values: Any) -> None:
+    if isinstance(values, list):
+        for part, value in zip(array, values, strict=True):
+            _fill(part, value)
+    else:
+        array[...] = values

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.chains.square_root import factor_semidefinite
+from posteriori.inference.chains.semidefinite import factor_semidefinite
 from posteriori.numerics.types import Array, IntArray
 from posteriori.numerics.validation import as_observation, real
 
@@ -34,12 +34,6 @@ class ChainArrays(NamedTuple):
     emission: Array
     emission_offset: Array
     emission_cov: Array
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether no covariance of the chain depends on time other than through missing data."""
-        varying = (self.transition, self.transition_factor, self.emission, self.emission_cov)
-        return all(len(a) == 1 for a in varying)
 
 
 class Series(NamedTuple):
@@ -132,7 +126,7 @@ def _with_time(name: str, value: Any, event_ndim: int, n_steps: int, *, arrivals
             f"{name} has a time axis of length {len(a)}, but a series of {n_steps} steps needs "
             f"{lengths}"
         )
-    return a
+    return a if len(a) else np.zeros((1, *a.shape[1:]))  # of a single step nothing leads on
 
 
 def _offset(name: str, value: Any, size: int, n_steps: int, *, arrivals: bool) -> Array:

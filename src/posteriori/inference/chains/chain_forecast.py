@@ -14,7 +14,7 @@ from posteriori.inference.chains.linear_gaussian_chain import (
     FilteredChain,
     LinearGaussianChain,
 )
-from posteriori.inference.chains.square_root import factor_semidefinite
+from posteriori.inference.chains.semidefinite import factor_semidefinite
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 

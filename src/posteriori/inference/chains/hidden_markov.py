@@ -2,10 +2,9 @@ r"""Exact inference in hidden Markov chains: forward–backward, Viterbi, draws 
 
 .. math:: p(z, y) = \pi_{z_1} \prod_{t=2}^{T} A_{z_{t-1} z_t} \prod_{t=1}^{T} \ell_t(z_t),
 
-given as logarithms. Long chains run on probabilities scaled to one at each step, with the largest
+given as logarithms. Chains run on probabilities scaled to one at each step, with the largest
 log-likelihood of the step taken out; where scaling would lose a state that later evidence may
-need (a forbidden transition and more than 190 orders of magnitude), and in short chains, they run
-in log space. Nothing needs to be normalised: :math:`\pi` and :math:`A` may be any non-negative
+need (a forbidden transition and more than 190 orders of magnitude), they run in log space. Nothing needs to be normalised: :math:`\pi` and :math:`A` may be any non-negative
 weights, and the evidence is then the log of the sum over paths.
 
 Reference: Rabiner (1989), A tutorial on hidden Markov models; Bishop (2006), section 13.2. The
@@ -15,14 +14,13 @@ backward pass is that of a smoother, :math:`\gamma_t(j) = \alpha_t(j) \sum_k A_{
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posteriori.inference.chains import hidden_markov_steps
-from posteriori.numerics.compilation import as_kernel_input
+from posteriori.inference.chains import hidden_markov_recursions as recursions
+from posteriori.numerics.compilation import as_kernel_input, run
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, IntArray, Seed
 from posteriori.numerics.validation import as_observation
@@ -36,10 +34,10 @@ __all__ = [
     "sample_path",
 ]
 
-#: From this many steps on, compiled loops repay the import of the compiler.
-LONG = 1000
 #: Log weights this far below the largest cannot be told from rounding after two transitions.
 _DENSE = -230.0
+#: Times the smallest weight of a transition, 1e-100, this is still a number.
+_TINY = 1e-190
 
 
 class HiddenMarkovPosterior(NamedTuple):
@@ -76,6 +74,18 @@ class _Inputs(NamedTuple):
     likelihood: Array  # (B, T, K)
     batch_shape: tuple[int, ...]
 
+    @property
+    def work(self) -> int:
+        """Multiplications of one pass: B T K²."""
+        return self.likelihood.size * len(self.initial)
+
+
+class _Scaled(NamedTuple):
+    transition: Array  # A over its largest entry
+    filtered: Array  # P(z_t | y_1, …, y_t)
+    predictions: Array  # Σⱼ αⱼAⱼₖ
+    log_evidence: Array
+
 
 def forward_backward(
     log_initial: ArrayLike,
@@ -83,7 +93,6 @@ def forward_backward(
     log_likelihood: ArrayLike,
     *,
     pairs: bool = False,
-    repeated: bool = False,
 ) -> HiddenMarkovPosterior:
     """Return the probabilities of states and transitions given the data, and the evidence.
 
@@ -97,8 +106,6 @@ def forward_backward(
         ln p(y_t | z_t = k), a batch of series that share π and A; 0 where y_t is missing.
     pairs : bool
         Whether to return the probabilities of each transition, T K² numbers more.
-    repeated : bool
-        Whether this is one call of many, so that compiled loops pay for short chains too.
 
     Returns
     -------
@@ -128,13 +135,11 @@ def forward_backward(
     sums = np.zeros((n_series, n_states, n_states))
     shape = (n_series, n_steps - 1 if pairs else 0, n_states, n_states)
     pair_probabilities = np.zeros(shape)
-    long = repeated or n_steps >= LONG
-    answer = _scaled_pass(inputs, sums, pair_probabilities) if long else None
+    answer = _scaled_pass(inputs, sums, pair_probabilities)
     if answer is None:
-        engine = _engine(LONG if long else n_steps)
-        filtered, log_evidence = _filtered(inputs, engine)
-        engine.log_backward(inputs.transition, filtered, sums, pair_probabilities)
-        answer = filtered, log_evidence
+        answer = _filtered(inputs)
+        arrays = inputs.transition, answer[0], sums, pair_probabilities
+        run(recursions.log_backward, 16 * inputs.work, *arrays)
     batch = inputs.batch_shape
     return HiddenMarkovPosterior(
         _as_batch(answer[0], batch),
@@ -165,7 +170,8 @@ def most_likely_path(
     states = np.empty((n_series, n_steps), dtype=np.int64)
     log_joint = np.zeros(n_series)
     scores = np.empty(inputs.likelihood.shape[1:])
-    failed = _engine(n_steps).best_path(*inputs[:3], states, log_joint, scores)
+    arrays = *inputs[:3], states, log_joint, scores
+    failed = run(recursions.best_path, 2 * inputs.work, *arrays)
     _require_possible(failed, inputs)
     return MostLikelyPath(
         _as_batch(states, inputs.batch_shape), _as_batch(log_joint, inputs.batch_shape)
@@ -198,10 +204,12 @@ def sample_path(
     inputs = _checked(log_initial, log_transition, log_likelihood)
     n_series, n_steps = inputs.likelihood.shape[:2]
     uniforms = as_generator(rng).random((size, n_series, n_steps))
-    engine = _engine(n_steps)
-    filtered, _ = _filtered(inputs, engine)
+    scaled = _scaled_filter(inputs)
+    with np.errstate(divide="ignore"):
+        filtered = _filtered(inputs)[0] if scaled is None else np.log(scaled.filtered)
     states = np.empty((size, n_series, n_steps), dtype=np.int64)
-    engine.draw_paths(inputs.transition, filtered, uniforms, states)
+    work = 8 * states.size * filtered.shape[2]
+    run(recursions.draw_paths, work, inputs.transition, filtered, uniforms, states)
     return states.reshape(size, *inputs.batch_shape, n_steps)
 
 
@@ -233,11 +241,12 @@ def _first_impossible(inputs: _Inputs) -> IntArray:
     return failed
 
 
-def _filtered(inputs: _Inputs, engine: ModuleType) -> tuple[Array, Array]:
-    """Return ln P(z_t | y_1, …, y_t) and the log evidence."""
+def _filtered(inputs: _Inputs) -> tuple[Array, Array]:
+    """Return ln P(z_t | y_1, …, y_t) and the log evidence, in log space."""
     filtered = np.empty(inputs.likelihood.shape)
     log_evidence = np.zeros(len(filtered))
-    _require_possible(engine.log_forward(*inputs[:3], filtered, log_evidence), inputs)
+    arrays = *inputs[:3], filtered, log_evidence
+    _require_possible(run(recursions.log_forward, 8 * inputs.work, *arrays), inputs)
     return filtered, log_evidence
 
 
@@ -245,38 +254,50 @@ def _scaled_pass(
     inputs: _Inputs, sums: Array, pair_probabilities: Array
 ) -> tuple[Array, Array] | None:
     """Forward–backward on scaled probabilities, or None where log space is needed."""
-    from posteriori.inference.chains import hidden_markov_kernels as kernels
-
-    largest = inputs.transition.max(axis=(1, 2), keepdims=True)
-    if np.any(np.isneginf(largest)):
+    scaled = _scaled_filter(inputs)
+    if scaled is None:
         return None
-    relative = inputs.transition - largest
-    forbidden = bool(np.any(np.isneginf(relative)))
+    series = scaled.filtered, as_kernel_input(scaled.predictions), sums, pair_probabilities
+    run(recursions.scaled_backward, 4 * inputs.work, scaled.transition, series=series)
+    return scaled.filtered, scaled.log_evidence
+
+
+def _scaled_filter(inputs: _Inputs) -> _Scaled | None:
+    """Filter on scaled probabilities, or None where log space is needed."""
+    tops = inputs.transition.max(axis=(1, 2), keepdims=True)
+    if np.any(np.isneginf(tops)):
+        return None
+    relative = inputs.transition - tops
     if np.any((relative < _DENSE) & (relative > -np.inf)):
         return None
-    transition = as_kernel_input(np.exp(relative))
-    weights, tops = np.empty(inputs.likelihood.shape), np.empty(inputs.likelihood.shape[:2])
-    kernels.take_out_maxima(inputs.likelihood, weights, tops)
-    np.exp(weights, out=weights)
-    predictions, log_evidence = np.empty_like(weights), np.zeros(len(weights))
-    step_tops = as_kernel_input(largest[:, 0, 0])
-    failed = kernels.scaled_forward(
-        *(inputs.initial, transition, step_tops, inputs.likelihood, forbidden),
-        *(tops, weights, predictions, log_evidence),
-    )
-    if failed == kernels.UNDERFLOW:
+    transition, moves = as_kernel_input(np.exp(relative)), as_kernel_input(tops[:, 0, 0])
+    filtered, log_evidence, likeliest = _weights(inputs)
+    predictions = np.empty_like(filtered)
+    predictions[:, 0] = inputs.initial > -np.inf
+    series = as_kernel_input(likeliest), filtered, predictions, log_evidence
+    failed = run(recursions.scaled_forward, 2 * inputs.work, transition, moves, series=series)
+    if failed >= 0:
         return None
-    _require_possible(failed, inputs)
-    kernels.scaled_backward(transition, weights, predictions, sums, pair_probabilities)
-    return weights, log_evidence
+    if np.any(np.isneginf(relative)):  # no transition brings back a state that was lost
+        lost = filtered < _TINY
+        lost &= predictions > 0.0
+        if np.any(lost) and np.any(inputs.likelihood[lost] > -np.inf):
+            return None
+    return _Scaled(transition, filtered, predictions, log_evidence)
 
 
-def _engine(n_steps: int) -> ModuleType:
-    if n_steps < LONG:
-        return hidden_markov_steps
-    from posteriori.inference.chains import hidden_markov_kernels
-
-    return hidden_markov_kernels
+def _weights(inputs: _Inputs) -> tuple[Array, Array, Array]:
+    """Return P(z_1 | y_1) followed by exp(ln ℓ_t − max), ln p(y_1), and the maxima."""
+    weights, tops = np.empty(inputs.likelihood.shape), np.empty(inputs.likelihood.shape[:2])
+    run(recursions.take_out_maxima, 2 * weights.size, inputs.likelihood, weights, tops)
+    first = weights[:, 0] + inputs.initial
+    largest = first.max(axis=1)
+    _require_possible(-1 if largest.min() > -np.inf else 0, inputs)
+    np.exp(weights, out=weights)
+    first = np.exp(first - largest[:, None])
+    total = first.sum(axis=1)
+    weights[:, 0] = first / total[:, None]
+    return weights, np.log(total) + (largest + tops[:, 0]), tops
 
 
 def _require_possible(failed: int, inputs: _Inputs) -> None:

@@ -11,170 +11,357 @@ A covariance is kept as any :math:`S` with :math:`SS^\top = P`. Three facts carr
 Householder reflections lose small noise sources beside large ones unless the large ones come
 first (Cox and Higham 1998), so the sources are sorted by size before each of them. With that the
 recursions keep 11 digits and more where the usual covariance and information forms keep two to four.
+
+The steps are written entry by entry, to run plain or compiled; they fill the arrays they are given.
 """
 
 from __future__ import annotations
 
+import math
+import sys
 from typing import NamedTuple
 
-import numpy as np
-
-from posteriori.numerics.types import Array
-from posteriori.numerics.validation import check_symmetric
+from posteriori.inference.chains.semidefinite import PIVOT_TOLERANCE
+from posteriori.numerics.compilation import compilable, integers, matrix, numbers
+from posteriori.numerics.special import LOG_2PI
+from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
-    "Conditioned",
-    "Reversal",
-    "condition_scalar",
+    "Sources",
+    "Update",
+    "condition",
+    "copy_matrix",
     "decorrelate",
-    "factor_semidefinite",
+    "dot",
+    "has_settled",
+    "is_due",
+    "make_sources",
+    "make_update",
     "propagate",
     "reverse_step",
+    "smooth_cov",
+    "square",
+    "take_root",
 ]
 
-_EPSILON = float(np.finfo(np.float64).eps)
-#: A pivot below this part of its own diagonal entry is rounding.
-PIVOT_TOLERANCE = 32 * _EPSILON
-#: A column whose residual is below this part of its length depends on the columns before it.
-RANK_TOLERANCE = 8 * _EPSILON
+#: A row whose residual is below this part of its length depends on the rows before it.
+_RANK_TOLERANCE = 8 * sys.float_info.epsilon
+#: A noise-free value whose variance is this part of what it was made of was known already.
+_KNOWN_TOLERANCE = 1e-29
+#: Covariances are steady once they differ by less than this part of the variances from those of
+#: half as many steps ago.
+_STEADY_TOLERANCE = 1e-14
 
 
-class Conditioned(NamedTuple):
-    """The state after one scalar observation: factor, gain k and innovation variance."""
+class Update(NamedTuple):
+    """What the observed entries of a step do to a mean, as many of the P rows as there are entries.
 
-    factor: Array
-    gain: Array
-    variance: float
-
-
-class Reversal(NamedTuple):
-    """s_t given s_{t+1}: N(m_t + G(s_{t+1} − m⁻_{t+1}), Σ), Σ = FFᵀ."""
-
-    gain: Array
-    factor: Array
-
-
-def factor_semidefinite(name: str, cov: Array) -> Array:
-    """Return lower-triangular L with LLᵀ = cov for a stack (N, D, D), zero columns where singular.
-
-    Raises
-    ------
-    ValueError
-        When a matrix is not symmetric or has a negative eigenvalue beyond rounding.
+    Attributes
+    ----------
+    observed : (P,) of integers
+        Which entries.
+    lower, noise : (P, P) and (P,)
+        R = L diag(r) Lᵀ of these entries; 0 where R is singular.
+    rows, gains : (P, D)
+        L⁻¹C, and the gain of each row in turn: m ← m + k e, e ~ N(0, v).
+    weights, heights : (P,)
+        1/√v and −½ ln 2πv.
+    innovation, shift : (P,) and (D,)
+        Room for what a series says and by how much that moves its mean.
     """
-    cov = check_symmetric(name, cov)
-    lower, pivots = _unit_factor(name, cov)
-    return lower * np.sqrt(pivots)[:, None, :]
+
+    observed: IntArray
+    lower: Array
+    noise: Array
+    rows: Array
+    gains: Array
+    weights: Array
+    heights: Array
+    innovation: Array
+    shift: Array
 
 
-def decorrelate(cov: Array) -> tuple[Array, Array]:
-    """Return unit lower-triangular L and r ≥ 0 with L diag(r) Lᵀ = cov, for one matrix."""
-    lower, pivots = _unit_factor("emission_cov", cov[None])
-    return lower[0], pivots[0]
+class Sources(NamedTuple):
+    """Where rotations work: coordinates (2D, 2D) in rows, sizes of their noise sources, pivots."""
+
+    rows: Array
+    sizes: Array
+    pivots: IntArray
 
 
-def condition_scalar(factor: Array, row: Array, noise: float) -> Conditioned:
-    """Condition s ~ N(·, SSᵀ) on a value of cᵀs + N(0, r)."""
-    f = row @ factor  # f = Sᵀc
-    alpha = noise + np.concatenate(([0.0], np.cumsum(f * f)))  # αⱼ = r + Σ_{i≤j} fᵢ²
-    reach = np.cumsum(factor * f, axis=1)  # bⱼ = Σ_{i≤j} Sᵢfᵢ
-    before, after = alpha[:-1], alpha[1:]
-    variance = float(after[-1])
-    rotated = before > 0.0
-    safe = np.where(rotated, before, 1.0)
-    ends = np.where(after > 0.0, after, 1.0)
-    shrink = np.where(after > 0.0, np.sqrt(before / ends), 1.0)
-    pull = np.where(rotated, f / (np.sqrt(safe) * np.sqrt(ends)), 0.0)
-    conditioned = factor * shrink  # Sⱼ ← Sⱼ √(αⱼ₋₁/αⱼ) − bⱼ₋₁ fⱼ/√(αⱼ₋₁αⱼ)
-    conditioned[:, 1:] -= reach[:, :-1] * pull[1:]
-    gain = reach[:, -1] / variance if variance > 0.0 else np.zeros(len(factor))
-    return Conditioned(conditioned, gain, variance)
+@compilable
+def make_update(n_outputs: int, size: int) -> Update:
+    """Return room for an update."""
+    return Update(
+        integers(n_outputs),
+        matrix(n_outputs, n_outputs),
+        numbers(n_outputs),
+        matrix(n_outputs, size),
+        matrix(n_outputs, size),
+        numbers(n_outputs),
+        numbers(n_outputs),
+        numbers(n_outputs),
+        numbers(size),
+    )
 
 
-def propagate(factor: Array, transition: Array, noise_factor: Array) -> Array:
-    """Return S⁻ with S⁻S⁻ᵀ = A SSᵀ Aᵀ + Q."""
-    sources = np.concatenate([(transition @ factor).T, noise_factor.T])
-    return _triangular(sources)
+@compilable
+def make_sources(size: int) -> Sources:
+    """Return room for rotations."""
+    return Sources(matrix(2 * size, 2 * size), numbers(2 * size), integers(size))
 
 
-def reverse_step(factor: Array, transition: Array, noise_factor: Array) -> Reversal:
-    """Reverse s' = As + N(0, Q) for s ~ N(·, SSᵀ); a singular prediction has a reversal too."""
+@compilable
+def decorrelate(emission: Array, cov: Array, count: int, update: Update) -> None:
+    """Factor the noise of the observed entries as L diag(r) Lᵀ; rows = L⁻¹C."""
+    observed, lower, noise, rows = update.observed, update.lower, update.noise, update.rows
+    for i in range(count):
+        p = observed[i]
+        for k in range(len(rows[i])):
+            rows[i][k] = emission[p][k]
+        for j in range(i + 1):
+            value = cov[p][observed[j]]
+            for k in range(j):
+                value -= lower[i][k] * lower[j][k] * noise[k]
+            if i == j:
+                noise[i] = value if value > PIVOT_TOLERANCE * count * cov[p][p] else 0.0
+                continue
+            share = value / noise[j] if noise[j] > 0.0 else 0.0
+            lower[i][j] = share
+            for k in range(len(rows[i])):
+                rows[i][k] -= share * rows[j][k]
+
+
+@compilable
+def condition(factor: Array, count: int, update: Update) -> bool:
+    """Condition S on each observed entry in turn; say whether one of them was known already."""
     size = len(factor)
-    sources = np.zeros((2 * size, 2 * size))  # rows: noise sources; columns: s', then s
-    sources[:size, :size] = (transition @ factor).T
-    sources[:size, size:] = factor.T
-    sources[size:, :size] = noise_factor.T
-    sources = sources[_largest_first(sources)]
-    pivots = _reflect(sources, size)
-    rank = len(pivots)
-    gain = np.zeros((size, size))
-    if rank:
-        upper = sources[:rank, pivots]
-        gain[:, pivots] = np.linalg.solve(upper, sources[:rank, size:]).T  # G S⁻ = Cov(s, s') S⁻⁻ᵀ
-    rest = sources[rank:, size:]
-    return Reversal(gain, _triangular(rest))
+    for i in range(count):
+        row, reach, alpha = update.rows[i], update.gains[i], update.noise[i]
+        least = _KNOWN_TOLERANCE * _size_of_terms(factor, row) if alpha == 0.0 else 0.0
+        for k in range(size):
+            reach[k] = 0.0
+        for j in range(size):
+            f = 0.0  # f = Sᵀc
+            for k in range(size):
+                f += row[k] * factor[k][j]
+            before = alpha
+            alpha = before + f * f  # αⱼ = r + Σ_{i≤j} fᵢ²
+            if alpha == 0.0:
+                continue  # neither noise nor variance so far: nothing to rotate
+            shrink = math.sqrt(before / alpha)
+            pull = f / (math.sqrt(before) * math.sqrt(alpha)) if before > 0.0 else 0.0
+            for k in range(size):  # Sⱼ ← Sⱼ √(αⱼ₋₁/αⱼ) − bⱼ₋₁ fⱼ/√(αⱼ₋₁αⱼ), bⱼ = Σ_{i≤j} Sᵢfᵢ
+                old = factor[k][j]
+                factor[k][j] = old * shrink - reach[k] * pull
+                reach[k] += old * f
+        if alpha <= least:
+            return True
+        update.weights[i] = 1.0 / math.sqrt(alpha)
+        update.heights[i] = -0.5 * (LOG_2PI + math.log(alpha))
+        for k in range(size):
+            reach[k] = reach[k] / alpha  # k = Sf/α
+    return False
 
 
-def _triangular(sources: Array) -> Array:
-    """Return lower-triangular L with LLᵀ = MᵀM for the noise sources in the rows of M."""
-    upper: Array = np.linalg.qr(sources[_largest_first(sources)], mode="r")  # type: ignore[assignment]
-    return upper.T
+@compilable
+def propagate(factor: Array, transition: Array, noise_factor: Array, sources: Sources) -> None:
+    """Replace S by the square root of A SSᵀ Aᵀ + Q."""
+    _move(factor, transition, noise_factor, sources.rows)
+    _triangularize(sources, factor)
 
 
-def _largest_first(sources: Array) -> Array:
-    return np.argsort(-np.abs(sources).max(axis=1), kind="stable")
+@compilable
+def reverse_step(
+    factor: Array,
+    transition: Array,
+    noise_factor: Array,
+    sources: Sources,
+    gain: Array,
+    rest: Array,
+) -> int:
+    """Reverse a step: its gain G and its Σ; return the rank of the prediction."""
+    size, rows, pivots = len(factor), sources.rows, sources.pivots
+    _move(factor, transition, noise_factor, rows)
+    for i in range(size):
+        for r in range(size):
+            rows[size + i][r], rows[size + i][size + r] = factor[i][r], 0.0
+    _sort_sources(sources, 2 * size)
+    rank = 0
+    for i in range(size):
+        length, left = _length(rows[i], 0), _length(rows[i], rank)
+        if left > _RANK_TOLERANCE * length:
+            _reflect(rows, i, rank, 2 * size)
+            pivots[rank] = i
+            rank += 1
+    for i in range(size):
+        row, solved = rows[size + i], gain[i]
+        for k in range(size):
+            solved[k] = 0.0
+        for r in range(rank - 1, -1, -1):  # back substitution of G S⁻ = Cov(s, s') S⁻⁻ᵀ
+            value = row[r]
+            for q in range(r + 1, rank):
+                value -= rows[pivots[q]][r] * solved[pivots[q]]
+            solved[pivots[r]] = value / rows[pivots[r]][r]
+        for j in range(i + 1):
+            value, other = 0.0, rows[size + j]
+            for r in range(rank, 2 * size):  # Σ = what the prediction does not explain
+                value += row[r] * other[r]
+            rest[i][j] = rest[j][i] = value
+    return rank
 
 
-def _reflect(sources: Array, n_columns: int) -> list[int]:
-    """Bring the first columns to row echelon form in place; return the columns with a pivot."""
-    pivots: list[int] = []
-    lengths = np.sqrt((sources[:, :n_columns] ** 2).sum(axis=0))
-    for column in range(n_columns):
-        row = len(pivots)
-        x = sources[row:, column]
-        length = float(np.sqrt(x @ x))
-        if length <= RANK_TOLERANCE * lengths[column]:
-            x[:] = 0.0
-            continue
-        v = x.copy()
-        signed = float(np.copysign(length, v[0]))
-        v[0] += signed
-        rest = sources[row:, column + 1 :]
-        rest -= np.outer(v, (v @ rest) / (signed * v[0]))  # H = I − vvᵀ/(σ v₁)
-        x[0] = -signed
-        x[1:] = 0.0
-        pivots.append(column)
-    return pivots
+@compilable
+def take_root(sources: Sources, rank: int, rest: Array) -> None:
+    """Replace Σ by its square root, from the sources that a reversal left."""
+    size, rows = len(rest), sources.rows
+    for i in range(size):
+        for r in range(2 * size):
+            rows[i][r] = rows[size + i][r] if r >= rank else 0.0
+    _triangularize(sources, rest)
 
 
-def _unit_factor(name: str, cov: Array) -> tuple[Array, Array]:
-    """L diag(p) Lᵀ column by column over a stack, zero pivots where a matrix is singular."""
-    size = cov.shape[-1]
-    diagonal = np.diagonal(cov, axis1=1, axis2=2)
-    if np.any(diagonal < 0.0):
-        raise ValueError(f"{name} has a negative variance, {float(diagonal.min()):.6g}")
-    rest = np.array(cov)
-    lower = np.broadcast_to(np.eye(size), cov.shape).copy()
-    pivots = np.zeros(cov.shape[:-1])
-    for k in range(size):
-        pivot = rest[:, k, k]
-        rounding = PIVOT_TOLERANCE * size * diagonal[:, k]
-        positive = pivot > rounding
-        column = np.where(positive[:, None], rest[:, k + 1 :, k], 0.0)
-        _require_semidefinite(name, pivot, rounding, rest[:, k + 1 :, k], diagonal, k)
-        pivots[:, k] = np.where(positive, pivot, 0.0)
-        lower[:, k + 1 :, k] = column / np.where(positive, pivot, 1.0)[:, None]
-        rest[:, k + 1 :, k + 1 :] -= lower[:, k + 1 :, k, None] * column[:, None, :]
-    return lower, pivots
+@compilable
+def smooth_cov(gain: Array, rest: Array, cov: Array, reach: Array) -> None:
+    """V ← Σ + G V Gᵀ, and the pair covariance G V."""
+    size = len(cov)
+    for i in range(size):
+        for j in range(size):
+            value = 0.0
+            for k in range(size):
+                value += gain[i][k] * cov[k][j]
+            reach[i][j] = value
+    for i in range(size):
+        for j in range(i + 1):
+            cov[i][j] = cov[j][i] = rest[i][j] + dot(reach[i], gain[j])
 
 
-def _require_semidefinite(
-    name: str, pivot: Array, rounding: Array, column: Array, diagonal: Array, k: int
-) -> None:
-    # a zero pivot leaves nothing in its column: |Sᵢₖ|² ≤ SₖₖSᵢᵢ
-    scale = np.sqrt(diagonal[:, k, None] * diagonal[:, k + 1 :])
-    excess = (pivot <= rounding)[:, None] & (np.abs(column) > 1e-7 * scale)
-    if np.any(pivot < -1e-10 * diagonal[:, k]) or np.any(excess):
-        raise ValueError(
-            f"{name} must be positive semi-definite; it has a direction of negative variance"
-        )
+@compilable
+def square(factor: Array, cov: Array) -> None:
+    """Write SSᵀ into ``cov``."""
+    for i in range(len(factor)):
+        for j in range(i + 1):
+            cov[i][j] = cov[j][i] = dot(factor[i], factor[j])
+
+
+@compilable
+def is_due(seen: int) -> bool:
+    """Tell whether to compare covariances: after 1, 2, 4, 8, … steps."""
+    return seen & (seen - 1) == 0
+
+
+@compilable
+def has_settled(cov: Array, kept: Array, seen: int) -> bool:
+    """Compare a covariance with the one kept, of half as many steps, and keep it instead."""
+    steady = seen > 1
+    for i in range(len(cov)):
+        for j in range(i + 1):
+            bound = _STEADY_TOLERANCE * math.sqrt(abs(cov[i][i])) * math.sqrt(abs(cov[j][j]))
+            steady = steady and abs(cov[i][j] - kept[i][j]) <= bound
+    copy_matrix(cov, kept)
+    return steady
+
+
+@compilable
+def copy_matrix(a: Array, target: Array) -> None:
+    """Copy entry by entry, which means the same for lists and for arrays."""
+    for i in range(len(a)):
+        for j in range(len(a[i])):
+            target[i][j] = a[i][j]
+
+
+@compilable
+def dot(a: Array, b: Array) -> float:
+    """Return aᵀb."""
+    value = 0.0
+    for k in range(len(a)):
+        value = value + a[k] * b[k]
+    return value
+
+
+@compilable
+def _size_of_terms(factor: Array, row: Array) -> float:
+    total = 0.0
+    for j in range(len(row)):
+        term = 0.0
+        for k in range(len(row)):
+            term += abs(row[k] * factor[k][j])
+        total += term * term
+    return total
+
+
+@compilable
+def _move(factor: Array, transition: Array, noise_factor: Array, rows: Array) -> None:
+    """Write [AS, Q½] into the first rows."""
+    size = len(factor)
+    for i in range(size):
+        row, step = rows[i], transition[i]
+        for j in range(size):
+            value = 0.0
+            for k in range(size):
+                value += step[k] * factor[k][j]
+            row[j], row[size + j] = value, noise_factor[i][j]
+
+
+@compilable
+def _triangularize(sources: Sources, factor: Array) -> None:
+    """Rotate the first rows M into lower-triangular L with LLᵀ = MMᵀ."""
+    size = len(factor)
+    _sort_sources(sources, size)
+    for i in range(size):
+        _reflect(sources.rows, i, i, size)
+        for j in range(size):
+            factor[i][j] = sources.rows[i][j] if j <= i else 0.0
+
+
+@compilable
+def _sort_sources(sources: Sources, n_rows: int) -> None:
+    """Put large noise sources first: small ones then survive the reflections."""
+    rows, sizes = sources.rows, sources.sizes
+    n_sources = len(sizes)
+    for r in range(n_sources):
+        largest = 0.0
+        for i in range(n_rows):
+            size = abs(rows[i][r])
+            largest = size if size > largest else largest
+        sizes[r] = largest
+    for r in range(n_sources - 1):
+        best = r
+        for other in range(r + 1, n_sources):
+            if sizes[other] > sizes[best]:
+                best = other
+        if best != r:
+            sizes[best] = sizes[r]
+            for i in range(n_rows):
+                rows[i][r], rows[i][best] = rows[i][best], rows[i][r]
+
+
+@compilable
+def _length(row: Array, first: int) -> float:
+    total = 0.0
+    for r in range(first, len(row)):
+        total += row[r] * row[r]
+    return math.sqrt(total)
+
+
+@compilable
+def _reflect(rows: Array, pivot: int, first: int, n_rows: int) -> None:
+    """Reflect the sources from ``first`` on so that row ``pivot`` keeps one entry there."""
+    v = rows[pivot]
+    n_sources, length = len(v), _length(v, first)
+    if length == 0.0:
+        return  # nothing to reflect
+    signed = math.copysign(length, v[first])
+    v[first] += signed
+    scale = signed * v[first]
+    for i in range(pivot + 1, n_rows):  # H = I − vvᵀ/(σ v₁)
+        row = rows[i]
+        dot = 0.0
+        for r in range(first, n_sources):
+            dot += v[r] * row[r]
+        dot /= scale
+        for r in range(first, n_sources):
+            row[r] -= v[r] * dot
+    v[first] = -signed
+    for r in range(first + 1, n_sources):
+        v[r] = 0.0

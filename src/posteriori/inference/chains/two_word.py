@@ -1,4 +1,4 @@
-r"""Affine maps in two words: a number as an unevaluated sum hi + lo of about 32 digits.
+r"""Means of a chain, in one word or two: a number as an unevaluated sum hi + lo of about 32 digits.
 
 A mean near 1e8 known to 1e-6 leaves two digits for an innovation in float64. Error-free sums
 and products (Knuth, Dekker) keep what rounding would drop; see Ogita, Rump and Oishi (2005),
@@ -7,56 +7,69 @@ algorithm Dot2.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
+from posteriori.numerics.compilation import compilable
 from posteriori.numerics.types import Array
 
-__all__ = ["TwoWord", "affine", "renormalize"]
+__all__ = ["affine", "find_innovation", "step_mean", "two_sum"]
 
 _SPLITTER = 134217729.0  # 2²⁷ + 1
 
 
-class TwoWord(NamedTuple):
-    """The value hi + lo."""
-
-    hi: Array
-    lo: Array
-
-
-def affine(matrix: Array, x: TwoWord, offset: Array) -> TwoWord:
-    """Return M x + b for rows x (B, D), as (B, M)."""
-    hi = np.broadcast_to(offset, (len(x.hi), len(matrix)))
-    lo = x.lo @ matrix.T
-    for j in range(matrix.shape[1]):
-        product, slip = _two_product(x.hi[:, j, None], matrix[:, j])
-        hi, drop = _two_sum(hi, product)
-        lo = lo + (slip + drop)
-    return TwoWord(hi, lo)
+@compilable
+def step_mean(
+    matrix: Array, offset: Array, hi: Array, lo: Array, in_two_words: bool, moved: Array, low: Array
+) -> None:
+    """Fill A m + b, and its second word."""
+    for i in range(len(moved)):
+        moved[i], low[i] = affine(matrix[i], offset[i], hi, lo, in_two_words)
+        if in_two_words:
+            moved[i], low[i] = two_sum(moved[i], low[i])
 
 
-def renormalize(x: TwoWord) -> TwoWord:
-    """Move what fits of lo into hi."""
-    return TwoWord(*_two_sum(x.hi, x.lo))
+@compilable
+def find_innovation(
+    y: float, offset: float, row: Array, hi: Array, lo: Array, in_two_words: bool
+) -> float:
+    """Return y − (C m + d)."""
+    if in_two_words:
+        value, slip = affine(row, offset, hi, lo, True)
+        return (y - value) - slip
+    value, slip = affine(row, offset - y, hi, lo, False)
+    return -value
 
 
-def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+@compilable
+def affine(
+    row: Array, offset: float, hi: Array, lo: Array, in_two_words: bool
+) -> tuple[float, float]:
+    """Return aᵀm + b, and what rounding drops of it."""
+    value, slip = offset, 0.0
+    if not in_two_words:
+        for k in range(len(row)):
+            value = value + row[k] * hi[k]
+        return value, slip
+    for k in range(len(row)):
+        product, error = _two_product(row[k], hi[k])
+        value, drop = two_sum(value, product)
+        slip = slip + (drop + error)
+        slip = slip + row[k] * lo[k]
+    return value, slip
+
+
+@compilable
+def two_sum(a: float, b: float) -> tuple[float, float]:
     """Return s and e with a + b = s + e exactly."""
-    s = a + b
-    part = s - a
-    return s, (a - (s - part)) + (b - part)
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
 
 
-def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
+@compilable
+def _two_product(a: float, b: float) -> tuple[float, float]:
     """Return p and e with a·b = p + e exactly."""
-    p = a * b
-    a_hi, a_lo = _split(a)
-    b_hi, b_lo = _split(b)
-    return p, ((a_hi * b_hi - p) + a_hi * b_lo + a_lo * b_hi) + a_lo * b_lo
-
-
-def _split(a: Array) -> tuple[Array, Array]:
-    wide = _SPLITTER * a
-    hi = wide - (wide - a)
-    return hi, a - hi
+    product = a * b
+    wide_a, wide_b = _SPLITTER * a, _SPLITTER * b
+    a_hi = wide_a - (wide_a - a)
+    b_hi = wide_b - (wide_b - b)
+    a_lo, b_lo = a - a_hi, b - b_hi
+    return product, ((a_hi * b_hi - product) + a_hi * b_lo + a_lo * b_hi) + a_lo * b_lo

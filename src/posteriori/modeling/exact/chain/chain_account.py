@@ -19,7 +19,7 @@ from posteriori.inference.chains.linear_gaussian_chain import (
     filter_chain,
     smooth_chain,
 )
-from posteriori.inference.chains.square_root import factor_semidefinite
+from posteriori.inference.chains.semidefinite import factor_semidefinite
 from posteriori.inference.gaussian.energy import RowEnergies
 from posteriori.inference.gaussian.equations import design_matrix, log_heights
 from posteriori.modeling.exact.chain.chain_matrices import join_parts

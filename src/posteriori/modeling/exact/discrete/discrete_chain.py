@@ -100,9 +100,8 @@ def smooth_chain(graph: Graph, tables: Sequence[Table]) -> SolvedChain:
     repeated = arrays.chain.repeated
 
     def run(initial: Array, transition: Array, likelihood: Array) -> tuple[Array, ...]:
-        p, _, pairs, log_evidence = forward_backward(
-            initial, transition, likelihood, pairs=repeated, repeated=repeated
-        )
+        answer = forward_backward(initial, transition, likelihood, pairs=repeated)
+        p, _, pairs, log_evidence = answer
         return (p, log_evidence) if pairs is None else (p, log_evidence, pairs)
 
     (probabilities, log_evidence, *pairs), possible = _run(arrays, run)
@@ -136,12 +135,9 @@ def chain_pairs(graph: Graph, tables: Sequence[Table]) -> Table:
     from posteriori.inference.chains.hidden_markov import forward_backward
 
     arrays = _arrays(graph, tables)
-    chain = arrays.chain
 
     def run(initial: Array, transition: Array, likelihood: Array) -> tuple[Array | None]:
-        answer = forward_backward(
-            initial, transition, likelihood, pairs=True, repeated=chain.repeated
-        )
+        answer = forward_backward(initial, transition, likelihood, pairs=True)
         return (answer.pair_probabilities,)
 
     (pairs,), _ = _run(arrays, run)

@@ -141,9 +141,8 @@ def _smooth(moves: Array, here: Array) -> tuple[Array, Array, Array]:
     found: tuple[Array, Array, Array] | None = None
     for index in np.ndindex(*wide):  # series that share their steps are one call
         where = tuple(i if n > 1 else slice(None) for i, n in zip(index, wide, strict=True))
-        p, _, pairs, log_evidence = forward_backward(
-            initial, moves[index], here[where], pairs=True, repeated=True
-        )
+        answered = forward_backward(initial, moves[index], here[where], pairs=True)
+        p, _, pairs, log_evidence = answered
         assert pairs is not None
         answer = (p, pairs, log_evidence)
         if math.prod(wide) == 1:
