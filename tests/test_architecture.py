@@ -25,20 +25,7 @@ MOST_FILES = 16
 #: who mends it takes it out.
 UNFINISHED: dict[str, set[str]] = {
     "cycles": {"analysis"},
-    "homonyms": {
-        "inference.best_path",
-        "inference.decorrelate",
-        "inference.draw_backward",
-        "inference.draw_paths",
-        "inference.filter_forward",
-        "inference.log_backward",
-        "inference.log_forward",
-        "inference.propagate",
-        "inference.reverse_step",
-        "inference.simulate_forward",
-        "inference.smooth_backward",
-        "inference.square",
-    },
+    "homonyms": {},
 }
 
 

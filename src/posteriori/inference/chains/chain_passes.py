@@ -11,7 +11,7 @@ from posteriori.inference.chains.chain_arguments import ChainArrays
 from posteriori.numerics.compilation import as_kernel_input, run
 from posteriori.numerics.types import Array
 
-__all__ = ["Filtered", "draw", "filter_series", "simulate", "smooth", "square"]
+__all__ = ["Filtered", "draw", "filter_series", "simulate", "smooth", "covariances_of"]
 
 #: Innovations this many times smaller than their terms are computed again in two words.
 _CANCELLATION = 1e4
@@ -74,7 +74,7 @@ def simulate(chain: ChainArrays, states: Array) -> Array:
     return states
 
 
-def square(factor: Array) -> Array:
+def covariances_of(factor: Array) -> Array:
     """Covariances from square roots, in the memory of the latter."""
     run(recursions.square_factors, factor.size * (2 + factor.shape[-1]), factor)
     return factor

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posteriori.inference.chains.chain_arguments import check_chain, check_series, group_patterns
-from posteriori.inference.chains.chain_passes import draw, filter_series, smooth, square
+from posteriori.inference.chains.chain_passes import covariances_of, draw, filter_series, smooth
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, IntArray, Seed
 
@@ -142,7 +142,7 @@ def filter_chain(chain: LinearGaussianChain, y: ArrayLike) -> FilteredChain:
     log_predictive = _gather(groups, [part.log_predictive for part in parts], batch)
     return FilteredChain(
         _gather(groups, [part.mean for part in parts], batch),
-        _gather_shared(groups, [square(part.factor) for part in parts], batch),
+        _gather_shared(groups, [covariances_of(part.factor) for part in parts], batch),
         log_predictive,
         log_predictive.sum(axis=-1),
     )
