@@ -7,10 +7,10 @@ import pytest
 
 from posteriori.distributions import Empirical, Gamma, HalfNormal, Normal, Poisson
 from posteriori.modeling import KINDS, Model, load_posterior
+from posteriori.modeling.binding.construction import member
 from posteriori.modeling.contract.costs import Cost
 from posteriori.modeling.contract.engine import Block, Fit, Group, Kind, Result, Terms
 from posteriori.modeling.contract.requests import bind_anew
-from posteriori.modeling.forms.simulation import member
 
 GRID = np.linspace(1e-3, 12.0, 4000)
 

@@ -15,9 +15,9 @@ from scipy import special
 from posteriori import Categorical, MvNormal
 from posteriori.modeling import Model
 from posteriori.modeling.binding.binder import Binder
+from posteriori.modeling.binding.bound import child_term
+from posteriori.modeling.binding.construction import member
 from posteriori.modeling.binding.labelled import spread
-from posteriori.modeling.forms.normal_rows import child_term
-from posteriori.modeling.forms.simulation import member
 
 __all__ = ["Estimate", "is_loopy", "log_joint_of_draws", "neighbours", "sampled_bound"]
 

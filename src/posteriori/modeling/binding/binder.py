@@ -13,8 +13,8 @@ from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
-from posteriori.modeling.binding.gaps import gap_name, gap_term, needs_gaps, negated, parts_missing
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, gap_name
+from posteriori.modeling.binding.gaps import gap_term, needs_gaps, negated, parts_missing
 from posteriori.modeling.binding.indexing import index_places, index_table
 from posteriori.modeling.binding.labelled import (
     Access,

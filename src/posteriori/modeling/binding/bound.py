@@ -9,11 +9,19 @@ import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.modeling.binding.labelled import Axis, Polynomial, Term
+from posteriori.modeling.binding.labelled import (
+    Access,
+    Axis,
+    Lookup,
+    Polynomial,
+    Table,
+    Term,
+    look_up,
+)
 from posteriori.modeling.language.expressions import Input, Variable
 from posteriori.numerics.types import Array
 
-__all__ = ["GAUSSIAN", "Bound", "BoundFactor", "Layout"]
+__all__ = ["GAUSSIAN", "Bound", "BoundFactor", "Layout", "child_term", "gap_name"]
 
 #: Families whose variables are jointly normal where they are solved together.
 GAUSSIAN = (Normal, MvNormal)
@@ -141,6 +149,23 @@ class Bound(NamedTuple):
     def plates_of(self, name: str) -> tuple[str, ...]:
         """Return the names of a variable's plates."""
         return tuple(axis.name for axis in self.layouts[name].plates)
+
+
+def child_term(factor: BoundFactor, bound: Bound) -> Term:
+    """Return the child of a factor as its rows see it: its data, or an access."""
+    if factor.name not in bound.observed:
+        return Term(Table(np.asarray(1.0), ()), (Access(factor.name, factor.places),))
+    axes = bound.layouts[factor.name].axes
+    term = Term(Table(bound.observed[factor.name], axes))
+    for axis, place in zip(axes, factor.places, strict=True):
+        if isinstance(place, Lookup):
+            (term,) = look_up((term,), axis, place.positions)
+    return term
+
+
+def gap_name(name: str) -> str:
+    """Return what the missing numbers of a variable are called, where they are unknowns."""
+    return f"{name}[missing]"
 
 
 def _is_missing(values: Array) -> bool:

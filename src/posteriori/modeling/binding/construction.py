@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.numerics.types import Array
 
-__all__ = ["construct", "constructor_parameters", "spelling"]
+__all__ = ["construct", "constructor_parameters", "member", "spelling"]
 
 #: Parameters that a constructor takes under another name.
 _SPELLINGS = {("MvStudentT", "location"): "mean"}
@@ -19,6 +20,12 @@ _SPELLINGS = {("MvStudentT", "location"): "mean"}
 def spelling(family: str, key: str) -> str:
     """Return the name under which a constructor takes a parameter."""
     return _SPELLINGS.get((family, key), key)
+
+
+def member(factor: BoundFactor) -> Any:
+    """Return the distribution of a factor whose parameters are all known."""
+    parameters = {key: poly.value() for key, poly in factor.parameters.items()}
+    return construct(factor.family, parameters, factor.name)
 
 
 def construct(family: Any, parameters: Mapping[str, Any], name: str) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from posteriori.modeling.binding.bound import gap_name
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,
@@ -22,12 +23,7 @@ from posteriori.modeling.binding.labelled import (
 )
 from posteriori.numerics.types import Array
 
-__all__ = ["gap_name", "gap_term", "needs_gaps", "negated", "parts_missing"]
-
-
-def gap_name(name: str) -> str:
-    """Return what the missing numbers of a variable are called."""
-    return f"{name}[missing]"
+__all__ = ["gap_term", "needs_gaps", "negated", "parts_missing"]
 
 
 def needs_gaps(values: Array, parameters: Mapping[str, Polynomial]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from posteriori.distributions.conjugate.pair import Pair, find_pair, match_pair
 from posteriori.distributions.unknown import Conditional, Unknown
-from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, child_term
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,
@@ -20,7 +20,6 @@ from posteriori.modeling.binding.labelled import (
     spread,
 )
 from posteriori.modeling.forms.links import flat_index
-from posteriori.modeling.forms.normal_rows import child_term
 from posteriori.numerics.types import Array
 
 __all__ = [

@@ -18,10 +18,9 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.messages.forest_messages import ForestMessages, pass_messages
 from posteriori.inference.messages.forest_order import Batch, RowFactor, View
 from posteriori.inference.messages.row_messages import TableRows, as_logs
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term
 from posteriori.modeling.binding.labelled import Axis, spread
 from posteriori.modeling.forms.links import flat_index
-from posteriori.modeling.forms.normal_rows import child_term
 from posteriori.modeling.forms.state_tables import StateTable
 from posteriori.numerics.types import Array
 

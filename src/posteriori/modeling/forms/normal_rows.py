@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
-from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, child_term
 from posteriori.modeling.binding.labelled import (
-    Access,
     Axis,
     Lookup,
     Polynomial,
@@ -28,7 +27,7 @@ from posteriori.modeling.binding.labelled import (
 )
 from posteriori.numerics.types import Array
 
-__all__ = ["Rows", "child_term", "noise_cov", "residual_rows", "summed_lookups"]
+__all__ = ["Rows", "noise_cov", "residual_rows", "summed_lookups"]
 
 
 class Rows(NamedTuple):
@@ -56,17 +55,6 @@ def residual_rows(factor: BoundFactor, bound: Bound) -> list[Rows]:
         _whitened(terms_there, rows, event, cov_there)
         for terms_there, rows, event, cov_there in _by_pattern(terms, factor, bound, cov)
     ]
-
-
-def child_term(factor: BoundFactor, bound: Bound) -> Term:
-    """Return the child as the rows see it: its data, or an access."""
-    if factor.name not in bound.observed:
-        return Term(Table(np.asarray(1.0), ()), (Access(factor.name, factor.places),))
-    term = Term(Table(bound.observed[factor.name], bound.layouts[factor.name].axes))
-    for axis, place in zip(bound.layouts[factor.name].axes, factor.places, strict=True):
-        if isinstance(place, Lookup):
-            (term,) = look_up((term,), axis, place.positions)
-    return term
 
 
 def summed_lookups(term: Term, labels: tuple[Axis, ...], layouts: Mapping[str, Layout]) -> Term:

@@ -13,8 +13,8 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels, encode_labels
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.binder import Binder, bind
-from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
-from posteriori.modeling.binding.construction import construct
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, child_term
+from posteriori.modeling.binding.construction import construct, member
 from posteriori.modeling.binding.labelled import (
     Axis,
     Lookup,
@@ -24,7 +24,6 @@ from posteriori.modeling.binding.labelled import (
     spread,
     substitute,
 )
-from posteriori.modeling.forms.normal_rows import child_term
 from posteriori.modeling.forms.table_elimination import locate
 from posteriori.modeling.language.expressions import Input, Variable
 from posteriori.numerics.random import as_generator
@@ -34,19 +33,12 @@ __all__ = [
     "expected_log_prior",
     "log_joint",
     "log_prob_of_known",
-    "member",
     "simulate",
     "simulate_leaves",
 ]
 
 #: The plate of draws, under a name that nobody can give to one.
 _DRAWS = "draws of the posterior"
-
-
-def member(factor: BoundFactor) -> Any:
-    """Return the distribution of a factor whose parameters are all known."""
-    parameters = {key: poly.value() for key, poly in factor.parameters.items()}
-    return construct(factor.family, parameters, factor.name)
 
 
 def simulate(

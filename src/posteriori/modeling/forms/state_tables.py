@@ -16,7 +16,7 @@ import numpy as np
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term
 from posteriori.modeling.binding.construction import construct
 from posteriori.modeling.binding.labelled import (
     Axis,
@@ -28,7 +28,6 @@ from posteriori.modeling.binding.labelled import (
     labels_of,
     spread,
 )
-from posteriori.modeling.forms.normal_rows import child_term
 from posteriori.modeling.forms.table_elimination import MOST_CELLS, locate
 from posteriori.numerics.types import Array
 

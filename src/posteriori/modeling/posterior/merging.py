@@ -29,11 +29,11 @@ from posteriori.modeling.beliefs.group_beliefs import (
 )
 from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.binding.bound import Bound
+from posteriori.modeling.binding.construction import member
 from posteriori.modeling.contract.new_data import fresh_plates
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
 from posteriori.modeling.exact.scaled.scaled_factors import at_unit
-from posteriori.modeling.forms.simulation import member
 from posteriori.modeling.posterior.posterior import Posterior
 from posteriori.modeling.posterior.updating import carried_over, shared_variables, with_earlier
 from posteriori.numerics.evidence import Fingerprint, LogEvidence

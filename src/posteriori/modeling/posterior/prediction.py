@@ -13,6 +13,7 @@ from typing import Any
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import BoundFactor, Layout
+from posteriori.modeling.binding.construction import member
 from posteriori.modeling.contract.longer_data import predict_longer
 from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew, read_request
 from posteriori.modeling.contract.solved import Solved
@@ -28,7 +29,6 @@ from posteriori.modeling.exact.scaled.scaled_factors import (
     places_of_spread,
 )
 from posteriori.modeling.exact.scaled.student import student
-from posteriori.modeling.forms.simulation import member
 
 __all__ = ["joint", "predict"]
 

@@ -12,7 +12,8 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.graphs.expansion import Expansion
 from posteriori.graphs.forney_nodes import Node
 from posteriori.modeling.binding.binder import Binder
-from posteriori.modeling.forms.simulation import log_joint, member
+from posteriori.modeling.binding.construction import member
+from posteriori.modeling.forms.simulation import log_joint
 from posteriori.modeling.language.chain import Previous
 from posteriori.modeling.language.dependencies import arguments_of, named_plates
 from posteriori.modeling.language.expressions import Expression, Input, Operation, Variable

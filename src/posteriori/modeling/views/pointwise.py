@@ -16,9 +16,8 @@ import numpy as np
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import encode_labels
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term, gap_name
 from posteriori.modeling.binding.construction import construct
-from posteriori.modeling.binding.gaps import gap_name
 from posteriori.modeling.binding.labelled import (
     Axis,
     Polynomial,
@@ -29,7 +28,6 @@ from posteriori.modeling.binding.labelled import (
     substitute,
 )
 from posteriori.modeling.forms.data_points import Data
-from posteriori.modeling.forms.normal_rows import child_term
 from posteriori.modeling.language.dependencies import names_with_children
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.random import as_generator

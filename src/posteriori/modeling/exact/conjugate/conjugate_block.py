@@ -21,6 +21,7 @@ from posteriori.distributions.conjugate.pair import NaturalPair, Pair
 from posteriori.distributions.statistics import Sums
 from posteriori.distributions.unknown import Conditional
 from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.construction import member
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.exact.conjugate.conjugate_result import ConjugateResult
@@ -35,7 +36,6 @@ from posteriori.modeling.forms.conjugate_rows import (
     reshaped,
     see,
 )
-from posteriori.modeling.forms.simulation import member
 from posteriori.numerics.types import Array
 
 __all__ = ["ConjugateBlock", "fits_conjugate"]

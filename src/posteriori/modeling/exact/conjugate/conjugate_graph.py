@@ -10,6 +10,7 @@ from posteriori.distributions.batches import take_members
 from posteriori.distributions.conjugate.pair import NaturalPair
 from posteriori.inference.messages.forest_order import Batch, RowFactor, View
 from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.construction import member
 from posteriori.modeling.forms.conjugate_rows import Child, Sight, place_index, reshaped, see
 from posteriori.modeling.forms.message_graph import (
     BlockGraph,
@@ -17,7 +18,6 @@ from posteriori.modeling.forms.message_graph import (
     missing_numbers,
     natural_reader,
 )
-from posteriori.modeling.forms.simulation import member
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:

@@ -17,13 +17,14 @@ from posteriori.distributions.statistics import Sums
 from posteriori.distributions.unknown import Conditional
 from posteriori.modeling.beliefs.group_beliefs import Belief, ConjugateBelief
 from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.construction import member
 from posteriori.modeling.contract.engine import Result, Terms
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.conjugate.conjugate_graph import conjugate_graph
 from posteriori.modeling.forms.conjugate_rows import plain_parameters, reshaped
 from posteriori.modeling.forms.data_points import Data, LeftOut
 from posteriori.modeling.forms.message_graph import PassedMessages, pass_inside
-from posteriori.modeling.forms.simulation import expected_log_prior, member
+from posteriori.modeling.forms.simulation import expected_log_prior
 from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:

@@ -36,6 +36,7 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaussian.arrays import segment_sum
 from posteriori.inference.gaussian.equations import residual
 from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.construction import member
 from posteriori.modeling.contract.costs import Cost
 from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock, find_chain
@@ -53,7 +54,6 @@ from posteriori.modeling.exact.scaled.scaled_factors import (
 )
 from posteriori.modeling.exact.scaled.scaled_result import CommonPrecisionResult
 from posteriori.modeling.forms.conjugate_rows import count_members, lead_axes
-from posteriori.modeling.forms.simulation import member
 from posteriori.numerics.types import Array, number
 
 __all__ = ["CommonPrecisionBlock", "Tally", "fits_common_precision"]

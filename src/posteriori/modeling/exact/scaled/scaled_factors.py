@@ -21,7 +21,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.inverse_wishart import InverseWishart
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.distributions.vectors.wishart import Wishart
-from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, child_term
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,
@@ -34,7 +34,6 @@ from posteriori.modeling.binding.labelled import (
 )
 from posteriori.modeling.forms.conjugate_rows import lead_axes, same_places
 from posteriori.modeling.forms.links import flat_index
-from posteriori.modeling.forms.normal_rows import child_term
 
 __all__ = [
     "MATRICES",

@@ -13,6 +13,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.modeling.beliefs.group_beliefs import Belief, ScaledBelief
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.construction import member
 from posteriori.modeling.contract.engine import Result, Terms
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
@@ -29,7 +30,7 @@ from posteriori.modeling.exact.scaled.scaled_joint import joint_of_scaled
 from posteriori.modeling.exact.scaled.student import student
 from posteriori.modeling.forms.data_points import LEAST_LEFT, Data, LeftOut, targets_and_noise
 from posteriori.modeling.forms.message_graph import PassedMessages
-from posteriori.modeling.forms.simulation import expected_log_prior, member
+from posteriori.modeling.forms.simulation import expected_log_prior
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.binding.bound import Bound, BoundFactor
-from posteriori.modeling.binding.gaps import gap_name
+from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term, gap_name
 from posteriori.modeling.binding.labelled import (
     Axis,
     Lookup,
@@ -22,7 +21,6 @@ from posteriori.modeling.binding.labelled import (
     Table,
     spread,
 )
-from posteriori.modeling.forms.normal_rows import child_term
 from posteriori.modeling.variational.ascent.cut import Cut
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.references import with_holes

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.counts.categorical import Categorical
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term
 from posteriori.modeling.binding.labelled import Access, Axis, Switch, spread
-from posteriori.modeling.forms.normal_rows import child_term
 from posteriori.modeling.forms.state_tables import number_of_states
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem

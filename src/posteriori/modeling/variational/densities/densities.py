@@ -29,8 +29,8 @@ from posteriori.distributions.vectors.inverse_wishart import InverseWishart
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.distributions.vectors.wishart import Wishart
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
+from posteriori.modeling.binding.construction import member
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table, gather, spread
-from posteriori.modeling.forms.simulation import member
 from posteriori.modeling.forms.state_tables import (
     DISCRETE,
     number_of_states,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.exponential import ExponentialFamily
-from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, child_term
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,
@@ -18,7 +18,6 @@ from posteriori.modeling.binding.labelled import (
     labels_of,
     spread,
 )
-from posteriori.modeling.forms.normal_rows import child_term
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.law import LAWS
 from posteriori.modeling.variational.densities.monomials import Formula, Product, Stat, merged

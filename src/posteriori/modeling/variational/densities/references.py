@@ -13,8 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, Layout
-from posteriori.modeling.binding.gaps import gap_name
+from posteriori.modeling.binding.bound import (
+    GAUSSIAN,
+    Bound,
+    BoundFactor,
+    Layout,
+    child_term,
+    gap_name,
+)
+from posteriori.modeling.binding.construction import member
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,
@@ -26,8 +33,6 @@ from posteriori.modeling.binding.labelled import (
     multiply_tables,
     spread,
 )
-from posteriori.modeling.forms.normal_rows import child_term
-from posteriori.modeling.forms.simulation import member
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.numerics.types import Array
 

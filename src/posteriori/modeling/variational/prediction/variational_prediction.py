@@ -22,12 +22,12 @@ from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
+from posteriori.modeling.binding.construction import member
 from posteriori.modeling.binding.labelled import Axis, Switch, Table, spread
 from posteriori.modeling.contract.requests import Request, accessed
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.conjugate.conjugate_prediction import conjugate_predictive
 from posteriori.modeling.forms.conjugate_rows import reshaped
-from posteriori.modeling.forms.simulation import member
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.gates import open_gates
