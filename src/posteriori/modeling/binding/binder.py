@@ -13,7 +13,7 @@ from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, gap_name
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, Layout, gap_name
 from posteriori.modeling.binding.gaps import gap_term, needs_gaps, negated, parts_missing
 from posteriori.modeling.binding.indexing import index_places, index_table
 from posteriori.modeling.binding.labelled import (
@@ -266,7 +266,7 @@ class Binder:
     ) -> Mapping[str, Polynomial]:
         """Let missing numbers be unknown where they matter: x − m = data − (m − unknown)."""
         values, family = self.observed.get(name), self.variables[name].family
-        if values is None or family not in (Normal, MvNormal):
+        if values is None or family not in GAUSSIAN:
             return parameters
         layout = self.layouts[name]
         if name not in self.gaps:
@@ -292,6 +292,8 @@ class Binder:
 
     def evaluate(self, value: Any) -> Polynomial:
         """Turn an expression into a polynomial; no recursion, so sums may be long."""
+        if isinstance(value, (np.ndarray, np.floating)):
+            return constant(value)
         root = value if isinstance(value, Expression) else Constant(value)
         done: dict[int, Polynomial] = {}
         stack: list[Expression] = [root]

@@ -13,13 +13,12 @@ from posteriori.modeling.contract.options import Options
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock, fits_chain
 from posteriori.modeling.exact.conjugate.conjugate_block import ConjugateBlock, fits_conjugate
-from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock, fits_discrete
+from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock
 from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock, fits_gaussian
-from posteriori.modeling.exact.scaled.scaled_block import (
-    CommonPrecisionBlock,
-    fits_common_precision,
-)
+from posteriori.modeling.exact.scaled.scaled_block import CommonPrecisionBlock
+from posteriori.modeling.exact.scaled.scaled_factors import fits_common_precision
 from posteriori.modeling.forms.simulation import log_prob_of_known
+from posteriori.modeling.forms.state_tables import is_discrete
 from posteriori.modeling.posterior.posterior import Posterior
 
 __all__ = ["KINDS", "Plan", "make_plan"]
@@ -32,7 +31,11 @@ KINDS: list[Kind] = [
         lambda group, chains: GaussianChainBlock(*group[:3], chains),
     ),
     Kind("gaussian", fits_gaussian, lambda group, _: GaussianBlock(*group[:3])),
-    Kind("discrete", fits_discrete, lambda group, _: DiscreteBlock(*group[:3])),
+    Kind(
+        "discrete",
+        lambda group: Fit(is_discrete(group.bound, group.names, group.factors)),
+        lambda group, _: DiscreteBlock(*group[:3]),
+    ),
     Kind("conjugate", fits_conjugate, lambda group, _: ConjugateBlock(*group[:3])),
     Kind(
         "common precision",

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from posteriori.distributions.numbers.normal import Normal
-from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.modeling.binding.bound import BoundFactor, Layout
+from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.contract.longer_data import predict_longer
 from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew, read_request
@@ -31,8 +29,6 @@ from posteriori.modeling.exact.scaled.scaled_factors import (
 from posteriori.modeling.exact.scaled.student import student
 
 __all__ = ["joint", "predict"]
-
-_NORMAL = (Normal, MvNormal)
 
 
 def predict(solved: Solved, name: str, keywords: Mapping[str, Any]) -> Any:
@@ -73,7 +69,7 @@ def _predict_after_end(solved: Solved, request: Request, plate: str) -> Any:
     """Predict members after the end of a chain that no block could carry on by itself."""
     bound = solved.bound
     chains = [n for n in request.needed if bound.variables[n].length in request.sizes]
-    normal = all(bound.families[n] in _NORMAL for n in (*chains, request.name))
+    normal = all(bound.families[n] in GAUSSIAN for n in (*chains, request.name))
     along = all(plate in bound.inputs[key].plates for key in request.inputs)
     if not normal or not along or len(request.sizes) > 1:
         raise TypeError(
@@ -118,13 +114,13 @@ def _predict_anew(solved: Solved, anew: Anew, name: str) -> Any:
     if any(anew.is_chain(n) for n in unsolved):
         return _predict_new_chain(solved, anew, name)
     (factor,) = anew.factors[name]
-    new = _new_normals(anew, factor) if factor.family in _NORMAL else ()
+    new = _new_normals(anew, factor) if factor.family in GAUSSIAN else ()
     above = accessed((factor, *new)) - {f.name for f in new}
     if not above and not new:
         return member(factor)
     families = solved.bound.families
     spreads = [p for p in above if families[p] in SPREADS]
-    if factor.family in _NORMAL and len(spreads) == 1:
+    if factor.family in GAUSSIAN and len(spreads) == 1:
         return _predict_student(solved, anew, factor, new, spreads[0])
     results = {p: solved.by_name[p] for p in above - anew.unsolved}
     if len(above) == 1 and not new:
@@ -142,7 +138,7 @@ def _predict_new_chain(solved: Solved, anew: Anew, name: str) -> Any:
     """Return a chain that the data say nothing about, or what depends on one."""
     above = anew.above(name)
     families = solved.bound.families
-    alone = all(families[n] in _NORMAL for n in {*above, name})
+    alone = all(families[n] in GAUSSIAN for n in {*above, name})
     if not alone or above - anew.unsolved:
         chains = sorted(n for n in {*above, name} if anew.is_chain(n))
         others = sorted(n for n in above - set(chains) if n not in anew.unsolved)
@@ -163,7 +159,7 @@ def _predict_new_chain(solved: Solved, anew: Anew, name: str) -> Any:
 
 def _require_normal(factor: BoundFactor, above: set[str], normals: Mapping[str, Any]) -> None:
     name = factor.name
-    if factor.family not in _NORMAL:
+    if factor.family not in GAUSSIAN:
         reason = f"it is {factor.family.__name__} and depends on {', '.join(sorted(above))}"
     elif above - normals.keys():
         reason = f"nothing normal is known of {', '.join(sorted(above - normals.keys()))}"
@@ -182,7 +178,7 @@ def _new_normals(anew: Anew, factor: BoundFactor) -> tuple[BoundFactor, ...]:
     while stack:
         for name in accessed([stack.pop()]) & anew.unsolved - found:
             first = anew.factors[name][0]
-            if not anew.is_chain(name) and first.family in _NORMAL:
+            if not anew.is_chain(name) and first.family in GAUSSIAN:
                 found.add(name)
                 stack.append(first)
     return tuple(anew.factors[name][0] for name in anew.factors if name in found)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
-from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.graphs.expansion import Expansion
 from posteriori.graphs.forney_nodes import Node
 from posteriori.modeling.binding.binder import Binder
+from posteriori.modeling.binding.bound import GAUSSIAN
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.forms.simulation import log_joint
 from posteriori.modeling.language.chain import Previous
@@ -19,8 +19,6 @@ from posteriori.modeling.language.dependencies import arguments_of, named_plates
 from posteriori.modeling.language.expressions import Expression, Input, Operation, Variable
 
 __all__ = ["expand_model", "find_plates", "parents_of"]
-
-_GAUSSIAN = (Normal, MvNormal)
 
 
 def expand_model(model: Any, data: Mapping[str, Any]) -> Expansion:
@@ -149,7 +147,7 @@ class _Expander:
         given = f"|{', '.join(map(repr, parents))}" if parents else ""
         title = f"p({name}{given}){part}"
         unknown = {k: v for k, v in parameters.items() if not self.is_known(v)}
-        if family in _GAUSSIAN and set(unknown) == {"mean"} and self.obstacle is None:
+        if family in GAUSSIAN and set(unknown) == {"mean"} and self.obstacle is None:
             wire = self.wire(unknown["mean"])
             spread = self.spread(family, parameters)
             self.nodes.append(Node(title, "gaussian", (name, wire), ("out", "mean"), spread))
@@ -158,7 +156,7 @@ class _Expander:
         known: dict[str, Any] = {}
         if not unknown and self.obstacle is None:
             known = {"distribution": self.terminal(name)}
-        kind = "gaussian" if family in _GAUSSIAN else family.__name__
+        kind = "gaussian" if family in GAUSSIAN else family.__name__
         self.nodes.append(Node(title, kind, edges, ("out", *unknown), known))
 
     def terminal(self, name: str) -> Any:

@@ -10,7 +10,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.chains.chain_forecast import predict_chain
 from posteriori.modeling.binding.binder import Binder
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis
 from posteriori.modeling.contract.engine import Result
 from posteriori.modeling.contract.requests import Request, names_used
@@ -60,7 +60,7 @@ def _depends_alone(result: Result, solved: Solved, name: str) -> bool:
     if name in solved.by_name:
         return solved.by_name[name] is result
     factors = [f for f in solved.bound.factors if f.name == name]
-    if len(factors) != 1 or factors[0].family not in (Normal, MvNormal):
+    if len(factors) != 1 or factors[0].family not in GAUSSIAN:
         return False
     found = [solved.by_name.get(access.name) for access in factors[0].accesses]
     return bool(found) and all(each is result for each in found)

@@ -16,7 +16,7 @@ import numpy as np
 from posteriori import factors, tables
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.contract.costs import Cost, counted, members_and_states
-from posteriori.modeling.contract.engine import Block, Fit, Group
+from posteriori.modeling.contract.engine import Block
 from posteriori.modeling.exact.discrete.discrete_chain import chain_beliefs, smooth_chain
 from posteriori.modeling.exact.discrete.discrete_graph import Graph, ground_graph, lifted_graph
 from posteriori.modeling.exact.discrete.discrete_order import Order, order_elimination, split_tables
@@ -24,7 +24,6 @@ from posteriori.modeling.exact.discrete.discrete_result import DiscreteResult
 from posteriori.modeling.forms.state_tables import (
     StateTable,
     evidence_table,
-    is_discrete,
     number_of_states,
     state_table,
 )
@@ -38,18 +37,13 @@ from posteriori.modeling.forms.table_elimination import (
     sum_to,
 )
 
-__all__ = ["DiscreteBlock", "fits_discrete"]
+__all__ = ["DiscreteBlock"]
 
 #: Joint tables larger than this are not a thing to look at.
 MOST_JOINT_CELLS = 1 << 22
 
 #: For more chains than this, taking the members one by one may be less work.
 FEW_CHAINS = 64
-
-
-def fits_discrete(group: Group) -> Fit:
-    """Tell whether all variables have a few states."""
-    return Fit(is_discrete(group.bound, group.names, group.factors))
 
 
 class DiscreteBlock(Block):

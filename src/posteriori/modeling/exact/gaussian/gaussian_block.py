@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.distributions.numbers.normal import Normal
-from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaussian.elimination import solve_gaussian
 from posteriori.inference.gaussian.equations import Equation, Latent, Link
 from posteriori.inference.gaussian.ordering import plan_gaussian
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Switch, spread
 from posteriori.modeling.contract.costs import Cost, counted, elimination_cost, vectors_and_numbers
 from posteriori.modeling.contract.engine import Block, Fit, Group
@@ -38,7 +36,7 @@ def fits_gaussian(group: Group) -> Fit:
 
 def is_affine(factor: BoundFactor) -> bool:
     """Tell whether a factor is normal, its mean affine in the unknowns and its spread known."""
-    if factor.family not in (Normal, MvNormal):
+    if factor.family not in GAUSSIAN:
         return False
     for key, poly in factor.parameters.items():
         for term in poly.terms:

@@ -38,7 +38,7 @@ from posteriori.inference.gaussian.equations import residual
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.contract.costs import Cost
-from posteriori.modeling.contract.engine import Block, Fit, Group
+from posteriori.modeling.contract.engine import Block
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock, find_chain
 from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
 from posteriori.modeling.exact.gaussian.normal_result import NormalResult
@@ -47,7 +47,6 @@ from posteriori.modeling.exact.scaled.scaled_factors import (
     PRECISIONS,
     at_unit,
     entries_apart,
-    find_common_precision,
     is_there,
     places_of_spread,
     take_logarithms,
@@ -56,16 +55,10 @@ from posteriori.modeling.exact.scaled.scaled_result import CommonPrecisionResult
 from posteriori.modeling.forms.conjugate_rows import count_members, lead_axes
 from posteriori.numerics.types import Array, number
 
-__all__ = ["CommonPrecisionBlock", "Tally", "fits_common_precision"]
+__all__ = ["CommonPrecisionBlock", "Tally"]
 
 #: A misfit so many times the number of data costs the evidence its digits.
 _FAR = 1e3
-
-
-def fits_common_precision(group: Group) -> Fit:
-    """Tell whether one unknown precision or variance scales the noise of every normal factor."""
-    spread = find_common_precision(group.bound, group.names, group.factors)
-    return Fit(spread is not None, spread)
 
 
 class Tally(NamedTuple):

@@ -19,9 +19,8 @@ from posteriori.distributions.numbers.inverse_gamma import InverseGamma
 from posteriori.distributions.numbers.log_normal import LogNormal
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.inverse_wishart import InverseWishart
-from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.distributions.vectors.wishart import Wishart
-from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, child_term
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, Layout, child_term
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,
@@ -32,6 +31,7 @@ from posteriori.modeling.binding.labelled import (
     spread,
     substitute,
 )
+from posteriori.modeling.contract.engine import Fit, Group
 from posteriori.modeling.forms.conjugate_rows import lead_axes, same_places
 from posteriori.modeling.forms.links import flat_index
 
@@ -43,6 +43,7 @@ __all__ = [
     "at_unit_precision",
     "entries_apart",
     "find_common_precision",
+    "fits_common_precision",
     "is_there",
     "places_of_spread",
     "take_logarithms",
@@ -57,6 +58,12 @@ SPREADS: dict[Any, tuple[str, ...]] = {
 }
 MATRICES = (Wishart, InverseWishart)
 PRECISIONS = (Gamma, Wishart)
+
+
+def fits_common_precision(group: Group) -> Fit:
+    """Tell whether one unknown precision or variance scales the noise of every normal factor."""
+    spread = find_common_precision(group.bound, group.names, group.factors)
+    return Fit(spread is not None, spread)
 
 
 def find_common_precision(
@@ -183,7 +190,7 @@ def is_there(factor: BoundFactor, bound: Bound) -> Any:
 def _is_scaled(factor: BoundFactor, name: str, family: Any) -> bool:
     """Tell whether a factor is normal, affine in its mean, with a known multiple of the spread."""
     keys = SPREADS[family]
-    if factor.family not in (Normal, MvNormal) or not set(keys) & set(factor.parameters):
+    if factor.family not in GAUSSIAN or not set(keys) & set(factor.parameters):
         return False
     matrix = family in MATRICES
     for key, poly in factor.parameters.items():

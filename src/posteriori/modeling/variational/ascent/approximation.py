@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
@@ -27,7 +28,7 @@ from posteriori.modeling.variational.nodes.conjugate_node import ConjugateNode
 from posteriori.modeling.variational.nodes.discrete_node import DiscreteNode
 from posteriori.modeling.variational.nodes.gaussian_node import GaussianNode
 from posteriori.modeling.variational.nodes.node import Node
-from posteriori.modeling.variational.nodes.normal_node import time_of
+from posteriori.modeling.variational.nodes.normal_node import batch_axes, time_of
 from posteriori.modeling.variational.nodes.point_node import PointNode
 
 __all__ = ["Approximation", "Turn"]
@@ -137,12 +138,12 @@ class Approximation:
         ]
         started = {*self.structure.exchangeable, *self.options.init}
         turns = {
-            id(n): Turn(n.names[0] not in known, not started.isdisjoint(n.names), n.follows_means)
+            n: Turn(n.names[0] not in known, not started.isdisjoint(n.names), n.follows_means)
             for n in nodes
         }
-        nodes.sort(key=lambda node: turns[id(node)])
+        nodes.sort(key=turns.__getitem__)
         local = [node for node in nodes if node.names in self.structure.local]
-        local.sort(key=lambda node: node.comes_last)
+        local.sort(key=attrgetter("comes_last"))
         return Problem(self.monomials, nodes, local, restart)
 
     def node(
@@ -164,10 +165,11 @@ class Approximation:
             written = self.monomials if monomials is None else monomials
             touching = [m for m in written if any(a.name in group for a in m.accesses)]
             time = time_of(group[0], layout, touching) if len(group) == 1 else None
+            apart = batch_axes(group, bound.layouts, touching)
             if time is None:
-                node = GaussianNode(group, bound.layouts, touching, restart)
+                node = GaussianNode(group, bound.layouts, apart, restart)
             else:
-                node = ChainNode(group[0], time, bound.layouts, touching, restart)
+                node = ChainNode(group[0], time, bound.layouts, apart, restart)
         else:
             node = (LAWS[family].node or ConjugateNode)(group[0], family, layout, restart)
         return PointNode(node) if self.options.form.keys() & set(group) else node

@@ -133,7 +133,7 @@ class Problem:
                 continue
             others = [a for other, part in entry.parts if other is not node for a in part]
             free = _labels(accesses) - known - _labels(others)
-            summed = node.summable(accesses, free)
+            summed = free and node.summable(accesses, free)
             if summed:
                 over -= summed
                 ask.append(partial(node.expect_sum, accesses, summed))
@@ -155,8 +155,10 @@ class Problem:
         local = _among(node, self.local)
         for i, accesses, recipe in self._touch[id(node)]:
             if sources is None or self.entries[i].monomial.source in sources:
-                reduced = not local and i in self._reductions
-                tables = self._reduced_tables(i) if reduced else self._tables(i)
+                if local or i not in self._reductions:
+                    tables = self._tables(i)
+                else:  # of the last reduction; before the first one, of the present beliefs
+                    tables = (self.reduced.get(i) or self._reduced(i)).tables
                 if recipe.ask or local:
                     yield accesses, self.expectation(tables, recipe)
                 else:
@@ -168,10 +170,6 @@ class Problem:
 
     def _tables(self, i: int) -> tuple[Table, ...]:
         return self.entries[i].monomial.tables
-
-    def _reduced_tables(self, i: int) -> tuple[Table, ...]:
-        """Return those of the last reduction; before the first one, of the present beliefs."""
-        return (self.reduced.get(i) or self._reduced(i)).tables
 
     def _plan_messages(self, node: Node) -> list[tuple[int, tuple[Any, ...], Recipe]]:
         """Return the entries that touch a node and its accesses, local nodes being summed out."""

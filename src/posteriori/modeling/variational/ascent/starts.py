@@ -86,8 +86,8 @@ def start(
         if name in approximation.references:
             value = value - approximation.restored(name, 0.0)
         problem.owner[name].start_from(name, value, bound.layouts[name].shape)
-    for name in seeds:  # what meets a given start follows it rather than a start of its own
-        if _meets(name, init, factors):
+    for name in seeds if init else ():
+        if _meets(name, init, factors):  # it follows the given start rather than one of its own
             problem.update(problem.owner[name])
 
 

@@ -8,7 +8,8 @@ made of. Each family needs a few such lines; those whose parameters are known ne
 
 from __future__ import annotations
 
-from functools import partial
+import operator
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -331,18 +332,18 @@ def _of_known_parameters(view: FactorView) -> Formula:
     family = view.factor.family
     if not issubclass(family, ExponentialFamily):
         raise TypeError(f"{view.factor.name} is {family.__name__}, which has no variational rule")
-    for key in view.factor.parameters:
-        if not view.is_known(key):
+    for key, poly in view.factor.parameters.items():
+        if not poly.is_known:
             raise view.refuse(key, f"cannot be learned: {family.__name__} has no rule for it")
     known = member(view.factor)
     natural, normalizer = known.natural, np.asarray(known.log_normalizer())
     rows, events = view.factor.rows, view.factor.events
-    found = view.formula(Product((Table(-normalizer, rows),)))
+    terms = []
     for k, part in enumerate(natural):
         eta = Table(np.asarray(part), (*rows, *(events if family._natural_ndims[k] else ())))
         statistic = view.statistic(k, partial(_statistic, family, k))
-        found = found + statistic * view.formula(Product((eta,)))
-    return found
+        terms.append(statistic * view.formula(Product((eta,))))
+    return reduce(operator.add, terms) - view.formula(Product((Table(normalizer, rows),)))
 
 
 def _statistic(family: Any, k: int, x: Any) -> Any:

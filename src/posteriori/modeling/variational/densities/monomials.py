@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +101,7 @@ class Formula:
         if isinstance(other, Formula):
             return Formula(self.products + other.products, self._joint_labels(other))
         if self.is_known:
-            return self.map(lambda values: values + other)
+            return self.map(partial(np.add, other))
         return Formula((*self.products, Product((_number(other),))), self.labels)
 
     def __neg__(self) -> Formula:

@@ -21,7 +21,6 @@ from posteriori.modeling.binding.bound import (
     child_term,
     gap_name,
 )
-from posteriori.modeling.binding.construction import member
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,
@@ -345,21 +344,34 @@ def _require_near(
             continue
         if not all(poly.is_known for poly in factor.parameters.values()):
             continue
-        prior = member(factor)
         labels = (*factor.rows, *factor.events)
         data = spread(levels[factor.name], bound.layouts[factor.name].axes)
         if data.ndim != len(labels):  # the first member of a chain
             continue
-        away = np.abs(data - prior.mean)
-        distance = away / np.sqrt(prior.variance)
+        center, deviation = factor.parameters["mean"].value(), _known_deviation(factor)
+        away = np.abs(data - center)
+        distance = away / deviation
         worst = np.unravel_index(np.argmax(distance), distance.shape)
         if distance[worst] > _FARTHEST and away[worst] > width():
             mean, scale, where = (
-                np.broadcast_to(a, distance.shape)[worst]
-                for a in (prior.mean, np.sqrt(prior.variance), data)
+                np.broadcast_to(a, distance.shape)[worst] for a in (center, deviation, data)
             )
             raise ValueError(
                 f"the prior of {factor.name} expects {mean:.4g} ± {scale:.2g} but the data put it near "
                 f"{where:.4g}, {distance[worst]:.1g} standard deviations away: rounding errors would "
                 "decide; give it a wider prior, or check the units of the data"
             )
+
+
+def _known_deviation(factor: BoundFactor) -> Array:
+    """Return the standard deviation of each number of a normal factor whose noise is known."""
+    key = next(k for k in factor.parameters if k != "mean")
+    value = factor.parameters[key].value()
+    if factor.events:
+        value = np.linalg.inv(value) if key == "precision" else value
+        value = np.diagonal(value, axis1=-2, axis2=-1)
+    elif key == "precision":
+        value = 1.0 / value
+    if np.any(value <= 0):
+        raise ValueError(f"{key} of {factor.name} must be positive")
+    return value if key == "scale" else np.sqrt(value)

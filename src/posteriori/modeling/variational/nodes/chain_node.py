@@ -13,14 +13,13 @@ from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.densities.addressing import collect, seen
-from posteriori.modeling.variational.densities.monomials import Monomial, same_place
+from posteriori.modeling.variational.densities.monomials import same_place
 from posteriori.modeling.variational.densities.planned_products import add_tables
 from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.modeling.variational.nodes.normal_node import (
     NormalNode,
     Times,
     along_axis,
-    batch_axes,
     times_of,
 )
 from posteriori.numerics.special import LOG_2PI
@@ -38,8 +37,8 @@ class ChainNode(NormalNode):
     time : int
         Which of its axes is time.
     layouts : mapping
-    monomials : iterable of Monomial
-        All that touch it.
+    apart : sequence of tuples of int
+        Its axes, one in each, along which members do not meet.
     restart : Axis
     """
 
@@ -50,7 +49,7 @@ class ChainNode(NormalNode):
         name: str,
         time: int,
         layouts: Mapping[str, Layout],
-        monomials: Iterable[Monomial],
+        apart: Sequence[tuple[int, ...]],
         restart: Axis,
     ) -> None:
         self.name = name
@@ -61,8 +60,7 @@ class ChainNode(NormalNode):
         axes = self.layout.axes
         self.time = axes[time]
         self._time = time
-        groups = batch_axes((name,), layouts, monomials)
-        self._shared = tuple(i for (i,) in groups if i != time)
+        self._shared = tuple(i for (i,) in apart if i != time)
         self._own = tuple(i for i in range(len(axes)) if i != time and i not in self._shared)
         self.batch = tuple(axes[i] for i in self._shared)
         self.own = tuple(axes[i] for i in self._own)

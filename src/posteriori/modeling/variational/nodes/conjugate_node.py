@@ -71,14 +71,11 @@ class ConjugateNode(Node):
                 "prior, or of what depends on it, are too large or too small for floating point; use "
                 "other units, so that they are near 1"
             )
-        self.set(belief)
+        self._set(belief, belief.mean_params)
 
-    def set(self, belief: Any) -> None:
-        """Take a belief, a batch over starts and the variable's plates and integer axes."""
+    def _set(self, belief: Any, statistics: Sequence[Any]) -> None:
+        """Take a belief, a batch over starts, plates and integer axes, and expected statistics."""
         self.belief = belief
-        self._take(belief.mean_params)
-
-    def _take(self, statistics: Sequence[Any]) -> None:
         self._tables = [
             Table(np.asarray(part), self._lead + axes)
             for part, axes in zip(statistics, self._axes, strict=True)
@@ -94,7 +91,8 @@ class ConjugateNode(Node):
             )
         starts = self.restart.size
         natural = (np.broadcast_to(p, (starts, *np.shape(p))) for p in value.natural)
-        self.set(self.family._from_natural(*natural))
+        belief = self.family._from_natural(*natural)
+        self._set(belief, belief.mean_params)
 
     def settle(self) -> Array:
         """Move to the mode; before any data, a flat prior has none, and the mean stands in."""
@@ -108,7 +106,7 @@ class ConjugateNode(Node):
                 "the border; choose a prior that falls there, or keep the whole belief"
             )
         self._mode = mode
-        self._take(statistics)
+        self._set(self.belief, statistics)
         return self._per_start(inner(self.belief.natural, statistics, self.family._natural_ndims))
 
     def expect(self, accesses: Sequence[Any]) -> Expectation:
@@ -125,7 +123,7 @@ class ConjugateNode(Node):
         belief = self.family._from_natural(*natural)
         if not belief._all_proper:
             return False
-        self.set(belief)
+        self._set(belief, belief.mean_params)
         return True
 
     def coordinates(self) -> list[Array]:
@@ -165,8 +163,8 @@ class ConjugateNode(Node):
         """Keep one start."""
         kept = slice(start, start + 1)
         natural = [np.asarray(part)[kept] for part in self.belief.natural]
-        self.belief = self.family._from_natural(*natural)
-        self._take([table.values[kept] for table in self._tables])
+        statistics = [table.values[kept] for table in self._tables]
+        self._set(self.family._from_natural(*natural), statistics)
         self._mode = None if self._mode is None else self._mode[kept]
 
     def marginal(self, name: str) -> Any:

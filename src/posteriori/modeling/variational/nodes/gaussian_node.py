@@ -18,12 +18,11 @@ from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.costs import vectors_and_numbers
 from posteriori.modeling.variational.densities.addressing import arrange, same_members, seen
-from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.planned_products import add_arrays
 from posteriori.modeling.variational.nodes.node_answers import (
     Expectation,
 )
-from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis, batch_axes
+from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
@@ -38,8 +37,8 @@ class GaussianNode(NormalNode):
     ----------
     names : sequence of str
     layouts : mapping
-    monomials : iterable of Monomial
-        All that touch the variables.
+    apart : sequence of tuples of int
+        Groups of axes, one of each variable, along which members do not meet.
     restart : Axis
     """
 
@@ -50,16 +49,15 @@ class GaussianNode(NormalNode):
         self,
         names: Sequence[str],
         layouts: Mapping[str, Layout],
-        monomials: Iterable[Monomial],
+        apart: Sequence[tuple[int, ...]],
         restart: Axis,
     ) -> None:
         self.names = tuple(names)
         self.layouts = layouts
         self.restart = restart
-        groups = batch_axes(self.names, layouts, monomials)
-        self.batch = tuple(layouts[self.names[0]].axes[group[0]] for group in groups)
+        self.batch = tuple(layouts[self.names[0]].axes[group[0]] for group in apart)
         self._shared = {
-            name: tuple(group[k] for group in groups) for k, name in enumerate(self.names)
+            name: tuple(group[k] for group in apart) for k, name in enumerate(self.names)
         }
         self._restart = (restart,)
         self._own: dict[str, tuple[int, ...]] = {}

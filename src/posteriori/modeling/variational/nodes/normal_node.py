@@ -112,17 +112,16 @@ class NormalNode(Node):
         return numbers
 
     def marginal(self, name: str) -> Any:
-        layout = self.layouts[name]
-        labels, restart = layout.axes, (self.restart,)
-        mean = _spread_over(seen(self._mean_of(name), restart, (_FIRST,)), labels).copy()
+        labels, events = self.layouts[name].axes, self.layouts[name].events
+        twins = tuple(Axis("twin", axis.size) for axis in events)
         access = Access(name, labels)
-        if not layout.events:
-            variance = seen(self._seen_cov(access, access), restart, (_FIRST,))
-            return Normal._from(mean=mean[()], variance=_spread_over(variance, labels)[()])
-        twin = Axis("twin", layout.events[0].size)
-        other = Access(name, (*labels[:-1], twin))
-        cov = seen(self._seen_cov(access, other), restart, (_FIRST,))
-        return MvNormal._from(mean=mean, cov=_spread_over(cov, (*labels, twin)))
+        other = Access(name, (*labels[: len(labels) - len(twins)], *twins))
+        tables = self._mean_of(name), self._seen_cov(access, other)
+        mean, cov = (seen(table, (self.restart,), (_FIRST,)) for table in tables)
+        center, spreads = _spread_over(mean, labels).copy(), _spread_over(cov, (*labels, *twins))
+        if events:
+            return MvNormal._from(mean=center, cov=spreads)
+        return Normal._from(mean=center[()], variance=spreads[()])
 
     def second_moment(self, name: str, axis: int) -> Array:
         axes = self.layouts[name].axes
