@@ -30,7 +30,11 @@ __all__ = ["DualSolution", "explain_conflict", "solve_dual"]
 #: What share of the largest direction still counts as one; tried in this order. Targets carry
 #: rounding of 1e-16, which a small direction blows up until no distribution meets them.
 _RANK_TOLERANCES = (1e-11, 1e-10, 1e-8)
+
+#: How often directions are made uncorrelated anew; more has never helped.
 _N_WHITENINGS = 6
+
+#: Share of its range by which a constraint may be missed before it is called impossible.
 _CONFLICT = 1e-8
 
 
@@ -66,7 +70,13 @@ class DualSolution(NamedTuple):
 
 
 def solve_dual(
-    basis: Array, mix: Array, log_base: Array, *, tol: float = 1e-10, max_iter: int = 300
+    basis: Array,
+    mix: Array,
+    log_base: Array,
+    *,
+    check: tuple[Array, Array] | None = None,
+    tol: float = 1e-10,
+    max_iter: int = 300,
 ) -> DualSolution:
     """Minimise the dual by Newton's method with a line search.
 
@@ -78,6 +88,9 @@ def solve_dual(
         Constraint k says that the expectation of ``basis @ mix[:, k]`` is 0.
     log_base : array (N,)
         Log of the base measure (with quadrature weights), −inf where it is 0.
+    check : tuple of arrays (C, R) and (C,), optional
+        Basis functions and base at other points. Small directions can make spikes between the
+        points, which the sums do not see: an answer must meet the constraints here, too.
     tol : float
         Goal for the residual.
     max_iter : int
@@ -96,6 +109,8 @@ def solve_dual(
     for tolerance in _RANK_TOLERANCES:
         share = max_iter // len(_RANK_TOLERANCES)
         found = _attempt(basis, mix / scale, start, tolerance, tol, share)
+        if check is not None:
+            found = _checked(found, *check, mix / scale, tol)
         n_iter += found.n_iter
         if best is None or found.residual < best.residual:
             best = found
@@ -162,6 +177,15 @@ def _attempt(
         if best <= tol or not improved or n_iter >= max_iter:
             break
     return DualSolution(shift, coefficients, log_p, best, rank, n_iter, best <= tol)
+
+
+def _checked(
+    found: DualSolution, basis: Array, log_base: Array, mix: Array, tol: float
+) -> DualSolution:
+    """Return the solution with the larger of its residuals at its points and at others."""
+    there = _residual(log_softmax(log_base + basis @ found.coefficients), basis @ mix)
+    residual = max(found.residual, there)
+    return found._replace(residual=residual, converged=found.converged and residual <= tol)
 
 
 def _residual(log_p: Array, scaled: Array) -> float:
