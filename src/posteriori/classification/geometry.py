@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real, real_matrix, real_vector
 
 __all__ = ["Boundary", "Hyperplane", "LevelSet", "Quadric"]
 
-#: Eigenvalues that are rounding beside the largest.
-_ROUNDING = 1e-10
+#: Radii that differ by less than this share are equal, and a size of less than this share is 0:
+#: they are made of products of means and precisions, whose terms cancel.
+_ALIKE = 1e-10
 
 
 class Boundary(ABC):
@@ -182,21 +184,21 @@ class Quadric(Boundary):
         """
         values, axes = np.linalg.eigh(self.matrix)
         size = np.abs(values).max(initial=0.0)
-        flat = np.abs(values) <= _ROUNDING * size
+        flat = ~exceeds_rounding(np.abs(values), size)
         slope = axes.T @ self.weights
         if flat.all():
             return "degenerate"
         if flat.any():
-            tilted = np.abs(slope[flat]).max() > _ROUNDING * max(np.abs(slope).max(), size)
+            tilted = np.abs(slope[flat]).max() > _ALIKE * max(np.abs(slope).max(), size)
             return "parabola" if tilted and flat.sum() == 1 else "degenerate"
         # about its centre −A⁻¹b/2 the quadric is zᵀAz = level
         level = 0.25 * float(np.sum(slope**2 / values)) - self.bias
         scale = 0.25 * float(np.sum(slope**2 / np.abs(values))) + abs(self.bias)
-        if abs(level) <= _ROUNDING * scale:
+        if abs(level) <= _ALIKE * scale:
             return "degenerate"
         signs = values * level > 0
         if signs.all():
-            return "circle" if np.ptp(values) <= _ROUNDING * size else "ellipse"
+            return "circle" if np.ptp(values) <= _ALIKE * size else "ellipse"
         return "hyperbola" if signs.any() else "empty"
 
 

@@ -11,6 +11,7 @@ from posteriori.datasets.dataset import Dataset
 from posteriori.datasets.generator_arguments import count, one_number, vector
 from posteriori.datasets.generator_docs import generator
 from posteriori.numerics.random import as_generator
+from posteriori.numerics.rank import is_invertible
 from posteriori.numerics.types import Seed
 from posteriori.numerics.validation import (
     nonnegative,
@@ -217,7 +218,7 @@ def make_mixed_sources(
     True
     """
     a = real("mixing", mixing)
-    if np.ndim(a) != 2 or a.shape[0] != a.shape[1] or np.linalg.matrix_rank(a) < len(a):
+    if np.ndim(a) != 2 or not is_invertible(a):
         raise ValueError(f"mixing must be an invertible square matrix, got {a.tolist()}")
     sources = as_generator(rng).laplace(size=(count("n_samples", n_samples), len(a)))
     return Dataset(

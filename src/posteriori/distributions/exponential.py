@@ -30,6 +30,7 @@ from posteriori.distributions.coordinates import (
 from posteriori.distributions.statistics import Moments, Sums
 from posteriori.numerics.calculus.derivatives import jacobian
 from posteriori.numerics.chunks import read_blocks
+from posteriori.numerics.rank import difference
 from posteriori.numerics.types import Array, Natural, number
 from posteriori.numerics.validation import as_observation
 
@@ -245,9 +246,8 @@ class ExponentialFamily(Distribution):
         return self._from_natural(*total)
 
     def _over(self, other: Self) -> Self:
-        return self._from_natural(
-            *(p - q for p, q in zip(self.natural, other.natural, strict=True))
-        )
+        parts = zip(self.natural, other.natural, self._natural_ndims, strict=True)
+        return self._from_natural(*(difference(p, q, matrices=n == 2) for p, q, n in parts))
 
     def _to_the(self, power: Array) -> Self:
         return self._from_natural(*(power * p for p in self.natural))

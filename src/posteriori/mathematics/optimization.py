@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from posteriori.numerics.calculus.derivatives import gradient as numeric_gradient, hessian, jacobian
 from posteriori.numerics.lazy import optimize
+from posteriori.numerics.rank import ROUNDING
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real_vector
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -302,7 +303,7 @@ def _newton_step(
     target = -np.concatenate([slope(x) + sign * nu @ rows, binding(x)])
     if not (np.all(np.isfinite(system)) and np.all(np.isfinite(target))):
         return None
-    step = np.linalg.lstsq(system, target, rcond=None)[0]
+    step = np.linalg.lstsq(system, target, rcond=ROUNDING)[0]
     moved = nu + step[len(x) :]
     mu = np.zeros(len(report.inequality_multipliers))
     mu[forced] = moved[len(report.equality_multipliers) :]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array
 
@@ -108,7 +109,7 @@ def positive_definite(name: str, value: Any) -> Array:
     a = real_matrix(name, value)
     if not isinstance(a, Symbol):
         try:
-            np.linalg.cholesky(a)
+            factor_definite(a)
         except np.linalg.LinAlgError:
             smallest = float(np.linalg.eigvalsh(a).min())
             raise ValueError(

@@ -25,6 +25,8 @@ from posteriori.inference.regression.regression_statistics import (
     column_norms,
     regression_statistics,
 )
+from posteriori.numerics.linalg import triangular_inverse
+from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.regression.dependence import describe_dependence
@@ -229,13 +231,12 @@ def _solve(statistics: RegressionStatistics, ridge: float) -> _Solution:
     factor, targets = statistics.factor[:d, :d] / scales, statistics.factor[:d, d:]
     rest = (statistics.factor[d:, d:] ** 2).sum(axis=0)
     left, values, right = np.linalg.svd(factor)
-    tolerance = np.finfo(float).eps * max(statistics.rows, d)
-    rank = int((values > tolerance * max(values[0], 1.0)).sum())
+    rank = int(exceeds_rounding(values, max(values[0], 1.0)).sum())
     if ridge > 0.0:
         return _shrunk(statistics, ridge, rank, values, scales)
     if rank == d:
         weights = np.linalg.solve(factor, targets)
-        directions = np.linalg.inv(factor)
+        directions = triangular_inverse(factor.T).T
         misfit = rest
     else:
         seen = right[:rank].T / values[:rank]
@@ -268,7 +269,7 @@ def _shrunk(
     penalty = np.diag(np.sqrt(ridge) / scales)
     q, r = np.linalg.qr(np.concatenate([factor, penalty]))
     weights = np.linalg.solve(r, q[:d].T @ targets)
-    directions = np.linalg.inv(r)
+    directions = triangular_inverse(r.T).T
     rest = (statistics.factor[d:, d:] ** 2).sum(axis=0)
     squares = rest + ((targets - factor @ weights) ** 2).sum(axis=0)
     effective = float(((factor @ directions) ** 2).sum())  # trace of the smoother

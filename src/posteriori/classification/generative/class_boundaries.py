@@ -19,6 +19,7 @@ from scipy.linalg import cho_solve
 
 from posteriori.classification.generative.class_densities import ColumnwiseClasses, EllipticClasses
 from posteriori.classification.geometry import Hyperplane, Quadric
+from posteriori.numerics.rank import without_rounding
 from posteriori.numerics.types import Array
 
 __all__ = ["closed_boundary"]
@@ -52,7 +53,7 @@ def _normal_quadric(
     """Return the difference of −½(x − m)ᵀP(x − m) + ½ ln|P| of two classes."""
     (pa, ma, log_a), (pb, mb, log_b) = first, second
     constant = 0.5 * (log_b - log_a + ma @ pa @ ma - mb @ pb @ mb)
-    return Quadric(0.5 * (pa - pb), pb @ mb - pa @ ma, float(constant) + odds)
+    return Quadric(0.5 * _difference(pa, pb), pb @ mb - pa @ ma, float(constant) + odds)
 
 
 def _student_quadric(
@@ -63,10 +64,15 @@ def _student_quadric(
     half = np.exp((odds + 0.5 * (log_b - log_a)) / (c + d))  # √γ
     pa, pb = half * pa / c, pb / (half * c)
     bias = float(half - 1.0 / half + ma @ pa @ ma - mb @ pb @ mb)
-    matrix, weights = pa - pb, 2.0 * (pb @ mb - pa @ ma)
-    if np.abs(matrix).max() <= 1e-13 * np.abs(pa).max():  # all but rounding
+    matrix, weights = _difference(pa, pb), 2.0 * (pb @ mb - pa @ ma)
+    if not matrix.any():
         return Hyperplane(weights, bias)
     return Quadric(matrix, weights, bias)
+
+
+def _difference(a: Array, b: Array) -> Array:
+    """Return A − B without the rounding errors of directions that both see alike."""
+    return without_rounding(a - b, np.diagonal(a) + np.diagonal(b))
 
 
 def _ellipse(densities: EllipticClasses, k: int) -> tuple[Array, Array, float]:

@@ -21,6 +21,7 @@ from posteriori.classification.generative.class_densities import ColumnwiseClass
 from posteriori.classification.generative.class_moments import ColumnMoments
 from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
+from posteriori.numerics.rank import is_definite
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -76,13 +77,10 @@ def most_likely_full(
     """
     roots = np.empty_like(cov)
     for k, matrix in enumerate(cov):
-        if not np.diagonal(matrix).all():
+        if not is_definite(matrix):
             raise ValueError(f"the covariance of {labels[k]} {_SINGULAR}")
         scale = np.sqrt(np.diagonal(matrix))
-        correlation = matrix / np.outer(scale, scale)
-        if np.linalg.eigvalsh(correlation)[0] < 1e-13 * len(matrix):
-            raise ValueError(f"the covariance of {labels[k]} {_SINGULAR}")
-        roots[k] = scale[:, None] * np.linalg.cholesky(correlation)
+        roots[k] = scale[:, None] * np.linalg.cholesky(matrix / np.outer(scale, scale))
     size = len(means)
     classes = EllipticClasses(means, roots, np.ones(size), np.full(size, np.inf))
     log_det = 2.0 * np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)

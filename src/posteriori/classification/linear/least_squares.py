@@ -21,6 +21,7 @@ from posteriori.classification.geometry import Hyperplane
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import check_labelled_rows
 from posteriori.estimators.standardized import standardize
+from posteriori.numerics.rank import ROUNDING
 from posteriori.numerics.types import Array
 
 __all__ = ["LeastSquaresClassifier"]
@@ -70,7 +71,7 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         if rows.frequency is not None:
             root = np.sqrt(rows.frequency)[:, None]
             design, targets = root * design, root * targets
-        solution = np.linalg.lstsq(design, targets, rcond=None)[0]
+        solution = np.linalg.lstsq(design, targets, rcond=ROUNDING)[0]
         self.classes_ = rows.classes
         self.coef_ = solution[1:].T / scaling.scale
         self.intercept_ = solution[0] - self.coef_ @ scaling.mean

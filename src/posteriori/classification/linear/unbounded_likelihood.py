@@ -15,6 +15,7 @@ import numpy as np
 
 from posteriori.classification.linear.linear_mode import class_basis
 from posteriori.estimators.labelled_rows import LabelledRows
+from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 
 __all__ = ["separating_direction"]
@@ -22,8 +23,8 @@ __all__ = ["separating_direction"]
 #: Log odds from which on a row is certain of its class.
 _CERTAIN = 14.0
 
-#: Squared lengths that are rounding beside the largest, and losses beside the largest gain.
-_ROUNDING, _LOSS = 1e-10, 1e-7
+#: Losses that are rounding beside the largest gain.
+_LOSS = 1e-7
 
 
 def separating_direction(design: Array, rows: LabelledRows, weights: Array) -> Array | None:
@@ -43,7 +44,7 @@ def separating_direction(design: Array, rows: LabelledRows, weights: Array) -> A
     if margins.max(initial=0.0) < _CERTAIN:
         return None
     lengths, directions = np.linalg.eigh(_gram(design, rows, margins < _CERTAIN))
-    flat = directions[:, lengths <= _ROUNDING * max(lengths[-1], 1.0)]
+    flat = directions[:, ~exceeds_rounding(lengths, max(lengths[-1], 1.0))]
     direction = flat @ (flat.T @ weights)
     gains = _margins(design, rows, direction)
     gains = np.where(margins < _CERTAIN, 0.0, gains)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from posteriori.numerics.lazy import special
+from posteriori.numerics.rank import is_invertible
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real
 
@@ -348,12 +349,11 @@ class LinearMap(Map):
         a = real("matrix", self.matrix)
         if a.ndim != 2 or a.shape[0] != a.shape[1]:
             raise ValueError(f"matrix must be one square matrix, got shape {a.shape}")
-        sign, log_det = np.linalg.slogdet(a)
-        if sign == 0:
+        if not is_invertible(a):
             raise ValueError("matrix is singular: the map has no inverse")
         object.__setattr__(self, "matrix", a)
         object.__setattr__(self, "offset", real("offset", self.offset))
-        object.__setattr__(self, "_log_det", float(log_det))
+        object.__setattr__(self, "_log_det", float(np.linalg.slogdet(a)[1]))
 
     def forward(self, x: Array) -> Array:
         return x @ self.matrix.T + self.offset

@@ -21,6 +21,7 @@ from posteriori.numerics.linalg import (
     outer,
     symmetrize,
 )
+from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, number
 
@@ -337,7 +338,7 @@ def _expected_cov(dof: Array, spread: Array) -> Array:
 def _gaussian_log_likelihood(scatter: Array, cov: Array, count: Array) -> Array:
     """Return −½ tr(Σ⁻¹ scatter) − (count/2) ln|2πΣ|."""
     try:
-        factor = np.linalg.cholesky(cov)
+        factor = factor_definite(cov)
     except np.linalg.LinAlgError:
         raise ValueError(
             "the noise covariance is singular: several data have no joint density under it"

@@ -22,6 +22,7 @@ import numpy as np
 from posteriori.distributions.coordinates import inner
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.numerics.chunks import read_blocks
+from posteriori.numerics.rank import difference
 from posteriori.numerics.special import LOG_2PI, log1pmx
 from posteriori.numerics.types import Array, Natural
 from posteriori.numerics.validation import as_observation, check_symmetric, positive
@@ -291,7 +292,9 @@ class JointFamily(ExponentialFamily):
     def _over(self, other: Self) -> Self:
         if not (self._all_proper and other._all_proper):
             return super()._over(other)
-        if not np.all(self._is_strength(self._strength - other._strength)):
+        matrices = np.ndim(self._strength) - len(self.batch_shape) == 2
+        left = difference(self._strength, other._strength, matrices=matrices)
+        if not np.all(self._is_strength(left)):
             return super()._over(other)
         return self._combine(other, -1.0)
 

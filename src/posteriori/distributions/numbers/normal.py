@@ -16,6 +16,7 @@ from posteriori.distributions.base import Distribution, Univariate
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.statistics import Moments, Sums
 from posteriori.numerics.lazy import special
+from posteriori.numerics.rank import difference
 from posteriori.numerics.special import LOG_2PI, log1pmx
 from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array, Natural
@@ -179,11 +180,9 @@ class Normal(ExponentialFamily, Univariate):
         return self._from(mean=self.mean + share * (other.mean - self.mean), precision=precision)
 
     def _over(self, other: Self) -> Self:
-        if not (
-            self._all_proper and other._all_proper and np.all(self.precision > other.precision)
-        ):
+        precision = difference(self.precision, other.precision)
+        if not (self._all_proper and other._all_proper and np.all(precision > 0)):
             return super()._over(other)
-        precision = self.precision - other.precision
         share = other.precision / precision
         return self._from(mean=self.mean + share * (self.mean - other.mean), precision=precision)
 

@@ -10,22 +10,24 @@ from typing import Any
 import numpy as np
 
 from posteriori.numerics.lazy import blas, lapack
+from posteriori.numerics.rank import has_clear_pivots, is_definite
 from posteriori.numerics.types import Array
 
 __all__ = ["factor", "factor_inside", "is_positive_definite", "off_cone", "solve_factor"]
 
+#: Entries across the diagonal may differ by this share of the largest.
 _SYMMETRY_TOLERANCE = 1e-8
-_MARGIN = 1e-4  # least ratio of the entries on the diagonal of a factor
-_ROUNDING = 4.0 * np.finfo(np.float64).eps
 
 
 def factor(x: Array) -> Array:
-    """Return lower L with L Lᵀ = x; a single matrix goes to LAPACK directly.
+    """Return lower L with L Lᵀ = x of matrices that are known to be definite.
+
+    A single matrix goes to LAPACK directly.
 
     Raises
     ------
     LinAlgError
-        When a matrix of the stack is not positive definite.
+        When a matrix of the stack has no factor.
     """
     if x.ndim != 2:
         return np.linalg.cholesky(x)
@@ -50,7 +52,7 @@ def off_cone(x: Array) -> Any:
     ValueError
         When ``x`` holds NaN.
     """
-    if _factor_symmetric(x) is not None:
+    if factor_inside(x) is not None:
         return False
     if np.isnan(x).any():
         raise ValueError("x must not hold NaN; drop or impute missing values first")
@@ -62,32 +64,21 @@ def is_positive_definite(a: Array) -> Any:
     if factor_inside(a) is not None:
         return np.ones(a.shape[:-2], dtype=bool)[()]
     symmetric = _is_symmetric(a)
-    safe = np.where(symmetric[..., None, None], a, 0.0)
-    values = np.linalg.eigvalsh(safe)
-    return symmetric & (values[..., 0] > _ROUNDING * a.shape[-1] * values[..., -1])
+    return symmetric & is_definite(np.where(symmetric[..., None, None], a, 0.0))
 
 
 def factor_inside(a: Array) -> Array | None:
     """Return lower factors of matrices that are well inside the cone; None where one is not.
 
-    They are symmetric up to rounding, and the entries on a factor's diagonal are of one size.
+    They are symmetric up to rounding, and no pivot is small beside its diagonal entry.
     """
-    lower = _factor_symmetric(a)
-    if lower is None:
-        return None
-    entries = np.diagonal(lower, axis1=-2, axis2=-1)
-    inside = np.all(entries.min(axis=-1) > _MARGIN * entries.max(axis=-1))
-    return lower if inside else None
-
-
-def _factor_symmetric(a: Array) -> Array | None:
-    """Return lower factors; None where a matrix is not symmetric up to rounding or has none."""
     if not ((a == np.swapaxes(a, -1, -2)).all() or np.all(_is_symmetric(a))):
         return None
     try:
-        return factor(a)
+        lower = factor(a)
     except np.linalg.LinAlgError:
         return None
+    return lower if has_clear_pivots(lower, np.diagonal(a, axis1=-2, axis2=-1)) else None
 
 
 def _is_symmetric(a: Array) -> Any:

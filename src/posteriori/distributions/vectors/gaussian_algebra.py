@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.rank import is_invertible
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation, check_symmetric
 
@@ -74,8 +75,7 @@ def _complete_numbers(a: Array, b: Array, c: Array) -> CompletedSquare:
 def _complete_vectors(a: Array, b: Array, c: Array) -> CompletedSquare:
     if b.ndim < 1 or b.shape[-1] != a.shape[-1]:
         raise ValueError(f"b must have {a.shape[-1]} entries, got shape {b.shape}")
-    try:
-        centre = -0.5 * np.linalg.solve(a, b[..., None])[..., 0]
-    except np.linalg.LinAlgError:
-        raise ValueError("a is singular: the quadratic has no unique centre") from None
+    if not np.all(is_invertible(a)):
+        raise ValueError("a is singular: the quadratic has no unique centre")
+    centre = -0.5 * np.linalg.solve(a, b[..., None])[..., 0]
     return CompletedSquare(centre, a, c + 0.5 * np.einsum("...i,...i->...", b, centre))

@@ -22,7 +22,12 @@ from posteriori.distributions.vectors.cone import (
     solve_factor,
 )
 from posteriori.distributions.vectors.wishart import Wishart, check_dof
-from posteriori.numerics.linalg import log_det_from_factor, outer, symmetrize
+from posteriori.numerics.linalg import (
+    explicit_inverse,
+    log_det_from_factor,
+    outer,
+    symmetrize,
+)
 from posteriori.numerics.types import Array, Natural
 from posteriori.numerics.validation import as_observation, check_symmetric, positive_definite
 
@@ -138,7 +143,7 @@ class InverseWishart(ExponentialFamily):
     def sufficient(cls, x: Any) -> Natural:
         """Return T(X) = (ln|X|, X⁻¹)."""
         x = as_observation(x)
-        return np.linalg.slogdet(x)[1], np.linalg.inv(x)
+        return np.linalg.slogdet(x)[1], explicit_inverse(x)
 
     @cached_property
     def mean_params(self) -> Natural:

@@ -18,10 +18,10 @@ from typing import Any, Self
 import numpy as np
 
 from posteriori.distributions.base import Distribution
-from posteriori.distributions.vectors.cone import is_positive_definite
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.numerics.chunks import read_blocks
 from posteriori.numerics.linalg import symmetrize
+from posteriori.numerics.rank import is_definite
 from posteriori.numerics.special import LOG_2PI, log_gamma_correction_slope, log_gamma_ratio
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import (
@@ -173,7 +173,7 @@ class MvStudentT(Distribution):
     def affine(self, matrix: Any, offset: Any = 0.0) -> Self:
         """Return the distribution of A x + b; the rows of A must be linearly independent."""
         image = self._normal.affine(matrix, offset)
-        if not np.all(is_positive_definite(image.cov)):
+        if not np.all(is_definite(image.cov)):
             raise ValueError("the rows of matrix are linearly dependent: A x + b has no density")
         return self._from(dof=self.dof, location=image.mean, scale=image.cov)
 

@@ -25,6 +25,13 @@ from posteriori.numerics.linalg import (
     symmetrize,
     triangular_inverse,
 )
+from posteriori.numerics.rank import (
+    difference,
+    exceeds_rounding,
+    factor_definite,
+    is_semidefinite,
+    solve_semidefinite,
+)
 from posteriori.numerics.special import LOG_2PI, log1pmx
 from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array, Natural
@@ -127,7 +134,7 @@ class MvNormal(ExponentialFamily):
             self._require_proper("density")
             return np.swapaxes(np.linalg.cholesky(self.precision), -1, -2)
         try:
-            return triangular_inverse(np.linalg.cholesky(self.cov))
+            return triangular_inverse(factor_definite(self.cov))
         except np.linalg.LinAlgError:
             raise ValueError(
                 "the covariance is singular, so there is no density; "
@@ -234,7 +241,7 @@ class MvNormal(ExponentialFamily):
         return self._from(mean=self.mean + shift, precision=precision)
 
     def _over(self, other: Self) -> Self:
-        precision = self.precision - other.precision
+        precision = difference(self.precision, other.precision, matrices=True)
         if not (self._all_proper and other._all_proper and np.all(is_positive_definite(precision))):
             return super()._over(other)
         pull = _times_vector(other.precision, self.mean - other.mean)
@@ -259,7 +266,8 @@ class MvNormal(ExponentialFamily):
         .. math:: m_{a|b} = m_a + \Sigma_{ab}\Sigma_{bb}^{-1}(x_b - m_b),\qquad
                   \Sigma_{a|b} = \Sigma_{aa} - \Sigma_{ab}\Sigma_{bb}^{-1}\Sigma_{ba}.
 
-        A value made from a precision is conditioned in that form:
+        Coordinates that follow from others, where :math:`\Sigma_{bb}` is singular, add nothing. A
+        value made from a precision is conditioned in that form:
         :math:`W_{a|b} = W_{aa}`, :math:`m_{a|b} = m_a - W_{aa}^{-1}W_{ab}(x_b - m_b)`.
         """
         known = _as_indices(indices, self.event_shape[0])
@@ -279,12 +287,20 @@ class MvNormal(ExponentialFamily):
         return self._from(mean=self.mean[..., others] - shift, precision=own)
 
     def affine(self, matrix: Any, offset: Any = 0.0) -> Self:
-        """Return the distribution of A x + b, with mean A m + b and covariance A Σ Aᵀ."""
+        """Return the distribution of A x + b, with mean A m + b and covariance A Σ Aᵀ.
+
+        A variance that is a rounding error of its terms is 0.
+        """
         a = as_observation(matrix, "matrix")
         if a.ndim < 2 or a.shape[-1] != self.event_shape[0]:
             raise ValueError(f"matrix must have {self.event_shape[0]} columns, got shape {a.shape}")
         mean = _times_vector(a, self.mean) + as_observation(offset, "offset")
-        return self._from(mean=mean, cov=symmetrize(a @ self.cov @ np.swapaxes(a, -1, -2)))
+        cov = symmetrize(a @ self.cov @ np.swapaxes(a, -1, -2))
+        sizes = ((np.abs(a) @ np.abs(self.cov)) * np.abs(a)).sum(axis=-1)
+        there = exceeds_rounding(np.diagonal(cov, axis1=-2, axis2=-1), sizes)
+        if not np.all(there):
+            cov = np.where(there[..., None] & there[..., None, :], cov, 0.0)
+        return self._from(mean=mean, cov=cov)
 
     def __add__(self, other: Any) -> Self:
         """Return the distribution of x + y for independent x and y, or of x plus a constant."""
@@ -335,7 +351,7 @@ class MvNormal(ExponentialFamily):
     def _coloring(self) -> Array:
         """C with C Cᵀ = Σ, from eigenvectors where Σ is singular."""
         try:
-            return np.linalg.cholesky(self.cov)
+            return factor_definite(self.cov)
         except np.linalg.LinAlgError:
             values, vectors = np.linalg.eigh(self.cov)
             return vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
@@ -348,15 +364,11 @@ def _semidefinite(name: str, value: Any) -> Array:
     a = real_matrix(name, value)
     if isinstance(a, Symbol):
         return a
-    try:
-        np.linalg.cholesky(a)
-    except np.linalg.LinAlgError:
-        values = np.linalg.eigvalsh(a)
-        if np.any(values[..., 0] < -1e-10 * np.maximum(values[..., -1], 0.0)):
-            raise ValueError(
-                f"{name} must be positive semi-definite, its smallest eigenvalue is "
-                f"{float(values.min()):.6g}"
-            ) from None
+    if not np.all(is_semidefinite(a)):
+        raise ValueError(
+            f"{name} must be positive semi-definite, its smallest eigenvalue is "
+            f"{float(np.linalg.eigvalsh(a).min()):.6g}"
+        )
     return a
 
 
@@ -375,8 +387,8 @@ def _times_vector(matrix: Array, vector: Array) -> Array:
 
 
 def _solve_right(a: Array, b: Array) -> Array:
-    """Return B A⁻¹ for symmetric A."""
-    return np.swapaxes(np.linalg.solve(a, np.swapaxes(b, -1, -2)), -1, -2)
+    """Return B A⁻¹ for a covariance A."""
+    return np.swapaxes(solve_semidefinite(a, np.swapaxes(b, -1, -2)), -1, -2)
 
 
 def _as_indices(indices: Any, size: int) -> Any:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from posteriori.inference.gaussian.equations import Equation, Latent, Link, is_common
+from posteriori.numerics.linalg import explicit_inverse
+from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -23,7 +25,8 @@ __all__ = [
     "sum_rows",
 ]
 
-_GRAM_ROWS = 1000  # so few that products of thin blocks start no threads
+#: So few rows at a time that products of thin blocks start no threads.
+_GRAM_ROWS = 1000
 
 
 def sum_rows(link: Link, weighted: Array, count: int) -> Array:
@@ -105,13 +108,27 @@ def between_met(
     return np.swapaxes(pick(cross[a, b][0], couplings[a][1], count), -1, -2)
 
 
-def cholesky(a: Array) -> Array:
-    """Return lower factors; numbers take their square roots."""
-    if a.shape[-1] > 1:
-        return np.linalg.cholesky(a)
-    if not np.all(a > 0):
-        raise np.linalg.LinAlgError("not positive")
-    return np.sqrt(a)
+def cholesky(a: Array, sizes: Array) -> Array:
+    """Return lower factors; numbers take their square roots.
+
+    Parameters
+    ----------
+    a : (count, size, size)
+        What earlier eliminations have left of a precision.
+    sizes : (count, size)
+        Its diagonal before them.
+
+    Raises
+    ------
+    LinAlgError
+        When a pivot is no more than a rounding error of what was there at first.
+    """
+    with np.errstate(invalid="ignore"):
+        lower = np.linalg.cholesky(a) if a.shape[-1] > 1 else np.sqrt(a)
+    pivots = np.diagonal(lower, axis1=-2, axis2=-1) ** 2
+    if not np.all(exceeds_rounding(pivots, sizes)):
+        raise np.linalg.LinAlgError("not positive definite beyond rounding")
+    return lower
 
 
 def cho_solve(factor: Array, b: Array) -> Array:
@@ -126,5 +143,5 @@ def cho_inverse(factor: Array) -> Array:
     """Return (L Lᵀ)⁻¹."""
     if factor.shape[-1] == 1:
         return 1.0 / (factor * factor)
-    inverse = np.linalg.inv(factor)
+    inverse = explicit_inverse(factor)  # that of a triangle would load SciPy
     return np.swapaxes(inverse, -1, -2) @ inverse

@@ -14,6 +14,7 @@ import numpy as np
 from posteriori.inference.gaussian.equations import Equation, Latent
 from posteriori.inference.gaussian.system import GaussianSystem
 from posteriori.numerics.lazy import lapack, scipy_linalg
+from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 
 __all__ = ["DenseSystem"]
@@ -36,8 +37,10 @@ class DenseSystem(GaussianSystem):
             weighted = k * np.broadcast_to(equation.weight, (len(k),))[:, None]
             precision[np.ix_(numbers, numbers)] += weighted.T @ k
         self.lower, failed = lapack.dpotrf(precision, lower=1, clean=1)
-        if failed:
-            self._refuse(failed - 1)
+        pivots = np.diagonal(self.lower)[: failed - 1 if failed else None] ** 2
+        small = ~exceeds_rounding(pivots, np.diagonal(precision)[: len(pivots)])
+        if failed or small.any():
+            self._refuse(int(np.argmax(np.append(small, True))))
         self.log_det = 2.0 * float(np.log(np.diagonal(self.lower)).sum())
 
     def solve(self, right: Mapping[str, Array]) -> dict[str, Array]:

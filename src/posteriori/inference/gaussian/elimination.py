@@ -197,6 +197,7 @@ class _Elimination(GaussianSystem):
             for part in row_blocks(equation, shapes):
                 self._gather(part)
         self._keep_sums()
+        self.sizes = {n: np.diagonal(j, axis1=1, axis2=2).copy() for n, j in self.own.items()}
         self.cliques: list[_Clique] = []
         self.log_det = 0.0
         self.order = list(shapes)
@@ -267,7 +268,7 @@ class _Elimination(GaussianSystem):
         if precision.shape[-1] > 1:
             precision = symmetrize(precision)
         try:
-            factor = cholesky(precision)
+            factor = cholesky(precision, self.sizes[name])
         except np.linalg.LinAlgError:
             raise ValueError(
                 f"the posterior of {name} is improper: prior and data leave it undetermined"

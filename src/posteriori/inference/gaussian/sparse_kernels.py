@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.numerics import rank
 from posteriori.numerics.compilation import compiled
 from posteriori.numerics.types import Array
 
 __all__ = ["entries_of_inverse", "factorize_upper", "pick_entries", "solve_lower", "solve_upper"]
+
+_exceeds_rounding = compiled(rank.exceeds_rounding)
 
 
 @compiled
@@ -65,7 +68,7 @@ def factorize_upper(starts: Any, rows: Any, values: Any) -> Any:
     starts, rows, values : arrays
         Each column begins with its diagonal entry; rows rise.
     failed : int
-        The first row whose pivot is not positive, −1 if there is none.
+        The first row whose pivot is a rounding error of the diagonal or less, −1 for none.
     """
     size = len(starts) - 1
     parent = _elimination_tree(starts, rows)
@@ -86,7 +89,7 @@ def factorize_upper(starts: Any, rows: Any, values: Any) -> Any:
         top = _row_pattern(k, starts, rows, parent, mark, stack)
         for p in range(starts[k], starts[k + 1]):
             x[rows[p]] = values[p]
-        pivot = x[k]
+        diagonal = pivot = x[k]
         x[k] = 0.0
         for s in range(top, size):  # solve L[:k, :k] l = a[:k, k]
             i = stack[s]
@@ -98,7 +101,7 @@ def factorize_upper(starts: Any, rows: Any, values: Any) -> Any:
             index[free[i]] = k
             lower[free[i]] = entry
             free[i] += 1
-        if not pivot > 0.0:
+        if not _exceeds_rounding(pivot, diagonal):
             return begin, index, lower, k
         index[free[k]] = k
         lower[free[k]] = np.sqrt(pivot)

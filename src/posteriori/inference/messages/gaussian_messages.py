@@ -18,6 +18,15 @@ import numpy as np
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.numerics.linalg import symmetrize
+from posteriori.numerics.rank import (
+    exceeds_rounding,
+    is_definite,
+    is_invertible,
+    is_semidefinite,
+    numerical_rank,
+    solve_semidefinite,
+    without_rounding,
+)
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -114,7 +123,7 @@ def push_forward(x: MvNormal, matrix: Array) -> Message:
     Moments map for any A. A message that has none needs A of full row rank: what A forgets is
     integrated out, and the scale carries 1/|det A|.
     """
-    if _has_moments(x) or (x._all_proper and not _is_invertible(matrix)):
+    if _has_moments(x) or (x._all_proper and not is_invertible(matrix)):
         made = x.affine(matrix)
         return Message(made, np.zeros(made.batch_shape)[()])
     return _push_natural(x, matrix)
@@ -122,7 +131,7 @@ def push_forward(x: MvNormal, matrix: Array) -> Message:
 
 def pull_back(y: MvNormal, matrix: Array) -> Message:
     """Return the message about x where y = A x: ξ_x = Aᵀ ξ_y, W_x = Aᵀ W_y A, for any A."""
-    if _has_moments(y) and _is_invertible(matrix):
+    if _has_moments(y) and is_invertible(matrix):
         mean = np.linalg.solve(matrix, y.mean[..., None])[..., 0]
         half = np.linalg.solve(matrix, y.cov)
         cov = np.linalg.solve(matrix, np.swapaxes(half, -1, -2))
@@ -130,7 +139,7 @@ def pull_back(y: MvNormal, matrix: Array) -> Message:
         scale = -np.linalg.slogdet(matrix)[1]
         return Message(made, np.broadcast_to(scale, made.batch_shape)[()])
     xi, w = y.natural
-    made = MvNormal._from_natural(_times(matrix.T, xi), symmetrize(matrix.T @ w @ matrix))
+    made = MvNormal._from_natural(_times(matrix.T, xi), _turned(w, w, matrix))
     point = made.mean if made._all_proper else np.zeros(matrix.shape[1])
     return Message(made, y.log_prob(_times(matrix, point)) - made.log_prob(point))
 
@@ -142,10 +151,13 @@ def _add_natural(x: MvNormal, y: MvNormal) -> Message:
     # W_z = W_x H W_y,  ξ_z = W_y H ξ_x + W_x H ξ_y,  H = (W_x + W_y)⁻¹
     (xi_x, w_x), (xi_y, w_y) = x.natural, y.natural
     total = w_x + w_y
-    _require_integrable(total)
-    h = np.linalg.pinv(total, hermitian=True)
+    if not np.all(is_semidefinite(total)):
+        raise ValueError("the convolution diverges: the sum of the precisions has a negative part")
+    by_x, by_y = solve_semidefinite(total, w_x), solve_semidefinite(total, w_y)
+    sizes = np.einsum("...ij,...ji->...i", np.abs(w_x), np.abs(by_y))
     made = MvNormal._from_natural(
-        _times(w_y @ h, xi_x) + _times(w_x @ h, xi_y), symmetrize(w_x @ h @ w_y)
+        _times(np.swapaxes(by_y, -1, -2), xi_x) + _times(np.swapaxes(by_x, -1, -2), xi_y),
+        without_rounding(symmetrize(w_x @ by_y), sizes),
     )
     overlap = x * reflect(y)  # μ_z(0) = ∫ μ_x(x) μ_y(−x) dx
     if not overlap._all_proper:
@@ -200,13 +212,9 @@ def _log_average(x: MvNormal, y: MvNormal) -> Array:
     # ξᵀm − ½mᵀWm + ½gᵀ(I + VW)⁻¹Vg − ½ ln|I + VW|,  g = ξ − Wm
     xi, w = y.natural
     m, v = x.mean, x.cov
+    _require_integrable(x, w)
     mixing = np.eye(w.shape[-1]) + v @ w
-    sign, log_det = np.linalg.slogdet(mixing)
-    if np.any(sign <= 0):
-        raise ValueError(
-            "the messages do not add up to something integrable: the improper one grows faster "
-            "than the other falls"
-        )
+    log_det = np.linalg.slogdet(mixing)[1]
     g = xi - _times(w, m)
     lift = np.linalg.solve(mixing, _times(v, g)[..., None])[..., 0]
     return (
@@ -220,19 +228,21 @@ def _log_average(x: MvNormal, y: MvNormal) -> Array:
 def _push_natural(x: MvNormal, matrix: Array) -> Message:
     # x = A⁺y + N u with N a basis of the kernel of A; u is integrated out by a Schur complement
     rows, columns = matrix.shape
-    left, singular, right = np.linalg.svd(matrix)
-    if rows > columns or singular[-1] <= 1e-13 * singular[0]:
+    rank = numerical_rank(matrix)
+    if rank < rows:
         raise ValueError(
             f"an improper message passes forward through a matrix of full row rank only, got "
-            f"shape {matrix.shape} of rank {np.sum(singular > 1e-13 * singular[0])}"
+            f"shape {matrix.shape} of rank {rank}"
         )
+    left, singular, right = np.linalg.svd(matrix)
     inverse = right[:rows].T @ (left.T / singular[:, None])
     kernel = right[rows:].T
-    xi, w = x.natural
+    xi, given = x.natural
+    w = given
     scale = -np.sum(np.log(singular)) - x.log_normalizer()
-    if kernel.shape[1]:
+    if columns > rows:
         inside = kernel.T @ w @ kernel
-        if not np.all(np.linalg.eigvalsh(inside)[..., 0] > 0):
+        if not np.all(is_definite(inside, _sizes(w, kernel))):
             raise ValueError("the message is flat along what the matrix forgets: y stays unknown")
         cross = w @ kernel
         pull = _times(kernel.T, xi)
@@ -242,7 +252,7 @@ def _push_natural(x: MvNormal, matrix: Array) -> Message:
         )
         xi = xi - _times(cross, shift)
         w = w - cross @ np.linalg.solve(inside, np.swapaxes(cross, -1, -2))
-    made = MvNormal._from_natural(_times(inverse.T, xi), symmetrize(inverse.T @ w @ inverse))
+    made = MvNormal._from_natural(_times(inverse.T, xi), _turned(w, given, inverse))
     return Message(made, scale + made.log_normalizer())
 
 
@@ -259,21 +269,31 @@ def _is_singular(message: MvNormal) -> bool:
     """Tell whether a covariance was given that has no inverse."""
     if "cov" not in message.__dict__ or "precision" in message.__dict__:
         return False
-    values = np.linalg.eigvalsh(message.cov)
-    return bool(np.any(values[..., 0] <= 1e-14 * values[..., -1]))
+    return not np.all(is_definite(message.cov))
 
 
-def _is_invertible(matrix: Array) -> bool:
-    if matrix.shape[0] != matrix.shape[1]:
-        return False
-    singular = np.linalg.svd(matrix, compute_uv=False)
-    return bool(singular[-1] > 1e-13 * singular[0])
+def _require_integrable(x: MvNormal, precision: Array) -> None:
+    """Refuse a precision that grows faster than x falls, seen where the covariance of x is I."""
+    root = x._coloring
+    values = np.linalg.eigvalsh(symmetrize(np.swapaxes(root, -1, -2) @ precision @ root))
+    lowest = values[..., 0]
+    falls = exceeds_rounding(1.0 + lowest, 1.0 + np.abs(lowest))
+    if np.any(~falls & exceeds_rounding(-lowest, values[..., -1])):
+        raise ValueError(
+            "the messages do not add up to something integrable: the improper one grows faster "
+            "than the other falls"
+        )
 
 
-def _require_integrable(precision: Array) -> None:
-    values = np.linalg.eigvalsh(precision)
-    if np.any(values[..., 0] < -1e-12 * np.abs(values[..., -1])):
-        raise ValueError("the convolution diverges: the sum of the precisions has a negative part")
+def _turned(w: Array, terms: Array, matrix: Array) -> Array:
+    """Return AᵀWA; W was computed from ``terms``, whose rounding errors are 0."""
+    return without_rounding(symmetrize(matrix.T @ w @ matrix), _sizes(terms, matrix))
+
+
+def _sizes(w: Array, matrix: Array) -> Array:
+    """Return the sizes of the terms that are added up on the diagonal of AᵀWA."""
+    across = np.abs(matrix)
+    return np.einsum("...ij,ik,jk->...k", np.abs(w), across, across)
 
 
 def _require_same_length(x: MvNormal, y: MvNormal) -> None:

@@ -9,13 +9,16 @@ import math
 
 import numpy as np
 
+from posteriori.numerics import rank
 from posteriori.numerics.compilation import compiled
 from posteriori.numerics.types import Array
 
 __all__ = ["normal_sweep", "table_sweep"]
 
-_RANK = 1e-13
+#: The logarithm of the probability of what is impossible.
 _NEVER = -math.inf
+
+_exceeds_rounding = compiled(rank.exceeds_rounding)
 
 
 @compiled
@@ -40,49 +43,123 @@ def normal_sweep(
             if t > 0:
                 pull += xi[t - 1, b]
                 precision += w[t - 1, b]
-            noise = np.zeros((width, width))
+            said = weight[t, b].copy()
             for e in range(width):
-                noise[e, e] = 1.0 / weight[t, b, e] if weight[t, b, e] > 0 else 1.0
+                if said[e] == 0:  # given, not computed
+                    said[e] = 1.0
             k = gain_in[t, b]
-            values = np.linalg.eigvalsh(precision)
-            if values[0] > 0 and values[0] > _RANK * values[-1]:
-                # S = (K W⁻¹ Kᵀ + noise)⁻¹,  b = S (c − K m)
+            if _is_definite(precision):
+                # S = (K W⁻¹ Kᵀ + N⁻¹)⁻¹,  b = S (c − K m),  N = diag(weight)
                 solved = np.ascontiguousarray(np.linalg.solve(precision, k.T.copy()))
-                s = np.ascontiguousarray(np.linalg.inv(noise + np.dot(k, solved)))
+                cov = np.dot(k, solved)
+                for e in range(width):
+                    cov[e, e] += 1.0 / said[e]
+                s = np.ascontiguousarray(np.linalg.solve(cov, np.eye(width)))
                 image = np.dot(s, constant[t, b] - np.dot(pull, solved))
             else:
-                image, s = _through_improper(constant[t, b], noise, k, pull, precision)
+                image, s = _through_improper(constant[t, b], said, k, pull, precision)
             if width == 1 and weight[t, b, 0] == 0:
                 s[:] = 0.0
                 image[:] = 0.0
             out = gain_out[t, b]
-            made = np.dot(np.ascontiguousarray(out.T), np.dot(s, out))
             xi[t, b] = np.dot(image, out)
-            w[t, b] = 0.5 * (made + made.T)
+            w[t, b] = _turned(s, out)
 
 
 @compiled
 def _through_improper(
-    c: Array, noise: Array, k: Array, pull: Array, precision: Array
+    c: Array, weight: Array, k: Array, pull: Array, precision: Array
 ) -> tuple[Array, Array]:
-    # S = N − N K J⁺ KᵀN,  b = N c − N K J⁺ (KᵀN c + ξ),  J = KᵀN K + W,  N = noise⁻¹
-    n = np.ascontiguousarray(np.linalg.inv(noise))
-    nk = np.dot(n, k)
-    nc = np.dot(n, c)
-    inner = np.dot(np.ascontiguousarray(k.T), nk) + precision
-    values, vectors = np.linalg.eigh(inner)
-    inverse = np.zeros(len(values))
+    # S = √N T √N,  b = √N (T √N c − G J⁺ ξ),  T = I − G J⁺ Gᵀ,  J = GᵀG + W,  G = √N K
+    noise = np.sqrt(weight)
+    g = _scaled_rows(k, noise)
+    inner = np.dot(np.ascontiguousarray(g.T), g) + precision
+    roots, heights, axes = _eigen(inner, np.diag(inner))
+    inverse = np.zeros(len(heights))
+    for i in range(len(heights)):
+        if _exceeds_rounding(heights[i], max(heights[-1], 1.0)):
+            inverse[i] = 1.0 / heights[i]
+    seen = np.dot(g / roots, axes)
+    rest = np.eye(len(weight)) - np.dot(seen * inverse, np.ascontiguousarray(seen.T))
+    _, values, vectors = _eigen(rest, np.ones(len(weight)))
+    told = np.dot(np.dot(seen, inverse * np.dot(pull / roots, axes)), vectors)
     for i in range(len(values)):
-        if values[i] > _RANK * values[-1]:
-            inverse[i] = 1.0 / values[i]
-    vectors = np.ascontiguousarray(vectors)
-    across = np.dot(nk, vectors)
-    s = n - np.dot(across * inverse, np.ascontiguousarray(across.T))
-    b = nc - np.dot(across, inverse * np.dot(np.dot(nc, k) + pull, vectors))
-    heights, axes = np.linalg.eigh(0.5 * (s + s.T))
-    kept = np.where(heights > _RANK * n.max(), 1.0, 0.0)
-    project = np.dot(np.ascontiguousarray(axes * kept), np.ascontiguousarray(axes.T))
-    return np.dot(project, b), np.dot(project, np.dot(s, project))
+        if not _exceeds_rounding(values[i], 1.0):  # what the improper message leaves unknown
+            values[i], told[i] = 0.0, 0.0
+    across = _scaled_rows(vectors, noise)
+    s = np.dot(across * values, np.ascontiguousarray(across.T))
+    return np.dot(s, c) - np.dot(across, told), s
+
+
+@compiled
+def _turned(s: Array, out: Array) -> Array:
+    """Return W = KᵀSK, with 0 for eigenvalues that are rounding errors of |K|ᵀ|S||K|."""
+    made = np.dot(np.ascontiguousarray(out.T), np.dot(s, out))
+    made = 0.5 * (made + made.T)
+    if len(s) == 1:  # a single number has nothing to cancel
+        return made
+    sizes = np.zeros(len(made))
+    for i in range(len(made)):
+        for e in range(len(s)):
+            for f in range(len(s)):
+                sizes[i] += abs(out[e, i] * s[e, f] * out[f, i])
+    if _has_clear_pivots(made, sizes):
+        return made
+    roots, values, vectors = _eigen(made, sizes)
+    for i in range(len(values)):
+        if not _exceeds_rounding(abs(values[i]), 1.0):
+            values[i] = 0.0
+    across = _scaled_rows(vectors, roots)
+    return np.dot(across * values, np.ascontiguousarray(across.T))
+
+
+@compiled
+def _is_definite(a: Array) -> bool:
+    """Tell what :func:`posteriori.numerics.rank.is_definite` tells, for one matrix."""
+    sizes = np.diag(a)
+    if _has_clear_pivots(a, sizes):
+        return True
+    _, values, _ = _eigen(a, sizes)
+    return bool(_exceeds_rounding(values[0], max(values[-1], 1.0)))
+
+
+@compiled
+def _has_clear_pivots(a: Array, sizes: Array) -> bool:
+    lower = a.copy()
+    for j in range(len(a)):
+        for k in range(j):
+            for i in range(j, len(a)):
+                lower[i, j] -= lower[i, k] * lower[j, k]
+        if not lower[j, j] > rank.CLEAR * sizes[j]:
+            return False
+        root = math.sqrt(lower[j, j])
+        for i in range(j, len(a)):
+            lower[i, j] /= root
+    return True
+
+
+@compiled
+def _scaled_rows(a: Array, by: Array) -> Array:
+    scaled = np.empty(a.shape)
+    for i in range(len(a)):
+        for j in range(a.shape[1]):
+            scaled[i, j] = by[i] * a[i, j]
+    return scaled
+
+
+@compiled
+def _eigen(a: Array, sizes: Array) -> tuple[Array, Array, Array]:
+    """Return roots of sizes, and eigenvalues and -vectors in units in which these are 1."""
+    roots = np.ones(len(a))
+    for i in range(len(a)):
+        if sizes[i] > 0:
+            roots[i] = math.sqrt(sizes[i])
+    scaled = np.empty(a.shape)
+    for i in range(len(a)):
+        for j in range(len(a)):
+            scaled[i, j] = a[i, j] / (roots[i] * roots[j])
+    values, vectors = np.linalg.eigh(scaled)
+    return roots, values, np.ascontiguousarray(vectors)
 
 
 @compiled

@@ -54,6 +54,7 @@ from posteriori.inference.messages.node_arguments import (
     require_length,
     split_known,
 )
+from posteriori.numerics.rank import is_invertible
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation
 
@@ -352,7 +353,7 @@ def _image(matrix: Any, location: Array) -> Array:
 
 def _solved(a: Array, y: PointMass, scalar: bool) -> Message:
     """Return the only x with A x = c."""
-    if a.shape[0] != a.shape[1] or np.linalg.matrix_rank(a) < len(a):
+    if not is_invertible(a):
         raise ValueError(
             f"a known y fixes x only through an invertible matrix, got shape {a.shape}; "
             "give y some noise"

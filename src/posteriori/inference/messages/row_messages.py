@@ -11,14 +11,17 @@ import numpy as np
 
 from posteriori.inference.messages.message_kernels import normal_sweep, table_sweep
 from posteriori.numerics.compilation import as_kernel_input
-from posteriori.numerics.linalg import symmetrize
+from posteriori.numerics.linalg import explicit_inverse, symmetrize
 from posteriori.numerics.logspace import log_sum_exp
+from posteriori.numerics.rank import (
+    exceeds_rounding,
+    is_definite,
+    solve_semidefinite,
+    without_rounding,
+)
 from posteriori.numerics.types import Array
 
 __all__ = ["NormalRows", "QuadraticRows", "TableRows", "as_logs", "from_logs"]
-
-#: Eigenvalues this small beside the largest are rounding errors of 0.
-_RANK = 1e-13
 
 
 class NormalRows(NamedTuple):
@@ -43,7 +46,11 @@ class NormalRows(NamedTuple):
         b, s = self._image(rows, others, incoming)
         gain = self.gains[slot][rows]
         xi = np.einsum("rei,re->ri", gain, b)
-        return xi, symmetrize(np.swapaxes(gain, -1, -2) @ s @ gain)
+        precision = symmetrize(np.swapaxes(gain, -1, -2) @ s @ gain)
+        if gain.shape[1] > 1:  # a single number has nothing to cancel
+            sizes = np.einsum("rei,ref,rfi->ri", *map(np.abs, (gain, s, gain)))
+            precision = without_rounding(precision, sizes)
+        return xi, precision
 
     def total(self) -> tuple[Array, Array]:
         """Return the product of the messages of all rows to the one member that they see."""
@@ -68,12 +75,12 @@ class NormalRows(NamedTuple):
         c, w = self.constant[rows], self.weight[rows]
         if not others:
             return w * c, _diagonal(w)
-        says = w > 0
-        noise = _diagonal(1.0 / np.where(says, w, 1.0))
+        says = w > 0  # a weight of 0 is given, not computed
+        noise = np.where(says, w, 1.0)
         proper = np.ones(len(c), dtype=bool)
         for _, precision in incoming:
-            proper &= _is_proper(precision)
-        b, s = np.zeros(c.shape), np.zeros(noise.shape)
+            proper &= is_definite(precision)
+        b, s = np.zeros(c.shape), np.zeros((*c.shape, c.shape[1]))
         if proper.any():
             b[proper], s[proper] = _by_moments(c, noise, others, incoming, proper)
         if not proper.all():
@@ -112,53 +119,47 @@ class QuadraticRows(NamedTuple):
             part = slice(k * self.size, (k + 1) * self.size)
             inner[:, part, part] += told
         cross = j[:, own[:, None], rest]
-        solved = np.linalg.solve(inner, np.swapaxes(cross, -1, -2))  # K⁻¹ Jᵀ
+        solved = solve_semidefinite(inner, np.swapaxes(cross, -1, -2))  # K⁻¹ Jᵀ
         xi = xi - np.einsum("rij,ri->rj", solved, pulled)
-        return xi, symmetrize(precision - cross @ solved)
+        left = symmetrize(precision - cross @ solved)
+        return xi, without_rounding(left, np.diagonal(precision, axis1=-2, axis2=-1))
 
 
 def _by_moments(
-    c: Array, noise: Array, gains: list[Array], incoming: list[tuple[Array, ...]], rows: Array
+    c: Array, weight: Array, gains: list[Array], incoming: list[tuple[Array, ...]], rows: Array
 ) -> tuple[Array, Array]:
-    # S = (Σ_j K_j W_j⁻¹ K_jᵀ + noise)⁻¹,  b = S (c − Σ_j K_j m_j)
-    cov, left = noise[rows], c[rows]
+    # S = (Σ_j K_j W_j⁻¹ K_jᵀ + N⁻¹)⁻¹,  b = S (c − Σ_j K_j m_j),  N = diag(weight)
+    cov, left = _diagonal(1.0 / weight[rows]), c[rows]
     for gain, (xi, precision) in zip(gains, incoming, strict=True):
         k, w = gain[rows], precision[rows]
         left = left - (k @ np.linalg.solve(w, xi[rows][..., None]))[..., 0]
         cov = cov + k @ np.linalg.solve(w, np.swapaxes(k, -1, -2))
-    s = symmetrize(np.linalg.inv(cov))
+    s = symmetrize(explicit_inverse(cov))
     return np.einsum("ref,rf->re", s, left), s
 
 
 def _by_precisions(
-    c: Array, noise: Array, gains: list[Array], incoming: list[tuple[Array, ...]], rows: Array
+    c: Array, weight: Array, gains: list[Array], incoming: list[tuple[Array, ...]], rows: Array
 ) -> tuple[Array, Array]:
-    # S = N − N K J⁺ KᵀN,  b = N c − N K J⁺ (KᵀN c + ξ),  J = KᵀN K + W,  N = noise⁻¹
-    k = np.concatenate([gain[rows] for gain in gains], axis=-1)
+    # S = √N T √N,  b = √N (T √N c − G J⁺ ξ),  T = I − G J⁺ Gᵀ,  J = GᵀG + W,  G = √N K
+    root = np.sqrt(weight[rows])
+    g = root[..., None] * np.concatenate([gain[rows] for gain in gains], axis=-1)
     xi = np.concatenate([message[0][rows] for message in incoming], axis=-1)
-    n = np.linalg.inv(noise[rows])
-    nk = n @ k
-    nc = np.einsum("ref,rf->re", n, c[rows])
-    inner = symmetrize(np.swapaxes(k, -1, -2) @ nk)
+    inner = symmetrize(np.swapaxes(g, -1, -2) @ g)
     start = 0
     for _, precision in incoming:
         stop = start + precision.shape[-1]
         inner[:, start:stop, start:stop] += precision[rows]
         start = stop
-    solved = np.linalg.pinv(inner, rcond=_RANK, hermitian=True)
-    pulled = np.einsum("rei,re->ri", k, nc) + xi
-    s = symmetrize(n - nk @ solved @ np.swapaxes(nk, -1, -2))
-    b = nc - (nk @ solved @ pulled[..., None])[..., 0]
+    h = np.swapaxes(solve_semidefinite(inner, np.swapaxes(g, -1, -2)), -1, -2)  # G J⁺
+    values, vectors = np.linalg.eigh(np.eye(g.shape[1]) - symmetrize(h @ np.swapaxes(g, -1, -2)))
     # what the improper messages leave unknown is rounding here: take it out
-    values, vectors = np.linalg.eigh(s)
-    kept = values > _RANK * n.max(axis=(-2, -1))[:, None]
-    project = (vectors * kept[:, None, :]) @ np.swapaxes(vectors, -1, -2)
-    return np.einsum("ref,rf->re", project, b), symmetrize(project @ s @ project)
-
-
-def _is_proper(precision: Array) -> Any:
-    values = np.linalg.eigvalsh(precision)
-    return (values[..., 0] > 0) & (values[..., 0] > _RANK * values[..., -1])
+    values = np.where(exceeds_rounding(values, 1.0), values, 0.0)
+    across = root[..., None] * vectors
+    s = (across * values[:, None, :]) @ np.swapaxes(across, -1, -2)
+    told = np.einsum("rei,re->ri", vectors, np.einsum("rei,ri->re", h, xi)) * (values > 0)
+    b = np.einsum("ref,rf->re", s, c[rows]) - np.einsum("rei,ri->re", across, told)
+    return b, symmetrize(s)
 
 
 def _diagonal(values: Array) -> Array:

@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from posteriori.numerics.lazy import lapack
+from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -202,7 +203,7 @@ class _Bend:
             )
         self.downhill: Array | None = None
         try:
-            root = np.linalg.cholesky(scaled)
+            root = factor_definite(scaled)
         except np.linalg.LinAlgError:
             values, vectors = np.linalg.eigh(scaled)
             self.downhill = vectors[:, 0]

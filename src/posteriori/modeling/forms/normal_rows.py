@@ -25,6 +25,8 @@ from posteriori.modeling.binding.labelled import (
     relabel,
     spread,
 )
+from posteriori.numerics.linalg import explicit_inverse
+from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.types import Array
 
 __all__ = ["Rows", "noise_cov", "residual_rows", "summed_lookups"]
@@ -129,19 +131,19 @@ def noise_cov(factor: BoundFactor) -> Table:
     pick = tuple(slice(None) if i in varies else 0 for i in range(len(factor.rows)))
     matrix = matrix[pick]
     try:
-        np.linalg.cholesky(matrix)
+        factor_definite(matrix)
     except np.linalg.LinAlgError:
         raise ValueError(f"{key} of {factor.name} must be positive definite") from None
     (event,) = factor.events
     axes = (*(factor.rows[i] for i in varies), Axis("twin", event.size), event)
-    return Table(np.linalg.inv(matrix) if key == "precision" else matrix, axes)
+    return Table(explicit_inverse(matrix) if key == "precision" else matrix, axes)
 
 
 def _whitened(terms: tuple[Term, ...], rows: tuple[Axis, ...], event: Axis, cov: Table) -> Rows:
     """Multiply by B = L⁻¹, where L Lᵀ is the covariance."""
     lower = np.linalg.cholesky(cov.values)
     row = Axis("noise", event.size)
-    root = Table(np.linalg.inv(lower), (*cov.axes[:-2], row, event))
+    root = Table(explicit_inverse(lower), (*cov.axes[:-2], row, event))
     logs = np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
     count = int(np.prod([axis.size for axis in rows]))
     log_scale = -float(logs.mean()) * count

@@ -25,6 +25,8 @@ from posteriori.inference.regression.linear_weights import (
 )
 from posteriori.inference.regression.regression_statistics import RegressionStatistics, column_norms
 from posteriori.numerics.evidence import Kind
+from posteriori.numerics.linalg import triangular_inverse
+from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 from posteriori.regression.bayesian.belief import LinearBelief
@@ -124,7 +126,7 @@ def _solve_fixed(statistics: RegressionStatistics, prior: LinearPrior) -> Soluti
     _require_determined(weights.factor)
     intercept = _intercept_prior(statistics, prior, unit)
     directions = np.zeros((d, len(free)))
-    directions[free] = np.linalg.inv(weights.factor)
+    directions[free] = triangular_inverse(weights.factor.T).T
     mean = prior.mean.copy()
     mean[free] += weights.mean
     belief_shape: Array | None
@@ -176,7 +178,7 @@ def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> So
     prices = prices_of_columns(d) if floored else np.zeros(d)
     if floored:  # no more rows of the factor say something than the data have
         length = column_norms(factor.T)
-        seen = length > np.finfo(float).eps * d * length.max(initial=0.0)
+        seen = exceeds_rounding(length, length.max(initial=0.0))
         factor, target = factor[seen], target[seen]
     problem = RelevanceProblem(
         factor, target, spectrum.rest, spectrum.rows, spectrum.log_constant, prices
@@ -187,7 +189,7 @@ def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> So
     q, r = np.linalg.qr(stacked)
     mean, directions = prior.mean.copy(), np.zeros((d, len(kept)))
     mean[kept] += np.linalg.solve(r, q[len(kept) :].T @ target) / scales[kept]
-    directions[kept] = np.linalg.inv(r) / scales[kept, None]
+    directions[kept] = triangular_inverse(r.T).T / scales[kept, None]
     noise = None, np.array([1.0 / best.noise_precision])
     belief = _belief(statistics, intercept, mean, directions, np.ones((1, len(kept))), *noise)
     alpha = np.full(d, np.inf)
@@ -251,7 +253,7 @@ def _noisy_spectrum(
             "give noise_precision=, or integrate with hyperparameters='grid'"
         )
     length = np.sqrt(spectrum.squares)
-    seen = length > np.finfo(float).eps * len(length) * length.max(initial=0.0)
+    seen = exceeds_rounding(length, length.max(initial=0.0))
     if spectrum.rest + float((spectrum.projections[~seen] ** 2).sum()) > _NOISE_FLOOR * total:
         return intercept, spectrum, False
     if seen.sum() + (intercept is not None) >= spectrum.rows:  # any targets are fitted
@@ -337,7 +339,7 @@ def _require_determined(factor: Array) -> None:
     lengths = column_norms(factor)
     scaled = factor / np.where(lengths > 0, lengths, 1.0)
     values = np.linalg.svd(scaled, compute_uv=False) if len(factor) else np.ones(1)
-    rank = int((values > np.finfo(float).eps * len(scaled) * values[0]).sum())
+    rank = int(exceeds_rounding(values, values[0]).sum())
     if len(factor) and rank < len(factor):
         raise ValueError(
             f"prior_precision is flat where the data say nothing: they determine {rank} of "

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.estimators.parameters import Constraint, check_parameters, one_of, or_none
+from posteriori.numerics.rank import exceeds_rounding, is_definite, is_semidefinite
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import check_symmetric, real
 
@@ -33,8 +34,6 @@ CONSTRAINTS = {
         )
     ),
 }
-
-_SEMIDEFINITE = 1e-12
 
 
 class LinearPrior(NamedTuple):
@@ -140,13 +139,12 @@ def _check_precision(value: Any, d: int) -> tuple[Array | None, Array]:
 
 
 def _root_of_matrix(precision: Array) -> Array:
-    try:
+    if is_definite(precision):
         return np.linalg.cholesky(precision).T
-    except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(precision)
-    if values[0] < -_SEMIDEFINITE * max(values[-1], 0.0):
+    values, vectors = np.linalg.eigh(precision)
+    if not is_semidefinite(precision):
         raise ValueError(
             f"prior_precision must have no negative eigenvalue, its smallest is {values[0]:.6g}"
         )
-    seen = values > _SEMIDEFINITE * values[-1]
+    seen = exceeds_rounding(values, values[-1])
     return (vectors[:, seen] * np.sqrt(values[seen])).T

@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -211,7 +212,7 @@ def _newton(problem: RelevanceProblem, u: Array, state: _State) -> tuple[Array, 
         hessian = 0.5 * n * (np.outer(square, square) - 2.0 * np.outer(h, h) * inner / q)
         hessian = np.outer(v, v) * (hessian + 0.5 * inner**2) + np.diag(slope)
         try:
-            root = np.linalg.cholesky(-hessian)
+            root = factor_definite(-hessian)
         except np.linalg.LinAlgError:
             return u, state
         step = np.linalg.solve(root.T, np.linalg.solve(root, slope))

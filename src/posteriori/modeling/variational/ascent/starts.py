@@ -20,6 +20,7 @@ from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.nodes.discrete_node import soft_states
 from posteriori.modeling.variational.nodes.node import Node
+from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -193,7 +194,7 @@ def factor_start(
     if features is None or len(features.columns) != math.prod(shape[:-1]) or len(shape) < 2:
         return found
     left, values, _ = np.linalg.svd(_sampled_columns(features.columns, rng), full_matrices=False)
-    rank = min(width, int(np.sum(values > 1e-10 * values[0])))
+    rank = min(width, int(np.sum(exceeds_rounding(values, values[0]))))
     scores = left[:, :rank] * np.sqrt(len(left))
     first = found[0].reshape(-1, width)
     first[:, :rank] = scores + 0.01 * first[:, :rank]

@@ -51,6 +51,8 @@ from posteriori.modeling.variational.densities.monomials import (
 )
 from posteriori.modeling.variational.densities.planned_products import add_tables, contract_tables
 from posteriori.numerics.lazy import special
+from posteriori.numerics.linalg import explicit_inverse
+from posteriori.numerics.rank import is_definite
 from posteriori.numerics.special import LOG_2PI
 
 __all__ = ["LOG_ZERO", "log_density", "row_density", "why_not_variational"]
@@ -217,10 +219,10 @@ def _matrix_precision(view: FactorView, event: Axis, twin: Axis) -> tuple[Formul
     new = dict(zip(view.events(key), (event, twin), strict=True))
     if view.is_known(key):
         table = view.known_table(key)
-        matrix = table.values if key == "precision" else np.linalg.inv(table.values)
-        sign, logs = np.linalg.slogdet(matrix)
-        if np.any(sign <= 0):
+        if not np.all(is_definite(table.values)):
             raise ValueError(f"{key} of {view.factor.name} must be positive definite")
+        matrix = table.values if key == "precision" else explicit_inverse(table.values)
+        logs = np.linalg.slogdet(matrix)[1]
         weight = with_labels(Product((Table(matrix, table.axes),)), new)
         log_weight = Product((Table(np.asarray(logs), table.axes[:-2]),))
         return Formula([weight], labels), view.formula(log_weight)

@@ -21,6 +21,8 @@ from posteriori.modeling.binding.labelled import (
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.law import LAWS
 from posteriori.modeling.variational.densities.monomials import Formula, Product, Stat, merged
+from posteriori.numerics.linalg import explicit_inverse
+from posteriori.numerics.rank import is_definite
 from posteriori.numerics.types import Array
 
 __all__ = ["FactorView"]
@@ -202,7 +204,7 @@ class FactorView:
         matrix = self._matrix(key, table)
         if matrix is None:
             return Table(1.0 / table.values, table.axes)
-        return Table(np.linalg.inv(matrix.values), matrix.axes)
+        return Table(explicit_inverse(matrix.values), matrix.axes)
 
     def _log_of_known(self, key: str, table: Table, others: Sequence[Any], size: int) -> Table:
         """Return D ln c or ln|C| of what is known of a parameter."""
@@ -213,10 +215,9 @@ class FactorView:
             return Table(size * np.log(table.values), table.axes)
         if any(set(self.events(key)) & set(labels_of(access)) for access in others):
             raise self.refuse(key, "is a product of two matrices, entry by entry")
-        signs, logs = np.linalg.slogdet(matrix.values)
-        if np.any(signs <= 0):
+        if not np.all(is_definite(matrix.values)):
             raise ValueError(f"{key} of {self.factor.name} must be positive definite")
-        return Table(np.asarray(logs), matrix.axes[:-2])
+        return Table(np.asarray(np.linalg.slogdet(matrix.values)[1]), matrix.axes[:-2])
 
     def log(self, key: str, kind: str = "log", size: int = 1) -> Formula:
         """Return the logarithm of a parameter.

@@ -33,6 +33,7 @@ from posteriori.modeling.binding.labelled import (
     spread,
 )
 from posteriori.modeling.variational.densities.addressing import seen
+from posteriori.numerics.rank import ROUNDING
 from posteriori.numerics.types import Array
 
 __all__ = ["find_references", "measured_from", "with_holes"]
@@ -258,7 +259,7 @@ def _least_squares(
 
 def _solved(x: Any, y: Any) -> Any:
     there = np.isfinite(y)
-    return np.linalg.lstsq(x[there], y[there], rcond=1e-10)[0]
+    return np.linalg.lstsq(x[there], y[there], rcond=ROUNDING)[0]
 
 
 # -- rewriting -------------------------------------------------------------------------------

@@ -24,6 +24,8 @@ from posteriori.modeling.variational.nodes.node_answers import (
 )
 from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis
 from posteriori.numerics.linalg import symmetrize
+from posteriori.numerics.linalg import explicit_inverse, symmetrize, triangular_inverse
+from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -136,12 +138,15 @@ class GaussianNode(NormalNode):
         try:
             root = np.linalg.cholesky(precision)
         except np.linalg.LinAlgError:
+            root = np.zeros_like(precision)
+        pivots = root.diagonal(axis1=-2, axis2=-1)
+        if not np.all(exceeds_rounding(pivots**2, precision.diagonal(axis1=-2, axis2=-1))):
             raise ValueError(
                 f"the belief about {', '.join(self.names)} has become improper by rounding: precisions "
                 "in its prior and in what depends on it differ by too many powers of 10; bring them "
                 "nearer to one another"
-            ) from None
-        inverse = np.linalg.inv(root)
+            )
+        inverse = triangular_inverse(root)
         cov = np.swapaxes(inverse, -1, -2) @ inverse
         full = (self.restart.size, *[axis.size for axis in self.batch], self.size)
         mean = _apply(cov, h)
@@ -149,7 +154,7 @@ class GaussianNode(NormalNode):
             mean = np.broadcast_to(mean, full)
         self.fit = (h * mean).reshape(full[0], -1).sum(axis=1)
         self.set(mean, cov)
-        self._log_det = 2.0 * np.log(root.diagonal(axis1=-2, axis2=-1)).sum(axis=-1)
+        self._log_det = 2.0 * np.log(pivots).sum(axis=-1)
 
     def set(self, mean: Array, cov: Array) -> None:
         """Take means (starts, *batch, n) and covariances (starts, *batch or 1, n, n)."""
@@ -178,7 +183,7 @@ class GaussianNode(NormalNode):
 
     def natural(self) -> list[Array]:
         """Return weighted means and precisions."""
-        precision = np.linalg.inv(self.cov)
+        precision = explicit_inverse(self.cov)
         return [np.matmul(precision, self.mean[..., None])[..., 0], precision]
 
     def set_natural(self, natural: Sequence[Array]) -> bool:
@@ -192,7 +197,7 @@ class GaussianNode(NormalNode):
 
     def coordinates(self) -> list[Array]:
         """Return means and precisions: both move with the origin and units of the data."""
-        return [self.mean, np.linalg.inv(self.cov)]
+        return [self.mean, explicit_inverse(self.cov)]
 
     def set_coordinates(self, coordinates: Sequence[Array]) -> bool:
         """Take means and precisions; False where these are improper."""
