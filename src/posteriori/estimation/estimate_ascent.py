@@ -20,6 +20,7 @@ from posteriori.numerics.calculus.derivatives import (
     jacobian,
 )
 from posteriori.numerics.lazy import optimize
+from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -158,7 +159,7 @@ def standard_errors_of(hessian: Array | None) -> Array | None:
     """Return the square roots of the diagonal of (−H)⁻¹; None where H is not negative definite."""
     if hessian is None or judge_curvature(hessian) != "strictly concave":
         return None
-    return np.sqrt(np.diagonal(np.linalg.inv(-hessian)))
+    return np.sqrt(np.diagonal(inverse_from_factor(np.linalg.cholesky(-hessian))))
 
 
 def _quasi_newton(

@@ -38,6 +38,7 @@ from posteriori.estimators.standardized import Standardization, standardize
 from posteriori.inference.predictors.mode_finding import Mode
 from posteriori.inference.predictors.softmax_averages import softmax_with_log_sum
 from posteriori.numerics.lazy import special
+from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -199,7 +200,7 @@ class LogisticRegression(ProbabilisticClassifier):
         self.coef_ = np.ascontiguousarray(weights[:, :d])
         self.intercept_ = weights[:, d] if self.fit_intercept else np.zeros(len(weights))
         self.log_likelihood_ = mode.value + 0.5 * float(precision @ mode.point**2)
-        root = np.linalg.inv(mode.factor)
+        root = triangular_inverse(mode.factor)
         size = len(precision) - float(precision @ (root**2).sum(axis=0))
         self.bic_ = -2.0 * self.log_likelihood_ + size * float(np.log(rows.counts.sum()))
         self.n_iter_ = mode.n_iter

@@ -29,6 +29,7 @@ from posteriori.inference.predictors.softmax_averages import (
 from posteriori.inference.predictors.weight_belief import Progress, WeightBelief
 from posteriori.numerics.calculus.normal_rule import rules_by_width
 from posteriori.numerics.lazy import special
+from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -170,7 +171,7 @@ def fit_sites(
     while True:
         precision = np.diag(prior_precision) + predictors.gram(sites.precision)
         shift = prior_precision * prior_mean + predictors.pull(sites.shift)
-        root = np.linalg.inv(np.linalg.cholesky(precision))
+        root = triangular_inverse(np.linalg.cholesky(precision))
         cov = root.T @ root
         mean = cov @ shift
         new = predictors.renew(mean, cov, sites, tilt)

@@ -25,6 +25,7 @@ from posteriori.inference.predictors.mode_finding import LogDensity, Mode, find_
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.predictors.weight_belief import Progress, WeightBelief
 from posteriori.numerics.calculus.normal_rule import rules_by_width
+from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.types import Array
 
 __all__ = ["averaged_likelihood", "fit_normal_bound", "move_to_mean"]
@@ -143,5 +144,4 @@ def _ascend(density: LogDensity, start: Array, near: Mode, tol: float, *, far: b
 
 
 def _inverse(precision: Array) -> Array:
-    root = np.linalg.inv(np.linalg.cholesky(precision))
-    return root.T @ root
+    return inverse_from_factor(np.linalg.cholesky(precision))

@@ -18,6 +18,7 @@ import numpy as np
 from posteriori.inference.predictors.generalized_linear import weighted_gram
 from posteriori.inference.predictors.weight_belief import WeightBelief, row_moments
 from posteriori.numerics.lazy import special
+from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.types import Array
 
 __all__ = ["fit_polya_gamma", "mean_polya_gamma"]
@@ -71,7 +72,7 @@ def fit_polya_gamma(
         xi = np.sqrt(centre**2 + variance)
         omega = mean_polya_gamma(xi)
         precision = np.diag(prior_precision) + weighted_gram(x, f * omega)
-        root = np.linalg.inv(np.linalg.cholesky(precision))
+        root = triangular_inverse(np.linalg.cholesky(precision))
         cov = root.T @ root
         moved = cov @ shift - mean
         mean = mean + moved

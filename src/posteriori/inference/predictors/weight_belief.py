@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.inference.predictors.mode_finding import Mode, laplace_evidence
+from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -89,10 +90,9 @@ class WeightBelief(NamedTuple):
 
 def laplace_belief(mode: Mode, prior_precision: Array) -> WeightBelief:
     """Return N(mode, A⁻¹) with Laplace's evidence, for independent normal priors."""
-    root = np.linalg.inv(mode.factor)
     return WeightBelief(
         mode.point,
-        root.T @ root,
+        inverse_from_factor(mode.factor),
         evidence_at(mode, prior_precision),
         mode.n_iter,
         mode.converged,

@@ -19,6 +19,7 @@ import numpy as np
 
 from posteriori.inference.regression.regression_statistics import RegressionStatistics
 from posteriori.numerics.lazy import special
+from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -53,8 +54,7 @@ class WeightPosterior(NamedTuple):
     @property
     def cov(self) -> Array:
         """Covariance for unit noise variance."""
-        root = np.linalg.inv(self.factor)
-        return root @ root.T
+        return inverse_from_factor(self.factor.T)
 
 
 class InterceptPrior(NamedTuple):

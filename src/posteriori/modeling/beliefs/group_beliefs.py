@@ -23,7 +23,7 @@ from posteriori.modeling.beliefs.earlier import (
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.construction import constructor_parameters
 from posteriori.modeling.binding.labelled import Access, Axis, Polynomial, Switch, Table, Term
-from posteriori.numerics.linalg import symmetrize
+from posteriori.numerics.linalg import explicit_inverse, symmetrize
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -137,7 +137,7 @@ def dense_belief(
         size = math.prod(layouts[name].shape)
         numbers[name] = np.arange(start, start + size).reshape(layouts[name].shape)
         start += size
-    precision = symmetrize(np.linalg.inv(cov))
+    precision = symmetrize(explicit_inverse(cov))
     return NormalBelief(tuple(names), mean, precision, dict.fromkeys(names, ()), numbers)
 
 

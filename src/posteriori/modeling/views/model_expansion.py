@@ -17,6 +17,7 @@ from posteriori.modeling.forms.simulation import log_joint
 from posteriori.modeling.language.chain import Previous
 from posteriori.modeling.language.dependencies import arguments_of, named_plates
 from posteriori.modeling.language.expressions import Expression, Input, Operation, Variable
+from posteriori.numerics.linalg import explicit_inverse
 
 __all__ = ["expand_model", "find_plates", "parents_of"]
 
@@ -168,7 +169,7 @@ class _Expander:
         ((key, value),) = ((k, self.value(v)) for k, v in parameters.items() if k != "mean")
         if family is Normal:
             return {"variance": {"scale": value**2, "precision": 1.0 / value}.get(key, value)}
-        return {"cov": np.linalg.inv(value) if key == "precision" else value}
+        return {"cov": explicit_inverse(value) if key == "precision" else value}
 
     # -- expressions -----------------------------------------------------------------------
 

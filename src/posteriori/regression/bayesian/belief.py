@@ -22,6 +22,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
 
 __all__ = ["LinearBelief"]
@@ -209,7 +210,7 @@ class LinearBelief:
                 "posterior_ has no density: some weights are fixed by an infinite prior_precision; "
                 "coef_, predict_dist and sample_weights are available"
             )
-        root = np.linalg.inv(self.directions / np.sqrt(self.precisions[0]))  # rows of A = RᵀR
+        root = explicit_inverse(self.directions / np.sqrt(self.precisions[0]))  # rows of A = RᵀR
         if self.level_precision is not None:
             below = np.sqrt(self.level_precision) * np.append(self.centre, 1.0)
             root = np.concatenate([np.column_stack([root, np.zeros(d)]), below[None]])

@@ -18,6 +18,7 @@ from posteriori.inference.predictors.generalized_linear import (
     posterior_mode,
 )
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
+from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.special import log_gamma_ratio
 from posteriori.numerics.types import Array
 from posteriori.regression.generalized.generalized_regression import GeneralizedRegression
@@ -197,7 +198,7 @@ def _determined(mode: Mode, prior_precision: Array) -> tuple[float, float]:
     γ is the trace of G = 1 − Λ A⁻¹, and its slope −2 tr(G − G²).
     """
     weights = slice(0, -1)
-    root = np.linalg.inv(mode.factor[weights, weights])
+    root = triangular_inverse(mode.factor[weights, weights])
     inverse = root.T @ root
     open_share = np.diagonal(prior_precision)[weights, None] * inverse  # 1 − G
     left = float(np.trace(open_share))

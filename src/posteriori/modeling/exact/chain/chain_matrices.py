@@ -19,6 +19,7 @@ from posteriori.modeling.binding.labelled import (
     spread,
 )
 from posteriori.modeling.forms.links import Split, make_link
+from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -66,7 +67,7 @@ class StepMatrices(NamedTuple):
     @property
     def solver(self) -> Array:
         """(I − B)⁻¹, where steps read chains at the time of arrival: s_t = B s_t + …."""
-        return np.linalg.inv(np.eye(self.now.shape[-1]) - self.now)
+        return explicit_inverse(np.eye(self.now.shape[-1]) - self.now)
 
 
 def place_side_by_side(sizes: Mapping[str, int]) -> dict[str, slice]:
@@ -184,7 +185,7 @@ def _noise(factor: BoundFactor, time: Axis | None, width: int) -> Array:
     poly = factor.parameters[key]
     matrix = _known(poly, rows + poly.axes[-2:], time)
     if key == "precision":
-        matrix = np.linalg.inv(matrix)
+        matrix = explicit_inverse(matrix)
     size = matrix.shape[-1]
     count = width // size
     blocks = matrix.reshape(-1, count, size, size)

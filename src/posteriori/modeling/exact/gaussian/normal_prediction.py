@@ -39,7 +39,7 @@ from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
 from posteriori.modeling.exact.gaussian.normal_result import in_layout_order
 from posteriori.modeling.forms.links import Split, make_link
 from posteriori.modeling.forms.normal_rows import summed_lookups
-from posteriori.numerics.linalg import symmetrize
+from posteriori.numerics.linalg import explicit_inverse, symmetrize
 from posteriori.numerics.types import Array
 
 __all__ = ["predict_normal"]
@@ -329,7 +329,7 @@ def _noise_variance(factor: BoundFactor) -> Array:
 def _noise_cov(factor: BoundFactor) -> Array:
     if "cov" in factor.parameters:
         return factor.parameters["cov"].value()
-    return np.linalg.inv(factor.parameters["precision"].value())
+    return explicit_inverse(factor.parameters["precision"].value())
 
 
 def _value(poly: Polynomial, labels: Any) -> Array:

@@ -28,7 +28,7 @@ from posteriori.inference.gaussian.equation_merging import merged_moments
 from posteriori.modeling.exact.gaussian.normal_result import in_layout_order
 from posteriori.modeling.exact.scaled.scaled_factors import MATRICES
 from posteriori.modeling.exact.scaled.student import student
-from posteriori.numerics.linalg import symmetrize
+from posteriori.numerics.linalg import explicit_inverse, symmetrize
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _vector_joint(belief: Any, owned: Owned) -> Any:
     """Return the law of several numbers for each member with their precision or variance."""
     batch = belief.batch_shape
     mean = owned.mean.reshape(*batch, -1)
-    strength = symmetrize(np.linalg.inv(owned.cov)).reshape(*batch, *owned.cov.shape[1:])
+    strength = symmetrize(explicit_inverse(owned.cov)).reshape(*batch, *owned.cov.shape[1:])
     if isinstance(belief, InverseGamma):
         return VectorNormalInverseGamma(
             mean, mean_precision=strength, shape=belief.shape, scale=belief.scale
@@ -108,7 +108,9 @@ def _matrix_joint(
                 f"the joint distribution of {table.shape[-2]} vectors of {' and '.join(names)} "
                 f"has no family here; ask for each alone, or together with a Wishart precision"
             )
-        return MatrixNormalWishart(table, symmetrize(np.linalg.inv(rows)), belief.dof, belief.scale)
+        return MatrixNormalWishart(
+            table, symmetrize(explicit_inverse(rows)), belief.dof, belief.scale
+        )
     mean, variance = table[..., 0, :], rows[..., 0, 0]
     if with_matrix:
         family = NormalWishart if isinstance(belief, Wishart) else NormalInverseWishart

@@ -31,6 +31,7 @@ from posteriori.modeling.exact.scaled.student import student
 from posteriori.modeling.forms.data_points import LEAST_LEFT, Data, LeftOut, targets_and_noise
 from posteriori.modeling.forms.message_graph import PassedMessages
 from posteriori.modeling.forms.simulation import expected_log_prior
+from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
@@ -213,4 +214,4 @@ def _noise_roots(belief: Any, spreads: Array) -> Array:
     if not isinstance(belief, MATRICES):
         return flat**-0.5 if isinstance(belief, PRECISIONS) else np.sqrt(flat)
     lower = np.linalg.cholesky(flat)
-    return np.linalg.inv(lower).swapaxes(-1, -2) if isinstance(belief, PRECISIONS) else lower
+    return triangular_inverse(lower).swapaxes(-1, -2) if isinstance(belief, PRECISIONS) else lower

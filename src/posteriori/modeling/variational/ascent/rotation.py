@@ -17,6 +17,7 @@ import numpy as np
 
 from posteriori.modeling.variational.ascent.grouping import Bilinear
 from posteriori.modeling.variational.ascent.problem import Problem, restore
+from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
 
 __all__ = ["rotate"]
@@ -59,7 +60,7 @@ def _turns(scores: Array, loadings: Array, count: int) -> Iterator[tuple[Array, 
     vectors = vectors[..., ::-1]  # the strongest column first
     back = lower @ vectors
     back = back * np.where(np.diagonal(back, axis1=-2, axis2=-1) < 0.0, -1.0, 1.0)[..., None, :]
-    turn = np.linalg.inv(back)
+    turn = explicit_inverse(back)
     yield turn, back
     sizes, others = (np.diagonal(m, axis1=-2, axis2=-1) for m in (scores, loadings))
     order = np.argsort(-sizes * others, axis=-1)

@@ -360,7 +360,7 @@ class GaussianNode(NormalNode):
                 shape = self.layouts[name].shape
                 stop = start + math.prod(shape)
                 numbers[name], start = np.arange(start, stop).reshape(shape), stop
-        return [NormalBelief(names, mean, symmetrize(np.linalg.inv(cov)), batch, numbers)]
+        return [NormalBelief(names, mean, symmetrize(explicit_inverse(cov)), batch, numbers)]
 
     def describe(self) -> str:
         """Say how many vectors of what length there are."""

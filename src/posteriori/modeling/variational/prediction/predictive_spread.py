@@ -19,6 +19,7 @@ from posteriori.distributions.vectors.wishart import Wishart
 from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Table, labels_of, spread
 from posteriori.modeling.variational.densities.addressing import seen
+from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
 
 __all__ = ["Spread", "Tails", "noise_of"]
@@ -61,7 +62,7 @@ def noise_of(factor: BoundFactor, look_up: Lookup) -> Spread:
         value = poly.value()
         matrix = bool(factor.events)
         if key == "precision":
-            return Spread(np.linalg.inv(value) if matrix else 1.0 / value, None)
+            return Spread(explicit_inverse(value) if matrix else 1.0 / value, None)
         return Spread(value**2 if key == "scale" else value, None)
     if len(poly.terms) != 1:
         raise TypeError(_refusal(factor, f"its {key} is a sum of unknowns"))
@@ -89,7 +90,7 @@ def _constant(factor: BoundFactor, key: str, table: Table) -> Array:
     value = spread(table, (*factor.rows, *(inside or events)))
     if key != "precision":
         return value
-    return np.linalg.inv(value) if inside else 1.0 / value
+    return explicit_inverse(value) if inside else 1.0 / value
 
 
 def _part(belief: Any, access: Access, layout: Layout, factor: BoundFactor) -> tuple[Array, Tails]:
