@@ -28,6 +28,8 @@ from posteriori.inference.messages.row_messages import NormalRows, QuadraticRows
 from posteriori.numerics.rank import is_definite, is_invertible, numerical_rank
 from posteriori.regression import BayesianLinearRegression, LinearRegression
 
+pytestmark = pytest.mark.blas
+
 ULP = np.finfo(float).eps
 
 #: How often each decision is taken anew.

@@ -58,7 +58,7 @@ def test_factors_of_a_stack():
     np.testing.assert_allclose(lower @ np.swapaxes(lower, -1, -2), a, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("shape", [(1,), (4,), (3, 2), (2, 3, 4)])
+@pytest.mark.parametrize("shape", [(1,), (4,), (3, 2), (2, 3, 4), (20, 5, 3)])
 def test_inverse_and_determinant_come_from_the_factor(shape):
     a = stack(*shape, seed=1)
     lower = np.linalg.cholesky(a)

@@ -19,6 +19,8 @@ from posteriori.numerics.rank import (
     without_rounding,
 )
 
+pytestmark = pytest.mark.blas
+
 
 def of_rank(rank, size, seed=0):
     """A semi-definite matrix of whole numbers below 2⁵³: its rank is exact."""

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["MOST_DIMENSIONS", "integrate_over_space"]
 
+#: A cell has 5 nodes along each dimension: 125 in three, and more are not attempted.
 MOST_DIMENSIONS = 3
 
 #: Points of each class that tell where it lies, and the share of them that one cell may hold.
@@ -24,11 +26,13 @@ _POINTS, _SHARE = 400, 0.1
 #: How much wider than its draws the surroundings of a class are, in which cells are small too.
 _REACHES = (1.0, 4.0)
 
+#: How far the middle is moved, in quartile ranges: no simple fraction.
 _SHIFT = 0.137
 
-#: Points at which densities are asked for in all, and at a time.
-_MOST_POINTS, _BLOCK = 20_000_000, 500_000
+#: Points at which densities are asked for in all.
+_MOST_POINTS = 20_000_000
 
+#: Halvings by which first cells are found, at most.
 _DEPTH = 60
 
 
@@ -120,7 +124,7 @@ def _apply_rules(f: Callable[[Array], Array], cells: _Cells) -> tuple[Array, Arr
     fine, coarse = (_rule(n, cells.lower.shape[1]) for n in (5, 3))
     nodes = np.concatenate([fine[0], coarse[0]])
     values, errors = [], []
-    step = max(1, _BLOCK // len(nodes))
+    step = rows_per_block(len(nodes), IN_MEMORY)
     for first in range(0, len(cells.lower), step):
         part = cells.take(slice(first, first + step))
         points = part.lower[:, None] + part.width[:, None] * nodes

@@ -21,6 +21,7 @@ from posteriori.drawing.shapes import Sketch
 
 __all__ = ["Arrangement", "place_shapes"]
 
+#: Room around a drawing, in points.
 _MARGIN = 12.0
 
 

@@ -12,6 +12,7 @@ from posteriori.drawing.shapes import Sketch
 
 __all__ = ["place_in_layers"]
 
+#: Room between neighbours of one plate, in points.
 _GAP = 30.0
 
 

@@ -31,6 +31,8 @@ Verdict = Literal["strictly concave", "flat", "not a maximum", "on the boundary"
 Bounds = Sequence[tuple[float | None, float | None]]
 
 _FLAT = 1e-7  # eigenvalues of the Hessian below this share of the largest count as 0
+
+#: Newton steps at the end, at most.
 _POLISH_STEPS = 20
 
 

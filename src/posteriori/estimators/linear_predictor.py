@@ -22,15 +22,13 @@ from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint, check_parameters
 from posteriori.estimators.standardized import Standardization
 from posteriori.inference.predictors.weight_belief import WeightBelief
+from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.evidence import Kind, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["LearnedWeights", "LinearPredictorEstimator"]
-
-#: Numbers of draws × rows × classes that are worked on at a time.
-_BLOCK = 1 << 20
 
 
 class LearnedWeights(NamedTuple):
@@ -176,7 +174,7 @@ class LinearPredictorEstimator(BaseEstimator):
 
     def _slices(self, design: Array, numbers_each: int) -> Iterator[slice]:
         """Yield slices of rows whose arrays stay small."""
-        step = max(1, _BLOCK // max(numbers_each * self._n_outputs, 1))
+        step = rows_per_block(numbers_each * self._n_outputs, IN_MEMORY)
         for first in range(0, len(design), step):
             yield slice(first, first + step)
 

@@ -7,15 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.numerics.block_sizes import rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["Standardization", "measure", "standardize"]
 
 #: Columns that vary by less than this share of their mean are constant.
 _CONSTANT = 1e-12
-
-#: Numbers that are worked on at a time.
-_BLOCK = 1 << 17
 
 
 class Standardization(NamedTuple):
@@ -83,7 +81,7 @@ def measure(x: Array, frequency: Array | None, *, intercept: bool) -> tuple[Stan
     share = f / f.sum()
     mean = share @ x if intercept else np.zeros(x.shape[1])
     squares = np.zeros(x.shape[1])
-    rows = max(1, _BLOCK // max(x.shape[1], 1))
+    rows = rows_per_block(x.shape[1])
     with np.errstate(over="ignore"):
         for first in range(0, len(x), rows):  # each block is read once, then is in the cache
             here = slice(first, first + rows)

@@ -33,6 +33,7 @@ __all__ = [
 Label: TypeAlias = Hashable
 Names: TypeAlias = str | Iterable[str]
 
+#: Layouts that are remembered, the latest.
 _PLANS = 1 << 13
 
 

@@ -24,6 +24,8 @@ __all__ = ["Decoding", "contract", "decode"]
 
 #: More cells than this in one table are refused before the memory is asked for.
 _MOST_CELLS = 1 << 34
+
+#: Orders of elimination that are remembered, the latest.
 _PLANS = 1 << 12
 #: Products of logarithms are written down in slices of about this many cells.
 _SLICE = 1 << 22

@@ -11,6 +11,7 @@ from posteriori.numerics.types import Array
 
 __all__ = ["format_table"]
 
+#: Rows of a table that are printed.
 _ROWS = 32
 
 

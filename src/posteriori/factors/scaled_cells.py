@@ -30,6 +30,7 @@ __all__ = [
     "tighten",
 ]
 
+#: A power of two in logarithms.
 LN2 = math.log(2.0)
 #: Cells between 2^-BITS and 2^BITS are kept as plain numbers.
 BITS = 1000

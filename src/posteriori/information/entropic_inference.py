@@ -51,6 +51,8 @@ from posteriori.numerics.warnings import ConvergenceWarning
 __all__ = ["maximum_entropy", "maximum_relative_entropy"]
 
 _REACH = 10.0  # first window of an unbounded support, in standard deviations
+
+#: Windows that are tried, each 1.6 times as wide as the one before.
 _N_WINDOWS = 5
 
 
@@ -179,6 +181,7 @@ def _announced(found: MaximumEntropy) -> MaximumEntropy:
 
 # -- supports ----------------------------------------------------------------------------------
 
+#: Stands for all whole numbers; no support is empty.
 _COUNTS = range(0)
 
 

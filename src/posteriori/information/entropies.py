@@ -22,7 +22,7 @@ from posteriori.numerics.calculus.quadrature import Integral
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.types import Array, number
-from posteriori.numerics.validation import nonnegative, probability
+from posteriori.numerics.validation import SUM_TOLERANCE, nonnegative, probability
 
 __all__ = [
     "Unit",
@@ -40,7 +40,7 @@ Axis = int | tuple[int, ...] | None
 
 #: One unit in nats.
 _SIZE = {"nats": 1.0, "bits": float(np.log(2.0))}
-_SUM_TOLERANCE = 1e-6
+#: Estimated error of an integral beyond which it is refused.
 _QUADRATURE_TOLERANCE = 1e-8
 
 
@@ -194,10 +194,10 @@ def size_of_unit(unit: str) -> float:
 def _probabilities(name: str, value: Any, axis: Axis) -> Array:
     table = np.asarray(nonnegative(name, value))
     total = table.sum(axis=axis)
-    if not np.all(np.abs(total - 1.0) <= _SUM_TOLERANCE):
+    if not np.all(np.abs(total - 1.0) <= SUM_TOLERANCE):
         worst = np.ravel(total)[np.argmax(np.abs(np.ravel(total) - 1.0))]
         raise ValueError(
-            f"{name} must sum to 1 over axis {axis} (tolerance {_SUM_TOLERANCE:g}), "
+            f"{name} must sum to 1 over axis {axis} (tolerance {SUM_TOLERANCE:g}), "
             f"got a sum of {worst:.10g}; divide by the sum to normalise"
         )
     return table / table.sum(axis=axis, keepdims=True)

@@ -18,6 +18,7 @@ from posteriori.numerics.types import Array
 
 __all__ = ["GibbsDensity", "panel_nodes"]
 
+#: Nodes of a panel: exact for polynomials of degree 31.
 _ORDER = 16
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_ORDER)
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from posteriori.numerics.lazy import optimize
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
+from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 
 __all__ = ["DualSolution", "explain_conflict", "solve_dual"]
@@ -31,7 +32,7 @@ __all__ = ["DualSolution", "explain_conflict", "solve_dual"]
 #: rounding of 1e-16, which a small direction blows up until no distribution meets them.
 _RANK_TOLERANCES = (1e-11, 1e-10, 1e-8)
 
-#: How often directions are made uncorrelated anew; more has never helped.
+#: How often directions are made uncorrelated anew, at most.
 _N_WHITENINGS = 6
 
 #: Share of its range by which a constraint may be missed before it is called impossible.
@@ -230,7 +231,7 @@ def _newton(
 
 def _solve(curvature: Array, slope: Array) -> Array:
     values, vectors = np.linalg.eigh(curvature)
-    keep = values > 1e-14 * max(values[-1], 1e-300) if len(values) else values > 0
+    keep = exceeds_rounding(values, values.max(initial=0.0))
     return vectors[:, keep] @ ((vectors[:, keep].T @ slope) / values[keep])
 
 

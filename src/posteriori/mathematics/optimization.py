@@ -35,6 +35,8 @@ Function = Callable[[Array], Any]
 Constraints = Function | Sequence[Function]
 
 _ACTIVE = 1e-6  # an inequality below this counts as active when multipliers are found
+
+#: Newton steps at the end, at most.
 _POLISH_STEPS = 8
 
 

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.numerics.block_sizes import WITH_COPY
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import _as_float
 
 __all__ = ["read_blocks"]
-
-_BLOCK_VALUES = 1 << 16
 
 
 def read_blocks(data: Any, event_ndim: int = 0, name: str = "data") -> Iterator[Array]:
@@ -45,7 +44,7 @@ def read_blocks(data: Any, event_ndim: int = 0, name: str = "data") -> Iterator[
     start = 0
     for chunk in data if hasattr(data, "__next__") else (data,):
         rows = _as_rows(name, chunk, event_ndim)
-        step = max(1, _BLOCK_VALUES * len(rows) // max(rows.size, 1))
+        step = max(1, WITH_COPY * len(rows) // max(rows.size, 1))
         for first in range(0, len(rows), step):
             block = _as_float(name, rows[first : first + step])
             if rows.dtype.kind == "f":

@@ -14,6 +14,7 @@ __all__ = ["Fingerprint", "Kind", "LogEvidence"]
 
 Kind = Literal["exact", "bound", "laplace", "ep", "bethe", "type-II", "estimate"]
 
+#: Checksums are added modulo this.
 _WORD = 2**64
 
 

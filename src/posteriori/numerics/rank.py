@@ -214,7 +214,7 @@ def _scaled(a: Array, root: Array) -> Array:
 
 def _eigenvalues(a: Array) -> Array:
     """Return rising eigenvalues, NaN for matrices that are not finite."""
-    finite = np.isfinite(a).all(axis=(-2, -1))
+    finite = np.asarray(np.isfinite(a).all(axis=(-2, -1)))
     values = np.linalg.eigvalsh(np.where(finite[..., None, None], a, 0.0))
     return np.where(finite[..., None], values, np.nan)
 

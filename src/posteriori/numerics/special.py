@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from posteriori.numerics.block_sizes import TEMPORARIES
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 
@@ -36,11 +37,11 @@ __all__ = [
     "relative_entropy_terms",
 ]
 
+#: ln 2π, of the normaliser of the normal distribution.
 LOG_2PI = 1.8378770664093453
 _LARGE = 10.0  # from here on the asymptotic series below are exact to rounding
 _NEAR = 0.1  # below, the series of ln((1+t)/(1−t)) in t is exact to rounding
 _MODERATE = 30.0  # up to here ln Γ is too small to cost digits
-_BLOCK = 1 << 13  # values per block: temporaries stay in the processor's cache
 
 
 def log1pmx(x: ArrayLike, whole: ArrayLike | None = None) -> Array:
@@ -74,6 +75,7 @@ def log_gamma_correction(a: ArrayLike) -> Array:
     )
 
 
+#: Coefficients of Stirling's series, B₂ₖ/(2k(2k − 1)).
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 
@@ -87,6 +89,7 @@ def log_gamma_correction_slope(a: ArrayLike) -> Array:
     )
 
 
+#: Those of its derivative, B₂ₖ/2k.
 _STIRLING_SLOPE = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 
 
@@ -269,15 +272,15 @@ def _in_blocks(f: Callable[[Array, Array], Array], a: Array, u: Array) -> Array:
     """Evaluate f(a, u) for long arrays a block at a time."""
     if not (a.ndim or u.ndim):
         return f(a, u)
-    if max(a.size, u.size) <= _BLOCK:
+    if max(a.size, u.size) <= TEMPORARIES:
         with np.errstate(divide="ignore"):
             return f(a, u)
     shape = np.broadcast_shapes(a.shape, u.shape)
     flat = [np.broadcast_to(v, shape).reshape(-1) if v.ndim else v for v in (a, u)]
     out = np.empty(int(np.prod(shape)))
     with np.errstate(divide="ignore"):
-        for first in range(0, out.size, _BLOCK):
-            part = slice(first, first + _BLOCK)
+        for first in range(0, out.size, TEMPORARIES):
+            part = slice(first, first + TEMPORARIES)
             out[part] = f(*(v[part] if v.ndim else v for v in flat))
     return out.reshape(shape)
 

@@ -16,6 +16,8 @@ from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array
 
 __all__ = [
+    "SUM_TOLERANCE",
+    "SYMMETRY_TOLERANCE",
     "as_observation",
     "check_symmetric",
     "exactly_one",
@@ -33,8 +35,12 @@ __all__ = [
 ]
 
 _INFINITY = float("inf")
-_SUM_TOLERANCE = 1e-6
-_SYMMETRY_TOLERANCE = 1e-8
+
+#: Given probabilities may miss a sum of 1 by this: they may be rounded to six decimals.
+SUM_TOLERANCE = 1e-6
+
+#: Given entries across a diagonal may differ by this share of the largest, as rounding explains.
+SYMMETRY_TOLERANCE = 1e-8
 
 
 def real(name: str, value: Any) -> Array:
@@ -86,11 +92,11 @@ def probability_vector(name: str, value: Any) -> Array:
     if isinstance(p, Symbol):
         return p
     total = p.sum(axis=-1, keepdims=True)
-    wrong = np.abs(total - 1.0) > _SUM_TOLERANCE
+    wrong = np.abs(total - 1.0) > SUM_TOLERANCE
     if np.any(wrong):
         worst = float(total[wrong].flat[0])
         raise ValueError(
-            f"{name} must sum to 1 (tolerance {_SUM_TOLERANCE:g}), got a sum of {worst:.10g}; "
+            f"{name} must sum to 1 (tolerance {SUM_TOLERANCE:g}), got a sum of {worst:.10g}; "
             f"divide by the sum to normalise"
         )
     return _lock(p / total)
@@ -124,7 +130,7 @@ def check_symmetric(name: str, a: Array) -> Array:
         raise ValueError(f"{name} must be a square matrix, got shape {a.shape}")
     transposed = np.swapaxes(a, -1, -2)
     gap = np.abs(a - transposed)
-    if np.any(gap > _SYMMETRY_TOLERANCE * np.max(np.abs(a), axis=(-2, -1), keepdims=True)):
+    if np.any(gap > SYMMETRY_TOLERANCE * np.max(np.abs(a), axis=(-2, -1), keepdims=True)):
         *_, i, j = np.unravel_index(int(np.argmax(gap)), a.shape)
         raise ValueError(
             f"{name} must be symmetric, entries ({i}, {j}) and ({j}, {i}) differ by "

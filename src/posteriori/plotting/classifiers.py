@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_boundary"]
 
+#: Cells along a side of a map of classes.
 _CELLS = 240
 #: Probabilities whose contours are drawn between two classes.
 _LEVELS = (0.1, 0.25, 0.75, 0.9)

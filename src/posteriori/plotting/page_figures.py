@@ -33,6 +33,8 @@ __all__ = [
 #: Sizes in inches. A page shows a unit of a figure, 1/72 inch, as a pixel or more: these fit into
 #: the window of a phone with texts of eleven pixels, and into pages with texts of sixteen.
 BROAD = 4.6
+
+#: Width and height of the ordinary figure.
 SMALL = (4.0, 2.8)
 
 # matplotlib wants fixed colours; each of these stands for a variable of the page's style sheet.

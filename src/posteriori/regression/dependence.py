@@ -14,6 +14,8 @@ _ROUNDING = 1e-6
 
 #: Longer accounts help nobody.
 _MOST_COLUMNS = 3
+
+#: Terms of one combination.
 _MOST_TERMS = 4
 
 

@@ -210,6 +210,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):
 
 #: Rows whose leverage is nearer to 1 than this are predicted by themselves alone.
 _LEVERAGE_TOLERANCE = 1e-10
+
+#: How much a residual is magnified at most.
 _LARGEST = 1.0 / _LEVERAGE_TOLERANCE
 
 

@@ -24,6 +24,7 @@ from posteriori.estimators.contract import (
     offers,
     predictive_of,
 )
+from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.types import Array
 from posteriori.selection.cross_validation import (
     cross_validate,
@@ -45,8 +46,6 @@ TRUSTED_SHAPE = 0.7
 #: Share of the standard error that the step of the targets may move densities which do not know it.
 _MATTERS = 0.1
 
-#: Log likelihoods that are held at a time.
-_BLOCK = 1 << 21
 
 #: Rows that are predicted at a time: a distribution can take 100 numbers a row.
 _PART = 1024
@@ -227,7 +226,7 @@ def _weigh_draws(
     log_likelihood_of: Callable[[Any, int], Array], rows: Any, draws: int, *, smooth: bool
 ) -> _Weighed:
     """Weigh block by block of rows; what rows are when they are left out only where it is asked."""
-    step = max(1, _BLOCK // draws)
+    step = rows_per_block(draws, IN_MEMORY)
     parts = []
     for first in range(0, len(rows), step):
         logs = log_likelihood_of(rows[first : first + step], draws)
@@ -264,7 +263,7 @@ def _carried_over(
     slopes = np.linalg.lstsq(columns.T, wanted.T, rcond=1e-9)[0]
     left = wanted[0] - columns.T @ slopes[:, 0]
     found = []
-    step = _BLOCK // _FEW
+    step = rows_per_block(_FEW, IN_MEMORY)
     for some in np.split(np.arange(count), range(step, count, step)):
         logs = log_likelihood_of(some, _FEW)
         found.append(logs.mean(axis=0) + slopes.T @ _columns(logs, spread))

@@ -15,6 +15,7 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.factors import Factor
 from posteriori.factors.axes import Label, Names, as_names, hint
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import SUM_TOLERANCE
 from posteriori.tables.derivation import Step, assume, symbol
 from posteriori.tables.probability_table import some_names
 from posteriori.tables.queried_table import QueriedTable
@@ -24,8 +25,6 @@ from posteriori.tables.table_query import parse_assignment
 __all__ = ["ConditionalTable", "JointTable"]
 
 Labels = Mapping[str, Iterable[Label]] | Sequence[Iterable[Label] | None] | None
-
-_SUM_TOLERANCE = 1e-6
 
 
 class JointTable(QueriedTable):
@@ -84,9 +83,9 @@ class JointTable(QueriedTable):
     def __init__(self, names: Names, probabilities: Any, labels: Labels = None) -> None:
         factor = Factor(names, probabilities, labels)
         total = float(np.exp(factor.log_total))
-        if not abs(total - 1.0) <= _SUM_TOLERANCE:
+        if not abs(total - 1.0) <= SUM_TOLERANCE:
             raise ValueError(
-                f"probabilities must sum to 1 (tolerance {_SUM_TOLERANCE:g}), got a sum of "
+                f"probabilities must sum to 1 (tolerance {SUM_TOLERANCE:g}), got a sum of "
                 f"{total:.10g}; JointTable.from_factor normalises any table"
             )
         self.__dict__.update(factor=factor.normalize().factor, _origin=())
@@ -251,13 +250,13 @@ class ConditionalTable:
             raise TypeError("ConditionalTable needs probabilities")
         factor = Factor((*known, *targets), probabilities, labels)
         sums = factor.marginal(known)
-        wrong = np.abs(np.asarray(sums.values) - 1.0) > _SUM_TOLERANCE
+        wrong = np.abs(np.asarray(sums.values) - 1.0) > SUM_TOLERANCE
         if wrong.any():
             at = np.argwhere(wrong)[0]
             row = ", ".join(f"{n}={sums.labels[n][i]!r}" for n, i in zip(known, at, strict=True))
             raise ValueError(
                 f"probabilities of {', '.join(targets)} must sum to 1 (tolerance "
-                f"{_SUM_TOLERANCE:g}){' for ' + row if row else ''}, got a sum of "
+                f"{SUM_TOLERANCE:g}){' for ' + row if row else ''}, got a sum of "
                 f"{float(sums.values[tuple(at)]):.10g}"
             )
         self.__dict__.update(factor=factor / sums, target=targets, given=known)

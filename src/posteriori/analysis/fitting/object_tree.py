@@ -67,7 +67,11 @@ CLASSES: dict[str, tuple[str, ...]] = {
 _NAMES = {f"{module}:{name}" for module, names in CLASSES.items() for name in names}
 
 _DTYPES = {"<f8": 8, "<i8": 8, "|b1": 1}
+
+#: How deep objects may lie inside objects; what holds itself would have no end.
 _DEEPEST = 40
+
+#: Axes that the shape of an array in a file may have.
 _MOST_AXES = 8
 #: Integers of scikit-learn's transformers become sizes of arrays, and empty arrays may still have
 #: long axes.

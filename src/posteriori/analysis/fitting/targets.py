@@ -21,8 +21,14 @@ TASKS = ("auto", "regression", "classification", "density")
 #: Integers up to this many different ones, from 0 or 1, may be names of classes if each of them
 #: is frequent; counts have rare large ones.
 _FEW_CLASSES = 10
+
+#: How often each of them must occur at least.
 _RAREST_CLASS = 5
+
+#: More different values than this are refused as classes.
 _MOST_CLASSES = 100
+
+#: Rows with a known target that an analysis needs.
 _FEWEST_ROWS = 5
 
 #: Amounts beyond this, or all below its inverse, cannot be squared and summed.

@@ -23,8 +23,13 @@ __all__ = [
 #: With more classes a list of the confusions says more than a figure.
 MOST_CLASSES = 10
 
+#: A group of stated probabilities holds one in so many rows,
 _BINS = 10
+
+#: or fewer, where their probabilities would differ by more than this.
 _WIDEST_BIN = 0.1
+
+#: Confusions that are listed, the most frequent first.
 _MOST_LISTED = 12
 
 

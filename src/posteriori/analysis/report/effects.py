@@ -19,8 +19,13 @@ from posteriori.numerics.types import Array
 
 __all__ = ["Effects", "column_importance", "weight_effects"]
 
+#: Draws of weights from which intervals of 90 % are read.
 _DRAWS = 2_000
+
+#: Rows that are predicted again for every shuffle.
 _MOST_ROWS = 2_000
+
+#: Shuffles of each column: their mean and range are shown.
 _REPEATS = 3
 
 

@@ -39,7 +39,10 @@ __all__ = [
     "draw_spark",
 ]
 
+#: About as many points of a cloud are drawn; of more rows, every k-th.
 _MOST_POINTS = 800
+
+#: Bars of a figure, the largest first.
 _MOST_BARS = 20
 
 

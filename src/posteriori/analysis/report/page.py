@@ -41,7 +41,10 @@ from posteriori.plotting.page_figures import short_text
 
 __all__ = ["make_page"]
 
+#: Columns that are shown one by one; more are only counted.
 _MOST_COLUMNS = 60
+
+#: Columns beside the target in the figure of associations, the strongest.
 _MOST_ASSOCIATED = 11
 #: Columns whose entries are told of surprising rows.
 _MOST_TOLD = 4

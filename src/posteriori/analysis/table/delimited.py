@@ -18,8 +18,11 @@ from posteriori.analysis.table.wording import counted
 
 __all__ = ["read_delimited"]
 
+#: Columns of a table; more are refused.
 MOST_COLUMNS = 10_000
 _DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+
+#: Characters of a line that are looked at for a delimiter.
 _LONG_LINE = 10_000
 _DECIMAL = re.compile(r"[+-]?\d*\.\d+")
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.table.columns import Column, guess_column, numbers_in
+from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["describe_columns"]
@@ -18,9 +19,6 @@ _FEWEST_ROWS = 5
 
 #: Largest difference of standardised columns that are the same up to scale.
 _SAME = 1e-8
-
-#: Numbers that are standardised at a time.
-_BLOCK = 1_000_000
 
 
 def describe_columns(frame: pd.DataFrame, drop: Iterable[str] = ()) -> list[Column]:
@@ -94,7 +92,7 @@ def _scaled_repeats(frame: pd.DataFrame, columns: list[Column]) -> dict[str, str
 def _fingerprints(numbers: list[Column], frame: pd.DataFrame, direction: Array) -> Array:
     """Return |rᵀz| of every standardised column z, NaN where too little of it is known."""
     prints = []
-    block = max(1, _BLOCK // max(len(frame), 1))
+    block = rows_per_block(len(frame), IN_MEMORY)
     for start in range(0, len(numbers), block):
         z = _standardised(numbers[start : start + block], frame)
         known = np.isfinite(z)

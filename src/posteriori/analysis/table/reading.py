@@ -14,7 +14,10 @@ from posteriori.analysis.table.sources import BROKEN, Source
 
 __all__ = ["TableFile", "read_table"]
 
+#: Bytes from which the form of a file is guessed.
 _SAMPLE = 1 << 16
+
+#: Bytes that are read on where these do not hold a whole header.
 _LONGEST_LINE = 1 << 24
 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))

@@ -11,6 +11,7 @@ import numpy as np
 
 from posteriori.classification.generative import class_kernels
 from posteriori.estimators.labelled_rows import LabelledRows
+from posteriori.numerics.block_sizes import rows_per_block
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.types import Array
 
@@ -22,9 +23,6 @@ __all__ = [
     "row_blocks",
     "within_scatter",
 ]
-
-#: Numbers that are worked on at a time.
-_BLOCK = 1 << 17
 
 
 class ColumnMoments(NamedTuple):
@@ -92,5 +90,5 @@ def class_scatters(rows: LabelledRows, means: Array) -> Array:
 
 def row_blocks(x: Array) -> list[slice]:
     """Return slices of rows whose numbers stay in the cache."""
-    rows = max(1, _BLOCK // max(x.shape[1], 1))
+    rows = rows_per_block(x.shape[1])
     return [slice(first, first + rows) for first in range(0, len(x), rows)]

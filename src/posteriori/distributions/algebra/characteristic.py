@@ -26,12 +26,11 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.polya_gamma import PolyaGamma
 from posteriori.distributions.numbers.uniform import Uniform
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation
 
 __all__ = ["characteristic_function"]
-
-_BLOCK = 1 << 21
 
 
 def characteristic_function(p: Any, t: Any) -> Array:
@@ -80,7 +79,7 @@ def _over_points(x: Array, weights: Array, t: Array) -> Array:
         raise ValueError("the characteristic function is numeric for single numbers only")
     flat = np.atleast_1d(t).ravel()
     out = np.empty(flat.shape, dtype=np.complex128)
-    step = max(1, _BLOCK // len(x))
+    step = rows_per_block(len(x), IN_MEMORY)
     for i in range(0, len(flat), step):
         out[i : i + step] = np.exp(1j * np.multiply.outer(flat[i : i + step], x)) @ weights
     return out.reshape(np.shape(t))[()]

@@ -38,6 +38,8 @@ Rule = Callable[..., Any]
 _SUMS: dict[tuple[type, type], Rule] = {}
 _PRODUCTS: dict[tuple[type, type], Rule] = {}
 _AFFINE: dict[type, Rule] = {}
+
+#: Pairs of points that are listed: 16 MB.
 _MOST_PAIRS = 1_000_000
 
 

@@ -35,8 +35,14 @@ __all__ = [
 _TAILS = 10.0 ** np.linspace(-13.0, -2.0, 45)  # what may be cut off each side
 _WEIGHT_OF_TAILS = 10.0  # moments suffer more from lost tails than probabilities do
 _EDGE = 256  # cells at an end of the support whose masses come from the cdf
+
+#: Allowance for rounding in the errors that are stated, as a part of 1.
 _ROUNDING = 1e-13
+
+#: Whole numbers that are listed: 80 MB.
 _MANY = 10_000_000
+
+#: Masses up to which sums are taken without transforms.
 _DIRECT = 2_000
 
 

@@ -18,6 +18,8 @@ from posteriori.numerics.types import Array
 __all__ = ["integrate_against"]
 
 _FAR = 30.0  # ends of the support so many widths away do not shape the integrand
+
+#: Atoms that are added up: 80 MB.
 _MOST_ATOMS = 10_000_000
 
 

@@ -248,6 +248,7 @@ class NumericCounts(Univariate):
         return _describe(self, f"{self.masses.shape[-1]} numbers from {self.points.min():g}")
 
 
+#: Nodes up to which the text of a distribution lists them.
 _FEW = 12
 
 

@@ -270,7 +270,10 @@ class GammaExponential(NaturalPair):
         return self.prior.shape - 1.0, number, total / number
 
 
+#: The log carrier of statistics that have none.
 _ZERO = number(0.0)
+
+#: The exposure of rows that state none.
 _ONE = number(1.0)
 
 

@@ -25,6 +25,7 @@ from posteriori.numerics.types import Array, Seed
 
 __all__ = ["GridPosterior", "grid_posterior"]
 
+#: Cells of a grid: 400 MB.
 _MOST_CELLS = 50_000_000
 
 

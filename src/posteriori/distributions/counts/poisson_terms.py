@@ -80,6 +80,7 @@ def expect_over_counts(
     return out.reshape(shape)[()]
 
 
+#: Steps of an eighth of a standard deviation, 26 deviations to each side.
 _WINDOW = np.arange(-212.0, 213.0)
 
 

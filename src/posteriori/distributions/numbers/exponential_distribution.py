@@ -19,6 +19,7 @@ from posteriori.numerics.validation import as_observation, positive
 
 __all__ = ["Exponential"]
 
+#: ln 2, the median in units of the mean.
 _LOG_2 = 0.6931471805599453
 
 

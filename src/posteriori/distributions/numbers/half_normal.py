@@ -22,6 +22,7 @@ from posteriori.numerics.validation import as_observation, positive
 
 __all__ = ["HalfNormal"]
 
+#: ln(π/2), of the normaliser.
 _LOG_HALF_PI = math.log(0.5 * math.pi)
 
 

@@ -30,7 +30,7 @@ _FIRST_POLE = -0.5 * np.pi**2  # where cosh √(s/2) has its first zero
 _DECAY = 40.0  # the integrand is followed down to e⁻⁴⁰ of its peak
 _NEGLIGIBLE = 80.0  # (b + 1)/x from where the second term of the series is below e⁻⁴⁰
 _FAR = 1e10  # x/b from where the first pole alone counts
-_SMALL_TILT = 0.05
+_SMALL_TILT = 0.05  # below it the variance is a series: its closed form cancels
 _TERMS = 200  # gammas of the truncated sum
 _SPLIT = 0.64  # where Devroye's proposal changes from inverse Gaussian to exponential
 

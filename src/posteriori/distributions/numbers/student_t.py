@@ -34,6 +34,8 @@ __all__ = ["StudentT", "log1p_square"]
 
 _FAR = 1e150  # from here on z² would overflow
 _DOF_RANGE = (1e-2, 1e6)  # where fit looks for dof
+
+#: Steps of a fit, at most.
 _MAX_ITER = 2000
 
 

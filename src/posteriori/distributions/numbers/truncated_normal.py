@@ -17,7 +17,8 @@ import numpy as np
 from posteriori.distributions.comparable import Comparable
 from posteriori.distributions.formatting import format_distribution
 from posteriori.distributions.numbers.normal import Normal
-from posteriori.numerics.calculus.legendre import legendre_rule
+from posteriori.numerics.block_sizes import rows_per_block
+from posteriori.numerics.calculus.legendre import LEGENDRE_POINTS, legendre_rule
 from posteriori.numerics.calculus.newton import solve_increasing
 from posteriori.numerics.lazy import special
 from posteriori.numerics.symbol import Symbol
@@ -26,7 +27,6 @@ from posteriori.numerics.validation import as_observation, exactly_one, positive
 
 __all__ = ["TruncatedNormal"]
 
-_BLOCK = 1 << 12
 _DEPTH = 45.0  # an exponent below −45 adds nothing to an integral
 
 
@@ -211,8 +211,9 @@ def _log_mass(low: Array, high: Array, slope: Array) -> Array:
     shape = np.broadcast_shapes(*map(np.shape, (low, high, slope)))
     a, b, c = (np.broadcast_to(p, shape).reshape(-1) for p in (low, high, slope))
     out = np.empty(a.shape)
-    for i in range(0, a.size, _BLOCK):
-        part = slice(i, i + _BLOCK)
+    step = rows_per_block(LEGENDRE_POINTS)
+    for i in range(0, a.size, step):
+        part = slice(i, i + step)
         out[part] = _log_mass_of_block(a[part], b[part], c[part])
     return out.reshape(shape)[()]
 

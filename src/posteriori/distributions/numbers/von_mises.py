@@ -21,7 +21,8 @@ import numpy as np
 
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.exponential import ExponentialFamily
-from posteriori.numerics.calculus.legendre import legendre_rule
+from posteriori.numerics.block_sizes import rows_per_block
+from posteriori.numerics.calculus.legendre import LEGENDRE_POINTS, legendre_rule
 from posteriori.numerics.calculus.newton import solve_increasing
 from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import outer
@@ -33,7 +34,6 @@ from posteriori.numerics.validation import as_observation, nonnegative, real
 __all__ = ["VonMises"]
 
 _LARGE = 40.0  # from here on the asymptotic series are exact to rounding
-_BLOCK = 1 << 12
 
 
 class VonMises(ExponentialFamily, Univariate):
@@ -197,6 +197,7 @@ def _asymptotic_coefficients(count: int) -> Array:
     return c
 
 
+#: As many terms as make the series exact to rounding where κ is large.
 _SERIES = _asymptotic_coefficients(14)
 _SLOPE_SERIES = np.append(0.0, np.arange(len(_SERIES)) * _SERIES)  # of R', in κ⁻ᵏ
 
@@ -258,8 +259,9 @@ def _upper_tail(d: Array, k: Array) -> Array:
     shape = np.broadcast_shapes(np.shape(d), np.shape(k))
     d, k = (np.broadcast_to(a, shape).reshape(-1) for a in (d, k))
     out = np.empty(d.shape)
-    for i in range(0, d.size, _BLOCK):
-        part = slice(i, i + _BLOCK)
+    step = rows_per_block(LEGENDRE_POINTS)
+    for i in range(0, d.size, step):
+        part = slice(i, i + step)
         out[part] = _upper_tail_of_block(d[part], k[part])
     return out.reshape(shape)[()]
 

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["box_probability"]
 
 _TAIL = 38.5  # the normal density is 0 in double precision beyond
+
+#: Widths below which Φ(b) − Φ(a) cancels, and the density is integrated instead.
 _NARROW = 0.25
+
+#: What quasi-Monte Carlo is asked for in more than two dimensions.
 _ABSOLUTE_ERROR = 1e-5
 
 

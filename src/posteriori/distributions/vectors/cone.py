@@ -12,11 +12,9 @@ import numpy as np
 from posteriori.numerics.lazy import blas, lapack
 from posteriori.numerics.rank import has_clear_pivots, is_definite
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import SYMMETRY_TOLERANCE
 
 __all__ = ["factor", "factor_inside", "is_positive_definite", "off_cone", "solve_factor"]
-
-#: Entries across the diagonal may differ by this share of the largest.
-_SYMMETRY_TOLERANCE = 1e-8
 
 
 def factor(x: Array) -> Array:
@@ -85,4 +83,4 @@ def _is_symmetric(a: Array) -> Any:
     """Tell which matrices are finite and symmetric up to rounding."""
     with np.errstate(invalid="ignore"):
         gap = np.abs(a - np.swapaxes(a, -1, -2)).max(axis=(-2, -1))
-    return gap <= _SYMMETRY_TOLERANCE * np.abs(a).max(axis=(-2, -1))
+    return gap <= SYMMETRY_TOLERANCE * np.abs(a).max(axis=(-2, -1))

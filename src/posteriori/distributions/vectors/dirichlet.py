@@ -23,7 +23,7 @@ from posteriori.numerics.special import (
     relative_entropy_terms,
 )
 from posteriori.numerics.types import Array, Natural
-from posteriori.numerics.validation import as_observation, positive_vector
+from posteriori.numerics.validation import SUM_TOLERANCE, as_observation, positive_vector
 
 __all__ = [
     "Dirichlet",
@@ -32,8 +32,8 @@ __all__ = [
     "solve_dirichlet_concentration",
 ]
 
+#: Totals beyond which the density is written in kernels: large logarithms would cancel.
 _LARGE_COUNT = 30.0
-_SUM_TOLERANCE = 1e-6
 
 
 class Dirichlet(ExponentialFamily):
@@ -198,7 +198,7 @@ def _weighted_logs(weights: Array, x: Array) -> Array:
 
 def _off_simplex(x: Array) -> Any:
     total = np.add.reduce(x) if x.ndim == 1 else x @ np.ones(x.shape[-1])
-    wrong = np.abs(total - 1.0) > _SUM_TOLERANCE
+    wrong = np.abs(total - 1.0) > SUM_TOLERANCE
     return wrong if x.size == 0 or x.min() >= 0 else wrong | np.any(x < 0, axis=-1)
 
 

@@ -51,7 +51,10 @@ from posteriori.numerics.types import Array
 
 __all__ = ["GaussianPosterior", "factorize", "sample_gaussian", "solve_gaussian"]
 
+#: Residuals below this share of what they were taken from have lost digits: means are refined.
 _CANCELLATION = 1e-3
+
+#: Where less than this share of Σ w c² is left, sums have lost digits: the rows are read.
 _LOST = 1e-2
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.block_sizes import ROWS_OF_ONE_THREAD, rows_per_block
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -29,9 +30,6 @@ __all__ = [
     "spread_link",
     "weighted_square",
 ]
-
-_BLOCK_VALUES = 1 << 17
-_BLOCK_ROWS = 1 << 13  # so few that inner products start no threads, which wait for busy cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +126,7 @@ def row_blocks(equation: Equation, shapes: Mapping[str, Latent]) -> Iterator[Equ
     """
     rows = len(equation.constant)
     width = sum(shapes[link.name].size for link in equation.links)
-    step = min(_BLOCK_ROWS, max(1, _BLOCK_VALUES // max(width, 1)))
+    step = min(ROWS_OF_ONE_THREAD, rows_per_block(width))
     if rows <= step or any(shapes[link.name].count > 1 for link in equation.links):
         yield equation
         return

@@ -12,6 +12,7 @@ from posteriori.numerics.types import Array
 
 __all__ = ["joint_moments"]
 
+#: Coefficients that are written out: 400 MB.
 _DENSE_LIMIT = 50_000_000
 
 

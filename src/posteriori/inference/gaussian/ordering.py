@@ -17,10 +17,10 @@ from posteriori.inference.gaussian.equations import Equation, Latent, Link, spre
 __all__ = ["densify", "is_dense", "is_sparse", "plan_gaussian"]
 
 _MANY_NUMBERS = 1000  # of a latent that meets itself
-_MANY_LATENTS = 200
-_FILLED = 0.1
-_MANY_VECTORS = 16
-_FEW_NUMBERS = 512
+_MANY_LATENTS = 200  # from which on numbers may go one by one
+_FILLED = 0.1  # share of all pairs that meet below which they do
+_MANY_VECTORS = 16  # latents from which on short ones go together, densely
+_FEW_NUMBERS = 512  # up to which they do, however few their latents are
 
 
 def plan_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> tuple[Latent, ...]:

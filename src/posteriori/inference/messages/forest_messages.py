@@ -21,11 +21,9 @@ from typing import Any
 import numpy as np
 
 from posteriori.inference.messages.forest_order import Batch, Parts, Paths, RowFactor, find_order
+from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
 
 __all__ = ["ForestMessages", "pass_messages"]
-
-#: Numbers of messages that are held at a time while rows are added up.
-_CHUNK = 1 << 20
 
 
 class ForestMessages:
@@ -184,6 +182,6 @@ def _add(a: Parts, b: Parts) -> Parts:
 
 def _chunks(factor: RowFactor, batch: Batch) -> Iterator[Any]:
     numbers = sum(int(np.prod(shape)) for shape in batch.shapes)
-    step = max(1, _CHUNK // max(numbers, 1))
+    step = rows_per_block(numbers, IN_MEMORY)
     for start in range(0, factor.rows, step):
         yield np.arange(start, min(start + step, factor.rows))

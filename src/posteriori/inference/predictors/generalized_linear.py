@@ -15,15 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
+from posteriori.numerics.block_sizes import rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["Curve", "LinearPredictor", "Rows", "ShapeCurve", "posterior_mode", "weighted_gram"]
 
-#: Numbers of X that are worked on at a time.
-_BLOCK = 1 << 17
-
 #: A start is found on one in so many rows, while there are enough rows for each column.
 _THIN = 8
+
+#: Rows for each column that such a part must keep.
 _ROWS_PER_COLUMN = 50
 
 #: How many standard deviations of its own such a start may be off.
@@ -156,7 +156,7 @@ class LinearPredictor:
         d = self.turn.shape[1]
         shape = float(w[d]) if len(w) > d else 0.0
         raw = self.turn @ w[:d]
-        step = max(1, _BLOCK // max(d, 1))
+        step = rows_per_block(d)
         for first in range(0, len(self.x), step):
             rows = slice(first, first + step)
             block = self.x[rows]

@@ -36,6 +36,7 @@ _ROUNDING = 1e-12
 #: A curvature this many standard deviations from the mode is that of the mode.
 _AT_MODE = 1e-6
 
+#: After so many halvings a step is 1e-12 of what it was.
 _MOST_HALVINGS = 40
 
 #: Where the curvature is indefinite, no direction bends by less than this share of the diagonal.

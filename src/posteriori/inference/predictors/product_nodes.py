@@ -49,6 +49,7 @@ class Fineness(NamedTuple):
     pairs: int
 
 
+#: For answers: nine digits, or fewer where these would take too many nodes.
 FINE = Fineness((9.0, 7.0, 5.0, 4.0), 6000, 1000, 1024)
 
 #: To come near a mode that finer sums then find.

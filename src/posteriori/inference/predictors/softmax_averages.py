@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.predictors.product_nodes import FINE, Fineness, nodes_by_width
+from posteriori.numerics.block_sizes import NODES, rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -25,9 +26,6 @@ __all__ = [
     "softmax_with_log_sum",
     "tilt_softmax",
 ]
-
-#: Numbers of nodes × classes that are worked on at a time.
-_BLOCK = 1 << 15
 
 #: Two classes are as probable as each other, with opposite signs, this far off the real line.
 _SINGULAR = float(np.pi / np.sqrt(2.0))
@@ -133,7 +131,7 @@ class SpreadNodes:
         middle = centre @ self._basis.T
         for alike, z, halves in self._groups:
             weights = np.concatenate([halves, halves])
-            size = max(1, _BLOCK // (len(weights) * middle.shape[1]))
+            size = rows_per_block(len(weights) * middle.shape[1], NODES)
             for start in range(0, len(alike), size):
                 rows = alike[start : start + size]
                 p, highest = _exponentials(middle[rows], self._arms[rows] @ z)

@@ -25,12 +25,10 @@ from posteriori.inference.predictors.softmax_averages import (
     contrasts,
     known_moments,
 )
+from posteriori.numerics.block_sizes import rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["SoftmaxPredictor", "block_gram"]
-
-#: Numbers of X that are worked on at a time.
-_BLOCK = 1 << 17
 
 #: Contrasts of rows (n, K − 1), and means over them.
 RowMeans: TypeAlias = tuple[Array, SoftmaxMoments]
@@ -75,7 +73,7 @@ class SoftmaxPredictor:
         self.prior_mean = prior_mean
         self.frequency = frequency
         self.spread = spread
-        step = max(1, _BLOCK // max(x.shape[1], classes))
+        step = rows_per_block(max(x.shape[1], classes))
         self._rows = [slice(first, first + step) for first in range(0, len(x), step)]
         self._nodes: list[SpreadNodes | None] = [
             None if spread is None else SpreadNodes(spread[rows], fineness) for rows in self._rows

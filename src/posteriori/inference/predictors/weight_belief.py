@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.inference.predictors.mode_finding import Mode, laplace_evidence
+from posteriori.numerics.block_sizes import rows_per_block
 from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
@@ -19,9 +20,6 @@ __all__ = [
     "laplace_belief",
     "row_moments",
 ]
-
-#: Numbers of X that are worked on at a time.
-_BLOCK = 1 << 17
 
 
 #: Steps that have not shrunk for so many rounds, and are below this, have come to what sums over nodes
@@ -108,7 +106,7 @@ def evidence_at(mode: Mode, prior_precision: Array) -> float:
 def row_moments(x: Array, mean: Array, cov: Array) -> tuple[Array, Array]:
     """Return means and variances of the predictors x·w, (N,) each."""
     variance = np.empty(len(x))
-    step = max(1, _BLOCK // max(x.shape[1], 1))
+    step = rows_per_block(x.shape[1])
     for first in range(0, len(x), step):
         block = x[first : first + step]
         variance[first : first + step] = np.einsum("nd,nd->n", block @ cov, block)
@@ -129,7 +127,7 @@ def contrast_moments(x: Array, mean: Array, cov: Array, size: int) -> tuple[Arra
     p = x.shape[1]
     blocks = cov.reshape(size, p, size, p)
     spread = np.empty((len(x), size, size))
-    step = max(1, _BLOCK // max(p, 1))
+    step = rows_per_block(p)
     for first in range(0, len(x), step):
         rows = slice(first, first + step)
         for i in range(size):

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["RegressionStatistics", "column_norms", "regression_statistics"]
@@ -40,9 +41,6 @@ _CONSTANT = 1e-13
 
 #: Squares outside these bounds lose digits or overflow.
 _SMALLEST, _LARGEST = 1e-280, 1e280
-
-#: Numbers that are read at a time.
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -308,7 +306,7 @@ def _magnitudes(x: Array, y: Array) -> Array:
 
 def _blocks(x: Array, y: Array, weights: Array | None, mean: Array) -> Iterator[Array]:
     """Yield centred rows [x y] √w, a block at a time in the same memory."""
-    step = min(len(x), max(1, _BLOCK // max(len(mean), 1)))
+    step = min(len(x), rows_per_block(len(mean), WITH_COPY))
     cut, memory = x.shape[1], np.empty((step, len(mean)))
     for first in range(0, len(x), step):
         rows = slice(first, first + step)

@@ -11,6 +11,7 @@ from posteriori.inference.gaussian.ordering import is_dense, is_sparse
 
 __all__ = ["Cost", "counted", "elimination_cost", "members_and_states", "vectors_and_numbers"]
 
+#: Bytes of a float64.
 _WORD = 8
 
 

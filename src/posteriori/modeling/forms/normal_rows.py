@@ -143,7 +143,8 @@ def _whitened(terms: tuple[Term, ...], rows: tuple[Axis, ...], event: Axis, cov:
     """Multiply by B = L⁻¹, where L Lᵀ is the covariance."""
     lower = np.linalg.cholesky(cov.values)
     row = Axis("noise", event.size)
-    root = Table(explicit_inverse(lower), (*cov.axes[:-2], row, event))
+    inverse = explicit_inverse(lower)  # that of a triangle would load SciPy
+    root = Table(inverse, (*cov.axes[:-2], row, event))
     logs = np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
     count = int(np.prod([axis.size for axis in rows]))
     log_scale = -float(logs.mean()) * count

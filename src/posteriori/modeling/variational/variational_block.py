@@ -32,6 +32,8 @@ __all__ = ["VariationalBlock"]
 
 #: Starts of models whose unknowns can change places, and the sweeps after which the best is kept.
 _STARTS = 5
+
+#: Sweeps of all starts, after which the best is kept.
 _TRIAL_SWEEPS = 15
 
 

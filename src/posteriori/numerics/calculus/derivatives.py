@@ -16,6 +16,7 @@ from posteriori.numerics.types import Array
 
 __all__ = ["DerivativeCheck", "check_gradient", "check_hessian", "gradient", "hessian", "jacobian"]
 
+#: Where rounding, of order ε/h, equals what extrapolated differences leave out, of order h⁴.
 _STEP = np.finfo(np.float64).eps ** 0.2
 
 

@@ -11,7 +11,10 @@ from posteriori.numerics.types import Array
 
 __all__ = ["solve_increasing"]
 
+#: About two units in the last place: such steps move nothing.
 _RELATIVE_STEP = 4e-16
+
+#: Steps at most, Newton’s and halvings of the bracket.
 _MAX_ITER = 200
 
 

@@ -18,6 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from posteriori.numerics.block_sizes import NODES, rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["normal_rule", "rules_by_width"]
@@ -33,9 +34,6 @@ _MARGIN = math.log(4.0)
 
 #: Standard deviations up to this share a rule.
 _NARROWEST = 1.0 / 16.0
-
-#: Nodes of all rows that are worked on at a time.
-_BLOCK = 1 << 15
 
 
 def normal_rule(distance: float, digits: float) -> tuple[Array, Array]:
@@ -88,7 +86,7 @@ def rules_by_width(
     octave = np.ceil(np.log2(np.maximum(std, _NARROWEST)))
     for level in np.unique(octave):
         z, weights = normal_rule(singularity / float(np.exp2(level)), digits)
-        rows, step = np.flatnonzero(octave == level), max(1, _BLOCK // len(z))
+        rows, step = np.flatnonzero(octave == level), rows_per_block(len(z), NODES)
         for first in range(0, len(rows), step):
             yield rows[first : first + step], z, weights
 

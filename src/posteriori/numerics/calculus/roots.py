@@ -10,6 +10,7 @@ from posteriori.numerics.types import Array
 
 __all__ = ["invert_increasing"]
 
+#: Halvings at most; they end when no number lies between the ends.
 _MAX_HALVINGS = 200
 
 

@@ -14,6 +14,7 @@ __all__ = ["Member", "Range"]
 
 Range = tuple[float, float]
 
+#: Draws that stand for a distribution where a plot needs them.
 _DRAWS = 20_000
 #: Where the range of a heavy tail ends: so many times the middle half beyond it.
 _TAIL = 6.0

@@ -12,6 +12,7 @@ from posteriori.plotting.parts.members import Member
 
 __all__ = ["interval_text", "number_text", "short_name", "unstack"]
 
+#: Characters of a legend; longer texts give way to the name of the family.
 _LONGEST_NAME = 60
 
 

@@ -21,9 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = ["check_box", "draw_contours", "draw_simplex", "mass_levels"]
 
+#: Probabilities inside the curves: half, most, nearly all.
 _MASSES = (0.5, 0.8, 0.95)
+
+#: Cells along a side of the square.
 _CELLS = 180
+
+#: Cells along a side of the triangle.
 _SIMPLEX_CELLS = 120
+
+#: Of a triangle with sides of length 1.
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 
 

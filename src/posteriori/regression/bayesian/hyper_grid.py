@@ -30,6 +30,8 @@ _NEGLIGIBLE, _IMPROBABLE = 40.0, 28.0
 
 #: Nodes per standard deviation of the peak, and their bounds.
 _DENSITY, _FEWEST, _MOST = 2.5, 64, 5000
+
+#: Points at which the height is looked at to find the peak.
 _SCAN = 4001
 
 

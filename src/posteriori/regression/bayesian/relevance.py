@@ -39,11 +39,16 @@ from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["Relevance", "RelevanceProblem", "find_relevance", "prices_of_columns"]
 
+#: Rounds at most; then it is said that the ascent did not converge.
 _MOST_ROUNDS = 1000
+
+#: Sweeps over the columns before each Newton step.
 _SWEEPS_PER_ROUND = 2
 
 #: A round that gains less than this in log evidence, with slopes below the next, is the last.
 _GAIN = 1e-11
+
+#: Slopes of the log evidence that count as 0.
 _SLOPE = 1e-7
 
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -30,9 +31,14 @@ __all__ = ["TypeTwo", "climb_by_fixed_point", "maximise_evidence", "profile_log_
 
 #: Step of the scan in ln λ, and how far beyond the eigenvalues it goes.
 _STEP = 0.25
+
+#: How far the scan goes below the least eigenvalue and above the largest, in ln λ.
 _BELOW, _ABOVE = 30.0, 36.0
 
+#: Steps at most, Newton’s and halvings of the bracket.
 _MOST_NEWTON_STEPS = 100
+
+#: Updates at most; then a warning names the other solver.
 _MOST_FIXED_POINT_STEPS = 100_000
 
 
@@ -68,7 +74,7 @@ def maximise_evidence(spectrum: Spectrum) -> TypeTwo:
     """Find the highest peak of the evidence by a scan and Newton's method."""
     if not spectrum.squares[0] > 0:
         return _finish(spectrum, np.inf, 1, True)
-    seen = spectrum.squares[spectrum.squares > 1e-14 * spectrum.squares[0]]
+    seen = spectrum.squares[exceeds_rounding(spectrum.squares, spectrum.squares[0])]
     low = np.log(seen[-1]) - _BELOW
     high = np.log(seen[0] * max(spectrum.rows, 1.0)) + _ABOVE
     scan = np.arange(low, high, _STEP)

@@ -26,14 +26,12 @@ from posteriori.estimators.standardized import standardize
 from posteriori.inference.predictors.generalized_linear import weighted_gram
 from posteriori.inference.predictors.mode_finding import find_mode
 from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
+from posteriori.numerics.block_sizes import rows_per_block
 from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 
 __all__ = ["OrdinalRegression"]
-
-#: Numbers of X that are worked on at a time.
-_BLOCK = 1 << 17
 
 
 class OrdinalRegression(ClassifierMixin, LinearPredictorEstimator):
@@ -251,7 +249,7 @@ class _Thresholds:
 
     def _blocks(self, w: Array) -> Any:
         d = self.x.shape[1]
-        step = max(1, _BLOCK // max(d, 1))
+        step = rows_per_block(d)
         ends = np.concatenate([[-np.inf], w[d:], [np.inf]])
         for first in range(0, len(self.x), step):
             here = slice(first, first + step)

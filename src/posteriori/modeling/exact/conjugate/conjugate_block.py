@@ -36,12 +36,10 @@ from posteriori.modeling.forms.conjugate_rows import (
     reshaped,
     see,
 )
+from posteriori.numerics.block_sizes import WITH_COPY
 from posteriori.numerics.types import Array
 
 __all__ = ["ConjugateBlock", "fits_conjugate"]
-
-#: Rows that are summed up at a time.
-_CHUNK = 1 << 16
 
 
 def fits_conjugate(group: Group) -> Fit:
@@ -116,7 +114,7 @@ class ConjugateBlock(Block):
         width = max(parameters / self.count, 1.0)
         rows = sum(len(child.values) for child in self.children)
         held = sum(child.values.nbytes for child in self.children)
-        largest = max((min(len(c.values), _CHUNK) for c in self.children), default=0)
+        largest = max((min(len(c.values), WITH_COPY) for c in self.children), default=0)
         return Cost(2.0 * rows * width + 4.0 * parameters, held + 8.0 * width * largest)
 
     def describe(self) -> str:
@@ -175,7 +173,7 @@ def _add_increments(belief: Any, children: Sequence[Child]) -> tuple[Any, float]
 
 def _chunks(child: Child, count: int) -> Iterator[Child]:
     """Yield the rows in parts that stay in the cache, none smaller than the number of places."""
-    rows, step = len(child.values), max(_CHUNK, count)
+    rows, step = len(child.values), max(WITH_COPY, count)
     if rows <= step:
         yield child
         return

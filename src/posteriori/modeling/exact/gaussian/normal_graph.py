@@ -18,7 +18,7 @@ from posteriori.modeling.forms.message_graph import (
     normal_reader,
 )
 from posteriori.modeling.forms.normal_rows import noise_cov
-from posteriori.numerics.linalg import triangular_inverse
+from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
@@ -88,5 +88,6 @@ def _roots_without(factor: BoundFactor, missing: Array) -> Array:
         rows, there = np.flatnonzero((missing == pattern).all(axis=1)), np.flatnonzero(~pattern)
         if len(there):
             part = np.ix_(rows, there, there)
-            roots[part] = triangular_inverse(np.linalg.cholesky(full[part]))
+            # that of a triangle would load SciPy
+            roots[part] = explicit_inverse(np.linalg.cholesky(full[part]))
     return roots @ np.linalg.cholesky(full)

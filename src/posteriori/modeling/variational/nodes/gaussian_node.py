@@ -23,8 +23,7 @@ from posteriori.modeling.variational.nodes.node_answers import (
     Expectation,
 )
 from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis
-from posteriori.numerics.linalg import symmetrize
-from posteriori.numerics.linalg import explicit_inverse, symmetrize, triangular_inverse
+from posteriori.numerics.linalg import explicit_inverse, symmetrize
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
@@ -146,7 +145,7 @@ class GaussianNode(NormalNode):
                 "in its prior and in what depends on it differ by too many powers of 10; bring them "
                 "nearer to one another"
             )
-        inverse = triangular_inverse(root)
+        inverse = explicit_inverse(root)  # that of a triangle would load SciPy
         cov = np.swapaxes(inverse, -1, -2) @ inverse
         full = (self.restart.size, *[axis.size for axis in self.batch], self.size)
         mean = _apply(cov, h)

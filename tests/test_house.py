@@ -1,0 +1,99 @@
+"""Rules of the house that a linter does not know, read from the syntax of the source."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import posteriori
+
+ROOT = Path(posteriori.__file__).parent
+FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
+
+#: The one file that may invert a matrix: it says when that is right.
+INVERTS = "numerics/linalg.py"
+
+#: Ways to write the inverse of a matrix.
+INVERSES = {"np.linalg.inv", "numpy.linalg.inv", "linalg.inv", "scipy.linalg.inv", "inv"}
+
+CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*\Z")
+
+
+def calls(tree: ast.Module) -> list[tuple[int, str]]:
+    """Return line and spelling of every call."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [(node.lineno, ast.unparse(node.func)) for node in found]
+
+
+def constants(tree: ast.Module) -> list[ast.Assign | ast.AnnAssign]:
+    """Return assignments of numbers to names in capitals, at the level of the module."""
+    found = [node for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]
+    return [node for node in found if _is_named_in_capitals(node) and _is_numeric(node.value)]
+
+
+def is_explained(node: ast.stmt, lines: list[str]) -> bool:
+    """Tell whether a comment stands on the line of a statement, or right above it."""
+    own = lines[node.lineno - 1 : node.end_lineno]
+    above = lines[node.lineno - 2] if node.lineno > 1 else ""
+    return any("#" in line for line in own) or above.lstrip().startswith("#")
+
+
+def _is_named_in_capitals(node: ast.Assign | ast.AnnAssign) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    names = [name for target in targets for name in _names(target)]
+    return bool(names) and all(CONSTANT.match(name) for name in names)
+
+
+def _names(target: ast.expr) -> list[str]:
+    if isinstance(target, ast.Tuple):
+        return [name for element in target.elts for name in _names(element)]
+    return [target.id] if isinstance(target, ast.Name) else [""]
+
+
+def _is_numeric(value: ast.expr | None) -> bool:
+    """Tell whether an expression is made of numbers: literals, their arithmetic, tuples of them."""
+    match value:
+        case ast.Constant(value=number):
+            return isinstance(number, int | float | complex) and not isinstance(number, bool)
+        case ast.UnaryOp(operand=inner):
+            return _is_numeric(inner)
+        case ast.BinOp(left=left, right=right):
+            return _is_numeric(left) or _is_numeric(right)
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            return bool(elements) and all(map(_is_numeric, elements))
+        case ast.Call(args=arguments):
+            return bool(arguments) and all(map(_is_numeric, arguments))
+    return False
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_matrices_are_inverted_in_one_place(name):
+    tree = ast.parse(FILES[name].read_text(encoding="utf-8"))
+    found = [(line, call) for line, call in calls(tree) if call in INVERSES]
+    if name == INVERTS:
+        assert len(found) == 1
+    else:
+        assert not found, "use solve, or a function of numerics.linalg"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_constants_say_why(name):
+    text = FILES[name].read_text(encoding="utf-8")
+    lines = text.splitlines()
+    silent = [
+        f"{node.lineno}: {lines[node.lineno - 1]}"
+        for node in constants(ast.parse(text))
+        if not is_explained(node, lines)
+    ]
+    assert not silent, "put a line '#: …' above that says what it is for"
+
+
+def test_the_rules_see_what_they_forbid():
+    text = (
+        "A = 1e-3\n#: Why.\nB = 2\nC = 3\n\nD, E = 1, -2.0\nF = 4  # why\nG = 'text'\nH: int = 5\n"
+    )
+    tree, lines = ast.parse(text), text.splitlines()
+    found = {node.lineno: is_explained(node, lines) for node in constants(tree)}
+    assert found == {1: False, 3: True, 4: False, 6: False, 7: True, 9: False}
+    assert calls(ast.parse("x = np.linalg.inv(a) @ b")) == [(1, "np.linalg.inv")]
