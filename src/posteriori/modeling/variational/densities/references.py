@@ -33,6 +33,7 @@ from posteriori.modeling.binding.labelled import (
     spread,
 )
 from posteriori.modeling.variational.densities.addressing import seen
+from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.rank import ROUNDING
 from posteriori.numerics.types import Array
 
@@ -369,7 +370,7 @@ def _known_deviation(factor: BoundFactor) -> Array:
     key = next(k for k in factor.parameters if k != "mean")
     value = factor.parameters[key].value()
     if factor.events:
-        value = np.linalg.inv(value) if key == "precision" else value
+        value = explicit_inverse(value) if key == "precision" else value
         value = np.diagonal(value, axis1=-2, axis2=-1)
     elif key == "precision":
         value = 1.0 / value
