@@ -18,6 +18,11 @@ PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal
 # folder is named after a hash of the kernels and of all that they import.
 export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba/$(shell $(PYTHON) tools/kernel_key.py)
 
+# Tests run in two processes of one thread each: threads of OpenBLAS that wait for one another on
+# the same two cores take a fifth of the time.
+doctest unit blas test-slow test-blas test-lowest: export OPENBLAS_NUM_THREADS := 1
+doctest unit blas test-slow test-blas test-lowest: export OMP_NUM_THREADS := 1
+
 # Where the shell forbids bytecode beside the sources it is kept in .cache, as tests/conftest.py
 # does: compiling all files anew in each process takes longer than many of the tests.
 ifdef PYTHONDONTWRITEBYTECODE
