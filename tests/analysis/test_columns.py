@@ -8,11 +8,11 @@ from posteriori.analysis.table.columns import (
     Column,
     column_name,
     convert_column,
+    describe_columns,
     guess_column,
-    to_pandas,
 )
-from posteriori.analysis.table.describing import describe_columns
 from posteriori.analysis.table.numbers_in_texts import read_numbers
+from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.values import (
     are_whole_days,
     dates_of,

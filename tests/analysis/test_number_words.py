@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from posteriori.analysis.table.number_words import (
+from posteriori.analysis.table.wording import (
     even_number,
     fixed_number,
     number_with_error,

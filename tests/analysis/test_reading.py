@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.table import sources
+from posteriori.analysis.table import reading
 from posteriori.analysis.table.reading import read_table
 
 ROWS = [("a", 1.5, "Zürich"), ("b", 2.5, "Oslo, Norway"), ("c", None, "Rome")]
@@ -154,7 +154,7 @@ def test_too_many_columns_are_refused_before_they_are_parsed(tmp_path):
 
 
 def test_large_files_are_refused_or_read_in_part(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(reading, "MOST_BYTES", 10_000)
     rows = "\n".join(f"{k},{k}" for k in range(5_000))
     (tmp_path / "t").write_text("x,y\n" + rows, encoding="utf-8")
     with pytest.raises(ValueError, match="--max-rows"):
@@ -163,7 +163,7 @@ def test_large_files_are_refused_or_read_in_part(tmp_path, monkeypatch):
 
 
 def test_a_small_archive_of_a_large_file_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 20)
     (tmp_path / "t").write_bytes(gzip.compress(b"x,y\n" + b"1,2\n" * 1_000_000))
     with pytest.raises(ValueError, match="holds more than"):
         read_table(tmp_path / "t")

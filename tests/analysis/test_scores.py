@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 
-from posteriori.analysis.fitting.scores import metrics_of
-from posteriori.selection.cross_validation import Unseen
+from posteriori.selection.cross_validation import Unseen, metrics_of
 
 
 def said(p):

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.fitting.running import Problem
-from posteriori.analysis.report.surprises import (
+from posteriori.analysis.fitting.problem import Problem
+from posteriori.analysis.report.insights import (
     entry_text,
     expected_at_least,
     surprise_table,

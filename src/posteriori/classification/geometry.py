@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.numerics.lazy import contourpy
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real, real_matrix, real_vector
@@ -47,12 +48,10 @@ class Boundary(ABC):
         Corners of the lines lie on the boundary to rounding: they are bisected along the edges of the
         grid.
         """
-        from contourpy import contour_generator
-
         (left, right), (bottom, top) = np.asarray(between, dtype=np.float64)
         x, y = np.linspace(left, right, size), np.linspace(bottom, top, size)
         z = self.value(np.stack(np.meshgrid(x, y), axis=-1))
-        lines: Any = contour_generator(x, y, z, name="serial").lines(0.0)
+        lines: Any = contourpy.contour_generator(x, y, z, name="serial").lines(0.0)
         return [_settle(self.value, np.asarray(line), (x, y)) for line in lines]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,15 +12,15 @@ from rich.text import Text
 
 from posteriori.analysis.analyzing import Analysis, analyze
 from posteriori.analysis.fitting.model_files import save_model
-from posteriori.analysis.report.code import reading_code
-from posteriori.analysis.report.ranking_table import (
-    aligned,
+from posteriori.analysis.report.ranking_words import (
+    explanations,
     failures_of,
-    group_legend,
+    fit_columns,
     ranking_table,
+    verdict_of,
     warnings_of,
 )
-from posteriori.analysis.table.reading import read_table
+from posteriori.analysis.table.reading import read_table, reading_code
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.record_files import write_whole
 
@@ -29,14 +28,6 @@ if TYPE_CHECKING:
     from posteriori.analysis.fitting.running import Outcome
 
 __all__ = ["Choices", "print_analysis", "run_compare", "tell_comparison"]
-
-_HELD_OUT = (
-    "held out: log density of rows that the model has not seen, ± standard error; "
-    "behind: its difference to the best, row by row"
-)
-
-#: Columns that are left out where the window is narrow, in this order.
-_GO_FIRST = ("seconds", "kind", "evidence", "prob.")
 
 
 class Choices(NamedTuple):
@@ -59,11 +50,12 @@ def run_compare(choices: Choices) -> None:
     """Read, compare, print, and write what was asked for."""
     console = Console(highlight=False)
     table = read_table(choices.data, choices.max_rows)
+    loading = reading_code(choices.data, choices.max_rows)
     rows, columns = table.frame.shape
     size = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
     console.print(f"{choices.data}: {size}", markup=False)
     _print_notes(console, table.notes)
-    tell_comparison(console, table.frame, choices, reading_code(choices.data, choices.max_rows))
+    tell_comparison(console, table.frame, choices, loading)
 
 
 def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices, loading: str) -> None:
@@ -92,7 +84,8 @@ def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices, loa
     if analysis.ranking.rows[0].failure:
         raise ValueError(f"no model was fitted: {analysis.ranking.rows[0].failure}")
     if choices.html is not None:
-        page = analysis.html(_title(choices.data), loading)
+        title = "standard input" if choices.data == "-" else Path(choices.data).name
+        page = analysis.html(title, loading)
         write_whole(choices.html, page.encode())
         console.print(f"Report written to {choices.html}", markup=False, soft_wrap=True)
     if choices.save is not None:
@@ -100,51 +93,30 @@ def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices, loa
         console.print(f"Model saved to {choices.save}", markup=False, soft_wrap=True)
 
 
-def _title(data: str) -> str:
-    return "standard input" if data == "-" else Path(data).name
-
-
 def print_analysis(console: Console, analysis: Analysis) -> None:
     """Print the ranking, what failed and why, and the verdict."""
     header, rows = ranking_table(analysis)
-    kept = _columns_that_fit([header, *rows], console.width)
-    lines = aligned([tuple(row[k] for k in kept) for row in (header, *rows)])
+    lines, hidden = fit_columns(header, rows, console.width)
+    remarks = (
+        ("dim", explanations(analysis, hidden)),
+        ("yellow", failures_of(analysis)),
+        ("dim", warnings_of(analysis)),
+    )
+    verdict = verdict_of(analysis)
     console.print()
     for line, style in zip(lines, ("dim", "bold", *[""] * len(rows)), strict=False):
         console.print(line, style=style, markup=False, soft_wrap=True)
-    for line in _explanations(analysis, [header[k] for k in kept], header):
-        _print_indented(console, line, "dim")
-    for line in failures_of(analysis):
-        _print_indented(console, line, "yellow")
-    for line in warnings_of(analysis):
-        _print_indented(console, line, "dim")
+    for style, texts in remarks:
+        for text in texts:
+            _print_indented(console, text, style)
     console.print()
-    console.print(analysis.verdict, style="green", markup=False)
+    console.print(verdict, style="green", markup=False)
     console.print()
-
-
-def _explanations(analysis: Analysis, shown: Sequence[str], header: Sequence[str]) -> list[str]:
-    """Say what the columns mean, and which that matter a wider window would show."""
-    lines = [_HELD_OUT, *(group_legend(analysis) if "prob." in shown else ())]
-    hidden = [name for name in header if name not in (*shown, "seconds", "kind")]
-    return [*lines, f"a wider window also shows: {', '.join(hidden)}"] if hidden else lines
 
 
 def _print_indented(console: Console, text: str, style: str) -> None:
     for line in Text(text).wrap(console, console.width - 2):
         console.print(f"  {line.plain.rstrip()}", style=style, markup=False)
-
-
-def _columns_that_fit(rows: Sequence[tuple[str, ...]], width: int) -> list[int]:
-    """Return the places of the columns to show: those go first that the verdict needs least."""
-    header = rows[0]
-    widths = [max(len(row[k]) for row in rows) + 2 for k in range(len(header))]
-    kept = list(range(len(header)))
-    errors = [name for name in header[3:] if name not in _GO_FIRST]
-    for heading in (*_GO_FIRST, *errors, "held out"):
-        if sum(widths[k] for k in kept) - 2 > width:
-            kept.remove(header.index(heading))
-    return kept
 
 
 def _analyze_with_progress(console: Console, frame: pd.DataFrame, choices: Choices) -> Analysis:

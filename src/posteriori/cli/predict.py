@@ -12,9 +12,8 @@ from rich.text import Text
 
 from posteriori.analysis.fitting.model_files import load_model
 from posteriori.analysis.fitting.table_model import TableModel
-from posteriori.analysis.table.number_words import fixed_number, short_number
 from posteriori.analysis.table.reading import read_table
-from posteriori.analysis.table.wording import counted
+from posteriori.analysis.table.wording import counted, fixed_number, short_number
 from posteriori.numerics.record_files import write_whole
 
 __all__ = ["run_predict", "run_show"]

@@ -47,8 +47,10 @@ class Rows(NamedTuple):
 
 def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     """Return X as finite float64 (N, D), and keep its number and names of columns if ``reset``."""
-    if not reset and _is_plain(estimator, X):
-        x = X
+    plain = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and len(X) > 0
+    seen = not reset and not offers(estimator, NamesColumns)
+    if plain and seen and X.shape[1] == estimator.n_features_in_:
+        x = X  # as scikit-learn's checks would return it; small chunks feel their cost
     else:
         x = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
     _require_finite_columns(x, X)
@@ -128,18 +130,6 @@ def check_noise_variance(noise_variance: Any, rows: int) -> Array:
             f"noise_variance must be positive and finite, got {v[row]:.6g} in row {row}"
         )
     return v
-
-
-def _is_plain(estimator: Any, X: Any) -> bool:
-    """Tell whether scikit-learn's checks would return X as it is; small chunks feel their cost."""
-    return (
-        type(X) is np.ndarray
-        and X.dtype == np.float64
-        and X.ndim == 2
-        and len(X) > 0
-        and X.shape[1] == estimator.n_features_in_
-        and not offers(estimator, NamesColumns)
-    )
 
 
 def _check_targets(y: Any, several: bool) -> Array:

@@ -5,7 +5,6 @@ _constraints = {"tol": POSITIVE, "max_iter": AT_LEAST_ONE, "solver": one_of("new
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 __all__ = [
     "ABOVE_ZERO",
     "AT_LEAST_ONE",
+    "FINITE",
     "NOT_NEGATIVE",
     "POSITIVE",
     "Constraint",
@@ -23,19 +23,51 @@ __all__ = [
 
 
 class Constraint(NamedTuple):
-    """What values are allowed; the same in words, after "must"; and the remedy, if it needs one."""
+    """What a parameter may be.
 
-    allows: Callable[[Any], Any]
+    Attributes
+    ----------
+    words : str
+        The same in words, after "must".
+    least, most : float
+        Ends of the numbers that are allowed; none are where they are not in order.
+    open : bool
+        Whether the lower end is left out.
+    choices : tuple of str
+        Texts that are allowed.
+    none : bool
+        Whether None is.
+    remedy : str
+        What to do instead, where the words do not tell.
+    """
+
     words: str
+    least: float = np.inf
+    most: float = -np.inf
+    open: bool = False
+    choices: tuple[str, ...] = ()
+    none: bool = False
     remedy: str = ""
 
+    def allows(self, value: Any) -> bool:
+        """Tell whether a value is allowed."""
+        if value is None or isinstance(value, str):
+            return self.none if value is None else value in self.choices
+        try:
+            return bool(
+                self.least <= value <= self.most and not (self.open and value == self.least)
+            )
+        except (TypeError, ValueError):  # it cannot be compared with numbers
+            return False
 
-POSITIVE = Constraint(lambda value: np.isfinite(value) and value > 0, "be a positive number")
-ABOVE_ZERO = Constraint(lambda value: value > 0, "be positive")  # infinity is
-NOT_NEGATIVE = Constraint(
-    lambda value: np.isfinite(value) and value >= 0, "be a finite number >= 0"
-)
-AT_LEAST_ONE = Constraint(lambda value: value >= 1, "be at least 1")
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+POSITIVE = Constraint("be a positive number", 0.0, _LARGEST, open=True)
+ABOVE_ZERO = Constraint("be positive", 0.0, np.inf, open=True)
+NOT_NEGATIVE = Constraint("be a finite number >= 0", 0.0, _LARGEST)
+AT_LEAST_ONE = Constraint("be at least 1", 1.0, np.inf)
+FINITE = Constraint("be finite", -_LARGEST, _LARGEST)
 
 
 def one_of(*choices: str, mark: str = "'") -> Constraint:
@@ -45,18 +77,18 @@ def one_of(*choices: str, mark: str = "'") -> Constraint:
     --------
     >>> one_of("sum", "average").words
     "be 'sum' or 'average'"
-    >>> one_of("a", "b", "c", mark="").words
-    'be one of a, b, c'
+    >>> one_of("a", "b", mark="").words  # bare words are easier to tell apart in a list
+    'be one of a, b'
     """
     shown = [f"{mark}{choice}{mark}" for choice in choices]
-    two = len(choices) == 2 and mark  # bare words are easier to tell apart in a list
+    two = len(choices) == 2 and mark
     told = " or ".join(shown) if two else f"one of {', '.join(shown)}"
-    return Constraint(lambda value: isinstance(value, str) and value in choices, f"be {told}")
+    return Constraint(f"be {told}", choices=choices)
 
 
 def or_none(constraint: Constraint) -> Constraint:
     """Allow None as well."""
-    return constraint._replace(allows=lambda value: value is None or constraint.allows(value))
+    return constraint._replace(none=True)
 
 
 def check_parameters(estimator: Any) -> None:
@@ -69,9 +101,5 @@ def check_parameters(estimator: Any) -> None:
     """
     for name, constraint in estimator._constraints.items():
         value = getattr(estimator, name)
-        try:
-            allowed = bool(constraint.allows(value))
-        except (TypeError, ValueError):  # it cannot even be compared
-            allowed = False
-        if not allowed:
+        if not constraint.allows(value):
             raise ValueError(f"{name} must {constraint.words}, got {value!r}{constraint.remedy}")

@@ -17,13 +17,21 @@ from typing import TYPE_CHECKING
 
 __all__ = [
     "blas",
+    "contourpy",
     "covariance",
     "csgraph",
     "fft",
     "lapack",
     "load_on_use",
+    "matplotlib",
+    "mpl_axes",
+    "mpl_colors",
+    "mpl_fonts",
+    "mpl_patches",
+    "mpl_ticker",
     "optimize",
     "pandas",
+    "pyplot",
     "scipy_linalg",
     "sparse",
     "sparse_linalg",
@@ -93,7 +101,17 @@ class _ModuleOnUse(ModuleType):
 
 
 if TYPE_CHECKING:
+    import contourpy as contourpy
+    import matplotlib as matplotlib
     import pandas as pandas
+    from matplotlib import (
+        axes as mpl_axes,
+        colors as mpl_colors,
+        font_manager as mpl_fonts,
+        patches as mpl_patches,
+        pyplot as pyplot,
+        ticker as mpl_ticker,
+    )
     from scipy import (
         fft as fft,
         linalg as scipy_linalg,
@@ -107,12 +125,20 @@ if TYPE_CHECKING:
     from sklearn import covariance as covariance
 else:
     blas = _ModuleOnUse("scipy.linalg.blas")
+    contourpy = _ModuleOnUse("contourpy")
     covariance = _ModuleOnUse("sklearn.covariance")
     csgraph = _ModuleOnUse("scipy.sparse.csgraph")
     fft = _ModuleOnUse("scipy.fft")
     lapack = _ModuleOnUse("scipy.linalg.lapack")
+    matplotlib = _ModuleOnUse("matplotlib")
+    mpl_axes = _ModuleOnUse("matplotlib.axes")
+    mpl_colors = _ModuleOnUse("matplotlib.colors")
+    mpl_fonts = _ModuleOnUse("matplotlib.font_manager")
+    mpl_patches = _ModuleOnUse("matplotlib.patches")
+    mpl_ticker = _ModuleOnUse("matplotlib.ticker")
     optimize = _ModuleOnUse("scipy.optimize")
     pandas = _ModuleOnUse("pandas")
+    pyplot = _ModuleOnUse("matplotlib.pyplot")
     scipy_linalg = _ModuleOnUse("scipy.linalg")
     sparse = _ModuleOnUse("scipy.sparse")
     sparse_linalg = _ModuleOnUse("scipy.sparse.linalg")

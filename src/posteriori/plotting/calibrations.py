@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from posteriori.numerics.lazy import mpl_colors
 from posteriori.plotting.parts.frame import place_legend
 from posteriori.plotting.parts.part_names import number_text
-from posteriori.plotting.parts.style import COLORS, INK, axes_for, color_of, dashes_of, marker_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from posteriori.plotting.parts.style import (
+    COLORS,
+    INK,
+    Axes,
+    axes_for,
+    color_of,
+    dashes_of,
+    marker_of,
+)
 
 __all__ = ["plot_confusion", "plot_reliability"]
 
@@ -89,12 +95,10 @@ def plot_confusion(table: Any, ax: Any = None) -> Axes:
     >>> ax.get_title()
     '66.67% right'
     """
-    from matplotlib.colors import LinearSegmentedColormap
-
     counts = np.asarray(table.table)
     size = len(counts)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    ramp = LinearSegmentedColormap.from_list("ramp", [f"{COLORS[0]}00", COLORS[0]])
+    ramp = mpl_colors.LinearSegmentedColormap.from_list("ramp", [f"{COLORS[0]}00", COLORS[0]])
     side = 1.6 + 0.55 * size
     with axes_for(ax, (min(side + 0.4, 9.0), min(side, 8.6))) as axes:
         axes.imshow(share, cmap=ramp, vmin=0.0, vmax=1.0)

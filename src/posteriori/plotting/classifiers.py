@@ -10,7 +10,7 @@ with the scores of the classifier in place of log probabilities where it states 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,15 +22,12 @@ from posteriori.estimators.contract import (
     StatesProbabilities,
     offers,
 )
-from posteriori.numerics.lazy import pandas
+from posteriori.numerics.lazy import mpl_colors, mpl_patches, pandas
 from posteriori.numerics.types import Array
 from posteriori.plotting.parts.frame import place_legend
 from posteriori.plotting.parts.part_names import number_text
-from posteriori.plotting.parts.style import INK, axes_for, color_of, marker_of
+from posteriori.plotting.parts.style import INK, Axes, axes_for, color_of, marker_of
 from posteriori.plotting.pictures.contours import check_box
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["plot_boundary"]
 
@@ -170,10 +167,8 @@ def _evaluate(model: Any, x: Array, y: Array) -> _Field:
 
 
 def _shade(axes: Axes, field: _Field) -> None:
-    from matplotlib.colors import to_rgb
-
     chosen, size = field.scores.argmax(axis=-1), field.scores.shape[-1]
-    colors = np.array([to_rgb(color_of(k)) for k in range(size)])
+    colors = np.array([mpl_colors.to_rgb(color_of(k)) for k in range(size)])
     image = np.empty((*chosen.shape, 4))
     image[..., :3] = colors[chosen]
     image[..., 3] = 0.2
@@ -224,8 +219,6 @@ def _draw_rows(axes: Axes, rows: Array, y: Any, classes: Any) -> None:
 
 def _hatch(axes: Axes, field: _Field, reject_loss: float) -> None:
     """Hatch where the decision is left to somebody else."""
-    from matplotlib.patches import Rectangle
-
     assert field.probabilities is not None
     best, least = field.probabilities.max(axis=-1), 1.0 - reject_loss
     if best.min() < least:
@@ -235,4 +228,6 @@ def _hatch(axes: Axes, field: _Field, reject_loss: float) -> None:
         drawn.set(edgecolor=INK, linewidth=0.0)
     corner = (float(field.x[0]), float(field.y[0]))
     text = f"no class reaches {number_text(least)}"
-    axes.add_patch(Rectangle(corner, 0, 0, fill=False, ec=INK, lw=0, hatch="////", label=text))
+    axes.add_patch(
+        mpl_patches.Rectangle(corner, 0, 0, fill=False, ec=INK, lw=0, hatch="////", label=text)
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +18,8 @@ from posteriori.numerics.types import Array
 from posteriori.plotting.parts.frame import make_room, place_legend
 from posteriori.plotting.parts.members import Member
 from posteriori.plotting.parts.part_names import number_text, unstack
-from posteriori.plotting.parts.style import INK, axes_for, color_of, dashes_of
+from posteriori.plotting.parts.style import INK, Axes, axes_for, color_of, dashes_of
 from posteriori.plotting.pictures.density_curves import grid_of, range_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["plot_decision"]
 

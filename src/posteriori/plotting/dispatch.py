@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from posteriori.distributions import BayesResult, Distribution
 from posteriori.estimators.contract import Classifies, offers
@@ -12,12 +12,9 @@ from posteriori.plotting.calibrations import plot_confusion, plot_reliability
 from posteriori.plotting.classifiers import plot_boundary
 from posteriori.plotting.evidences import plot_evidence
 from posteriori.plotting.parts.part_names import short_name
-from posteriori.plotting.parts.style import axes_for
+from posteriori.plotting.parts.style import Axes, axes_for
 from posteriori.plotting.pictures.distribution_pictures import PLOTTABLE, picture_of
 from posteriori.plotting.updates import plot_update
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["plot"]
 

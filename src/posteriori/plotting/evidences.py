@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from posteriori.numerics import LogEvidence
 from posteriori.numerics.logspace import softmax
 from posteriori.plotting.parts.part_names import number_text
-from posteriori.plotting.parts.style import COLORS, axes_for
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from posteriori.plotting.parts.style import COLORS, Axes, axes_for
 
 __all__ = ["plot_evidence"]
 

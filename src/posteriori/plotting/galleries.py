@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from posteriori.plotting.dispatch import plot
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from posteriori.plotting.parts.style import Axes
 
 __all__ = ["plot_gallery"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.integrate import trapezoid
@@ -15,6 +15,7 @@ from posteriori.plotting.parts.members import Member, Range
 from posteriori.plotting.parts.style import (
     COLORS,
     INK,
+    Axes,
     axes_for,
     color_of,
     dashes_of,
@@ -23,9 +24,6 @@ from posteriori.plotting.parts.style import (
 )
 from posteriori.plotting.pictures.density_curves import draw_curve, grid_of, range_of
 from posteriori.plotting.pictures.distribution_pictures import picture_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["plot_predictive", "plot_sequence", "plot_update"]
 

@@ -28,7 +28,7 @@ from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.progress import Progress
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.held_out import HeldOut, held_out_density
-from posteriori.selection.ranking import ranked, with_differences, with_probabilities
+from posteriori.selection.ranking import ranked, row_of, with_differences, with_probabilities
 from posteriori.selection.same_data import require_same_data
 
 __all__ = ["PRIOR_SCALES", "compare", "fitted", "select"]
@@ -219,9 +219,11 @@ def _of_estimator(name: str, model: Any, X: Any, y: Any, how: _How) -> _Findings
     final, inputs = last_step(learned, X)
     how.say("leaving rows out")
     held = held_out_density(learned, X, y, folds=how.folds, draws=how.draws, seed=how.seed)
-    row = Row(
+    evidence = final.log_evidence_ if offers(final, HasEvidence) else None
+    row = row_of(
         name,
-        elpd=held.total,
+        evidence,
+        held.pointwise,
         elpd_se=held.standard_error,
         method=held.method,
         pareto_shape=held.pareto_shape,
@@ -233,20 +235,16 @@ def _of_estimator(name: str, model: Any, X: Any, y: Any, how: _How) -> _Findings
         seconds=seconds,
         measure=_measure(learned, X),
     )
-    if not offers(final, HasEvidence):
+    if evidence is None:
         return _Findings(row, None, held)
-    how.say("fitting with other priors")
-    evidence, value = final.log_evidence_, float(final.log_evidence_)
-    row = replace(
-        row,
-        log_evidence=value,
-        kind=evidence.kind,
-        of=evidence.of,
-        complexity=held.accuracy - value,
-        prior_sensitivity=_sensitivity(final, inputs, y, value)
-        if how.sensitivity
-        else float("nan"),
-    )
+    row = replace(row, complexity=held.accuracy - float(evidence))
+    if how.sensitivity and offers(final, ScalesPrior):
+        how.say("fitting with other priors")
+        moved = [
+            float(final.with_prior_scaled(scale).fit(inputs, y).log_evidence_) - float(evidence)
+            for scale in PRIOR_SCALES
+        ]
+        row = replace(row, prior_sensitivity=float(np.max(np.abs(moved))))
     return _Findings(row, evidence, held)
 
 
@@ -255,14 +253,3 @@ def _measure(model: Any, X: Any) -> str:
     if is_classifier(model):
         return "probability"
     return "probability" if has_atoms(predictive_of(model, _safe_indexing(X, [0]))) else "density"
-
-
-def _sensitivity(final: Any, inputs: Any, y: Any, value: float) -> float:
-    """Return the largest change of the log evidence under other scales of the prior."""
-    if not offers(final, ScalesPrior):
-        return float("nan")
-    moved = [
-        float(final.with_prior_scaled(scale).fit(inputs, y).log_evidence_) - value
-        for scale in PRIOR_SCALES
-    ]
-    return float(np.max(np.abs(moved)))

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.numerics.lazy import pandas
+
 __all__ = ["Comparison", "Row"]
 
 
@@ -117,11 +119,9 @@ class Comparison:
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame, a row for each model, indexed by name."""
-        import pandas as pd
-
         columns = [f.name for f in fields(Row) if f.name != "name"]
         data = {c: [getattr(row, c) for row in self.rows] for c in columns}
-        return pd.DataFrame(data, index=pd.Index([r.name for r in self.rows], name="model"))
+        return pandas.DataFrame(data, index=pandas.Index([r.name for r in self.rows], name="model"))
 
     # -- showing ---------------------------------------------------------------------------
 

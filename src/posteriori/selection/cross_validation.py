@@ -28,10 +28,12 @@ from posteriori.estimators.contract import (
 from posteriori.numerics.types import Array
 
 __all__ = [
+    "Metrics",
     "Unseen",
     "cross_validate",
     "fit_in_parts",
     "join_folds",
+    "metrics_of",
     "predict_fold",
     "recorded_log_density",
     "recording_step",
@@ -47,8 +49,14 @@ _FIT_PART = 4096
 
 #: Rows, and share of them, from which on one value of the targets counts as repeated.
 _FEWEST_REPEATED, _SHARE_REPEATED = 5, 0.1
+#: What an impossible class counts in the log loss.
+_LEAST = float(np.log(np.finfo(np.float64).eps))
 #: Steps below this share of the targets' spread are as good as none.
 _FINEST = 1e-8
+
+
+#: Errors that a person knows, by name, best first in importance.
+Metrics = dict[str, float]
 
 
 class Unseen(NamedTuple):
@@ -211,6 +219,26 @@ def recorded_log_density(predictive: Any, y: Array, step: float) -> Array:
     mass = np.asarray(predictive.cdf(y + half)) - np.asarray(predictive.cdf(y - half))
     sure = mass > 1e-9
     return np.where(sure, np.log(np.where(sure, mass, 1.0) / step), log_density)
+
+
+def metrics_of(unseen: Unseen, y: Any, classes: Any = None) -> Metrics:
+    """Return RMSE, mean absolute error, R² and coverage, or accuracy, log loss and Brier score."""
+    if classes is None:
+        error, around = y - unseen.prediction, np.mean((y - y.mean()) ** 2)
+        return {
+            "RMSE": float(np.sqrt(np.mean(error**2))),
+            "MAE": float(np.mean(np.abs(error))),
+            "R²": float(1.0 - np.mean(error**2) / around),
+            "90% coverage": float(np.mean(np.abs(unseen.level - 0.5) <= 0.45)),
+        }
+    p, codes = unseen.prediction, np.searchsorted(classes, y)
+    squares = ((p - (codes[:, None] == np.arange(len(classes)))) ** 2).sum(axis=1)
+    return {
+        "accuracy": float(np.mean(p.argmax(axis=1) == codes)),
+        "log loss": -float(np.maximum(unseen.log_density, _LEAST).mean()),
+        # of two classes, as is usual, one only: the squares of the other are the same
+        "Brier": float(np.mean(squares)) / (2.0 if len(classes) == 2 else 1.0),
+    }
 
 
 def _predict_numbers(model: Any, X: Any, y: Any, step: float) -> Unseen:

@@ -31,7 +31,8 @@ from posteriori.selection.cross_validation import (
     recorded_log_density,
     recording_step,
 )
-from posteriori.selection.psis import leave_one_out, standard_error, waic
+from posteriori.selection.psis import leave_one_out, waic
+from posteriori.selection.ranking import standard_error
 
 __all__ = [
     "TRUSTED_SHAPE",

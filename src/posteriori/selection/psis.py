@@ -17,6 +17,7 @@ import numpy as np
 
 from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.types import Array
+from posteriori.selection.ranking import standard_error
 
 __all__ = ["LeaveOneOut", "fit_generalized_pareto", "leave_one_out", "waic"]
 
@@ -50,12 +51,6 @@ class LeaveOneOut(NamedTuple):
     def standard_error(self) -> float:
         """Standard error of the sum, rows taken as independent."""
         return standard_error(self.pointwise)
-
-
-def standard_error(pointwise: Array) -> float:
-    """Return the standard error of a sum of independent terms."""
-    n = len(pointwise)
-    return float(np.sqrt(n) * pointwise.std(ddof=1)) if n > 1 else float("nan")
 
 
 def leave_one_out(log_likelihood: Array) -> LeaveOneOut:

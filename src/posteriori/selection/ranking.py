@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from posteriori.numerics.evidence import LogEvidence
-from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
-from posteriori.selection.psis import standard_error
-from posteriori.selection.same_data import require_comparable
 
-__all__ = ["ranked", "with_differences", "with_probabilities"]
+__all__ = [
+    "best_first",
+    "ranked",
+    "require_comparable",
+    "row_of",
+    "standard_error",
+    "with_differences",
+    "with_probabilities",
+]
+
+
+def standard_error(pointwise: Array) -> float:
+    """Return the standard error of a sum of independent terms."""
+    n = len(pointwise)
+    return float(np.sqrt(n) * pointwise.std(ddof=1)) if n > 1 else float("nan")
+
+
+def row_of(
+    name: str, evidence: LogEvidence | None, pointwise: Array, *, of: str = "", **others: Any
+) -> Row:
+    """Return the row of a model with the held-out log densities of its rows, (N,)."""
+    elpd = {"elpd": float(pointwise.sum()), "elpd_se": standard_error(pointwise)}
+    row = Row(name, **{**elpd, **others})
+    if evidence is None:
+        return row
+    return replace(row, log_evidence=float(evidence), kind=evidence.kind, of=of or evidence.of)
 
 
 def with_probabilities(
@@ -26,7 +49,7 @@ def with_probabilities(
         names = [name for name in evidences if (rows[name].of, rows[name].measure) == group]
         require_comparable({name: evidences[name] for name in names})
         logs = np.array([float(evidences[name]) for name in names])
-        total = log_sum_exp(logs, axis=0)
+        total = np.logaddexp.reduce(logs)
         for name, value in zip(names, logs, strict=True):
             rows[name] = replace(
                 rows[name],
@@ -34,6 +57,18 @@ def with_probabilities(
                 log_bayes_factor=float(value - logs.max()),
             )
     return rows
+
+
+def require_comparable(evidences: Mapping[str, LogEvidence]) -> None:
+    """Refuse evidences that answer the same question about different data."""
+    first: dict[str, str] = {}
+    for name, evidence in evidences.items():
+        one = first.setdefault(evidence.of, name)
+        if one != name and not evidences[one].comparable(evidence):
+            raise ValueError(
+                f"the evidences of {one} and {name} are of different data; fit both to the same rows "
+                "and targets"
+            )
 
 
 def with_differences(
@@ -66,6 +101,11 @@ def with_differences(
                 rows[name], elpd_difference=float(gap.sum()), elpd_difference_se=error
             )
     return rows
+
+
+def best_first(rows: Iterable[Row]) -> list[Row]:
+    """Sort by held-out density; failures last."""
+    return sorted(rows, key=lambda row: (bool(row.failure), -np.nan_to_num(row.elpd)))
 
 
 def ranked(rows: list[Row]) -> list[Row]:

@@ -9,8 +9,9 @@ import numpy as np
 
 from posteriori.estimators.contract import HasEvidence, Result, last_step, offers
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.selection.ranking import require_comparable
 
-__all__ = ["require_comparable", "require_same_data"]
+__all__ = ["require_same_data"]
 
 
 def require_same_data(models: Mapping[str, Any], y: Any) -> None:
@@ -33,18 +34,6 @@ def require_same_data(models: Mapping[str, Any], y: Any) -> None:
         elif offers(final, Result):
             evidences[name] = final.log_evidence
     require_comparable(evidences)
-
-
-def require_comparable(evidences: Mapping[str, LogEvidence]) -> None:
-    """Refuse evidences that answer the same question about different data."""
-    first: dict[str, str] = {}
-    for name, evidence in evidences.items():
-        one = first.setdefault(evidence.of, name)
-        if not evidences[one].comparable(evidence):
-            raise ValueError(
-                f"the evidences of {one} and {name} are of different data; fit both to the same rows "
-                "and targets"
-            )
 
 
 def _require_targets(name: str, evidence: LogEvidence, y: Any) -> None:

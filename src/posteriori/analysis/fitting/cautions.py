@@ -1,17 +1,20 @@
-"""What about the rows of a table makes its held-out scores say less than they seem to."""
+"""What about a table makes its held-out scores say less than they seem to.
+
+Columns that give the target away, rows that repeat, classes that are rare.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.fitting.running import Problem
+from posteriori.analysis.fitting.problem import Problem
 from posteriori.analysis.table.wording import counted
+from posteriori.numerics.types import Array
 
-__all__ = ["cautions"]
+__all__ = ["cautions", "revealing_columns"]
 
 #: Share of rows that repeat others from which on it is said.
 _MANY_REPEATS = 0.01
@@ -19,24 +22,31 @@ _MANY_REPEATS = 0.01
 #: How many times as often as by chance rows must repeat before it is said.
 _BEYOND_CHANCE = 5.0
 
+#: With fewer rows, a column may give the target away by chance.
+_FEWEST_ROWS = 20
 
-def cautions(problem: Problem, target: str, revealing: Mapping[str, str]) -> list[str]:
-    """Return notes on columns that tell the target, repeated rows, and rare classes.
+#: Fewest rows with and without an entry, if its being missing is to tell something.
+_FEWEST_GAPS = 5
 
-    Parameters
-    ----------
-    problem : Problem
-    target : str
-    revealing : mapping from column to {"values", "gaps"}
-        What :func:`revealing_columns` returned.
-    """
+#: Rank correlation with a number from which on a column says the same.
+_SAME = 0.999
+
+
+def cautions(problem: Problem, target: str) -> tuple[list[str], dict[str, str]]:
+    """Return notes on what to keep in mind, and the columns that tell the target, with by what."""
+    revealing = revealing_columns(problem)
     remedy = "if it is known only afterwards, leave it out with --drop (drop=)"
     says = {"values": "{!r} alone tells", "gaps": "whether {!r} is missing tells"}
-    return [
+    notes = [
         *(f"{says[by].format(name)} {target!r}: {remedy}" for name, by in revealing.items()),
         *_on_repeated_rows(problem),
         *_on_rare_classes(problem, target),
     ]
+    if "date" in problem.kinds.values():
+        notes.append(
+            "rows are held out at random: that tests predictions between the dates, not forecasts"
+        )
+    return notes, revealing
 
 
 def _on_repeated_rows(problem: Problem) -> list[str]:
@@ -91,3 +101,58 @@ def _on_rare_classes(problem: Problem, target: str) -> list[str]:
         f"{classes} of {target!r} with fewer rows than the {folds} parts that are held out in turn, "
         f"{some}: little can be learned of them; group them with others, or leave their rows out"
     ]
+
+
+def revealing_columns(problem: Problem) -> dict[str, str]:
+    """Return the columns that alone tell the target, with next to no error, and by what.
+
+    By "values": a number does so if each class has an interval of its own, or if it orders the rows
+    as the target does; a category, if all rows of a level are of one class. By "gaps": entries
+    are missing for all rows of some classes and no others, or for the rows with the largest or
+    the smallest targets.
+    """
+    numbers = problem.classes is None
+    y = problem.y if numbers else np.searchsorted(problem.classes, problem.y)
+    told = {}
+    for name, series in problem.X.items():
+        if _gaps_reveal(series.isna().to_numpy(), y, numbers=numbers):
+            told[str(name)] = "gaps"
+        elif _reveals(series, y, numbers=numbers):
+            told[str(name)] = "values"
+    return told
+
+
+def _gaps_reveal(missing: Any, y: Any, *, numbers: bool) -> bool:
+    if len(y) < _FEWEST_ROWS or min(missing.sum(), (~missing).sum()) < _FEWEST_GAPS:
+        return False
+    codes = missing.astype(int)
+    return _intervals_are_pure(y, codes) if numbers else _levels_are_pure(y, codes)
+
+
+def _reveals(series: pd.Series, y: Any, *, numbers: bool) -> bool:
+    known = series.notna().to_numpy()
+    if known.sum() < max(_FEWEST_ROWS, 0.5 * len(known)):
+        return False
+    seen, target = series[known], y[known]
+    if isinstance(seen.dtype, pd.CategoricalDtype):
+        return not numbers and _levels_are_pure(seen.cat.codes.to_numpy(), target)
+    values = seen.to_numpy(np.float64)
+    if numbers:
+        ranks = pd.Series(values).rank(), pd.Series(target).rank()
+        return bool(abs(ranks[0].corr(ranks[1])) > _SAME)
+    return _intervals_are_pure(values, target)
+
+
+def _levels_are_pure(codes: Array, target: Array) -> bool:
+    """Tell whether every level is of one class, and levels repeat."""
+    pairs = len(np.unique(np.stack([codes, target]), axis=1).T)
+    levels = len(np.unique(codes))
+    return pairs == levels and len(codes) >= 5 * levels
+
+
+def _intervals_are_pure(values: Array, target: Array) -> bool:
+    """Tell whether the classes lie one after the other, with no value in two of them."""
+    order = np.lexsort((target, values))
+    x, c = values[order], target[order]
+    changes = np.flatnonzero(c[1:] != c[:-1])
+    return len(changes) == len(np.unique(c)) - 1 and bool((x[changes] < x[changes + 1]).all())

@@ -10,9 +10,8 @@ import pandas as pd
 
 from posteriori.analysis.fitting.preparation import OTHER
 from posteriori.analysis.table.columns import Column
-from posteriori.analysis.table.number_words import short_number
 from posteriori.analysis.table.values import MISSING_WORDS, dates_of
-from posteriori.analysis.table.wording import counted
+from posteriori.analysis.table.wording import counted, short_number
 
 __all__ = ["notes_on_new_rows"]
 

@@ -58,7 +58,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
         "NegativeBinomialRegression",
         "PoissonRegression",
     ),
-    "posteriori.regression.bayesian.learned": ("Learned",),
+    "posteriori.regression.bayesian.learning": ("Learned",),
     "posteriori.regression.log_linear": ("LogLinearRegression",),
     "posteriori.regression.bayesian.priors": ("LinearPrior",),
     "posteriori.regression.generalized.robust": ("RobustRegression",),

@@ -1,26 +1,48 @@
-"""Fitting candidates side by side, until all are done, the time is over, or Ctrl-C."""
+"""Fitting candidates side by side, until all are done, the time is over, or Ctrl-C.
+
+Fits run in a thread beside this one, or in processes that share the data: threads take turns at
+Python's lock, so that two do no more than one; processes do not, but start slowly.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
+import tempfile
+import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
-import pandas as pd
+from joblib.externals.loky import ProcessPoolExecutor
 from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
 
 from posteriori.analysis.fitting.preparation import CodeColumns, NoColumns, NumberColumns
-from posteriori.analysis.fitting.workers import Submit, beside, in_processes
-from posteriori.estimators.contract import HasEvidence, offers
+from posteriori.analysis.fitting.problem import Problem
+from posteriori.estimators.contract import CountsParameters, HasEvidence, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.cross_validation import Unseen, fit_in_parts, join_folds, predict_fold
 
-__all__ = ["INTERRUPTED", "OUT_OF_TIME", "Outcome", "Problem", "make_pipeline", "run_candidates"]
+__all__ = [
+    "INTERRUPTED",
+    "OUT_OF_TIME",
+    "Outcome",
+    "beside",
+    "in_processes",
+    "make_pipeline",
+    "run_candidates",
+]
 
 
 #: Numbers in all inputs, times the classes beyond the first, from which on processes are started.
@@ -32,24 +54,8 @@ INTERRUPTED, OUT_OF_TIME = "interrupted", "not reached within the time limit"
 _DIED = "a process that fitted it died, perhaps for lack of memory: try fewer --jobs (jobs=), or fewer rows"
 
 
-class Problem(NamedTuple):
-    """What the candidates are fitted to.
-
-    Attributes
-    ----------
-    X : DataFrame
-        Converted columns.
-    y : (N,)
-    kinds : dict from column to kind
-    classes : (K,) or None
-    splits : list of pairs of rows
-    """
-
-    X: pd.DataFrame
-    y: Any
-    kinds: dict[str, str]
-    classes: Any
-    splits: list[tuple[Any, Any]]
+#: From a function of the data, and its other arguments, to what it will return.
+Submit = Callable[..., Future[Any]]
 
 
 class Outcome(NamedTuple):
@@ -62,6 +68,8 @@ class Outcome(NamedTuple):
         Fitted to all rows; None if that failed or was not reached.
     unseen : Unseen or None
     evidence : LogEvidence or None
+    effective_parameters : float
+        How many parameters the data determine; not a number where that is not known.
     seconds : float
         Of all its fits.
     warnings : tuple of str
@@ -73,6 +81,7 @@ class Outcome(NamedTuple):
     model: Any = None
     unseen: Unseen | None = None
     evidence: LogEvidence | None = None
+    effective_parameters: float = float("nan")
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
     failure: str = ""
@@ -85,13 +94,13 @@ class Outcome(NamedTuple):
 
 def make_pipeline(candidate: Candidate, kinds: dict[str, str]) -> Pipeline:
     """Return preparation and model of a candidate, unfitted."""
-    model = candidate.make()
+    basis, model = candidate.make_basis(), candidate.make()
     if candidate.encoding == "codes":
         codes = CodeColumns(kinds)
         return Pipeline([("columns", codes), ("model", model.set_params(columns=codes.columns))])
     if candidate.encoding == "nothing":
         return Pipeline([("columns", NoColumns()), ("model", model)])
-    columns = NumberColumns(kinds, basis=candidate.make_basis())
+    columns = NumberColumns(kinds, basis=basis)
     return Pipeline([("columns", columns), ("model", model)])
 
 
@@ -110,14 +119,26 @@ def run_candidates(
     *,
     jobs: int = 1,
     time_limit: float | None = None,
-    on_outcome: Callable[[Outcome], None] = lambda outcome: None,
-) -> tuple[list[Outcome], str]:
+    on_outcome: Callable[[Outcome, int, float], None] | None = None,
+) -> tuple[dict[str, Outcome], str]:
     """Fit every candidate to all rows and, for held-out predictions, to parts of them.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+    problem : Problem
+    jobs : int
+        Fits at a time, in processes of their own where the table is large.
+    time_limit : float, optional
+        Seconds after which no result is waited for.
+    on_outcome : callable, optional
+        Called as ``on_outcome(outcome, total, seconds_left)`` after every candidate; what the others
+        need is told by their stated costs.
 
     Returns
     -------
-    outcomes : list of Outcome
-        Of the candidates that were reached.
+    outcomes : dict of Outcome
+        By name, in the order in which they came; candidates that were not reached are the last.
     ended : {"", "interrupted", "time"}
         Why some were not.
     """
@@ -127,19 +148,27 @@ def run_candidates(
         workers = in_processes(problem, jobs)
     else:  # threads that wait for one another cost more than they save on small products
         workers = beside(problem, None if large else 1)
-    deadline = float("inf") if time_limit is None else time.monotonic() + time_limit
-    outcomes: list[Outcome] = []
+    start, outcomes = time.monotonic(), {}
 
     def keep(outcome: Outcome) -> None:
-        outcomes.append(outcome)
-        on_outcome(outcome)
+        outcomes[outcome.name] = outcome
+        if on_outcome is None:
+            return
+        done = sum(o.candidate.cost for o in outcomes.values())
+        to_do = sum(c.cost for c in candidates) - done
+        left = (time.monotonic() - start) * to_do / max(done, 1e-9)
+        on_outcome(outcome, len(candidates), left)
 
+    deadline = float("inf") if time_limit is None else start + time_limit
     try:
         with workers as submit:
             in_time = _gather(submit, jobs + 1, candidates, problem, deadline, keep)
+        ended = "" if in_time else "time"
     except KeyboardInterrupt:
-        return outcomes, "interrupted"
-    return outcomes, "" if in_time else "time"
+        ended = "interrupted"
+    why = OUT_OF_TIME if ended == "time" else INTERRUPTED
+    missed = {c.name: Outcome(c, failure=why) for c in candidates if c.name not in outcomes}
+    return outcomes | missed, ended
 
 
 def _gather(
@@ -195,8 +224,12 @@ def _outcome(candidate: Candidate, parts: list[_Part], problem: Problem) -> Outc
         return told
     model = parts[-1].result
     unseen = join_folds([part.result for part in parts[:-1]], problem.splits)
-    evidence = model[-1].log_evidence_ if offers(model[-1], HasEvidence) else None
-    return told._replace(model=model, unseen=unseen, evidence=evidence)
+    final = model[-1]
+    if offers(final, HasEvidence):
+        told = told._replace(evidence=final.log_evidence_)
+    if offers(final, CountsParameters):
+        told = told._replace(effective_parameters=final.effective_parameters_)
+    return told._replace(model=model, unseen=unseen)
 
 
 def _fit(problem: Problem, candidate: Candidate, fold: int | None) -> _Part:
@@ -230,3 +263,90 @@ def _first_sentence(text: str) -> str:
 def _reason(error: Exception) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+# -- where fits run ----------------------------------------------------------------------------
+
+
+@contextmanager
+def beside(data: Any, threads: int | None = None) -> Iterator[Submit]:
+    """Call functions ``f(data, …)`` one after the other, in a thread that never delays the exit.
+
+    Matrix products have so many threads of their own, or as many as there are processors.
+    """
+    executor = _Daemon()
+    with threadpool_limits(threads):
+        try:
+            yield lambda function, *arguments: executor.submit(function, data, *arguments)
+        finally:
+            executor.shutdown()
+
+
+@contextmanager
+def in_processes(data: Any, count: int) -> Iterator[Submit]:
+    """Call functions ``f(data, …)`` in processes, which are ended with this context.
+
+    The data lie in a temporary file that all map into memory.
+    """
+    threads = max(1, (os.cpu_count() or 1) // count)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "data"
+        joblib.dump(data, path)
+        executor = ProcessPoolExecutor(count, initializer=_prepare, initargs=(path, threads))
+        try:
+            yield partial(_submit_unless_broken, executor)
+        finally:
+            executor.shutdown(kill_workers=True)
+
+
+def _submit_unless_broken(executor: Executor, *call: Any) -> Future[Any]:
+    """Submit a call; once a process has died, all further ones have failed."""
+    try:
+        return executor.submit(_call, *call)
+    except BrokenExecutor as error:
+        failed: Future[Any] = Future()
+        failed.set_exception(error)
+        return failed
+
+
+class _Daemon(Executor):
+    """An executor of one thread that dies with the program, in the midst of its work."""
+
+    def __init__(self) -> None:
+        self._waiting: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._ended = threading.Event()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._waiting.put((future, lambda: function(*args, **kwargs)))
+        return future
+
+    def shutdown(self, wait: bool = False, *, cancel_futures: bool = True) -> None:
+        self._ended.set()
+        self._waiting.put(None)
+
+    def _work(self) -> None:
+        while (task := self._waiting.get()) is not None and not self._ended.is_set():
+            future, call = task
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(call())
+            except Exception as error:
+                future.set_exception(error)
+
+
+#: The data of this process, where it works for another one.
+_data: Any = None
+
+
+def _prepare(path: Path, threads: int) -> None:
+    global _data
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
+    threadpool_limits(threads)
+    _data = joblib.load(path, mmap_mode="r")
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(_data, *arguments)

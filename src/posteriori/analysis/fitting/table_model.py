@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.new_rows import notes_on_new_rows
-from posteriori.analysis.table.columns import Column, convert_column, to_pandas
+from posteriori.analysis.table.columns import Column, convert_column
+from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.values import dates_of
 from posteriori.estimators.contract import predictive_of
 from posteriori.numerics.types import Array

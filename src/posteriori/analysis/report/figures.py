@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from posteriori.analysis.analyzing import Analysis
-from posteriori.analysis.report.effects import Effects
-from posteriori.analysis.table.number_words import short_number
+from posteriori.analysis.fitting.findings import Findings
+from posteriori.analysis.report.insights import Effects
+from posteriori.analysis.table.wording import short_number
 from posteriori.distributions.batches import has_atoms
 from posteriori.estimators.contract import predictive_of
 from posteriori.numerics.types import Array
@@ -46,27 +46,28 @@ _MOST_POINTS = 800
 _MOST_BARS = 20
 
 
-def draw_predictions(analysis: Analysis) -> str:
+def draw_predictions(found: Findings) -> str:
     """Draw targets against predictions of unseen rows."""
-    unseen = analysis.outcomes[analysis.ranking.best].unseen
+    unseen = found.outcomes[found.ranking.best].unseen
     assert unseen is not None
-    rows = _some_rows(len(analysis.problem.y))
-    predicted, actual = unseen.prediction[rows], analysis.problem.y[rows]
+    rows = _some_rows(len(found.problem.y))
+    predicted, actual = unseen.prediction[rows], found.problem.y[rows]
+    name = short_text(found.target.column.name)
 
     def paint(axes: Axes) -> None:
         low, high = min(predicted.min(), actual.min()), max(predicted.max(), actual.max())
         axes.plot([low, high], [low, high], color=SECOND, lw=1.5, ls="--")
         axes.plot(predicted, actual, "o", color=FIRST, ms=3.2, alpha=0.5, mew=0)
         number_ticks(axes)
-        axes.set(xlabel="predicted without the row", ylabel=short_text(analysis.target.column.name))
+        axes.set(xlabel="predicted without the row", ylabel=name)
 
     return render_svg("predictions", "Targets against predictions of unseen rows", paint, SMALL)
 
 
-def draw_density(analysis: Analysis) -> str:
+def draw_density(found: Findings) -> str:
     """Draw the targets with the predictive density of another one."""
-    y = analysis.problem.y
-    predictive = predictive_of(analysis.best, analysis.problem.X.iloc[:1])
+    y = found.problem.y
+    predictive = predictive_of(found.best, found.problem.X.iloc[:1])
 
     def paint(axes: Axes) -> None:
         low, high = np.quantile(y, [0.001, 0.999])
@@ -75,18 +76,18 @@ def draw_density(analysis: Analysis) -> str:
         grid = np.arange(np.floor(low), high + 1) if whole else np.linspace(low, high, 300)
         density = np.exp([float(np.squeeze(predictive.log_prob(value))) for value in grid])
         axes.plot(grid, density, "o" if whole else "-", color=FIRST, lw=2, ms=4)
-        axes.set(xlabel=short_text(analysis.target.column.name), ylabel="density")
+        axes.set(xlabel=short_text(found.target.column.name), ylabel="density")
 
     return render_svg("density", "Targets and the predictive density of another one", paint, SMALL)
 
 
-def draw_residuals(analysis: Analysis) -> str:
+def draw_residuals(found: Findings) -> str:
     """Draw residuals of unseen rows against predictions."""
-    unseen = analysis.outcomes[analysis.ranking.best].unseen
+    unseen = found.outcomes[found.ranking.best].unseen
     assert unseen is not None
-    rows = _some_rows(len(analysis.problem.y))
+    rows = _some_rows(len(found.problem.y))
     predicted = unseen.prediction[rows]
-    residual = analysis.problem.y[rows] - predicted
+    residual = found.problem.y[rows] - predicted
 
     def paint(axes: Axes) -> None:
         axes.axhline(0.0, color=SECOND, lw=1.5, ls="--")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
@@ -11,7 +12,8 @@ from string import Template
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.analyzing import Analysis
+from posteriori.analysis.fitting.findings import Findings
+from posteriori.analysis.fitting.problem import suited_candidates
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.association import association_matrix, strongest_first
 from posteriori.analysis.report.class_figures import (
@@ -22,24 +24,29 @@ from posteriori.analysis.report.class_figures import (
     frequent_confusions,
     reliability_bins,
 )
-from posteriori.analysis.report.code import code_of
-from posteriori.analysis.report.effects import column_importance, weight_effects
-from posteriori.analysis.report.elements import bullet_list, figure, section, side_by_side, table
+from posteriori.analysis.report.insights import (
+    LIMIT,
+    column_importance,
+    surprise_table,
+    weight_effects,
+)
 from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
-from posteriori.analysis.report.ranking_table import (
+from posteriori.analysis.report.ranking_words import (
     failures_of,
     group_legend,
     ranking_table,
+    verdict_of,
     warnings_of,
 )
-from posteriori.analysis.report.surprises import LIMIT, surprise_table
 from posteriori.analysis.table.columns import Column
-from posteriori.analysis.table.number_words import short_number
-from posteriori.analysis.table.wording import counted
+from posteriori.analysis.table.wording import counted, short_number
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import short_text
 
-__all__ = ["make_page"]
+__all__ = ["code_of", "make_page"]
+
+#: Folds of ``analyze``, unless it is asked for others.
+_FOLDS = 5
 
 #: Columns that are shown one by one; more are only counted.
 _MOST_COLUMNS = 60
@@ -50,53 +57,54 @@ _MOST_ASSOCIATED = 11
 _MOST_TOLD = 4
 
 
-def make_page(analysis: Analysis, title: str, loading: str = "") -> str:
-    """Return the report of an analysis.
+def make_page(found: Findings, title: str, loading: str = "") -> str:
+    """Return the report of an found.
 
     Parameters
     ----------
-    analysis : Analysis
+    found : Findings
     title : str
         What the data are called.
     loading : str
         Python code that makes ``table`` of them.
     """
-    columns = strongest_first(_values(analysis), _columns(analysis))
-    parts = [_ranking(analysis)]
-    if not analysis.ranking.rows[0].failure:
-        parts += [_predictions(analysis), _posterior(analysis), _surprises(analysis, columns)]
-        parts += [_sensitivity(analysis)]
-    code = f"<pre><code>{escape(code_of(analysis, loading))}</code></pre>"
-    parts += [_glance(analysis, columns), section("The same in Python", code)]
+    lede, footer = _lede(found), _versions(found)
+    columns = strongest_first(_values(found), _columns(found))
+    parts = [_ranking(found)]
+    if not found.ranking.rows[0].failure:
+        parts += [_predictions(found), _posterior(found), _surprises(found, columns)]
+        parts += [_sensitivity(found)]
+    code = f"<pre><code>{escape(code_of(found, loading))}</code></pre>"
+    parts += [_glance(found, columns), section("The same in Python", code)]
     template = (
         files("posteriori.analysis").joinpath("templates/report.html").read_text(encoding="utf-8")
     )
     return Template(template).substitute(
-        title=escape(f"{analysis.target.column.name} in {title}"),
-        lede=escape(_lede(analysis)),
-        verdict=escape(analysis.verdict),
+        title=escape(f"{found.target.column.name} in {title}"),
+        lede=escape(lede),
+        verdict=escape(verdict_of(found)),
         sections="\n".join(part for part in parts if part),
-        footer=escape(_versions(analysis)),
+        footer=escape(footer),
     )
 
 
-def _lede(analysis: Analysis) -> str:
-    used, name = len(analysis.problem.kinds), analysis.target.column.name
+def _lede(found: Findings) -> str:
+    used, name = len(found.problem.kinds), found.target.column.name
     what = (
         f"The distribution of “{name}”"
-        if analysis.target.task == "density"
-        else f"{analysis.target.task.capitalize()} of “{name}” from {counted(used, 'column')}"
+        if found.target.task == "density"
+        else f"{found.target.task.capitalize()} of “{name}” from {counted(used, 'column')}"
     )
     return (
-        f"{what} in {counted(len(analysis.problem.y), 'row')}; "
-        f"{counted(len(analysis.ranking.rows), 'model')} compared by how well they predict rows that "
+        f"{what} in {counted(len(found.problem.y), 'row')}; "
+        f"{counted(len(found.ranking.rows), 'model')} compared by how well they predict rows that "
         "they have not seen."
     )
 
 
-def _ranking(analysis: Analysis) -> str:
-    header, rows = ranking_table(analysis)
-    remarks = [*group_legend(analysis), *failures_of(analysis), *warnings_of(analysis)]
+def _ranking(found: Findings) -> str:
+    header, rows = ranking_table(found)
+    remarks = [*group_legend(found), *failures_of(found), *warnings_of(found)]
     return section(
         "The ranking",
         "<p>Held out is the log predictive density of all rows, each predicted by a model that was "
@@ -105,37 +113,33 @@ def _ranking(analysis: Analysis) -> str:
         "probability of a model assumes that all of its group were equally probable before.</p>"
         + table(header, rows, "ranking")
         + bullet_list(remarks)
-        + _ranking_figure(analysis),
+        + _ranking_figure(found),
     )
 
 
-def _ranking_figure(analysis: Analysis) -> str:
-    if sum(not row.failure for row in analysis.ranking.rows) < 2:
+def _ranking_figure(found: Findings) -> str:
+    if sum(not row.failure for row in found.ranking.rows) < 2:
         return ""
-    scale = choose_scale(analysis.ranking.rows)
+    scale = choose_scale(found.ranking.rows)
     return figure(draw_ranking(scale), far_models(scale), broad=True)
 
 
-def _predictions(analysis: Analysis) -> str:
-    best = analysis.ranking.best
-    metrics = analysis.metrics[best]
+def _predictions(found: Findings) -> str:
+    best = found.ranking.best
+    metrics = found.metrics[best]
     words = ", ".join(f"{name} {short_number(value)}" for name, value in metrics.items())
     text = f"<p>“{escape(best)}” on unseen rows: {escape(words)}.</p>"
-    told = (
-        _predicted_numbers(analysis)
-        if analysis.problem.classes is None
-        else _predicted_classes(analysis)
-    )
+    told = _predicted_numbers(found) if found.problem.classes is None else _predicted_classes(found)
     return section("How well the best model predicts", text + told)
 
 
-def _predicted_numbers(analysis: Analysis) -> str:
-    unseen = analysis.outcomes[analysis.ranking.best].unseen
+def _predicted_numbers(found: Findings) -> str:
+    unseen = found.outcomes[found.ranking.best].unseen
     assert unseen is not None
     drawn = (
-        [figures.draw_density(analysis)]
-        if analysis.target.task == "density"
-        else [figures.draw_predictions(analysis), figures.draw_residuals(analysis)]
+        [figures.draw_density(found)]
+        if found.target.task == "density"
+        else [figures.draw_predictions(found), figures.draw_residuals(found)]
     )
     drawn.append(figures.draw_levels(unseen.level))
     return side_by_side([figure(svg) for svg in drawn]) + (
@@ -144,10 +148,10 @@ def _predicted_numbers(analysis: Analysis) -> str:
     )
 
 
-def _predicted_classes(analysis: Analysis) -> str:
-    unseen, classes = analysis.outcomes[analysis.ranking.best].unseen, analysis.problem.classes
+def _predicted_classes(found: Findings) -> str:
+    unseen, classes = found.outcomes[found.ranking.best].unseen, found.problem.classes
     assert unseen is not None
-    codes = np.searchsorted(classes, analysis.problem.y)
+    codes = np.searchsorted(classes, found.problem.y)
     shown = [figure(_reliability(unseen.prediction, codes, classes))]
     told = (
         "<p>If the probabilities are right, the points lie on the line: of the rows with stated "
@@ -182,15 +186,15 @@ def _reliability(p: Array, codes: Array, classes: Array) -> str:
     return draw_reliability(bins, f"stated probability of “{short_text(str(classes[1]), 16)}”")
 
 
-def _posterior(analysis: Analysis) -> str:
-    if not analysis.problem.kinds:
+def _posterior(found: Findings) -> str:
+    if not found.problem.kinds:
         return ""
-    if analysis.outcomes[analysis.ranking.best].candidate.encoding == "nothing":
+    if found.outcomes[found.ranking.best].candidate.encoding == "nothing":
         return section(
             "What the best model has learned",
             "<p>That the columns do not help: it predicts the same for every row.</p>",
         )
-    effects = weight_effects(analysis.best)
+    effects = weight_effects(found.best)
     if effects is not None and len(effects.names):
         text = (
             "<p>Weights with their 90% posterior intervals. Columns of numbers are in units of "
@@ -198,7 +202,7 @@ def _posterior(analysis: Analysis) -> str:
         )
         drawn = figures.draw_effects(effects, "weight, posterior mean and 90% interval")
     else:
-        importance = column_importance(analysis.best, analysis.problem, analysis.seed)
+        importance = column_importance(found.best, found.problem, found.seed)
         text = (
             "<p>What is lost when the entries of one column are shuffled: the more, the more the "
             "model relies on it. Lines are the range of three shuffles.</p>"
@@ -207,11 +211,11 @@ def _posterior(analysis: Analysis) -> str:
     return section("What the best model has learned", text + figure(drawn, broad=True))
 
 
-def _surprises(analysis: Analysis, columns: list[str]) -> str:
-    unseen = analysis.outcomes[analysis.ranking.best].unseen
+def _surprises(found: Findings, columns: list[str]) -> str:
+    unseen = found.outcomes[found.ranking.best].unseen
     assert unseen is not None
-    places = np.flatnonzero(analysis.target.known)
-    header, rows = surprise_table(unseen, analysis.problem, places, columns[:_MOST_TOLD])
+    places = np.flatnonzero(found.target.known)
+    header, rows = surprise_table(unseen, found.problem, places, columns[:_MOST_TOLD])
     if not rows:
         return section(
             "Surprising rows",
@@ -226,8 +230,8 @@ def _surprises(analysis: Analysis, columns: list[str]) -> str:
     )
 
 
-def _sensitivity(analysis: Analysis) -> str:
-    curves = {name: curve for name, curve in analysis.sensitivity.items() if curve}
+def _sensitivity(found: Findings) -> str:
+    curves = {name: curve for name, curve in found.sensitivity.items() if curve}
     if not curves:
         return ""
     moves = [
@@ -242,33 +246,36 @@ def _sensitivity(analysis: Analysis) -> str:
     )
 
 
-def _glance(analysis: Analysis, strongest: list[str]) -> str:
-    notes = bullet_list(analysis.notes)
-    total = len(analysis.target.known)
-    X, shown = analysis.problem.X, analysis.columns[:_MOST_COLUMNS]
+def _glance(found: Findings, strongest: list[str]) -> str:
+    related = _most_associated(found, strongest)
+    total = len(found.target.known)
+    X, shown = found.problem.X, found.columns[:_MOST_COLUMNS]
     drawn = [(column, X.get(column.name)) for column in shown]
     body = "".join(
         _column_row(column, series, key, total)
-        for key, (column, series) in enumerate(
-            [(analysis.target.column, _values(analysis)), *drawn]
-        )
+        for key, (column, series) in enumerate([(found.target.column, _values(found)), *drawn])
     )
-    more = len(analysis.columns) - _MOST_COLUMNS
+    more = len(found.columns) - _MOST_COLUMNS
     rest = f"<p>And {more} more columns.</p>" if more > 0 else ""
     head = "<tr><th>column</th><th>kind</th><th>missing</th><th>different</th><th></th></tr>"
     listed = (
         f'<div class="wide"><table class="columns"><thead>{head}</thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
-    return section(
-        "The data at a glance", notes + listed + rest + _association(analysis, strongest)
-    )
+    if len(related) > 2:
+        svg = figures.draw_association(list(related), association_matrix(related))
+        rest += (
+            "<p>Association of columns, from 0 to 1: rank correlation of numbers, Cramér’s V of "
+            "categories, the correlation ratio between the two.</p>"
+            + figure(svg, broad=len(related) > 6)
+        )
+    return section("The data at a glance", bullet_list(found.notes) + listed + rest)
 
 
-def _values(analysis: Analysis) -> pd.Series:
+def _values(found: Findings) -> pd.Series:
     """Return the known targets: numbers, or classes as texts."""
-    values = pd.Series(analysis.problem.y)
-    return values if analysis.problem.classes is None else values.astype(str).astype(object)
+    values = pd.Series(found.problem.y)
+    return values if found.problem.classes is None else values.astype(str).astype(object)
 
 
 def _column_row(column: Column, series: pd.Series | None, key: int, total: int) -> str:
@@ -283,28 +290,100 @@ def _column_row(column: Column, series: pd.Series | None, key: int, total: int) 
     )
 
 
-def _columns(analysis: Analysis) -> dict[str, pd.Series]:
-    return {str(name): analysis.problem.X[name] for name in analysis.problem.X}
+def _columns(found: Findings) -> dict[str, pd.Series]:
+    return {str(name): found.problem.X[name] for name in found.problem.X}
 
 
-def _association(analysis: Analysis, strongest: list[str]) -> str:
-    columns = _columns(analysis)
+def _most_associated(found: Findings, strongest: list[str]) -> dict[str, pd.Series]:
+    """Return the target and the columns that go with it most closely, in their order."""
     chosen = set(strongest[:_MOST_ASSOCIATED])
-    everything = {analysis.target.column.name: _values(analysis)}
-    everything |= {name: series for name, series in columns.items() if name in chosen}
-    if len(everything) < 3:
-        return ""
-    drawn = figures.draw_association(list(everything), association_matrix(everything))
-    return (
-        "<p>Association of columns, from 0 to 1: rank correlation of numbers, Cramér’s V of "
-        "categories, the correlation ratio between the two.</p>"
-        + figure(drawn, broad=len(everything) > 6)
-    )
+    columns = {name: series for name, series in _columns(found).items() if name in chosen}
+    return {found.target.column.name: _values(found), **columns}
 
 
-def _versions(analysis: Analysis) -> str:
+def _versions(found: Findings) -> str:
     names = ("posteriori", "numpy", "scipy", "scikit-learn", "pandas")
     return (
         ", ".join(f"{name} {version(name)}" for name in names)
-        + f"; Python {platform.python_version()}; seed {analysis.seed}"
+        + f"; Python {platform.python_version()}; seed {found.seed}"
+    )
+
+
+# -- the same in Python --------------------------------------------------------------------------
+
+
+def code_of(found: Findings, loading: str = "") -> str:
+    """Return code that repeats an analysis.
+
+    Parameters
+    ----------
+    found : Findings
+    loading : str
+        Code that makes ``table``; without it the code says what is needed.
+    """
+    options = "".join(f", {name}={value!r}" for name, value in _unusual_options(found).items())
+    return (
+        "from posteriori import analyze\n"
+        f"{loading or '# table: the data that were analysed'}\n\n"
+        f"analysis = analyze(table, {found.target.column.name!r}{options})\n"
+        "analysis.ranking.to_frame()\n"
+        "analysis.best  # the fitted pipeline\n"
+        "# means and intervals, or probabilities of classes; of new rows as well\n"
+        "analysis.model.predict(table.head())\n"
+    )
+
+
+def _unusual_options(found: Findings) -> dict[str, object]:
+    """Return the arguments that differ from those that would be guessed."""
+    options: dict[str, object] = {"task": found.target.task, "seed": found.seed}
+    dropped = [column.name for column in found.columns if column.kind == "dropped"]
+    if dropped:
+        options["drop"] = dropped
+    tried = list(found.outcomes)
+    if set(tried) != {c.name for c in suited_candidates(found.target, found.problem)}:
+        options["models"] = tried
+    folds = len(found.problem.splits)
+    if folds != min(_FOLDS, len(found.problem.y)):
+        options["folds"] = folds
+    return options
+
+
+# -- pieces of HTML; texts are escaped here ------------------------------------------------------
+
+
+def section(title: str, body: str) -> str:
+    """Return a section; the body is HTML."""
+    return f"<section>\n<h2>{escape(title)}</h2>\n{body}\n</section>"
+
+
+def figure(svg: str, caption: str = "", *, broad: bool = False) -> str:
+    """Return a figure that scrolls where the window is narrower than its texts need."""
+    words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f'<figure{" class=broad" if broad else ""}><div class="wide">{svg}</div>{words}</figure>'
+
+
+def side_by_side(drawn: Iterable[str]) -> str:
+    """Return figures side by side."""
+    return f'<div class="figures">{"".join(drawn)}</div>'
+
+
+def bullet_list(items: Sequence[str]) -> str:
+    """Return a list of texts; nothing if there are none."""
+    if not items:
+        return ""
+    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], name: str = "plain") -> str:
+    """Return a table whose rows begin with their names; it scrolls beside these."""
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="wide"><table class="{name}"><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody></table></div>"
     )

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from posteriori.analysis.table.number_words import number_with_error, short_number
+from posteriori.analysis.table.wording import number_with_error, short_number
 from posteriori.plotting.page_figures import BROAD, FIRST, MUTED, render_svg
 from posteriori.selection.comparison import Row
 

@@ -6,13 +6,12 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import pandas as pd
 
-from posteriori.analysis.table.sources import Source
 from posteriori.analysis.table.values import MISSING_WORDS
 from posteriori.analysis.table.wording import counted
 
@@ -28,16 +27,22 @@ _DECIMAL = re.compile(r"[+-]?\d*\.\d+")
 
 
 class _Layout(NamedTuple):
-    """How the text is cut into cells.
+    """Where the text is, and how it is cut into cells.
 
     Attributes
     ----------
+    name : str
+        What messages call it.
+    open : callable
+        Returns its bytes from the start.
     encoding, delimiter : str
     comments : int
         Lines before the header that begin with #.
     header : list of str
     """
 
+    name: str
+    open: Callable[[], IO[bytes]]
     encoding: str
     delimiter: str
     comments: int
@@ -45,13 +50,16 @@ class _Layout(NamedTuple):
 
 
 def read_delimited(
-    source: Source, sample: str, encoding: str, max_rows: int | None
+    name: str, open_bytes: Callable[[], IO[bytes]], sample: str, encoding: str, max_rows: int | None
 ) -> tuple[pd.DataFrame, list[str]]:
     """Read a table with one header line.
 
     Parameters
     ----------
-    source : Source
+    name : str
+        What messages call it.
+    open_bytes : callable
+        Returns its bytes from the start.
     sample : str
         Its beginning.
     encoding : str
@@ -64,27 +72,27 @@ def read_delimited(
         What was guessed.
     """
     try:
-        layout = _guess_layout(sample, encoding)
+        layout = _Layout(name, open_bytes, encoding, *_guess_layout(sample))
     except csv.Error:
         raise ValueError(
-            f"{source.name} cannot be read as a table: one of its first cells is extremely long; "
+            f"{name} cannot be read as a table: one of its first cells is extremely long; "
             "close every quotation mark"
         ) from None
     width = len(layout.header)
     if width > MOST_COLUMNS:
         raise ValueError(
-            f"{source.name} has {width:,} columns; at most {MOST_COLUMNS:,} are handled: "
-            "select some first"
+            f"{name} has {width:,} columns; at most {MOST_COLUMNS:,} are handled: select some first"
         )
-    frame = _parse(source, layout, max_rows)
+    frame = _parse(layout, max_rows)
     words = f"read as text in {encoding}, columns separated by {_DELIMITERS[layout.delimiter]}"
     notes = [words, *_on_header(layout)]
     if len(frame) and frame.iloc[:, -1].isna().any():  # short rows lack the last column
-        notes += _on_short_rows(source, layout, len(frame))
+        notes += _on_short_rows(layout, len(frame))
     return frame, notes
 
 
-def _guess_layout(sample: str, encoding: str) -> _Layout:
+def _guess_layout(sample: str) -> tuple[str, int, list[str]]:
+    """Return the delimiter, the number of lines with comments, and the header."""
     lines = [line for line in io.StringIO(sample, newline="") if line.strip()]
     delimiter, usual = _guess_delimiter([line[:_LONG_LINE] for line in lines[:50]])
     comments = 0
@@ -94,7 +102,7 @@ def _guess_layout(sample: str, encoding: str) -> _Layout:
             break
         comments += 1
     rows = csv.reader(lines[comments:], delimiter=delimiter, skipinitialspace=True)
-    return _Layout(encoding, delimiter, comments, next(rows, []))
+    return delimiter, comments, next(rows, [])
 
 
 def _guess_delimiter(lines: list[str]) -> tuple[str, int]:
@@ -111,9 +119,9 @@ def _guess_delimiter(lines: list[str]) -> tuple[str, int]:
     return best, score(best)[1]
 
 
-def _parse(source: Source, layout: _Layout, max_rows: int | None) -> pd.DataFrame:
+def _parse(layout: _Layout, max_rows: int | None) -> pd.DataFrame:
     try:
-        with _from_header(source, layout) as (text, _), warnings.catch_warnings():
+        with _from_header(layout) as (text, _), warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
                 text,
@@ -129,19 +137,19 @@ def _parse(source: Source, layout: _Layout, max_rows: int | None) -> pd.DataFram
             )
     except UnicodeDecodeError:
         raise ValueError(
-            f"{source.name} is neither UTF-8 nor Windows-1252 text; save it as UTF-8"
+            f"{layout.name} is neither UTF-8 nor Windows-1252 text; save it as UTF-8"
         ) from None
     except (pd.errors.ParserWarning, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        reason = _misfit(source, layout, error)
-        raise ValueError(f"{source.name} cannot be read as a table: {reason}") from None
+        reason = _misfit(layout, error)
+        raise ValueError(f"{layout.name} cannot be read as a table: {reason}") from None
     frame.columns = pd.Index(layout.header)
     return frame
 
 
 @contextmanager
-def _from_header(source: Source, layout: _Layout) -> Iterator[tuple[io.TextIOWrapper, int]]:
+def _from_header(layout: _Layout) -> Iterator[tuple[io.TextIOWrapper, int]]:
     """Open the text at the header, and tell the number of lines above it."""
-    file: Any = source.open()
+    file: Any = layout.open()
     with io.TextIOWrapper(file, encoding=layout.encoding, newline="") as text:
         above = comments = 0
         while comments < layout.comments:
@@ -150,10 +158,10 @@ def _from_header(source: Source, layout: _Layout) -> Iterator[tuple[io.TextIOWra
         yield text, above
 
 
-def _misfit(source: Source, layout: _Layout, error: Exception) -> str:
+def _misfit(layout: _Layout, error: Exception) -> str:
     """Return which line does not fit the header, and the remedy."""
     width, line = len(layout.header), 1
-    for line, row in _rows(source, layout):
+    for line, row in _rows(layout):
         if len(row) > width:
             return (
                 f"line {line} has {counted(len(row), 'cell')}, more than the {width} of the header; "
@@ -183,10 +191,10 @@ def _on_header(layout: _Layout) -> list[str]:
     return notes
 
 
-def _on_short_rows(source: Source, layout: _Layout, n_rows: int) -> list[str]:
+def _on_short_rows(layout: _Layout, n_rows: int) -> list[str]:
     """Say how many rows have fewer cells than the header."""
     width, short, first = len(layout.header), 0, 0
-    for place, (line, row) in enumerate(_rows(source, layout)):
+    for place, (line, row) in enumerate(_rows(layout)):
         if place == n_rows:
             break
         if len(row) < width:
@@ -199,9 +207,9 @@ def _on_short_rows(source: Source, layout: _Layout, n_rows: int) -> list[str]:
     return [f"{counted(short, 'row')} with {fewer} ({where}): {cells} missing"]
 
 
-def _rows(source: Source, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
+def _rows(layout: _Layout) -> Iterator[tuple[int, list[str]]]:
     """Return the rows below the header with the numbers of their first lines."""
-    with _from_header(source, layout) as (text, above):
+    with _from_header(layout) as (text, above):
         reader = csv.reader(text, delimiter=layout.delimiter, skipinitialspace=True)
         header_is_above = False
         while True:

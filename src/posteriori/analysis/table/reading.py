@@ -1,18 +1,42 @@
-"""Tables from files: format, compression, encoding and delimiter are guessed, and said."""
+"""Tables from files, pipes and standard input: packing, format, encoding and delimiter are guessed, and said."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
+import stat
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 import pandas as pd
 
-from posteriori.analysis.table.columns import to_pandas
 from posteriori.analysis.table.delimited import read_delimited
-from posteriori.analysis.table.sources import BROKEN, Source
+from posteriori.analysis.table.wording import counted
 
-__all__ = ["TableFile", "read_table"]
+__all__ = ["TableFile", "read_table", "reading_code", "to_pandas"]
+
+#: Larger files are refused unless the number of rows is limited.
+MOST_BYTES = 1 << 30
+
+#: What a compressed file raises that is cut short or altered.
+_BROKEN = (
+    EOFError,
+    OSError,
+    lzma.LZMAError,
+    zlib.error,
+    zipfile.BadZipFile,
+    NotImplementedError,  # a zip file packed in a way that is not known
+)
+
+_MAGIC = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"), (b"PK\x03\x04", "zip"))
+_OPENERS: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+_SPREADSHEETS = ("xl/workbook.xml", "content.xml")
 
 #: Bytes from which the form of a file is guessed.
 _SAMPLE = 1 << 16
@@ -73,10 +97,10 @@ def read_table(path: str | Path, max_rows: int | None = None) -> TableFile:
     if max_rows is not None and max_rows < 1:
         raise ValueError(f"max_rows must be at least 1, got {max_rows}")
     name = "standard input" if str(path) == "-" else str(path)
-    source = Source(path, name)
+    source = _Source(path, name)
     try:
         table = _read(source, None if max_rows is None else max_rows + 1)
-    except BROKEN as error:
+    except _BROKEN as error:
         if not source.packing:
             raise
         raise ValueError(f"{name} is a broken compressed file: {error}") from None
@@ -93,7 +117,49 @@ def read_table(path: str | Path, max_rows: int | None = None) -> TableFile:
     return TableFile(frame, notes)
 
 
-def _read(source: Source, max_rows: int | None) -> TableFile:
+def to_pandas(table: Any) -> pd.DataFrame:
+    """Return a table of pandas or polars, a mapping of columns or an array as a DataFrame."""
+    if isinstance(table, pd.DataFrame):
+        frame = table.copy(deep=False)
+    elif hasattr(table, "get_columns"):  # polars
+        frame = pd.DataFrame({c.name: _from_polars(c) for c in table.get_columns()})
+    elif hasattr(table, "dtype") and getattr(table, "ndim", 0) != 2:
+        raise ValueError(f"a table has two axes, got an array of shape {table.shape}")
+    else:
+        frame = pd.DataFrame(table)
+    frame.columns = _distinct_names(str(c).strip() for c in frame.columns)
+    return frame
+
+
+def _from_polars(column: Any) -> Any:
+    values = column.to_numpy()
+    return values if values.dtype != object else column.to_list()
+
+
+def _distinct_names(names: Iterable[str]) -> list[str]:
+    """Give empty names a number, and repeated ones a suffix."""
+    seen: set[str] = set()
+    out = []
+    for place, name in enumerate(names, start=1):
+        chosen, again = name or f"column {place}", 2
+        while chosen in seen:
+            chosen, again = f"{name or f'column {place}'} ({again})", again + 1
+        seen.add(chosen)
+        out.append(chosen)
+    return out
+
+
+def reading_code(path: str, max_rows: int | None = None) -> str:
+    """Return code that reads a table from a file as the command ``compare`` does."""
+    limit = "" if max_rows is None else f", max_rows={max_rows}"
+    said = "  # standard input" if path == "-" else ""
+    return (
+        "from posteriori.analysis import read_table\n\n"
+        f"table = read_table({path!r}{limit}).frame{said}"
+    )
+
+
+def _read(source: _Source, max_rows: int | None) -> TableFile:
     with source.open() as file:
         head = file.read(_SAMPLE)
         if b"\n" not in head:  # the header alone may be long
@@ -106,7 +172,7 @@ def _read(source: Source, max_rows: int | None) -> TableFile:
     return _read_text(source, head, max_rows)
 
 
-def _read_parquet(source: Source, max_rows: int | None) -> TableFile:
+def _read_parquet(source: _Source, max_rows: int | None) -> TableFile:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
@@ -124,7 +190,7 @@ def _read_parquet(source: Source, max_rows: int | None) -> TableFile:
     return TableFile(limited.to_pandas(), ("read as Parquet",))
 
 
-def _read_text(source: Source, head: bytes, max_rows: int | None) -> TableFile:
+def _read_text(source: _Source, head: bytes, max_rows: int | None) -> TableFile:
     encoding = _guess_encoding(source, head)
     sample = _decode(head, encoding)
     if "\0" in sample:
@@ -134,11 +200,11 @@ def _read_text(source: Source, head: bytes, max_rows: int | None) -> TableFile:
         )
     if sample.lstrip().startswith("{"):
         return _read_json_lines(source, encoding, max_rows)
-    frame, notes = read_delimited(source, sample, encoding, max_rows)
+    frame, notes = read_delimited(source.name, source.open, sample, encoding, max_rows)
     return TableFile(frame, tuple(notes))
 
 
-def _guess_encoding(source: Source, head: bytes) -> str:
+def _guess_encoding(source: _Source, head: bytes) -> str:
     for mark, encoding in _MARKS:
         if head.startswith(mark):
             return encoding
@@ -158,7 +224,7 @@ def _decode(head: bytes, encoding: str) -> str:
     return head.decode(encoding, errors="ignore")
 
 
-def _read_json_lines(source: Source, encoding: str, max_rows: int | None) -> TableFile:
+def _read_json_lines(source: _Source, encoding: str, max_rows: int | None) -> TableFile:
     try:
         with source.open() as file:
             frame = pd.read_json(file, lines=True, encoding=encoding, nrows=max_rows)
@@ -171,3 +237,91 @@ def _read_json_lines(source: Source, encoding: str, max_rows: int | None) -> Tab
             "give each entry a column of its own"
         )
     return TableFile(frame, ("read as JSON lines",))
+
+
+class _Source:
+    """A table's bytes, which can be read from the start more than once.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``"-"`` is standard input.
+    name : str
+        What messages call it.
+
+    Attributes
+    ----------
+    packing : str
+        "gzip", "bzip2", "xz" or "zip"; empty for plain files.
+    notes : list of str
+        What was guessed.
+    """
+
+    def __init__(self, path: str | Path, name: str) -> None:
+        self.name = name
+        self.path = path
+        self.notes: list[str] = []
+        self._content = _content_of_stream(path)
+        with self._open_plain() as file:
+            first = file.read(8)
+        self.packing = next((kind for magic, kind in _MAGIC if first.startswith(magic)), "")
+        if self.packing:
+            self.notes.append(f"compressed with {self.packing}")
+
+    def open(self) -> IO[bytes]:
+        """Return the bytes, unpacked, from the start."""
+        if not self.packing:
+            return self._open_plain()
+        raw: Any = self.path if self._content is None else io.BytesIO(self._content)
+        return self._open_zip(raw) if self.packing == "zip" else _OPENERS[self.packing](raw, "rb")
+
+    def require_size(self, max_rows: int | None) -> None:
+        """Refuse what would not fit, before any of it is parsed."""
+        if max_rows is not None:
+            return
+        size = 0
+        with self.open() as file:
+            while block := file.read(1 << 22):
+                size += len(block)
+                if size > MOST_BYTES:
+                    raise ValueError(
+                        f"{self.name} holds more than {MOST_BYTES >> 30} GB; read a part of it with "
+                        "--max-rows (max_rows=)"
+                    )
+
+    def _open_plain(self) -> IO[bytes]:
+        return open(self.path, "rb") if self._content is None else io.BytesIO(self._content)
+
+    def _open_zip(self, raw: Any) -> IO[bytes]:
+        """Return the one file of an archive."""
+        with zipfile.ZipFile(raw) as archive:
+            names = [entry.filename for entry in archive.infolist() if _is_wanted(entry)]
+            if any(name in _SPREADSHEETS for name in names):
+                raise ValueError(
+                    f"{self.name} is a spreadsheet; save the sheet as CSV and use that"
+                )
+            if len(names) != 1:
+                some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+                raise ValueError(
+                    f"{self.name} is a zip archive of {counted(len(names), 'file')}"
+                    f"{f' ({some})' if some else ''}; unpack it and name one of them"
+                )
+            if archive.getinfo(names[0]).flag_bits & 1:
+                raise ValueError(f"{self.name} asks for a password; unpack it first")
+            return archive.open(names[0])
+
+
+def _content_of_stream(path: str | Path) -> bytes | None:
+    """Return what can be read once only: standard input, or a pipe; None for files."""
+    if str(path) == "-":
+        return sys.stdin.buffer.read(MOST_BYTES + 1)
+    mode = Path(path).stat().st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return None
+    with open(path, "rb") as file:
+        return file.read(MOST_BYTES + 1)
+
+
+def _is_wanted(entry: zipfile.ZipInfo) -> bool:
+    """Leave out folders, and what macOS adds about files."""
+    return not entry.is_dir() and not entry.filename.startswith("__MACOSX/")

@@ -1,8 +1,18 @@
-"""Words of messages that depend on a number."""
+"""Words of messages: numbers as people read them (thousands apart, a true minus), and their nouns."""
 
 from __future__ import annotations
 
-__all__ = ["counted"]
+import math
+
+__all__ = ["counted", "even_number", "fixed_number", "number_with_error", "short_number"]
+
+#: Numbers that are words; what is none says nothing.
+_SPECIAL = {0.0: "0", math.inf: "∞", -math.inf: "−∞"}
+
+#: From here on a sum of log densities is written with an exponent.
+_HUGE = 1e6
+#: Other numbers are written in full between these.
+_SMALLEST, _LARGEST = 1e-4, 1e9
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -14,3 +24,72 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     ('1 row', '1,200 rows', '2 entries')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def short_number(value: float, digits: int = 4) -> str:
+    """Write a number with at most so many significant digits; nothing for NaN.
+
+    Examples
+    --------
+    >>> short_number(49316.2), short_number(-0.25), short_number(2.2e-16), short_number(1.0)
+    ('49,320', '−0.25', '2.2e−16', '1')
+    """
+    text = even_number(value, digits)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def even_number(value: float, digits: int = 4) -> str:
+    """Write a number with so many significant digits, zeros at the end too: for columns.
+
+    Examples
+    --------
+    >>> even_number(55.3), even_number(1.0)
+    ('55.30', '1.000')
+    """
+    if not math.isfinite(value) or value == 0.0:
+        return _SPECIAL.get(value, "")
+    rounded = float(f"{value:.{digits - 1}e}")
+    if not _SMALLEST <= abs(rounded) < _LARGEST:
+        return _with_exponent(value, 2)
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    return _minus(f"{rounded:,.{decimals}f}")
+
+
+def fixed_number(value: float, decimals: int = 1) -> str:
+    """Write a number with so many decimals; one that is huge, with an exponent.
+
+    Examples
+    --------
+    >>> fixed_number(-1336.42), fixed_number(-0.04), fixed_number(-5.2254e10)
+    ('−1,336.4', '0.0', '−5.2e10')
+    """
+    if not math.isfinite(value):
+        return _SPECIAL.get(value, "")
+    if abs(value) >= _HUGE:
+        return _with_exponent(value, 2)
+    return _minus(f"{round(value, decimals) + 0.0:,.{decimals}f}")  # −0.0 + 0.0 = 0.0
+
+
+def number_with_error(value: float, error: float) -> str:
+    """Write a number ± its error, with decimals where the error is below ten; a huge one alone.
+
+    Examples
+    --------
+    >>> number_with_error(-43.12, 9.7), number_with_error(-3167.3, 54.4)
+    ('−43.1 ± 9.7', '−3,167 ± 54')
+    >>> number_with_error(-5.2e10, 2.3e10)
+    '−5.2e10'
+    """
+    if math.isnan(error) or not abs(value) < _HUGE:
+        return fixed_number(value)
+    decimals = 1 if error < 10.0 else 0
+    return f"{fixed_number(value, decimals)} ± {fixed_number(error, decimals)}"
+
+
+def _with_exponent(value: float, digits: int) -> str:
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    return _minus(f"{mantissa}e{int(exponent)}")
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")

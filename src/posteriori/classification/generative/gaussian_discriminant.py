@@ -120,10 +120,7 @@ class GaussianDiscriminant(JointClassifier):
     _constraints = {
         "estimate": ESTIMATE,
         "covariance": one_of("shared", "per-class", "diagonal"),
-        "shrinkage": Constraint(
-            lambda value: value == "auto" or 0.0 <= value <= 1.0,
-            'lie between 0 and 1 or be "auto"',
-        ),
+        "shrinkage": Constraint('lie between 0 and 1 or be "auto"', 0.0, 1.0, choices=("auto",)),
     }
 
     def __init__(

@@ -11,6 +11,7 @@ from posteriori.inference.predictors.generalized_linear import LinearPredictor
 from posteriori.inference.predictors.mode_finding import Mode
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.predictors.weight_belief import evidence_at
+from posteriori.numerics.lazy import optimize
 from posteriori.numerics.types import Array
 
 __all__ = ["likely_precision"]
@@ -47,8 +48,6 @@ def likely_precision(
     max_iter : int
         Most steps to each mode.
     """
-    from scipy.optimize import minimize_scalar
-
     before: tuple[float, Mode] | None = None
 
     def minus_evidence(log_alpha: float) -> float:
@@ -63,7 +62,7 @@ def likely_precision(
         return -evidence_at(mode, precision)
 
     middle = float(np.log(around))
-    found = minimize_scalar(
+    found = optimize.minimize_scalar(
         minus_evidence,
         bounds=(middle - _WIDEST, middle + _WIDEST),
         method="bounded",

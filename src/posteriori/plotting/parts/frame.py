@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from posteriori.numerics.lazy import matplotlib, mpl_fonts
 from posteriori.numerics.types import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from posteriori.plotting.parts.style import Axes
 
 __all__ = ["make_room", "place_legend"]
 
@@ -69,10 +68,9 @@ def _free_place(axes: Axes, size: tuple[float, float]) -> Any:
 
 def _legend_size(axes: Axes, labels: list[str], columns: int) -> tuple[float, float]:
     """Estimate the size of the legend in shares of the axes, from the lengths of its texts."""
-    import matplotlib
-    from matplotlib.font_manager import FontProperties
-
-    points = FontProperties(size=matplotlib.rcParams["legend.fontsize"]).get_size_in_points()
+    points = mpl_fonts.FontProperties(
+        size=matplotlib.rcParams["legend.fontsize"]
+    ).get_size_in_points()
     box, dpi = axes.get_window_extent(), axes.figure.dpi
     rows = -(-len(labels) // columns)
     across = columns * (4.5 + 0.6 * max(map(len, labels))) * points

@@ -11,7 +11,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
+else:  # a name for annotations, which does not load matplotlib
+    Axes = Any
+import numpy as np
+
+from posteriori.numerics.lazy import matplotlib, mpl_axes, mpl_colors, pyplot
 
 __all__ = [
     "COLORS",
@@ -79,9 +84,7 @@ def marker_of(position: int) -> str:
 
 def shades(count: int) -> list[Any]:
     """Return colours in an order that the eye follows, all of middle lightness."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    ramp = LinearSegmentedColormap.from_list("ramp", [COLORS[0], COLORS[3], COLORS[1]])
+    ramp = mpl_colors.LinearSegmentedColormap.from_list("ramp", [COLORS[0], COLORS[3], COLORS[1]])
     return [ramp(i / max(count - 1, 1)) for i in range(count)]
 
 
@@ -92,9 +95,6 @@ def axes_for(ax: Any, size: tuple[float, float] = (5.4, 3.1)) -> Iterator[Axes]:
         _check_axes(ax)
         yield ax
         return
-    import matplotlib
-    from matplotlib import pyplot
-
     with matplotlib.rc_context(STYLE):
         yield pyplot.subplots(figsize=size)[1]
 
@@ -105,8 +105,6 @@ def panels_for(
 ) -> Iterator[list[Axes]]:
     """Yield ``count`` given axes, or those of a new figure of ``shape`` panels."""
     if ax is not None:
-        import numpy as np
-
         given = list(np.ravel(ax))
         for one in given:
             _check_axes(one)
@@ -114,9 +112,6 @@ def panels_for(
             raise ValueError(f"ax must hold {count} Axes, one for each panel, got {len(given)}")
         yield given
         return
-    import matplotlib
-    from matplotlib import pyplot
-
     with matplotlib.rc_context(STYLE):
         axes = pyplot.subplots(*shape, figsize=size, squeeze=False, **subplots)[1].ravel()
         for spare in axes[count:]:
@@ -125,7 +120,5 @@ def panels_for(
 
 
 def _check_axes(ax: Any) -> None:
-    from matplotlib.axes import Axes
-
-    if not isinstance(ax, Axes):
+    if not isinstance(ax, mpl_axes.Axes):
         raise TypeError(f"ax must be matplotlib Axes or None, got {type(ax).__name__}")

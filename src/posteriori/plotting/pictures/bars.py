@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from posteriori.plotting.parts.frame import make_room, place_legend
 from posteriori.plotting.parts.members import Member
-from posteriori.plotting.parts.style import color_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from posteriori.plotting.parts.style import Axes, color_of
 
 __all__ = ["draw_bars"]
 

@@ -7,17 +7,14 @@ what lies above it sums to m over a grid.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from posteriori.numerics.types import Array
 from posteriori.plotting.parts.frame import place_legend
 from posteriori.plotting.parts.members import Member
-from posteriori.plotting.parts.style import INK, color_of, dashes_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from posteriori.plotting.parts.style import INK, Axes, color_of, dashes_of
 
 __all__ = ["check_box", "draw_contours", "draw_simplex", "mass_levels"]
 

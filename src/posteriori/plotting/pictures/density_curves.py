@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +12,8 @@ from posteriori.numerics.types import Array
 from posteriori.plotting.parts.frame import make_room, place_legend
 from posteriori.plotting.parts.members import Member, Range
 from posteriori.plotting.parts.part_names import interval_text, number_text
-from posteriori.plotting.parts.style import COLORS, color_of, dashes_of, shades
+from posteriori.plotting.parts.style import COLORS, Axes, color_of, dashes_of, shades
 from posteriori.plotting.pictures.stems import draw_spike, draw_stems
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["draw_curve", "draw_curves", "grid_of", "range_of"]
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.distributions import Categorical, Dirichlet, PointMass
 from posteriori.plotting.parts.members import Member
 from posteriori.plotting.parts.part_names import unstack
+from posteriori.plotting.parts.style import Axes
 from posteriori.plotting.pictures.bars import draw_bars
 from posteriori.plotting.pictures.contours import draw_contours, draw_simplex
 from posteriori.plotting.pictures.density_curves import draw_curves
 from posteriori.plotting.pictures.forest import draw_forest
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["PLOTTABLE", "Picture", "picture_of"]
 

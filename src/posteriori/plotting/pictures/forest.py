@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,7 @@ from posteriori.distributions import (
 from posteriori.numerics.types import Array
 from posteriori.plotting.parts.frame import place_legend
 from posteriori.plotting.parts.members import Member
-from posteriori.plotting.parts.style import color_of, marker_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from posteriori.plotting.parts.style import Axes, color_of, marker_of
 
 __all__ = ["draw_forest", "marginals_of"]
 

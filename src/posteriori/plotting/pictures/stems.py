@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from posteriori.numerics.lazy import mpl_ticker
 from posteriori.numerics.types import Array
 from posteriori.plotting.parts.frame import make_room
 from posteriori.plotting.parts.members import Member
 from posteriori.plotting.parts.part_names import interval_text, number_text
-from posteriori.plotting.parts.style import dashes_of, marker_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from posteriori.plotting.parts.style import Axes, dashes_of, marker_of
 
 __all__ = ["draw_spike", "draw_stems"]
 
@@ -106,7 +104,5 @@ def _tell(axes: Axes, member: Member, mass: float, color: Any) -> None:
 
 
 def _tick_whole_numbers(axes: Axes, x: Array) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     if np.all(x == np.floor(x)):
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(mpl_ticker.MaxNLocator(integer=True))

@@ -25,6 +25,7 @@ from posteriori.estimators.estimator_rows import (
     check_noise_variance,
     check_rows,
 )
+from posteriori.estimators.parameters import check_parameters
 from posteriori.inference.regression.regression_statistics import regression_statistics
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.random import as_generator
@@ -32,8 +33,7 @@ from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
 from posteriori.regression.bayesian.belief import LinearBelief
 from posteriori.regression.bayesian.hyper_grid import HyperGrid
-from posteriori.regression.bayesian.learned import Learned
-from posteriori.regression.bayesian.learning import scaled_prior
+from posteriori.regression.bayesian.learning import Learned, scaled_prior
 from posteriori.regression.bayesian.left_out_rows import (
     expected_log_likelihood,
     leave_one_out_log_density,
@@ -219,6 +219,8 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, *, known: Learned | None
     ) -> Learned:
         """Return what rows say, together with what is known from earlier ones."""
+        if known is None:
+            check_parameters(self)
         rows = check_rows(
             self,
             X,

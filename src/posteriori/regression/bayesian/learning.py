@@ -12,7 +12,8 @@ where c is the value at the means of the columns.
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from posteriori.inference.regression.linear_weights import (
     weight_posterior,
 )
 from posteriori.inference.regression.regression_statistics import RegressionStatistics, column_norms
-from posteriori.numerics.evidence import Kind
+from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
@@ -44,7 +45,7 @@ from posteriori.regression.bayesian.relevance import (
 from posteriori.regression.bayesian.spectrum import Spectrum, decompose
 from posteriori.regression.bayesian.type_two import climb_by_fixed_point, maximise_evidence
 
-__all__ = ["Solution", "scaled_prior", "solve"]
+__all__ = ["Learned", "Solution", "scaled_prior", "solve"]
 
 #: Share of the targets' squares that is noise at least, where it is chosen by evidence.
 _NOISE_FLOOR = 1e-14
@@ -74,6 +75,49 @@ class Solution(NamedTuple):
     noise_precision: float | None = None
     grid: HyperGrid | None = None
     n_iter: int = 1
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Statistics of the data with a prior; solved when first asked for."""
+
+    prior: LinearPrior
+    statistics: RegressionStatistics
+    fingerprint: Fingerprint
+
+    def merge(self, other: Learned) -> Learned:
+        """Return what is learned from both sets of data."""
+        both = self.statistics.merge(other.statistics)
+        return Learned(self.prior, both, self.fingerprint.merge(other.fingerprint))
+
+    @cached_property
+    def solution(self) -> Solution:
+        """Posterior, evidence and hyper-parameters."""
+        return solve(self.statistics, self.prior)
+
+    @property
+    def log_evidence(self) -> LogEvidence:
+        """Evidence; that of a flat intercept is of y up to a constant, and compares with its like."""
+        solution = self.solution
+        if np.isneginf(solution.log_evidence):
+            raise AttributeError(
+                "log_evidence_ does not exist under an improper prior (a prior_precision of 0 in "
+                "some direction); give every weight a positive prior precision"
+            )
+        flat = self.prior.fit_intercept and self.prior.intercept_precision == 0.0
+        return LogEvidence(
+            solution.log_evidence,
+            kind=solution.kind,
+            of="y up to a constant|X" if flat else "y|X",
+            fingerprint=self.fingerprint,
+        )
+
+    @property
+    def effective_parameters(self) -> float:
+        """γ = Σ (1 − prior share) over directions: weights that the data determine."""
+        belief, d = self.solution.belief, self.statistics.n_inputs
+        seen = (self.statistics.factor[:d, :d] @ belief.directions) ** 2
+        return float(belief.probabilities @ (seen.sum(axis=0) / belief.precisions).sum(axis=1))
 
 
 def solve(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:

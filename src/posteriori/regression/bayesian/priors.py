@@ -6,32 +6,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.estimators.parameters import Constraint, check_parameters, one_of, or_none
+from posteriori.estimators.parameters import FINITE, NOT_NEGATIVE, POSITIVE, one_of, or_none
 from posteriori.numerics.rank import exceeds_rounding, is_definite, is_semidefinite
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import check_symmetric, real
 
 __all__ = ["CONSTRAINTS", "LinearPrior", "check_prior"]
 
-_SPREAD = Constraint(lambda value: 0 < value < np.inf, "be positive and finite")
+_WIDTH = POSITIVE._replace(words="be positive and finite")
 
 #: What the parameters of a linear regression may be, but for those that depend on its columns.
 CONSTRAINTS = {
     "hyperparameters": one_of("fixed", "type-II", "ard", "grid", mark=""),
     "solver": one_of("newton", "fixed-point", mark=""),
     "missing": one_of("error", "drop"),
-    "noise_precision": or_none(_SPREAD),
-    "noise_shape": _SPREAD,
-    "noise_scale": or_none(_SPREAD),
-    "precision_shape": _SPREAD,
-    "precision_rate": or_none(_SPREAD),
-    "intercept_mean": or_none(Constraint(np.isfinite, "be finite")),
-    "intercept_precision": or_none(
-        Constraint(
-            lambda value: 0 <= value < np.inf,
-            "be >= 0 and finite (0 is flat)",
-            "; use fit_intercept=False for an intercept that is known to be 0",
-        )
+    "noise_precision": or_none(_WIDTH),
+    "noise_shape": _WIDTH,
+    "noise_scale": or_none(_WIDTH),
+    "precision_shape": _WIDTH,
+    "precision_rate": or_none(_WIDTH),
+    "intercept_mean": or_none(FINITE),
+    "intercept_precision": NOT_NEGATIVE._replace(
+        words="be >= 0 and finite (0 is flat)",
+        none=True,
+        remedy="; use fit_intercept=False for an intercept that is known to be 0",
     ),
 }
 
@@ -75,8 +73,7 @@ class LinearPrior(NamedTuple):
 
 
 def check_prior(estimator: Any, d: int) -> LinearPrior:
-    """Read and check the parameters of an estimator for D columns."""
-    check_parameters(estimator)
+    """Read the parameters of an estimator, and check those that depend on its D columns."""
     e = estimator
     if e.hyperparameters != "fixed":
         for name in ("prior_precision", "noise_precision"):

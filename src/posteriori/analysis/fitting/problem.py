@@ -1,20 +1,22 @@
-"""What is to be predicted: the task, guessed from the target column, and its values."""
+"""What is to be predicted, from what, and by which models: the task is guessed from the target column."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.table.columns import Column, convert_column, guess_column
+from posteriori.analysis.table.columns import Column, column_name, convert_column, guess_column
 from posteriori.analysis.table.values import are_whole_days
 from posteriori.analysis.table.wording import counted
-from posteriori.selection.cross_validation import repeated_value
+from posteriori.selection.candidates import Candidate, candidates_for
+from posteriori.selection.cross_validation import repeated_value, split_rows
 
-__all__ = ["TASKS", "Target", "read_target"]
+__all__ = ["TASKS", "Problem", "Target", "make_problem", "read_target", "suited_candidates"]
 
 TASKS = ("auto", "regression", "classification", "density")
 
@@ -77,7 +79,60 @@ class Target:
         return ("counts",) * whole + ("positive",) * bool((y > 0).all())
 
 
-def read_target(frame: pd.DataFrame, name: str, task: str = "auto") -> Target:
+class Problem(NamedTuple):
+    """What the candidates are fitted to.
+
+    Attributes
+    ----------
+    X : DataFrame
+        Converted columns.
+    y : (N,)
+    kinds : dict from column to kind
+    classes : (K,) or None
+    splits : list of pairs of rows
+    """
+
+    X: pd.DataFrame
+    y: Any
+    kinds: dict[str, str]
+    classes: Any
+    splits: list[tuple[Any, Any]]
+
+
+def make_problem(
+    frame: pd.DataFrame, goal: Target, columns: list[Column], folds: int, seed: int
+) -> Problem:
+    """Convert the rows with a known target, and cut them into folds."""
+    used = [c for c in columns if c.used and goal.task != "density"]
+    if not used and goal.task != "density":
+        why = "; ".join(f"{c.name!r}: {c.note}" for c in columns[:5])
+        raise ValueError(
+            "no column is left to predict from" + (f" ({why})" if why else ": the target is alone")
+        )
+    rows = frame.loc[goal.known]
+    X = pd.DataFrame({c.name: convert_column(c, rows[c.name]) for c in used}, index=rows.index)
+    splits = split_rows(goal.values, folds, seed, classes=goal.classes is not None)
+    kinds = {c.name: c.kind for c in used}
+    return Problem(X.reset_index(drop=True), goal.values, kinds, goal.classes, splits)
+
+
+def suited_candidates(
+    goal: Target, problem: Problem, models: Sequence[str] = ()
+) -> list[Candidate]:
+    """Return the models to try on a table, or those of the given names, cheapest first."""
+    rows, inputs = problem.X.shape
+    numbers = [name for name, kind in problem.kinds.items() if kind in ("number", "date")]
+    return candidates_for(
+        goal.task,
+        models,
+        targets=goal.traits,
+        inputs=inputs,
+        rows=rows,
+        curved=any(problem.X[name].nunique() > 2 for name in numbers),
+    )
+
+
+def read_target(frame: pd.DataFrame, target: Any, task: str = "auto") -> Target:
     """Read the target column and guess the task.
 
     Raises
@@ -85,6 +140,7 @@ def read_target(frame: pd.DataFrame, name: str, task: str = "auto") -> Target:
     ValueError
         When there is no such column, too little of it is known, or it never changes.
     """
+    name = column_name(target)
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
     if name not in frame.columns:

@@ -1,0 +1,206 @@
+"""What the best model has learned of each input, and which rows it did not expect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from posteriori.analysis.fitting.problem import Problem
+from posteriori.analysis.table.values import dates_of
+from posteriori.analysis.table.wording import short_number
+from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.estimators.contract import (
+    DrawsWeights,
+    HasPosterior,
+    offers,
+    predictive_of,
+)
+from posteriori.numerics.types import Array
+from posteriori.plotting.page_figures import short_text
+from posteriori.selection.cross_validation import Unseen
+
+__all__ = [
+    "LIMIT",
+    "Effects",
+    "column_importance",
+    "entry_text",
+    "expected_at_least",
+    "surprise_table",
+    "surprising_rows",
+    "weight_effects",
+]
+
+#: Draws of weights from which intervals of 90 % are read.
+_DRAWS = 2_000
+
+#: Rows that are predicted again for every shuffle.
+_MOST_ROWS = 2_000
+
+#: Shuffles of each column: their mean and range are shown.
+_REPEATS = 3
+#: A row surprises if the model expected fewer such rows than this.
+LIMIT = 0.1
+#: Digits of numbers that stand in the data.
+_DIGITS = 7
+
+
+class Effects(NamedTuple):
+    """Numbers with intervals, one for each input.
+
+    Attributes
+    ----------
+    names : list of str
+    mean, low, high : (D,)
+        Posterior mean and 90% interval.
+    """
+
+    names: list[str]
+    mean: Array
+    low: Array
+    high: Array
+
+
+def weight_effects(pipeline: Any) -> Effects | None:
+    """Return the weights of a linear model, largest first; None if the model has no such weights."""
+    final = pipeline[-1]
+    names = [str(name) for name in pipeline[0].get_feature_names_out()]
+    if offers(final, DrawsWeights):
+        mean, draws = np.asarray(final.coef_), final.sample_weights(_DRAWS, rng=0)[:, : len(names)]
+        low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+        return _largest_first(Effects(names, mean, low, high))
+    posterior = final.posterior_ if offers(final, HasPosterior) else None
+    if not isinstance(posterior, MvNormal) or posterior.mean.ndim != 1:
+        return None
+    if len(posterior.mean) not in (len(names), len(names) + 1):
+        return None  # several classes: a set of weights for each
+    mean = np.asarray(posterior.mean)[: len(names)]
+    half = 1.6449 * np.asarray(posterior.std)[: len(names)]
+    return _largest_first(Effects(names, mean, mean - half, mean + half))
+
+
+def column_importance(pipeline: Any, problem: Problem, seed: int) -> Effects:
+    """Return how much log predictive density per row is lost when a column is shuffled.
+
+    The mean of three shuffles of up to 2,000 rows, with their range.
+    """
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(problem.y))[:_MOST_ROWS]
+    X, y = problem.X.iloc[rows].reset_index(drop=True), problem.y[rows]
+    full = _score(pipeline, X, y, problem.classes)
+    losses = {
+        name: [
+            full - _score(pipeline, _shuffled(X, name, rng), y, problem.classes)
+            for _ in range(_REPEATS)
+        ]
+        for name in X
+    }
+    table = np.array(list(losses.values()))
+    return _largest_first(
+        Effects([str(n) for n in losses], table.mean(1), table.min(1), table.max(1))
+    )
+
+
+def _shuffled(X: pd.DataFrame, name: Any, rng: np.random.Generator) -> pd.DataFrame:
+    mixed = X[name].iloc[rng.permutation(len(X))]  # a category stays one
+    return X.assign(**{name: mixed.set_axis(X.index)})
+
+
+def _score(pipeline: Any, X: pd.DataFrame, y: Any, classes: Any) -> float:
+    if classes is None:
+        return float(np.mean(predictive_of(pipeline, X).log_prob(y)))
+    p = np.asarray(pipeline.predict_proba(X))
+    chosen = p[np.arange(len(y)), np.searchsorted(pipeline.classes_, y)]
+    return float(np.mean(np.log(np.maximum(chosen, 1e-300))))
+
+
+def _largest_first(effects: Effects) -> Effects:
+    order = np.argsort(-np.abs(effects.mean), kind="stable")
+    return Effects(
+        [effects.names[k] for k in order],
+        effects.mean[order],
+        effects.low[order],
+        effects.high[order],
+    )
+
+
+# -- surprising rows -----------------------------------------------------------------------------
+
+
+def surprising_rows(unseen: Unseen, codes: Any = None, *, most: int = 8) -> Array:
+    """Return the rows of which a model expected fewer than 0.1 so improbable, worst first.
+
+    Parameters
+    ----------
+    unseen : Unseen
+    codes : (N,) of int, optional
+        Places of the classes that came; for numbers there are none.
+    most : int
+        No more than this many are returned.
+    """
+    expected = expected_at_least(unseen, codes)
+    order = np.lexsort((unseen.log_density, expected))[:most]
+    return order[expected[order] < LIMIT]
+
+
+def expected_at_least(unseen: Unseen, codes: Any = None) -> Array:
+    r"""Return how many rows at least as improbable as each the model expected among all, (N,).
+
+    For numbers it is :math:`2N\min(F, 1 - F)`, F being the level of what came; for classes the sum of
+    all probabilities, of any class in any row, up to that of the class that came.
+    """
+    if codes is None:
+        level = unseen.level
+        return 2.0 * len(level) * np.minimum(level, 1.0 - level)
+    p = unseen.prediction
+    came = p[np.arange(len(p)), codes]
+    ascending = np.sort(p, axis=None)
+    below = np.append(0.0, np.cumsum(ascending))
+    # equal probabilities differ in their last digit from fold to fold
+    return below[np.searchsorted(ascending, came * (1.0 + 1e-9), side="right")]
+
+
+def surprise_table(
+    unseen: Unseen, problem: Problem, places: Any, shown: Sequence[str] = ()
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows of a table of the surprising rows; no rows if there are none.
+
+    Parameters
+    ----------
+    unseen : Unseen
+    problem : Problem
+    places : (N,) of int
+        Where the rows stand in the table, from 0.
+    shown : sequence of str
+        Columns whose entries are told.
+    """
+    y, classes = problem.y, problem.classes
+    codes = None if classes is None else np.searchsorted(classes, y)
+    expected = expected_at_least(unseen, codes)
+    rows = []
+    for row in surprising_rows(unseen, codes):
+        if classes is None:
+            came = short_number(float(y[row]), _DIGITS)
+            said = short_number(float(unseen.prediction[row]))
+        else:
+            came, said = str(y[row]), str(classes[unseen.prediction[row].argmax()])
+        entries = [entry_text(problem.X[name].iloc[row], problem.kinds[name]) for name in shown]
+        told = (short_text(came), short_text(said), *entries, short_number(expected[row], 1))
+        rows.append((f"{places[row] + 1:,}", *told))
+    names = (short_text(name, 16) for name in shown)
+    return ("row", "came", "predicted", *names, "such rows expected"), rows
+
+
+def entry_text(value: Any, kind: str) -> str:
+    """Write an entry of a converted column as a person would."""
+    if pd.isna(value):
+        return "missing"
+    if kind == "category":
+        return short_text(str(value))
+    if kind == "boolean":
+        return "yes" if value else "no"
+    if kind == "date":
+        return str(dates_of(np.array([value]), whole_days=True)[0])[:10]
+    return short_number(float(value), _DIGITS)
