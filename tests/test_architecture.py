@@ -21,13 +21,6 @@ ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 #: Files in a folder beside its ``__init__``.
 MOST_FILES = 16
 
-#: Known offenders: rooms with circles, names with two meanings. Each must be one still, so that
-#: who mends it takes it out.
-UNFINISHED: dict[str, set[str]] = {
-    "cycles": {"analysis"},
-    "homonyms": {},
-}
-
 
 def module_of(path: Path) -> str:
     """Return the dotted name of a file; of an ``__init__`` that of its folder."""
@@ -87,14 +80,10 @@ def import_graph() -> nx.DiGraph:
 
 
 def test_no_file_imports_one_that_imports_it():
-    graph, known = import_graph(), UNFINISHED["cycles"]
+    graph = import_graph()
     knots = [knot for knot in nx.strongly_connected_components(graph) if len(knot) > 1]
-    rooms = [{module.split(".")[1] for module in knot} for knot in knots]
-    new = [k for k, r in zip(knots, rooms, strict=True) if not (len(r) == 1 and r <= known)]
-    paths = [" -> ".join(a for a, _ in nx.find_cycle(graph.subgraph(knot))) for knot in new]
+    paths = [" -> ".join(a for a, _ in nx.find_cycle(graph.subgraph(knot))) for knot in knots]
     assert not paths, "these files import one another in a circle:\n" + "\n".join(paths)
-    mended = known - set().union(*rooms)
-    assert not mended, f"without a circle by now, take it out of UNFINISHED: {sorted(mended)}"
 
 
 def test_imports_are_read_as_they_run(tmp_path):
@@ -151,11 +140,7 @@ def homonyms() -> dict[str, list[str]]:
 @pytest.mark.parametrize("room", ROOMS)
 def test_one_word_means_one_thing_in_a_room(room):
     here = {name: files for name, files in homonyms().items() if name.startswith(f"{room}.")}
-    known = {name for name in UNFINISHED["homonyms"] if name.startswith(f"{room}.")}
-    new = {name: files for name, files in here.items() if name not in known}
-    assert not new, "several files define these names; rename all but one"
-    mended = known - here.keys()
-    assert not mended, f"defined once by now, take it out of UNFINISHED: {sorted(mended)}"
+    assert not here, "several files define these names; rename all but one"
 
 
 @pytest.mark.parametrize("folder", sorted({p.parent for p in FILES.values()}), ids=module_of)
