@@ -6,7 +6,7 @@ import pytest
 
 from posteriori.analysis import analyze
 from posteriori.analysis.fitting.cautions import cautions
-from posteriori.analysis.fitting.problem import Problem
+from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.analysis.table.wording import counted
 from posteriori.selection.cross_validation import split_rows
 

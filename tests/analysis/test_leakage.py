@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis.fitting.cautions import revealing_columns
-from posteriori.analysis.fitting.problem import Problem
+from posteriori.analysis.fitting.table_problem import Problem
 
 N = 60
 LABELS = np.array(["no", "yes"])[np.arange(N) % 2]

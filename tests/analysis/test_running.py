@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis.fitting import running
-from posteriori.analysis.fitting.problem import Problem
 from posteriori.analysis.fitting.running import beside, in_processes, run_candidates
+from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.regression import RobustRegression
 from posteriori.selection.candidates import candidates_for
 from posteriori.selection.cross_validation import split_rows

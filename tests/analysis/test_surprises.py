@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.fitting.problem import Problem
+from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.analysis.report.insights import (
     entry_text,
     expected_at_least,

@@ -9,9 +9,9 @@ from importlib.metadata import version
 from typing import Any
 
 from posteriori.analysis.fitting.findings import Findings, conclude
-from posteriori.analysis.fitting.problem import make_problem, read_target, suited_candidates
 from posteriori.analysis.fitting.running import Outcome, run_candidates
 from posteriori.analysis.fitting.table_model import TableModel
+from posteriori.analysis.fitting.table_problem import make_problem, read_target, suited_candidates
 from posteriori.analysis.report.ranking_words import aligned, ranking_table, verdict_of
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.analysis.table.reading import to_pandas
@@ -167,12 +167,13 @@ def analyze(
     goal = read_target(frame, target, task)
     columns = describe_columns(frame, drop, goal.column.name)
     problem = make_problem(frame, goal, columns, folds, seed)
+    candidates = suited_candidates(goal, problem, models)
     outcomes, ended = run_candidates(
-        suited_candidates(goal, problem, models),
+        candidates,
         problem,
         jobs=jobs or min(os.cpu_count() or 1, _MOST_JOBS),
         time_limit=time_limit,
         on_outcome=on_outcome,
     )
-    found = conclude(goal, columns, problem, outcomes, ended, seed)
+    found = conclude(goal, columns, problem, candidates, outcomes, ended, seed)
     return Analysis(**vars(found))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -13,9 +14,46 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.geometry import Boundary, Hyperplane, LevelSet
 from posteriori.distributions.counts.categorical import Categorical
+from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
+from posteriori.estimators.parameters import Constraint, check_parameters
 from posteriori.numerics.types import Array
 
-__all__ = ["ProbabilisticClassifier", "class_pair", "linear_boundary"]
+__all__ = ["LabelledLearner", "ProbabilisticClassifier", "class_pair", "linear_boundary"]
+
+
+class LabelledLearner:
+    """Learns from labelled rows, once they and the parameters are checked."""
+
+    class_weight: Any = None
+
+    #: What its parameters may be.
+    _constraints: ClassVar[Mapping[str, Constraint]] = {}
+
+    #: Whether NaN is a missing entry of X.
+    _gaps = False
+
+    @abstractmethod
+    def _learn(self, rows: LabelledRows) -> None:
+        """Learn from checked rows."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the classes.
+
+        Parameters
+        ----------
+        X : array_like (N, D)
+        y : array_like (N,)
+            Labels of two or more classes.
+        sample_weight : array_like (N,), optional
+            Frequencies: 2 equals a repeated row, 0 leaves it out.
+        """
+        check_parameters(self)
+        self._learn(
+            check_labelled_rows(
+                self, X, y, sample_weight, class_weight=self.class_weight, gaps=self._gaps
+            )
+        )
+        return self
 
 
 class ProbabilisticClassifier(ClassifierMixin, BaseEstimator):

@@ -11,20 +11,19 @@ Reference: R. Fisher, "The use of multiple measurements in taxonomic problems", 
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 from sklearn.base import (
     BaseEstimator,
-    ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.classifier import class_pair
+from posteriori.classification.classifier import LabelledLearner, class_pair
 from posteriori.classification.generative.class_moments import (
     class_scatters,
     column_moments,
@@ -34,16 +33,14 @@ from posteriori.classification.generative.class_moments import (
 from posteriori.classification.geometry import Hyperplane
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
-from posteriori.estimators.parameters import ABOVE_ZERO, check_parameters, one_of
+from posteriori.estimators.parameters import ABOVE_ZERO, one_of
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real_matrix, real_vector
 
 __all__ = ["FisherDiscriminant", "generalized_rayleigh_quotient", "mean_separation"]
 
 
-class FisherDiscriminant(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
-):
+class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelledLearner):
     """Projection on the directions that tell classes apart best, and the nearest mean there.
 
     Parameters
@@ -67,6 +64,10 @@ class FisherDiscriminant(
     criterion_ : (M,)
         J of each direction.
 
+    Notes
+    -----
+    Cost O(N D² + D³).
+
     Examples
     --------
     >>> import numpy as np
@@ -89,22 +90,7 @@ class FisherDiscriminant(
         self.scatter = scatter
         self.ridge = ridge
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the directions.
-
-        Parameters
-        ----------
-        X : array_like (N, D)
-        y : array_like (N,)
-        sample_weight : array_like (N,), optional
-            Frequencies: 2 equals a repeated row, 0 leaves it out.
-
-        Notes
-        -----
-        Cost O(N D² + D³).
-        """
-        check_parameters(self)
-        rows = check_labelled_rows(self, X, y, sample_weight)
+    def _learn(self, rows: LabelledRows) -> None:
         size = self._n_directions(rows)
         moments = column_moments(rows)
         self.classes_, self.means_ = rows.classes, moments.means
@@ -121,7 +107,6 @@ class FisherDiscriminant(
         self.directions_ = scale[:, None] * vectors[:, ::-1][:, :size]
         self._centre = moments.means.mean(axis=0)
         self._n_features_out = size
-        return self
 
     def transform(self, X: Any) -> Array:
         """Return the coordinates of rows along the directions, (N, M)."""

@@ -8,17 +8,17 @@ What other classifiers have to be better than.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.classifier import ProbabilisticClassifier
+from posteriori.classification.classifier import LabelledLearner, ProbabilisticClassifier
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.estimators.estimator_rows import check_inputs
-from posteriori.estimators.labelled_rows import check_labelled_rows
-from posteriori.estimators.parameters import POSITIVE, check_parameters
+from posteriori.estimators.labelled_rows import LabelledRows
+from posteriori.estimators.parameters import POSITIVE
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
@@ -26,7 +26,7 @@ from posteriori.numerics.types import Array
 __all__ = ["ClassFrequencies"]
 
 
-class ClassFrequencies(ProbabilisticClassifier):
+class ClassFrequencies(LabelledLearner, ProbabilisticClassifier):
     """The same class probabilities for every row, with a Dirichlet belief about them.
 
     Parameters
@@ -56,19 +56,7 @@ class ClassFrequencies(ProbabilisticClassifier):
     def __init__(self, concentration: float = 1.0) -> None:
         self.concentration = concentration
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Count the classes.
-
-        Parameters
-        ----------
-        X : array_like (N, D)
-            Only checked.
-        y : array_like (N,)
-        sample_weight : array_like (N,), optional
-            Frequencies: 2 equals a repeated row, 0 leaves it out.
-        """
-        check_parameters(self)
-        rows = check_labelled_rows(self, X, y, sample_weight)
+    def _learn(self, rows: LabelledRows) -> None:
         prior = np.full(len(rows.classes), float(self.concentration))
         counts = rows.counts
         self.classes_ = rows.classes
@@ -77,7 +65,6 @@ class ClassFrequencies(ProbabilisticClassifier):
         self.log_evidence_ = LogEvidence(
             value, kind="exact", of="y|X", fingerprint=rows.fingerprint
         )
-        return self
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes, (N, K): the same for all rows."""

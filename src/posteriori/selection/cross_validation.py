@@ -50,7 +50,7 @@ _FIT_PART = 4096
 #: Rows, and share of them, from which on one value of the targets counts as repeated.
 _FEWEST_REPEATED, _SHARE_REPEATED = 5, 0.1
 #: What an impossible class counts in the log loss.
-_LEAST = float(np.log(np.finfo(np.float64).eps))
+_LEAST = float(np.finfo(np.float64).eps)
 #: Steps below this share of the targets' spread are as good as none.
 _FINEST = 1e-8
 
@@ -232,10 +232,11 @@ def metrics_of(unseen: Unseen, y: Any, classes: Any = None) -> Metrics:
             "90% coverage": float(np.mean(np.abs(unseen.level - 0.5) <= 0.45)),
         }
     p, codes = unseen.prediction, np.searchsorted(classes, y)
+    came = p[np.arange(len(p)), codes]
     squares = ((p - (codes[:, None] == np.arange(len(classes)))) ** 2).sum(axis=1)
     return {
         "accuracy": float(np.mean(p.argmax(axis=1) == codes)),
-        "log loss": -float(np.maximum(unseen.log_density, _LEAST).mean()),
+        "log loss": -float(np.log(np.maximum(came, _LEAST)).mean()),
         # of two classes, as is usual, one only: the squares of the other are the same
         "Brier": float(np.mean(squares)) / (2.0 if len(classes) == 2 else 1.0),
     }

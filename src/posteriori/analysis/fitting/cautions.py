@@ -5,12 +5,13 @@ Columns that give the target away, rows that repeat, classes that are rare.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.fitting.problem import Problem
+from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.types import Array
 
@@ -32,9 +33,16 @@ _FEWEST_GAPS = 5
 _SAME = 0.999
 
 
-def cautions(problem: Problem, target: str) -> tuple[list[str], dict[str, str]]:
-    """Return notes on what to keep in mind, and the columns that tell the target, with by what."""
-    revealing = revealing_columns(problem)
+def cautions(problem: Problem, target: str, revealing: Mapping[str, str]) -> list[str]:
+    """Return notes on columns that tell the target, repeated rows, rare classes and dates.
+
+    Parameters
+    ----------
+    problem : Problem
+    target : str
+    revealing : mapping from column to {"values", "gaps"}
+        What :func:`revealing_columns` returned.
+    """
     remedy = "if it is known only afterwards, leave it out with --drop (drop=)"
     says = {"values": "{!r} alone tells", "gaps": "whether {!r} is missing tells"}
     notes = [
@@ -46,7 +54,7 @@ def cautions(problem: Problem, target: str) -> tuple[list[str], dict[str, str]]:
         notes.append(
             "rows are held out at random: that tests predictions between the dates, not forecasts"
         )
-    return notes, revealing
+    return notes
 
 
 def _on_repeated_rows(problem: Problem) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,11 +12,12 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from posteriori.analysis.fitting.cautions import cautions
-from posteriori.analysis.fitting.problem import Problem, Target
-from posteriori.analysis.fitting.running import INTERRUPTED, Outcome
+from posteriori.analysis.fitting.cautions import cautions, revealing_columns
+from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome
+from posteriori.analysis.fitting.table_problem import Problem, Target
 from posteriori.analysis.table.columns import Column
 from posteriori.estimators.contract import ScalesPrior, offers
+from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparing import PRIOR_SCALES
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.cross_validation import Metrics, fit_in_parts, metrics_of
@@ -69,11 +70,15 @@ def conclude(
     goal: Target,
     columns: list[Column],
     problem: Problem,
-    outcomes: Mapping[str, Outcome],
+    candidates: Sequence[Candidate],
+    reached: Sequence[Outcome],
     ended: str,
     seed: int,
 ) -> Findings:
     """Rank the candidates by how well they predict unseen rows, and say what to keep in mind."""
+    why = OUT_OF_TIME if ended == "time" else INTERRUPTED
+    outcomes = {c.name: Outcome(c, failure=why) for c in candidates}
+    outcomes |= {outcome.name: outcome for outcome in reached}
     rows = {name: _row(outcome, problem) for name, outcome in outcomes.items()}
     evidences = {name: o.evidence for name, o in outcomes.items() if o.evidence is not None}
     unseen = {name: o.unseen for name, o in outcomes.items() if o.unseen is not None}
@@ -82,7 +87,8 @@ def conclude(
     ranking = best_first(rows.values())
     metrics = {name: metrics_of(part, problem.y, problem.classes) for name, part in unseen.items()}
     notes = _notes(goal, columns)
-    warned, revealing = cautions(problem, goal.column.name)
+    revealing = revealing_columns(problem)
+    notes += cautions(problem, goal.column.name, revealing)
     return Findings(
         goal,
         columns,
@@ -90,7 +96,7 @@ def conclude(
         {row.name: outcomes[row.name] for row in ranking},
         Comparison(ranking),
         metrics,
-        (*notes, *warned, *([_ENDED[ended]] if ended else ())),
+        (*notes, _ENDED[ended]) if ended else tuple(notes),
         seed,
         tuple(revealing),
     )

@@ -28,7 +28,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from posteriori.analysis.fitting.preparation import CodeColumns, NoColumns, NumberColumns
-from posteriori.analysis.fitting.problem import Problem
+from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.estimators.contract import CountsParameters, HasEvidence, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.candidates import Candidate
@@ -120,7 +120,7 @@ def run_candidates(
     jobs: int = 1,
     time_limit: float | None = None,
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
-) -> tuple[dict[str, Outcome], str]:
+) -> tuple[list[Outcome], str]:
     """Fit every candidate to all rows and, for held-out predictions, to parts of them.
 
     Parameters
@@ -137,8 +137,8 @@ def run_candidates(
 
     Returns
     -------
-    outcomes : dict of Outcome
-        By name, in the order in which they came; candidates that were not reached are the last.
+    outcomes : list of Outcome
+        Of the candidates that were reached.
     ended : {"", "interrupted", "time"}
         Why some were not.
     """
@@ -148,13 +148,14 @@ def run_candidates(
         workers = in_processes(problem, jobs)
     else:  # threads that wait for one another cost more than they save on small products
         workers = beside(problem, None if large else 1)
-    start, outcomes = time.monotonic(), {}
+    start = time.monotonic()
+    outcomes: list[Outcome] = []
 
     def keep(outcome: Outcome) -> None:
-        outcomes[outcome.name] = outcome
+        outcomes.append(outcome)
         if on_outcome is None:
             return
-        done = sum(o.candidate.cost for o in outcomes.values())
+        done = sum(o.candidate.cost for o in outcomes)
         to_do = sum(c.cost for c in candidates) - done
         left = (time.monotonic() - start) * to_do / max(done, 1e-9)
         on_outcome(outcome, len(candidates), left)
@@ -163,12 +164,9 @@ def run_candidates(
     try:
         with workers as submit:
             in_time = _gather(submit, jobs + 1, candidates, problem, deadline, keep)
-        ended = "" if in_time else "time"
     except KeyboardInterrupt:
-        ended = "interrupted"
-    why = OUT_OF_TIME if ended == "time" else INTERRUPTED
-    missed = {c.name: Outcome(c, failure=why) for c in candidates if c.name not in outcomes}
-    return outcomes | missed, ended
+        return outcomes, "interrupted"
+    return outcomes, "" if in_time else "time"
 
 
 def _gather(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.fitting.problem import Problem
+from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.analysis.table.values import dates_of
 from posteriori.analysis.table.wording import short_number
 from posteriori.distributions.vectors.mvnormal import MvNormal

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.findings import Findings
-from posteriori.analysis.fitting.problem import suited_candidates
+from posteriori.analysis.fitting.table_problem import suited_candidates
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.association import association_matrix, strongest_first
 from posteriori.analysis.report.class_figures import (

@@ -20,7 +20,7 @@ from posteriori.classification.generative.joint_classifier import (
 from posteriori.classification.generative.prior_width import has_width, widened
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.conjugate.bayes_rule import bayes
-from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
+from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
 
@@ -77,23 +77,12 @@ class GenerativeClassifier(JointClassifier):
         self.prior = prior
         self.class_prior = class_prior
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn one member for each class.
-
-        Parameters
-        ----------
-        X : array_like (N, D)
-        y : array_like (N,)
-        sample_weight : array_like (N,), optional
-            Frequencies: 2 equals a repeated row, 0 leaves it out. Whole numbers where there is a
-            prior.
-        """
+    def _learn(self, rows: LabelledRows) -> None:
         if self.prior is None and not _is_family(self.family):
             raise TypeError(
                 f"family must be a family of distributions such as Poisson, got {self.family!r}; a "
                 "function of the unknown needs a prior"
             )
-        rows = check_labelled_rows(self, X, y, sample_weight)
         labels = learn_priors(
             self.class_prior, rows.counts, "ml" if self.prior is None else "bayes"
         )
@@ -101,7 +90,7 @@ class GenerativeClassifier(JointClassifier):
         if self.prior is None:
             self.densities_ = [self._most_likely(rows, k) for k in range(len(rows.classes))]
         else:
-            results = [self._learn(rows, k) for k in range(len(rows.classes))]
+            results = [self._learn_class(rows, k) for k in range(len(rows.classes))]
             self.densities_ = [result.predictive for result in results]
             self.posterior_ = [result.posterior for result in results]
             self._results = results
@@ -115,14 +104,13 @@ class GenerativeClassifier(JointClassifier):
         self.classes_ = rows.classes
         self.class_prior_ = labels.probabilities
         self._labels = labels
-        return self
 
     def _most_likely(self, rows: LabelledRows, k: int) -> Any:
         mine = rows.codes == k
         weights = None if rows.frequency is None else rows.frequency[mine]
         return self.family.fit(rows.x[mine], weights=weights)
 
-    def _learn(self, rows: LabelledRows, k: int) -> Any:
+    def _learn_class(self, rows: LabelledRows, k: int) -> Any:
         x = rows.x[rows.codes == k]
         if rows.frequency is not None:
             times = rows.frequency[rows.codes == k]

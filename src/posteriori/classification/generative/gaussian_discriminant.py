@@ -48,8 +48,8 @@ from posteriori.classification.generative.row_terms import (
 from posteriori.classification.geometry import Boundary
 from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
-from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
-from posteriori.estimators.parameters import Constraint, check_parameters, one_of
+from posteriori.estimators.labelled_rows import LabelledRows
+from posteriori.estimators.parameters import Constraint, one_of
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
 
@@ -103,6 +103,10 @@ class GaussianDiscriminant(JointClassifier):
         Free parameters of all classes, their probabilities among them: D(D + 5)/2 + 1 for two classes
         that share a covariance, against D + 1 of logistic regression.
 
+    Notes
+    -----
+    Two passes; cost O(N D²), or O(N D) for independent columns.
+
     Examples
     --------
     >>> import numpy as np
@@ -140,22 +144,8 @@ class GaussianDiscriminant(JointClassifier):
         self.class_weight = class_weight
         self.prior = prior
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the classes.
-
-        Parameters
-        ----------
-        X : array_like (N, D)
-        y : array_like (N,)
-        sample_weight : array_like (N,), optional
-            Frequencies: 2 equals a repeated row, 0 leaves it out.
-
-        Notes
-        -----
-        Two passes; cost O(N D²), or O(N D) for independent columns.
-        """
-        self._check_parameters()
-        rows = check_labelled_rows(self, X, y, sample_weight, class_weight=self.class_weight)
+    def _learn(self, rows: LabelledRows) -> None:
+        self._check_together()
         learned = (
             self._learn_columns(rows) if self.covariance == "diagonal" else self._learn_full(rows)
         )
@@ -170,11 +160,10 @@ class GaussianDiscriminant(JointClassifier):
         total = learned.log_probability + labels.log_probability
         if self.estimate == "ml":
             self.log_likelihood_ = total
-            return self
-        self.log_evidence_ = LogEvidence(
-            total, kind="exact", of="X,y", fingerprint=joint_fingerprint(rows)
-        )
-        return self
+        else:
+            self.log_evidence_ = LogEvidence(
+                total, kind="exact", of="X,y", fingerprint=joint_fingerprint(rows)
+            )
 
     def _count_parameters(self, k: int, d: int) -> int:
         spread = {"shared": d * (d + 1) // 2, "per-class": k * d * (d + 1) // 2, "diagonal": k * d}
@@ -182,8 +171,8 @@ class GaussianDiscriminant(JointClassifier):
 
     # -- learning ----------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        check_parameters(self)
+    def _check_together(self) -> None:
+        """Refuse parameters that do not go together."""
         if self.shrinkage and (self.estimate == "bayes" or self.covariance == "diagonal"):
             raise ValueError(
                 'shrinkage is for estimate="ml" with a full covariance; with "bayes" the prior shrinks'

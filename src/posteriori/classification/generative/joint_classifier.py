@@ -17,7 +17,7 @@ from scipy.special import digamma, gammaln
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.classifier import ProbabilisticClassifier
+from posteriori.classification.classifier import LabelledLearner, ProbabilisticClassifier
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_known_labels
 from posteriori.estimators.parameters import one_of
@@ -72,12 +72,11 @@ def _can_leave_out(self: JointClassifier) -> bool:
     return self._integrates() and self.class_weight is None
 
 
-class JointClassifier(ProbabilisticClassifier):
+class JointClassifier(LabelledLearner, ProbabilisticClassifier):
     """What generative classifiers have in common, given ln p(x | class) of rows."""
 
     classes_: Any
     class_prior_: Array
-    class_weight: Any = None
     _labels: ClassPrior
 
     @abstractmethod

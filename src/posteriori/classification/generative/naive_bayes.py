@@ -30,9 +30,7 @@ from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import (
     LabelledRows,
     check_gappy_inputs,
-    check_labelled_rows,
 )
-from posteriori.estimators.parameters import check_parameters
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
@@ -77,6 +75,10 @@ class NaiveBayes(JointClassifier):
     n_parameters_ : int
         Free parameters of all classes, their probabilities among them.
 
+    Notes
+    -----
+    One or two passes, O(N D).
+
     Examples
     --------
     >>> import numpy as np
@@ -108,31 +110,8 @@ class NaiveBayes(JointClassifier):
         self.class_weight = class_weight
         self.priors = priors
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the classes.
-
-        Parameters
-        ----------
-        X : array_like (N, D)
-            NaN is a missing entry.
-        y : array_like (N,)
-        sample_weight : array_like (N,), optional
-            Frequencies: 2 equals a repeated row, 0 leaves it out.
-
-        Notes
-        -----
-        One or two passes, O(N D).
-        """
-        check_parameters(self)
+    def _learn(self, rows: LabelledRows) -> None:
         priors = self._check_priors()
-        rows = check_labelled_rows(
-            self,
-            X,
-            y,
-            sample_weight,
-            class_weight=self.class_weight,
-            gaps=self._kinds != {"table"},
-        )
         self.columns_ = self._check_columns(rows.x.shape[1])
         self._places = {
             kind: np.flatnonzero(np.array(self.columns_) == kind)
@@ -156,19 +135,22 @@ class NaiveBayes(JointClassifier):
         total = labels.log_probability + sum(part.log_probability for part in learned.values())
         if not integrate:
             self.log_likelihood_ = float(total)
-            return self
+            return
         self.posterior_ = {kind: part.posterior for kind, part in learned.items()}
         self._priors = {kind: part.prior for kind, part in learned.items()}
         self.log_evidence_ = LogEvidence(
             total, kind="exact", of="X,y", fingerprint=joint_fingerprint(rows)
         )
-        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._kinds != {"table"}
+        tags.input_tags.allow_nan = self._gaps
         tags.input_tags.categorical = tags.input_tags.positive_only = self._kinds <= _COUNTED
         return tags
+
+    @property
+    def _gaps(self) -> bool:  # type: ignore[override]
+        return self._kinds != {"table"}
 
     @property
     def _kinds(self) -> set[str]:
@@ -177,7 +159,7 @@ class NaiveBayes(JointClassifier):
     # -- predicting --------------------------------------------------------------------------
 
     def _check_inputs(self, X: Any) -> Array:
-        x = check_inputs(self, X) if self._kinds == {"table"} else check_gappy_inputs(self, X)
+        x = check_gappy_inputs(self, X) if self._gaps else check_inputs(self, X)
         self._check_values(x)
         return x
 

@@ -10,16 +10,16 @@ Reference: C. Bishop, "Pattern recognition and machine learning", 2006, sec. 4.1
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.classifier import linear_boundary
+from posteriori.classification.classifier import LabelledLearner, linear_boundary
 from posteriori.classification.geometry import Hyperplane
 from posteriori.estimators.estimator_rows import check_inputs
-from posteriori.estimators.labelled_rows import check_labelled_rows
+from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.standardized import standardize
 from posteriori.numerics.rank import ROUNDING
 from posteriori.numerics.types import Array
@@ -27,7 +27,7 @@ from posteriori.numerics.types import Array
 __all__ = ["LeastSquaresClassifier"]
 
 
-class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
+class LeastSquaresClassifier(LabelledLearner, ClassifierMixin, BaseEstimator):
     """Linear regression on the indicators of the classes; the largest output wins.
 
     For two classes that is a regression on 0 and 1 with the threshold ½.
@@ -55,17 +55,8 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
     def __init__(self, *, class_weight: Any = None) -> None:
         self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Solve the least-squares problem (of least norm where columns depend on each other).
-
-        Parameters
-        ----------
-        X : array_like (N, D)
-        y : array_like (N,)
-        sample_weight : array_like (N,), optional
-            Frequencies: 2 equals a repeated row.
-        """
-        rows = check_labelled_rows(self, X, y, sample_weight, class_weight=self.class_weight)
+    def _learn(self, rows: LabelledRows) -> None:
+        """Solve the least-squares problem, of least norm where columns depend on each other."""
         scaling, design = standardize(rows.x, rows.frequency, intercept=True)
         targets = np.eye(len(rows.classes))[rows.codes]
         if rows.frequency is not None:
@@ -75,7 +66,6 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = rows.classes
         self.coef_ = solution[1:].T / scaling.scale
         self.intercept_ = solution[0] - self.coef_ @ scaling.mean
-        return self
 
     def scores(self, X: Any) -> Array:
         """Return the outputs of all classes (N, K), which sum to 1."""

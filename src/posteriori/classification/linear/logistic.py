@@ -12,12 +12,16 @@ J. Anderson, "On the existence of maximum likelihood estimates in logistic regre
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.classifier import ProbabilisticClassifier, linear_boundary
+from posteriori.classification.classifier import (
+    LabelledLearner,
+    ProbabilisticClassifier,
+    linear_boundary,
+)
 from posteriori.classification.geometry import Hyperplane
 from posteriori.classification.linear.linear_mode import (
     class_weights,
@@ -27,12 +31,11 @@ from posteriori.classification.linear.linear_mode import (
 )
 from posteriori.classification.linear.unbounded_likelihood import separating_direction
 from posteriori.estimators.estimator_rows import check_inputs
-from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
+from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.parameters import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
     POSITIVE,
-    check_parameters,
 )
 from posteriori.estimators.standardized import Standardization, standardize
 from posteriori.inference.predictors.mode_finding import Mode
@@ -55,7 +58,7 @@ _SEPARABLE = 1e-6
 _FLAT = 1e-4
 
 
-class LogisticRegression(ProbabilisticClassifier):
+class LogisticRegression(LabelledLearner, ProbabilisticClassifier):
     """Logistic (softmax) regression of highest likelihood, or with a ridge.
 
     Parameters
@@ -88,6 +91,11 @@ class LogisticRegression(ProbabilisticClassifier):
     n_iter_ : int
     n_features_in_, feature_names_in_
 
+    Notes
+    -----
+    Costs O(N D² K²) for each Hessian, of which long tables of two classes need one or two, and
+    O(N D K) for each gradient.
+
     Examples
     --------
     >>> x = [[0.0], [1.0], [2.0], [3.0]]
@@ -115,24 +123,7 @@ class LogisticRegression(ProbabilisticClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the weights.
-
-        Parameters
-        ----------
-        X : array_like (N, D)
-        y : array_like (N,)
-            Labels of two or more classes.
-        sample_weight : array_like (N,), optional
-            Frequencies: 2 equals a repeated row, 0 leaves it out.
-
-        Notes
-        -----
-        Costs O(N D² K²) for each Hessian, of which long tables of two classes need one or two, and
-        O(N D K) for each gradient.
-        """
-        check_parameters(self)
-        rows = check_labelled_rows(self, X, y, sample_weight, class_weight=self.class_weight)
+    def _learn(self, rows: LabelledRows) -> None:
         how, design = standardize(rows.x, rows.frequency, intercept=self.fit_intercept)
         precision = self._precision(how, rows)
         mode = self._mode(design, rows, precision, curvature=self.ridge > 0)
@@ -143,7 +134,6 @@ class LogisticRegression(ProbabilisticClassifier):
         self._keep(mode, precision, how, rows)
         self.separable_ = separable
         self._warn(mode)
-        return self
 
     def decision_function(self, X: Any) -> Array:
         """Return the log odds of the second class (N,), or the predictors of all classes (N, K)."""
