@@ -401,7 +401,7 @@ def test_random_state_is_a_parameter_of_constructors_and_rng_of_all_else():
 OTHER_THINGS = {
     "analysis/fitting/object_tree.py": "slots of records",
     "analysis/fitting/preparation.py": "whether a transformer is fitted itself",
-    "analysis/table/columns.py": "tables of other libraries",
+    "analysis/table/reading.py": "tables of other libraries",
     "plotting/parts/frame.py": "patches of matplotlib",
     "plotting/pictures/contours.py": "draws of pairs",
     "plotting/pictures/distribution_pictures.py": "distributions",

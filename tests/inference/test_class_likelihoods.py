@@ -13,7 +13,7 @@ from posteriori.inference.predictors.class_curves import (
     probit_curve,
     probit_mean,
 )
-from posteriori.inference.predictors.softmax_averages import contrasts, softmax
+from posteriori.inference.predictors.softmax_averages import contrasts, softmax_with_log_sum
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 
 CURVES = {"logistic": logistic_curve, "probit": probit_curve}
@@ -100,8 +100,10 @@ def test_contrasts_are_orthonormal_and_sum_to_zero():
 @pytest.mark.topic("000/G20")
 def test_softmax_slopes():
     a = np.array([0.3, -1.0, 2.0])
-    p = softmax(a[None])[0][0]
-    slopes = np.array([(softmax((a + h)[None])[0][0] - p) / 1e-6 for h in 1e-6 * np.eye(3)]).T
+    p = softmax_with_log_sum(a[None])[0][0]
+    slopes = np.array(
+        [(softmax_with_log_sum((a + h)[None])[0][0] - p) / 1e-6 for h in 1e-6 * np.eye(3)]
+    ).T
     np.testing.assert_allclose(np.diag(p) - np.outer(p, p), slopes, atol=1e-6)
 
 

@@ -179,7 +179,7 @@ def test_rows_come_in_blocks_with_the_same_draws(monkeypatch):
     x, y = rows()
     model = RobustRegression().fit(x, y)
     whole = held_out_density(model, x, y)
-    monkeypatch.setattr("posteriori.selection.held_out._BLOCK", 7000)
+    monkeypatch.setattr("posteriori.selection.held_out.IN_MEMORY", 7000)
     parts = held_out_density(model, x, y)
     np.testing.assert_allclose(parts.pointwise, whole.pointwise, rtol=1e-12)
     assert parts.waic == pytest.approx(whole.waic, rel=1e-12)
