@@ -18,6 +18,7 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 from sklearn.base import (
     BaseEstimator,
+    ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
@@ -40,7 +41,13 @@ from posteriori.numerics.validation import real_matrix, real_vector
 __all__ = ["FisherDiscriminant", "generalized_rayleigh_quotient", "mean_separation"]
 
 
-class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelledLearner):
+class FisherDiscriminant(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    LabelledLearner,
+    ClassifierMixin,
+    BaseEstimator,
+):
     """Projection on the directions that tell classes apart best, and the nearest mean there.
 
     Parameters
