@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori import distributions
 from posteriori.modeling.binding.construction import constructor_parameters, spelling
 from posteriori.modeling.posterior.description import describe
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
@@ -228,8 +229,6 @@ def _arrays(shapes: list[tuple[int, ...]], numbers: bytes) -> Iterator[Array]:
 
 def _read_marginal(entry: Any, values: Iterator[Array]) -> Any:
     """Build a distribution; what its constructor refuses, the file cannot hold."""
-    from posteriori import distributions
-
     name = entry["family"]
     if name == "Mixture":
         weights = {key: next(values) for key in entry["parameters"]}

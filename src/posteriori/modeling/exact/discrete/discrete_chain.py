@@ -12,6 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.chains.hidden_markov import (
+    forward_backward,
+    impossible_steps,
+    most_likely_path,
+    sample_path,
+)
 from posteriori.modeling.binding.labelled import Axis, Table, gather
 from posteriori.modeling.exact.discrete.discrete_graph import Chained, Graph
 from posteriori.modeling.forms.table_elimination import (
@@ -94,8 +100,6 @@ class ChainBeliefs(NamedTuple):
 
 def smooth_chain(graph: Graph, tables: Sequence[Table]) -> SolvedChain:
     """Return what is known of the chain, given tables on its members at one time."""
-    from posteriori.inference.chains.hidden_markov import forward_backward
-
     arrays = _arrays(graph, tables)
     repeated = arrays.chain.repeated
 
@@ -132,8 +136,6 @@ def static_belief(graph: Graph, beliefs: Mapping[Axis, Table]) -> Table:
 
 def chain_pairs(graph: Graph, tables: Sequence[Table]) -> Table:
     """Return the joint probabilities of the members before and after each step."""
-    from posteriori.inference.chains.hidden_markov import forward_backward
-
     arrays = _arrays(graph, tables)
 
     def run(initial: Array, transition: Array, likelihood: Array) -> tuple[Array | None]:
@@ -152,8 +154,6 @@ def _pairs_of(arrays: _Arrays, pairs: Array) -> Table:
 
 def decode_chain(graph: Graph, tables: Sequence[Table]) -> tuple[dict[Axis, Table], Table]:
     """Return the most probable states of the members, and the log of their weight."""
-    from posteriori.inference.chains.hidden_markov import most_likely_path
-
     arrays = _arrays(graph, tables)
     (states, log_joint), possible = _run(arrays, most_likely_path)
     return _members(arrays, states, ()), _evidence(arrays, log_joint, possible)
@@ -163,8 +163,6 @@ def draw_chain(
     graph: Graph, tables: Sequence[Table], draw: Axis, rng: np.random.Generator
 ) -> dict[Axis, Table]:
     """Return draws of the members' paths."""
-    from posteriori.inference.chains.hidden_markov import sample_path
-
     arrays = _arrays(graph, tables)
 
     def run(initial: Array, transition: Array, likelihood: Array) -> tuple[Array]:
@@ -261,8 +259,6 @@ def _possible(
     method: Callable[[Any, Any, Any], Sequence[Any]], *arguments: Array
 ) -> tuple[IntArray, list[Array]]:
     """Run a method; where series are impossible, return the step of each and leave them out."""
-    from posteriori.inference.chains.hidden_markov import impossible_steps
-
     initial, transition, likelihood = arguments
     batch = likelihood.shape[:-2]
     try:
