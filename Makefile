@@ -19,7 +19,7 @@ PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal
 export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba/$(shell $(PYTHON) tools/kernel_key.py)
 
 # Tests run in two processes of one thread each: threads of OpenBLAS that wait for one another on
-# the same two cores take a fifth of the time.
+# the same two cores take time from the tests.
 doctest unit blas test-slow test-blas test-lowest: export OPENBLAS_NUM_THREADS := 1
 doctest unit blas test-slow test-blas test-lowest: export OMP_NUM_THREADS := 1
 
