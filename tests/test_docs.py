@@ -124,7 +124,9 @@ def test_the_map_has_every_room_and_no_import_that_leads_upwards():
     assert all(found.summaries.values())
 
 
-@pytest.mark.parametrize("package", ["posteriori", "posteriori.modeling"])
+@pytest.mark.parametrize(
+    "package", ["posteriori", "posteriori.modeling", "posteriori.modeling.variational"]
+)
 def test_the_map_has_every_import_between_parts(package):
     depth = package.count(".") + 1
     pairs = {
