@@ -150,6 +150,10 @@ class Model:
             Rows of the data that are looked at in each step of stochastic ascent.
         progress : bool, optional
             Whether to show the bound while it rises; by default when it takes long.
+        algorithm : {"vmp", "quadrature"}, optional
+            What to do where no exact method fits: an ascent of the bound, or an integral over a few
+            unknowns given which all others are exact. By default the integral where it takes
+            seconds, and nothing was chosen that only concerns an ascent.
 
         Raises
         ------

@@ -12,7 +12,7 @@ from posteriori.numerics.types import Array
 
 __all__ = ["Fingerprint", "Kind", "LogEvidence"]
 
-Kind = Literal["exact", "bound", "laplace", "ep", "bethe", "type-II", "estimate"]
+Kind = Literal["exact", "quadrature", "bound", "laplace", "ep", "bethe", "type-II", "estimate"]
 
 #: Checksums are added modulo this.
 _WORD = 2**64
@@ -58,14 +58,14 @@ class LogEvidence:
     ----------
     value : float or array
         ln p(data | model), one entry per model of a batch.
-    kind : {"exact", "bound", "laplace", "ep", "bethe", "type-II", "estimate"}
+    kind : {"exact", "quadrature", "bound", "laplace", "ep", "bethe", "type-II", "estimate"}
         How the number was obtained.
     of : str
         Which data it is the probability of: "X", "y|X" or "X,y".
     fingerprint : Fingerprint, optional
         Tells data apart; evidences of different data refuse to be compared.
     error : float or array, optional
-        Standard error of an estimate.
+        Standard error of an estimate; of a quadrature, how far two rules are apart.
 
     Examples
     --------

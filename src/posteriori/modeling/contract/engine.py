@@ -86,6 +86,7 @@ class Result(ABC):
     names: tuple[str, ...]
     log_evidence: float
     kind: EvidenceKind = "exact"
+    error: float = 0.0  #: How far two rules for the log evidence are apart, of a quadrature.
     trace: Sequence[float] = ()  #: The bound after every sweep of an iterative method.
 
     @abstractmethod

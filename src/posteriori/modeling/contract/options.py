@@ -27,6 +27,7 @@ class Options:
     form: Mapping[str, str] = field(default_factory=dict)
     batch_size: int | None = None
     progress: bool | None = None
+    algorithm: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("restarts", "max_iter", "batch_size"):
@@ -50,6 +51,11 @@ class Options:
             raise TypeError(
                 "progress must be True, False, or None to show the bound when it takes long, "
                 f"got {self.progress!r}"
+            )
+        if self.algorithm not in (None, "vmp", "quadrature"):
+            raise ValueError(
+                'algorithm must be "vmp" (beliefs that are independent between groups), '
+                f'"quadrature" (an integral over a few unknowns) or None, got {self.algorithm!r}'
             )
         _require_groups(self.factorize)
         for name, form in self.form.items():
@@ -81,10 +87,29 @@ class Options:
             )
 
     @property
+    def asks_for_ascent(self) -> bool:
+        """Whether something was chosen that only an ascent of the bound knows."""
+        default = Options()
+        chosen = any(getattr(self, n) != getattr(default, n) for n in _OF_ASCENTS)
+        return self.algorithm == "vmp" or (chosen and self.algorithm is None)
+
+    @property
     def asks_for_approximation(self) -> bool:
         """Whether exact blocks are not wanted where there are some."""
         return bool(self.factorize or self.form)
 
+
+#: Choices that have no meaning for an integral.
+_OF_ASCENTS = (
+    "restarts",
+    "tol",
+    "max_iter",
+    "callback",
+    "init",
+    "factorize",
+    "form",
+    "batch_size",
+)
 
 #: Names that no variable can have, because infer() takes them as its own arguments.
 OPTION_NAMES = frozenset(f.name for f in fields(Options))

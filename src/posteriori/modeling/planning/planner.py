@@ -19,6 +19,7 @@ from posteriori.modeling.exact.scaled.scaled_block import CommonPrecisionBlock
 from posteriori.modeling.exact.scaled.scaled_factors import fits_common_precision
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.forms.state_tables import is_discrete
+from posteriori.modeling.nested.nested_block import NestedBlock, fits_nested
 from posteriori.modeling.posterior.posterior import Posterior
 
 __all__ = ["KINDS", "Plan", "make_plan"]
@@ -41,6 +42,11 @@ KINDS: list[Kind] = [
         "common precision",
         fits_common_precision,
         lambda group, spread: CommonPrecisionBlock(*group[:3], spread),
+    ),
+    Kind(
+        "nested",
+        lambda group: fits_nested(group, exact_blocks),
+        lambda group, outside: NestedBlock(group, outside, exact_blocks),
     ),
     Kind(
         "variational",
@@ -170,6 +176,22 @@ def _components(
     for factor, names in kept:
         groups[group_of[next(iter(names))]][1].append(factor)
     return sorted(groups.values(), key=lambda group: rank[group[0][0]])
+
+
+def exact_blocks(group: Group) -> tuple[tuple[Block, ...], tuple[BoundFactor, ...]] | None:
+    """Return exact blocks for what is unknown of a group, and its known factors, or None."""
+    bound = group.bound
+    known = tuple(f for f in group.factors if not bound.unknowns_of(f))
+    blocks = []
+    for names, factors in _components((f for f in group.factors if bound.unknowns_of(f)), bound):
+        part = Group(bound, tuple(names), tuple(factors))
+        kinds = (kind for kind in KINDS if kind.is_exact and kind.name != "nested")
+        fits = ((kind, kind.fits(part)) for kind in kinds)
+        found = next(((kind, fit) for kind, fit in fits if fit.holds), None)
+        if found is None:
+            return None
+        blocks.append(found[0].make(part, found[1].found))
+    return tuple(blocks), known
 
 
 def _block(group: Group) -> Block:

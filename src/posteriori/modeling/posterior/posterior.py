@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Posterior"]
 
+#: What the evidence of several blocks is together.
+_WEAKEST_FIRST: tuple[Kind, ...] = ("type-II", "bound", "quadrature")
+
 
 class Posterior:
     """The posterior of a model.
@@ -63,8 +66,9 @@ class Posterior:
                 fingerprint = fingerprint.update(np.atleast_1d(array))
         of = "y|X" if bound.inputs else "X"
         kinds = {result.kind for result in solved.results}
-        kind: Kind = "type-II" if "type-II" in kinds else "bound" if "bound" in kinds else "exact"
-        return LogEvidence(value, kind=kind, of=of, fingerprint=fingerprint)
+        kind: Kind = next((k for k in _WEAKEST_FIRST if k in kinds), "exact")
+        error = sum(result.error for result in solved.results) if kind == "quadrature" else None
+        return LogEvidence(value, kind=kind, of=of, fingerprint=fingerprint, error=error)
 
     @property
     def free_energy(self) -> Array:

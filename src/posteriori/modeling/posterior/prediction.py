@@ -28,7 +28,7 @@ from posteriori.modeling.exact.scaled.scaled_factors import (
 )
 from posteriori.modeling.exact.scaled.student import student
 
-__all__ = ["joint", "predict"]
+__all__ = ["joint", "predict", "predict_request"]
 
 
 def predict(solved: Solved, name: str, keywords: Mapping[str, Any]) -> Any:
@@ -41,6 +41,11 @@ def predict(solved: Solved, name: str, keywords: Mapping[str, Any]) -> Any:
         )
     if name in solved.by_name and not (request.inputs or request.values or request.sizes):
         return solved.marginal(name)
+    return predict_request(solved, request)
+
+
+def predict_request(solved: Solved, request: Request) -> Any:
+    """Return the predictive distribution that a question asks for."""
     for rule in _rules(solved, request.needed):
         found = rule(solved, request)
         if found is not None:
@@ -51,7 +56,7 @@ def predict(solved: Solved, name: str, keywords: Mapping[str, Any]) -> Any:
     after = [p for p in lengths if isinstance(p, str) and p in request.sizes]
     if after and not request.values:
         return _predict_after_end(solved, request, after[0])
-    return _predict_anew(solved, bind_anew(solved, request), name)
+    return _predict_anew(solved, bind_anew(solved, request), request.name)
 
 
 def _rules(solved: Solved, names: Sequence[str]) -> Iterator[Any]:

@@ -1,0 +1,192 @@
+r"""Integrals of a density over a few numbers as sums over a lattice.
+
+.. math:: \int p(u)\,du \approx h^D |L| \sum_k p(m + h L k), \qquad k \in Z^D,
+
+with a root L of the covariance. The sum of equal weights converges faster than any power of the
+step h for a smooth density: at h = 1 standard deviation the error of a normal one is 5·10⁻⁹. Cells
+are found outwards from the top, each neighbour of one that matters, so ridges, skew and tails make
+no difference; sums over the even and the odd cells alone tell the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from posteriori.inference.quadrature.modes import LogDensity, Top, climb
+from posteriori.numerics.logspace import log_sum_exp
+from posteriori.numerics.types import Array
+
+__all__ = ["Lattice", "NoFallError", "integrate"]
+
+#: Steps in standard deviations, by the number of coordinates: fine where points are few.
+_STEP = {1: 0.5, 2: 0.9, 3: 1.0, 4: 1.2, 5: 1.4}
+#: Cells matter whose density is less than so many nats below the highest: e⁻¹⁶ = 10⁻⁷.
+_DEPTH = {1: 16.0, 2: 12.0, 3: 10.0, 4: 9.0, 5: 8.0}
+#: No cell lies further from the top than so many scales: beyond, nothing falls off.
+_FAR = 40.0
+#: Nats that the two halves of the cells may differ by before the step is halved.
+_AGREED = 2e-3
+#: A lattice whose spread is off by more than this factor is laid anew.
+_MISSHAPEN = 1.6
+
+
+class NoFallError(ValueError):
+    """The density does not fall off along a coordinate."""
+
+    def __init__(self, coordinate: int) -> None:
+        super().__init__(f"the density does not fall off along coordinate {coordinate}")
+        self.coordinate = coordinate
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """Points of a lattice with the density there.
+
+    Attributes
+    ----------
+    origin, root : (D,), (D, D)
+        Points are origin + root · cell.
+    cells : (K, D) of int
+    logs : (K,)
+        ln p at the points.
+    """
+
+    origin: Array
+    root: Array
+    cells: Array
+    logs: Array
+
+    @cached_property
+    def points(self) -> Array:
+        """The points (K, D)."""
+        return self.origin + self.cells @ self.root.T
+
+    @property
+    def log_volume(self) -> float:
+        """Log of the volume of a cell."""
+        return float(np.log(np.abs(np.diagonal(self.root))).sum())
+
+    @property
+    def log_integral(self) -> float:
+        """Log of the integral."""
+        return float(log_sum_exp(self.logs)) + self.log_volume
+
+    @cached_property
+    def weights(self) -> Array:
+        """Probabilities of the cells."""
+        return np.exp(self.logs - log_sum_exp(self.logs))
+
+    @cached_property
+    def error(self) -> float:
+        """What the sums over half of the cells say about that over all of them, in nats.
+
+        Sums over cells of even and of odd k₁ + … + k_D differ by more than either from the whole;
+        sums over even and odd cells of one axis have twice its step, and for a normal density an
+        error ε whose fourth power is that of the whole. Its square stands for rougher ones.
+        """
+        along = sum(self._difference(self.cells[:, [i]]) ** 2 for i in range(self.cells.shape[1]))
+        return max(self._difference(self.cells), along / 8.0)
+
+    def _difference(self, counted: Array) -> float:
+        odd = float(self.weights[counted.sum(axis=1) % 2 == 1].sum())
+        return abs(float(np.log(odd) - np.log1p(-odd))) if 0.0 < odd < 1.0 else np.inf
+
+    def moments(self) -> tuple[Array, Array]:
+        """Return the mean and the covariance."""
+        mean = self.weights @ self.points
+        gaps = self.points - mean
+        return mean, (self.weights[:, None] * gaps).T @ gaps
+
+
+def integrate(
+    log_density: LogDensity, starts: Array, scales: Array, *, most: int = 10_000
+) -> Lattice:
+    """Return the lattice of a density.
+
+    Parameters
+    ----------
+    log_density : callable
+        ln p, up to a constant, at points (K, D).
+    starts : (S, D)
+        Points from all over where mass may be; modes near none of them may be missed.
+    scales : (D,)
+        How far apart different values of each coordinate are.
+    most : int
+        Cells at most.
+
+    Raises
+    ------
+    ValueError
+        When the density is 0 at all starts, or does not fall off (:class:`NoFallError`).
+    """
+    values = log_density(starts)
+    if not np.any(np.isfinite(values)):
+        raise ValueError("the density is 0 at all points where it was looked for")
+    best = int(np.argmax(values))
+    top = climb(log_density, starts[best], float(values[best]), scales)
+    size = starts.shape[1]
+    others = starts[values > top.log_height - _DEPTH[size]]
+    step, reach = _STEP[size], _FAR * np.maximum(scales, np.diagonal(top.root))
+    lattice = _filled(log_density, top.at, step * top.root, {}, others, reach, most)
+    mean, cov = lattice.moments()
+    if _is_misshapen(top, cov):
+        root = step * np.linalg.cholesky(cov)
+        lattice = _filled(log_density, mean, root, {}, others, reach, most)
+    while lattice.error > _AGREED and len(lattice.cells) * 2**size <= most:
+        known = {tuple(2 * c): v for c, v in zip(lattice.cells, lattice.logs, strict=True)}
+        root = 0.5 * lattice.root
+        lattice = _filled(log_density, lattice.origin, root, known, others, reach, most)
+    return lattice
+
+
+def _is_misshapen(top: Top, cov: Array) -> bool:
+    """Tell whether the curvature at the top says little about the spread."""
+    white = np.linalg.solve(top.root, np.linalg.solve(top.root, cov).T)
+    widths = np.sqrt(np.maximum(np.linalg.eigvalsh(white), 1e-12))
+    return bool(widths[0] < 1.0 / _MISSHAPEN or widths[-1] > _MISSHAPEN)
+
+
+def _filled(
+    log_density: LogDensity,
+    origin: Array,
+    root: Array,
+    known: dict[tuple[int, ...], float],
+    others: Array,
+    reach: Array,
+    most: int,
+) -> Lattice:
+    """Add neighbours of cells that matter until there are none."""
+    size = len(origin)
+    found = dict(known)
+    depth = _DEPTH[size]
+    seeds = np.rint(np.linalg.solve(root, (others - origin).T).T).astype(int)
+    waiting = {(0,) * size, *map(tuple, seeds), *_next_to(known)} - found.keys()
+    peak = max(found.values(), default=-np.inf)
+    while waiting:
+        cells = np.array(sorted(waiting))
+        far = np.abs(cells @ root.T).max(axis=0) / reach
+        if far.max() > 1.0:
+            raise NoFallError(int(np.argmax(far)))
+        if len(found) + len(cells) > most:
+            raise ValueError(f"the density is spread over more than {most} points")
+        logs = log_density(origin + cells @ root.T)
+        found |= zip(map(tuple, cells.tolist()), logs.tolist(), strict=True)
+        peak = max(peak, float(logs.max()))
+        there = [tuple(c) for c, v in zip(cells.tolist(), logs, strict=True) if v > peak - depth]
+        waiting = _next_to(there) - found.keys()
+    kept = {cell: value for cell, value in found.items() if value > peak - depth - 4.0}
+    return Lattice(origin, root, np.array(list(kept)), np.array(list(kept.values())))
+
+
+def _next_to(cells: Iterable[tuple[int, ...]]) -> set[tuple[int, ...]]:
+    """Return the neighbours of cells along the axes."""
+    return {
+        (*cell[:i], cell[i] + step, *cell[i + 1 :])
+        for cell in cells
+        for i, step in product(range(len(cell)), (-1, 1))
+    }

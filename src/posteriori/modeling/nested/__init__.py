@@ -1,0 +1,1 @@
+"""Models that are exact once a few numbers are known: these are integrated over, or summed."""

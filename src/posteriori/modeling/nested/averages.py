@@ -1,0 +1,69 @@
+"""Mixtures of distributions that were found at different points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from posteriori.distributions.composites.mixture import MixtureFamily
+from posteriori.distributions.counts.bernoulli import Bernoulli
+from posteriori.distributions.counts.categorical import Categorical
+from posteriori.numerics.types import Array
+
+__all__ = ["average"]
+
+
+def average(weights: Array, found: Sequence[Any]) -> Any:
+    """Return Σ w_k p_k; discrete ones as one table, the same one everywhere as it is."""
+    first = found[0]
+    if len(found) == 1 or all(d is first or d == first for d in found[1:]):
+        return first
+    if isinstance(first, Bernoulli):
+        return Bernoulli(_mean(weights, [d.probability for d in found]))
+    if isinstance(first, Categorical):
+        mean = _mean(weights, [d.probabilities for d in found])
+        return Categorical(mean, labels=getattr(first, "labels", None))
+    if isinstance(first, MixtureFamily):
+        return _of_mixtures(weights, found)
+    return MixtureFamily._make(weights, _stacked(found))
+
+
+def _mean(weights: Array, values: Sequence[Any]) -> Array:
+    return np.tensordot(weights, np.array(values), axes=1)[()]
+
+
+def _of_mixtures(weights: Array, found: Sequence[Any]) -> Any:
+    """Put the components of all mixtures side by side."""
+    shares = np.concatenate(
+        [w * d.probabilities for w, d in zip(weights, found, strict=True)], axis=-1
+    )
+    parts = [d.components for d in found]
+    kind = type(parts[0])
+    lead = len(found[0].batch_shape)
+    columns = {k: np.concatenate([_own(p, k) for p in parts], axis=lead) for k in _keys(parts[0])}
+    return MixtureFamily._make(shares, kind._from(**columns))
+
+
+def _stacked(found: Sequence[Any]) -> Any:
+    """Return one distribution whose last batch axis counts those that were given."""
+    kinds = {type(d) for d in found}
+    if len(kinds) > 1:
+        names = " and ".join(sorted(k.__name__ for k in kinds))
+        raise TypeError(f"a mixture of {names} has no form")
+    (kind,) = kinds
+    lead = len(found[0].batch_shape)
+    return kind._from(
+        **{key: np.stack([_own(d, key) for d in found], axis=lead) for key in _keys(found[0])}
+    )
+
+
+def _keys(d: Any) -> list[str]:
+    return [key for key in d._parameters if key in d.__dict__]
+
+
+def _own(d: Any, key: str) -> Array:
+    """Return a parameter with all axes of the batch."""
+    value, ndim = np.asarray(d.__dict__[key]), d._parameters[key]
+    return np.broadcast_to(value, d.batch_shape + value.shape[value.ndim - ndim :])

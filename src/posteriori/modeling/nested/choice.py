@@ -1,0 +1,148 @@
+"""Which unknowns a model must know to be exact: the few that are integrated or summed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor
+from posteriori.modeling.contract.engine import Block, Group
+from posteriori.modeling.forms.fixing import fix, fix_factors
+from posteriori.modeling.nested.coordinates import Coordinates, Free, as_free
+from posteriori.modeling.nested.states import States, as_states
+from posteriori.numerics.types import Array
+
+__all__ = ["Inside", "Outside", "choose_outside", "solve_inside"]
+
+#: Exact blocks for what is left of a group, or None where there are none.
+Inside = Callable[[Group], "tuple[tuple[Block, ...], tuple[BoundFactor, ...]] | None"]
+
+#: Numbers that are integrated over at most: a lattice has ten times as many points for each.
+MOST_NUMBERS = 5
+#: Joint states that are summed over at most.
+MOST_STATES = 10_000.0
+#: Points of a lattice, for plans: about as many as a normal density needs.
+_POINTS = {0: 1, 1: 40, 2: 150, 3: 700, 4: 1600, 5: 3000}
+#: Seconds that a plan takes for one point, whatever is solved there, and for one operation.
+_SECONDS, _SECONDS_PER_OPERATION = 2e-3, 3e-9
+
+
+class Outside(NamedTuple):
+    """Unknowns that are integrated and summed over, and what solving the rest costs."""
+
+    free: tuple[Free, ...]
+    states: tuple[States, ...]
+    operations: float = 0.0
+    bytes: float = 0.0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(item.name for item in (*self.free, *self.states))
+
+    @property
+    def points(self) -> float:
+        """About how often the rest is solved."""
+        count = np.prod([s.count for s in self.states]) if self.states else 1.0
+        return float(count) * _POINTS[min(sum(f.size for f in self.free), MOST_NUMBERS)]
+
+    @property
+    def seconds(self) -> float:
+        """About how long that takes."""
+        return self.points * (_SECONDS + _SECONDS_PER_OPERATION * self.operations)
+
+
+def choose_outside(group: Group, inside: Inside) -> Outside | str:
+    """Return the fewest unknowns given which all others are exact, or why there are none."""
+    candidates = _candidates(group)
+    # normal unknowns are what exact blocks are best at: they are fixed last
+    for fixed in (_without_normals(candidates, group), candidates):
+        if fixed and _is_exact(fixed, group, inside):
+            found = _fewest(fixed, group, inside)
+            numbers = sum(i.size for i in found.values() if isinstance(i, Free))
+            if numbers <= MOST_NUMBERS:
+                return _with_cost(found, group, inside)
+            return f"{numbers} numbers would have to be integrated over, more than {MOST_NUMBERS}"
+    return "no few unknowns make the others exact"
+
+
+def solve_inside(
+    group: Group, values: Mapping[str, Array], inside: Inside
+) -> tuple[Group, Any]:
+    """Return what is left of a group when some unknowns have values, and its exact blocks."""
+    bound = group.bound
+    names = tuple(name for name in group.names if name not in values)
+    known = bound._replace(observed={**bound.observed, **values})
+    left = Group(known, names, fix_factors(group.factors, bound, values), group.options)
+    return left, inside(left)
+
+
+def _candidates(group: Group) -> dict[str, Free | States]:
+    """Return unknowns of few numbers or states, the most expensive first."""
+    bound, found = group.bound, dict[str, Any]()
+    for name in group.names:
+        own = [factor for factor in group.factors if factor.name == name]
+        variable = bound.variables.get(name)
+        if len(own) != 1 or variable is None or variable.step is not None or name in bound.evidence:
+            continue
+        shape = bound.layouts[name].shape
+        item = as_states(own[0], shape) or as_free(own[0], shape)
+        if isinstance(item, States) and item.count <= MOST_STATES:
+            found[name] = item
+        elif isinstance(item, Free) and item.size <= MOST_NUMBERS:
+            found[name] = item
+    return dict(sorted(found.items(), key=lambda pair: -Outside(*_sorted([pair[1]])).points))
+
+
+def _without_normals(
+    items: Mapping[str, Free | States], group: Group
+) -> dict[str, Free | States]:
+    families = group.bound.families
+    return {name: item for name, item in items.items() if families[name] not in GAUSSIAN}
+
+
+def _fewest(
+    items: Mapping[str, Free | States], group: Group, inside: Inside
+) -> dict[str, Free | States]:
+    """Leave out, one by one, what need not be known."""
+    kept = dict(items)
+    for name in items:
+        fewer = {n: item for n, item in kept.items() if n != name}
+        if fewer and _is_exact(fewer, group, inside):
+            kept = fewer
+    return kept
+
+
+def _is_exact(items: Mapping[str, Free | States], group: Group, inside: Inside) -> bool:
+    """Tell whether the others are exact, in the first and in the last states."""
+    return all(
+        solve_inside(group, _typical(items, state), inside)[1] is not None
+        for state in ((0, -1) if any(isinstance(i, States) for i in items.values()) else (0,))
+    )
+
+
+def _typical(items: Mapping[str, Free | States], state: int) -> dict[str, Array]:
+    found = {}
+    for name, item in items.items():
+        if isinstance(item, States):
+            found[name] = np.full(item.shape, item.values[state])
+        else:
+            found[name] = item.read(item.levels(np.array([0.5]))[0])[0]
+    return found
+
+
+def _with_cost(
+    items: Mapping[str, Free | States], group: Group, inside: Inside
+) -> Outside:
+    _, found = solve_inside(group, _typical(items, 0), inside)
+    blocks, _ = found
+    costs = [block.cost for block in blocks]
+    return Outside(
+        *_sorted(items.values()), sum(c.operations for c in costs), sum(c.bytes for c in costs)
+    )
+
+
+def _sorted(items: Any) -> tuple[tuple[Free, ...], tuple[States, ...]]:
+    free = tuple(item for item in items if isinstance(item, Free))
+    return free, tuple(item for item in items if isinstance(item, States))

@@ -1,0 +1,177 @@
+r"""A few unknown numbers as coordinates without bounds.
+
+A number x above a is a + eᵘ, one between a and b is a + (b − a)/(1 + e⁻ᵘ), probabilities of K
+classes are a softmax of K − 1 coordinates and 0; densities are multiplied by the Jacobian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.base import Univariate
+from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.modeling.binding.bound import BoundFactor
+from posteriori.modeling.binding.construction import construct
+from posteriori.numerics.types import Array
+
+__all__ = ["Coordinates", "Free", "as_free"]
+
+#: Parts of the prior at which mass is looked for.
+_LEVELS = np.array([0.5, 0.1, 0.9, 0.01, 0.99, 0.3, 0.7])
+#: Coordinates beyond ± this are those of the end: e⁷⁰⁰ is about the largest number.
+_LARGEST = 700.0
+#: Scales of coordinates are not smaller, in case a prior is nearly a constant.
+_LEAST_SCALE = 1e-3
+#: Names of parameters that say where numbers end.
+_ENDS = ("low", "high", "lower", "upper", "scale_min", "minimum")
+
+
+class Free(NamedTuple):
+    """An unknown with its prior and the ends of its numbers.
+
+    Attributes
+    ----------
+    name : str
+    shape : tuple of int
+        Of the whole variable.
+    prior : Distribution
+        With 1 in the place of unknown parameters: it only tells where to look.
+    low, high : arrays (N,)
+        Ends of each number; of a simplex 0 and 1.
+    is_simplex : bool
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    prior: Any
+    low: Array
+    high: Array
+    is_simplex: bool
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        count = int(np.prod(self.shape))
+        return count - count // self.shape[-1] if self.is_simplex else count
+
+    def read(self, u: Array) -> tuple[Array, float]:
+        """Return the values at coordinates, and the log of the Jacobian."""
+        u = np.clip(u, -_LARGEST, _LARGEST)
+        if self.is_simplex:
+            return self._probabilities(u)
+        above, below = np.isfinite(self.low), np.isfinite(self.high)
+        both = above & below
+        # ln x' = ln(b − a) − |u| − 2 ln(1 + e^{−|u|})
+        tail = np.log1p(np.exp(-np.abs(u)))
+        share = np.exp(-np.log1p(np.exp(-u)))
+        with np.errstate(invalid="ignore"):
+            inside = self.low + (self.high - self.low) * share
+            logs = np.where(both, np.log(self.high - self.low) - np.abs(u) - 2.0 * tail, u)
+        positive = np.exp(u)
+        one_end = np.where(above, self.low + positive, self.high - positive)
+        values = np.where(both, inside, np.where(above | below, one_end, u))
+        return values.reshape(self.shape), float(np.where(above | below, logs, 0.0).sum())
+
+    def _probabilities(self, u: Array) -> tuple[Array, float]:
+        classes = self.shape[-1]
+        logits = np.append(u.reshape(-1, classes - 1), np.zeros((u.size // (classes - 1), 1)), -1)
+        logs = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
+        return np.exp(logs).reshape(self.shape), float(logs.sum())  # |dπ/du| = Π π_k
+
+    def write(self, values: Array) -> Array:
+        """Return the coordinates of values (..., *shape)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.is_simplex:
+                logs = np.log(values)
+                u = (logs[..., :-1] - logs[..., -1:]).reshape(*values.shape[: -len(self.shape)], -1)
+                return np.clip(u, -_LARGEST, _LARGEST)
+            x = values.reshape(*values.shape[: values.ndim - len(self.shape)], -1)
+            above, below = np.isfinite(self.low), np.isfinite(self.high)
+            from_low, to_high = np.log(x - self.low), np.log(self.high - x)
+            ends = np.where(below, -to_high, 0.0) + np.where(above, from_low, 0.0)
+            ends = np.where(below & ~above, to_high, ends)
+            u = np.where(above | below, ends, x)
+        return np.clip(u, -_LARGEST, _LARGEST)
+
+    def levels(self, levels: Array) -> Array:
+        """Return coordinates (L, size) of parts of the prior."""
+        if self.is_simplex or isinstance(self.prior, MvNormal):
+            return self.write(self.prior.sample(len(levels), rng=0).reshape(-1, *self.shape))
+        at = levels.reshape(-1, *(1,) * len(self.shape))
+        return self.write(np.broadcast_to(self.prior.quantile(at), (len(levels), *self.shape)))
+
+
+def as_free(factor: BoundFactor, shape: tuple[int, ...]) -> Free | str:
+    """Return a continuous unknown, or why it cannot be integrated over."""
+    unknown = [key for key, poly in factor.parameters.items() if not poly.is_known]
+    if any(key in _ENDS for key in unknown):
+        return f"where {factor.name} ends is unknown"
+    prior = _stand_in(factor)
+    if isinstance(prior, Dirichlet):
+        return Free(factor.name, shape, prior, np.zeros(()), np.ones(()), True)
+    if isinstance(prior, MvNormal):
+        return Free(factor.name, shape, prior, np.asarray(-np.inf), np.asarray(np.inf), False)
+    if not isinstance(prior, Univariate) or has_atoms(prior):
+        return f"{factor.name} is no number"
+    low, high = (
+        np.broadcast_to(prior.quantile(end), shape).ravel().astype(np.float64) for end in (0.0, 1.0)
+    )
+    return Free(factor.name, shape, prior, low, high, False)
+
+
+def _stand_in(factor: BoundFactor) -> Any:
+    """Return the prior with 1 in the place of unknown parameters."""
+    parameters = {}
+    for key, poly in factor.parameters.items():
+        shape = tuple(axis.size for axis in poly.labels)
+        parameters[key] = poly.value() if poly.is_known else np.ones(shape)
+    if factor.family in (Normal, MvNormal) and not factor.parameters["mean"].is_known:
+        parameters["mean"] = np.zeros_like(parameters["mean"])
+    return construct(factor.family, parameters, factor.name)
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """All unknowns that are integrated over, one after another.
+
+    Attributes
+    ----------
+    free : tuple of Free
+    """
+
+    free: tuple[Free, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return sum(item.size for item in self.free)
+
+    @property
+    def names(self) -> list[str]:
+        """The variable that each coordinate belongs to."""
+        return [item.name for item in self.free for _ in range(item.size)]
+
+    def read(self, u: Array) -> tuple[dict[str, Array], float]:
+        """Return the values of all variables at a point (D,), and the log of the Jacobian."""
+        values, total, start = {}, 0.0, 0
+        for item in self.free:
+            values[item.name], log_jacobian = item.read(u[start : start + item.size])
+            total += log_jacobian
+            start += item.size
+        return values, total
+
+    def starts(self) -> tuple[Array, Array]:
+        """Return points from all over the prior (S, D), and the scale of each coordinate."""
+        rows = []
+        for i, item in enumerate(self.free):
+            levels = np.roll(_LEVELS[1:], i)  # not all unknowns low, or high, at once
+            rows.append(item.levels(np.append(_LEVELS[:1], levels)))
+        found = np.concatenate(rows, axis=1)
+        scales = np.clip(np.ptp(found, axis=0) / 6.0, _LEAST_SCALE, np.inf)
+        return found, scales

@@ -1,0 +1,191 @@
+r"""Exact inference given a few unknowns, and an integral over these.
+
+.. math:: p(y) = \int p(y\mid\theta)\,p(\theta)\,d\theta, \qquad
+          p(x\mid y) = \int p(x\mid y,\theta)\,p(\theta\mid y)\,d\theta,
+
+where p(y | θ) and p(x | y, θ) come from the exact blocks. θ are spreads, coefficients of
+recursions, mixing weights: numbers, which are integrated over on a lattice, or a few states,
+which are summed (H. Rue, S. Martino, N. Chopin, "Approximate Bayesian inference for latent Gaussian
+models by using integrated nested Laplace approximations", 2009; here the inner part is exact).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from posteriori.inference.quadrature.lattices import Lattice, NoFallError, integrate
+from posteriori.modeling.contract.costs import Cost, counted
+from posteriori.modeling.contract.engine import Block, Fit, Group
+from posteriori.modeling.forms.simulation import log_prob_of_known
+from posteriori.modeling.nested.choice import Inside, Outside, choose_outside, solve_inside
+from posteriori.modeling.nested.coordinates import Coordinates
+from posteriori.modeling.nested.nested_result import NestedResult, Part, Point
+from posteriori.modeling.nested.states import joint_states
+from posteriori.numerics.progress import Progress
+from posteriori.numerics.types import Array
+
+__all__ = ["NestedBlock", "fits_nested"]
+
+#: Seconds that a plan may ask for by itself; more is done only if it is asked for.
+_PATIENCE = 20.0
+#: Bytes of the results of all points that are kept; beyond, they are solved again when needed.
+_KEPT_BYTES = 2.0e8
+
+
+def fits_nested(group: Group, inside: Inside) -> Fit:
+    """Tell whether few unknowns make the others exact, at a cost that is not out of proportion."""
+    options = group.options
+    if options is not None and options.asks_for_ascent:
+        return Fit(False)
+    outside = choose_outside(group, inside)
+    if isinstance(outside, str):
+        return Fit(False, reason=outside if options and options.algorithm == "quadrature" else "")
+    if outside.seconds > _PATIENCE and not (options and options.algorithm == "quadrature"):
+        return Fit(False)
+    return Fit(True, outside)
+
+
+class NestedBlock(Block):
+    """A few unknowns outside, exact blocks inside.
+
+    Parameters
+    ----------
+    group : Group
+    outside : Outside
+    inside : callable
+        Makes the exact blocks of what is left.
+    """
+
+    def __init__(self, group: Group, outside: Outside, inside: Inside) -> None:
+        self.group = group
+        self.outside = outside
+        self.inside = inside
+        self.names = group.names
+        self.factors = group.factors
+        self.coordinates = Coordinates(outside.free)
+
+    @property
+    def method(self) -> str:
+        """Sums, integrals, or both."""
+        parts = []
+        if self.outside.states:
+            parts.append(f"sum over {', '.join(s.name for s in self.outside.states)}")
+        if self.outside.free:
+            parts.append(f"integral over {', '.join(f.name for f in self.outside.free)}")
+        return " and ".join(parts)
+
+    @property
+    def why(self) -> str:
+        """What is exact."""
+        return f"given {', '.join(self.outside.names)} all else is exact"
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Those outside first."""
+        return (*self.outside.names, *(n for n in self.names if n not in self.outside.names))
+
+    @property
+    def cost(self) -> Cost:
+        """What solving the rest at all points costs."""
+        points = self.outside.points
+        return Cost(points * self.outside.operations, self.outside.bytes)
+
+    def describe(self) -> str:
+        """Say how often the rest is solved."""
+        return f"the rest is solved exactly at about {counted(round(self.outside.points), 'point')}"
+
+    def solve(self) -> NestedResult:
+        """Return the posterior as a mixture over points."""
+        options = self.group.options
+        progress = Progress(None if options is None else options.progress, kept="nothing")
+        search = _Search(self, progress)
+        parts = []
+        try:
+            for states in joint_states(self.outside.states):
+                part = search.part(states)
+                if part is not None:
+                    parts.append(part)
+        finally:
+            progress.close()
+        if not parts:
+            raise ValueError(
+                f"the data are impossible whatever {', '.join(self.outside.names)} are"
+            ) from search.failure
+        return NestedResult(self, parts)
+
+    def at(self, values: Mapping[str, Array]) -> Point:
+        """Solve the rest given values of those outside."""
+        left, found = solve_inside(self.group, values, self.inside)
+        if found is None:
+            raise TypeError(f"not exact given {', '.join(values)}")
+        blocks, known = found
+        log_known = sum(log_prob_of_known(factor, left.bound) for factor in known)
+        results = tuple(block.solve() for block in blocks)
+        total = sum(float(result.log_evidence) for result in results) + log_known
+        return Point(values, blocks, results, known, log_known, total)
+
+
+class _Search:
+    """Solves the rest at points, and keeps what it found where memory allows."""
+
+    def __init__(self, block: NestedBlock, progress: Progress) -> None:
+        self.block = block
+        self.progress = progress
+        self.count = 0
+        self.failure: Exception | None = None
+        points = block.outside.points
+        self.keeps = points * block.outside.bytes <= _KEPT_BYTES
+
+    def part(self, states: Mapping[str, Array]) -> Part | None:
+        """Return one joint state with its lattice; None where the data are impossible."""
+        solved: dict[bytes, Point] = {}
+        if not self.block.coordinates.size:
+            point = self._solve(states)
+            return None if point is None else Part(states, None, [point])
+        lattice = self._lattice(self._log_density(states, solved))
+        if lattice is None:
+            return None
+        points = [solved.get(u.tobytes()) for u in lattice.points]
+        return Part(states, lattice, points)
+
+    def _lattice(self, log_density: Callable[[Array], Array]) -> Lattice | None:
+        starts, scales = self.block.coordinates.starts()
+        try:
+            return integrate(log_density, starts, scales)
+        except NoFallError as error:
+            name = self.block.coordinates.names[error.coordinate]
+            raise ValueError(
+                f"the posterior of {name} is improper, or has no end within reach: its prior and "
+                "the data do not rule out extreme values; give it a prior that does"
+            ) from None
+        except ValueError as error:
+            if self.failure is None:
+                self.failure = error
+            return None
+
+    def _log_density(
+        self, states: Mapping[str, Array], solved: dict[bytes, Point]
+    ) -> Callable[[Array], Array]:
+        def at(u: Array) -> float:
+            values, log_jacobian = self.block.coordinates.read(u)
+            point = self._solve({**states, **values})
+            if point is None:
+                return -np.inf
+            if self.keeps:
+                solved[u.tobytes()] = point
+            return point.log_joint + log_jacobian
+
+        return lambda points: np.array([at(u) for u in points])
+
+    def _solve(self, values: Mapping[str, Array]) -> Point | None:
+        self.count += 1
+        self.progress.say(f"{self.count} of about {self.block.outside.points:.0f} points")
+        try:
+            return self.block.at(values)
+        except (ValueError, np.linalg.LinAlgError, OverflowError) as error:
+            if self.failure is None:
+                self.failure = error
+            return None  # impossible, or beyond what numbers can hold

@@ -1,0 +1,323 @@
+"""The posterior of a nested block: a mixture over the points of those outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posteriori.distributions.base import Distribution
+from posteriori.distributions.composites.empirical import Empirical
+from posteriori.distributions.composites.mixture import Mixture
+from posteriori.distributions.composites.numeric import Numeric, NumericCounts
+from posteriori.distributions.counts.bernoulli import Bernoulli
+from posteriori.distributions.counts.categorical import Categorical
+from posteriori.inference.quadrature.lattices import Lattice
+from posteriori.inference.quadrature.margins import margin
+from posteriori.modeling.binding.bound import BoundFactor
+from posteriori.modeling.contract.engine import Block, Result, Terms
+from posteriori.modeling.contract.requests import Request
+from posteriori.modeling.contract.solved import Solved
+from posteriori.modeling.forms.fixing import fix
+from posteriori.modeling.forms.simulation import log_prob_of_known
+from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.modeling.nested.averages import average
+from posteriori.modeling.nested.coordinates import Free
+from posteriori.modeling.posterior.prediction import predict_request
+from posteriori.numerics.logspace import log_sum_exp
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
+
+if TYPE_CHECKING:
+    from posteriori.modeling.nested.nested_block import NestedBlock
+
+__all__ = ["NestedResult", "Part", "Point"]
+
+#: Points of less weight than this are left out of mixtures.
+_LEAST_WEIGHT = 1e-6
+#: Nodes of the densities of those outside.
+_NODES = 513
+#: Draws between the points of a lattice: standard deviation in steps, narrow enough to keep skew.
+_JITTER = 0.35
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """What is left of the model, solved at values of those outside.
+
+    Attributes
+    ----------
+    values : mapping
+    blocks, results : tuples
+    known : tuple of BoundFactor
+        Factors that have no unknowns there, with the prior of those outside.
+    log_known, log_joint : float
+        ln p of these, and ln p(values, data).
+    """
+
+    values: Mapping[str, Array]
+    blocks: tuple[Block, ...]
+    results: tuple[Result, ...]
+    known: tuple[BoundFactor, ...]
+    log_known: float
+    log_joint: float
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A joint state of discrete ones outside, with the lattice of the others.
+
+    ``points`` are solved already, or None.
+    """
+
+    states: Mapping[str, Array]
+    lattice: Lattice | None
+    points: list[Point | None]
+
+    @property
+    def logs(self) -> Array:
+        """Log masses of the points."""
+        if self.lattice is None:
+            assert self.points[0] is not None
+            return np.array([self.points[0].log_joint])
+        return self.lattice.logs + self.lattice.log_volume
+
+    @property
+    def log_mass(self) -> float:
+        """ln p(states, data)."""
+        return float(log_sum_exp(self.logs))
+
+
+class NestedResult(Result):
+    """A mixture over points: exact given each, weighted by its posterior."""
+
+    def __init__(self, block: NestedBlock, parts: Sequence[Part]) -> None:
+        self.block = block
+        self.names = block.names
+        logs = np.array([part.log_mass for part in parts])
+        self.log_evidence = float(log_sum_exp(logs))
+        self.kind = "quadrature" if block.outside.free else "exact"
+        shares = np.exp(logs - self.log_evidence)
+        self.parts = [part for part, s in zip(parts, shares, strict=True) if s > _LEAST_WEIGHT]
+        self.shares = shares[shares > _LEAST_WEIGHT] / shares[shares > _LEAST_WEIGHT].sum()
+        errors = [0.0 if part.lattice is None else part.lattice.error for part in self.parts]
+        self.error = float(self.shares @ errors)
+
+    # -- points ----------------------------------------------------------------------------
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int]]:
+        """Part and number of each point that matters."""
+        return [
+            (i, int(k))
+            for i, part in enumerate(self.parts)
+            for k in np.flatnonzero(self._shares_of(i) > _LEAST_WEIGHT)
+        ]
+
+    def _shares_of(self, i: int) -> Array:
+        part = self.parts[i]
+        return self.shares[i] * np.exp(part.logs - part.log_mass)
+
+    @cached_property
+    def weights(self) -> Array:
+        """Probabilities of the points that matter."""
+        found = np.array([self._shares_of(i)[k] for i, k in self._places])
+        return found / found.sum()
+
+    def _point(self, i: int, k: int) -> Point:
+        part = self.parts[i]
+        point = part.points[k]
+        if point is not None:
+            return point
+        assert part.lattice is not None
+        values, _ = self.block.coordinates.read(part.lattice.points[k])
+        return self.block.at({**part.states, **values})
+
+    def _points(self) -> Any:
+        return (self._point(i, k) for i, k in self._places)
+
+    # -- answers ---------------------------------------------------------------------------
+
+    def marginal(self, name: str) -> Any:
+        """Return a density on a grid, probabilities of states, or a mixture over the points."""
+        for item in self.block.outside.free:
+            if item.name == name:
+                return self._density(item)
+        if name in self.block.outside.names:
+            return self._probabilities(name)
+        found = [_by_name(point)[name].marginal(name) for point in self._points()]
+        return average(self.weights, found)
+
+    def _density(self, item: Free) -> Distribution:
+        """Return the marginal of numbers that were integrated over."""
+        start = self.block.coordinates.names.index(item.name)
+        if item.is_simplex or item.prior.event_shape:
+            values = np.array([p.values[item.name] for p in self._points()])
+            return self._weighted_points(values, item)
+        members = [self._member(item, start + j, j) for j in range(item.size)]
+        nodes, density = (np.array(parts).reshape(*item.shape, -1) for parts in zip(*members))
+        return Numeric(nodes, density)
+
+    def _weighted_points(self, values: Array, item: Free) -> Distribution:
+        lead = len(item.shape) - 1
+        moved = np.moveaxis(values, 0, lead)
+        weights = np.broadcast_to(self.weights, (*item.shape[:lead], len(self.weights)))
+        return Empirical(moved, weights=weights, event_ndim=1)
+
+    def _member(self, item: Free, axis: int, j: int) -> tuple[Array, Array]:
+        """Return nodes and the density there of one number."""
+        lattices = [part.lattice for part in self.parts if part.lattice is not None]
+        ends = [lattice.points[:, axis] for lattice in lattices]
+        at = np.linspace(min(e.min() for e in ends), max(e.max() for e in ends), _NODES)
+        density = sum(
+            share * margin(lattice, axis, at)
+            for share, lattice in zip(self.shares, lattices, strict=True)
+        )
+        one = item._replace(
+            shape=(1,), low=np.ravel(item.low)[[j]], high=np.ravel(item.high)[[j]]
+        )
+        read = [one.read(u[None]) for u in at]
+        nodes = np.array([float(values[0]) for values, _ in read])
+        heights = density * np.exp(-np.array([log_jacobian for _, log_jacobian in read]))
+        order = np.argsort(nodes)
+        nodes, heights = nodes[order], heights[order]
+        kept = np.append(np.diff(nodes) > 0, True) & np.isfinite(heights)
+        return _same_length(nodes[kept], heights[kept])
+
+    def _probabilities(self, name: str) -> Distribution:
+        """Return the marginal of a variable that was summed over."""
+        (item,) = (s for s in self.block.outside.states if s.name == name)
+        family = self.block.group.bound.families[name]
+        found = np.zeros((*item.shape, len(item.values)))
+        for share, part in zip(self.shares, self.parts, strict=True):
+            found += share * (part.states[name][..., None] == item.values)
+        if family is Bernoulli:
+            return Bernoulli(np.clip(found[..., 1], 0.0, 1.0))
+        if family in DISCRETE:
+            return Categorical(found, labels=self.block.group.bound.labels[name])
+        return NumericCounts(item.values[0], found)
+
+    def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
+        """Draw points by weight, numbers between them, and all others given the points."""
+        generator = as_generator(rng)
+        chosen = generator.choice(len(self.weights), size=size, p=self.weights)
+        draws: dict[str, Array] = {}
+        for n in np.unique(chosen):
+            where = np.flatnonzero(chosen == n)
+            for name, values in self._draws_at(n, len(where), generator).items():
+                whole = draws.setdefault(name, np.empty((size, *values.shape[1:]), values.dtype))
+                whole[where] = values
+        return {name: draws[name] for name in self.names}
+
+    def _draws_at(self, n: int, count: int, rng: np.random.Generator) -> dict[str, Any]:
+        i, k = self._places[n]
+        part, point = self.parts[i], self._point(i, k)
+        found: dict[str, Any] = {}
+        for result in point.results:
+            found |= result.sample(count, rng=rng)
+        for name, values in part.states.items():
+            found[name] = _in_words(np.repeat(values[None], count, axis=0), self._labels(name))
+        if part.lattice is not None:
+            read = [self.block.coordinates.read(u)[0] for u in _between(part.lattice, k, count, rng)]
+            for item in self.block.outside.free:
+                found[item.name] = np.array([values[item.name] for values in read])
+        return found
+
+    def _labels(self, name: str) -> Any:
+        return self.block.group.bound.labels[name]
+
+    def most_likely(self) -> dict[str, Any]:
+        """Return the best point of those outside, and of all others given it."""
+        point = self._point(*self._places[int(np.argmax(self.weights))])
+        best: dict[str, Any] = {}
+        for name, values in point.values.items():
+            labels = self._labels(name) if name in self.block.outside.names else None
+            best[name] = _in_words(values, labels)[()]
+        for result in point.results:
+            best |= result.most_likely()
+        return {name: best[name] for name in self.names}
+
+    def joint(self, solved: Solved, names: Sequence[str]) -> Any:
+        """Return the mixture of the joint distributions at the points."""
+        if set(names) & set(self.block.outside.names):
+            raise TypeError(
+                f"the joint distribution of {' and '.join(names)} has no closed form; sample() "
+                "draws from it"
+            )
+        found = []
+        for point in self._points():
+            results = {result for result in _by_name(point).values() if set(names) & set(result.names)}
+            if len(results) != 1:
+                raise TypeError(f"{' and '.join(names)} were not solved together at every point")
+            found.append(results.pop().joint(self._at(solved, point), names))
+        return average(self.weights, found)
+
+    def predict(self, solved: Solved, request: Request) -> Any:
+        """Return the mixture of what is predicted at the points."""
+        found = [predict_request(self._at(solved, p), request) for p in self._points()]
+        return average(self.weights, found)
+
+    def account(self) -> Terms:
+        """Average the terms at the points; those outside have the entropy of their density."""
+        energies: dict[str, float] = {}
+        entropies: dict[str, float] = {}
+        for weight, point in zip(self.weights, self._points(), strict=True):
+            terms = [result.account() for result in point.results]
+            for name, value in (pair for t in terms for pair in t.energies):
+                energies[name] = energies.get(name, 0.0) + weight * value
+            for factor in point.known:
+                value = log_prob_of_known(factor, self._bound_at(point))
+                energies[factor.name] = energies.get(factor.name, 0.0) + weight * value
+            for name, value in (pair for t in terms for pair in t.entropies.items()):
+                entropies[name] = entropies.get(name, 0.0) + weight * value
+        total = sum(energies.values()) + sum(entropies.values())
+        outside = ", ".join(self.block.outside.names)
+        return Terms(list(energies.items()), {**entropies, outside: self.log_evidence - total})
+
+    def _bound_at(self, point: Point) -> Any:
+        return fix(self.block.group.bound, point.values)
+
+    def _at(self, solved: Solved, point: Point) -> Solved:
+        """Return all that is solved, with this block at one of its points."""
+        others = [r is not self for r in solved.results]
+        blocks = [b for b, other in zip(solved.blocks, others, strict=True) if other]
+        results = [r for r in solved.results if r is not self]
+        return replace(
+            solved,
+            bound=fix(solved.bound, point.values),
+            blocks=(*blocks, *point.blocks),
+            results=(*results, *point.results),
+            known=(*solved.known, *point.known),
+            log_known=solved.log_known + point.log_known,
+        )
+
+
+def _by_name(point: Point) -> dict[str, Result]:
+    return {name: result for result in point.results for name in result.names}
+
+
+def _between(lattice: Lattice, k: int, count: int, rng: np.random.Generator) -> Array:
+    """Return draws around a point that keep the mean and the covariance of the whole."""
+    mean, cov = lattice.moments()
+    noise = _JITTER * rng.standard_normal((count, len(mean))) @ lattice.root.T
+    share = _JITTER**2 * np.einsum("ij,ij->i", lattice.root, lattice.root) / np.diagonal(cov)
+    drawn = np.sqrt(np.maximum(1.0 - share, 0.0)) * (lattice.points[k] - mean)
+    return mean + drawn + noise
+
+
+def _same_length(nodes: Array, heights: Array) -> tuple[Array, Array]:
+    """Fill up with nodes in between, so that members can stand in one array."""
+    if len(nodes) == _NODES:
+        return nodes, heights
+    at = np.interp(np.linspace(0.0, len(nodes) - 1.0, _NODES), np.arange(len(nodes)), nodes)
+    return at, np.interp(at, nodes, heights)
+
+
+def _in_words(values: Array, labels: Any) -> Any:
+    """Return states as labels where they have names."""
+    if labels is None:
+        return values
+    return np.asarray(labels)[values.astype(np.intp)]
