@@ -50,6 +50,10 @@ class Fingerprint:
         """Return the fingerprint of both sets of data together."""
         return Fingerprint(self.count + other.count, (self.checksum + other.checksum) % _WORD)
 
+    def without(self, other: Fingerprint) -> Fingerprint:
+        """Return the fingerprint of these data less some of them."""
+        return Fingerprint(self.count - other.count, (self.checksum - other.checksum) % _WORD)
+
 
 class LogEvidence:
     """The log evidence of a model: a number that knows what it is.
@@ -154,7 +158,20 @@ class LogEvidence:
             )
         both = self.fingerprint is not None and other.fingerprint is not None
         merged = self.fingerprint.merge(other.fingerprint) if both else None  # type: ignore[union-attr,arg-type]
-        return LogEvidence(self.value + other.value, kind=self.kind, of=self.of, fingerprint=merged)
+        return self._of_others(self.value + other.value, merged, other)
+
+    def without(self, earlier: LogEvidence) -> LogEvidence:
+        """Return the evidence of the data that the earlier ones lack, given those."""
+        both = self.fingerprint is not None and earlier.fingerprint is not None
+        rest = self.fingerprint.without(earlier.fingerprint) if both else None  # type: ignore[union-attr,arg-type]
+        return self._of_others(self.value - earlier.value, rest, earlier)
+
+    def _of_others(
+        self, value: Array, fingerprint: Fingerprint | None, other: LogEvidence
+    ) -> LogEvidence:
+        errors = [e.error for e in (self, other) if e.error is not None]
+        error = sum(errors) if errors else None
+        return LogEvidence(value, kind=self.kind, of=self.of, fingerprint=fingerprint, error=error)
 
     def __lt__(self, other: Any) -> Any:
         return (self - other) < 0 if isinstance(other, LogEvidence) else self.value < other

@@ -24,7 +24,7 @@ from posteriori.numerics.types import Array
 __all__ = ["Lattice", "NoFallError", "integrate"]
 
 #: Steps in standard deviations, by the number of coordinates: fine where points are few.
-_STEP = {1: 0.5, 2: 0.9, 3: 1.0, 4: 1.2, 5: 1.4}
+_STEP = {1: 0.5, 2: 0.75, 3: 1.0, 4: 1.2, 5: 1.4}
 #: Cells matter whose density is less than so many nats below the highest: e⁻¹⁶ = 10⁻⁷.
 _DEPTH = {1: 16.0, 2: 12.0, 3: 10.0, 4: 9.0, 5: 8.0}
 #: No cell lies further from the top than so many scales: beyond, nothing falls off.

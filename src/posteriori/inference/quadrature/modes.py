@@ -75,7 +75,9 @@ def _parabola(
     pairs = [(i, j) for i in range(size) for j in range(i)]
     corners = [steps[i] + steps[j] for i, j in pairs]
     values = log_density(np.array([*(at + steps), *(at - steps), *(at + c for c in corners)]))
-    values = np.maximum(values, height - 1e6)  # a density may end nearby
+    there = np.isfinite(values)
+    least = np.min(values[there], initial=height)  # where the density is 0 it falls further
+    values = np.where(there, values, 2.0 * least - height - 1.0)
     up, down, both = values[:size], values[size : 2 * size], values[2 * size :]
     gradient = (up - down) / (2.0 * near)
     hessian = np.diag((2.0 * height - up - down) / near**2)

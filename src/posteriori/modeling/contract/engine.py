@@ -37,11 +37,15 @@ class Group(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Whether a kind of block fits a group; what it found there, or why it does not fit."""
+    """Whether a kind of block fits a group; what it found there, or why it does not fit.
+
+    A kind that fits but costs too much says so in ``instead``.
+    """
 
     holds: bool
     found: Any = None
     reason: str = ""
+    instead: str = ""
 
 
 class Block(ABC):
@@ -53,6 +57,7 @@ class Block(ABC):
     why: Any
     order: Any  #: What is done one after another, and at what ``cost``.
     cost: Any
+    instead: str = ""  #: What would have been better, and why it was not done.
     exchangeable: Any = {}  #: Variables whose parts could change places, such as classes.
 
     @abstractmethod
@@ -87,6 +92,7 @@ class Result(ABC):
     log_evidence: float
     kind: EvidenceKind = "exact"
     error: float = 0.0  #: How far two rules for the log evidence are apart, of a quadrature.
+    looks_again: bool = False  #: Whether more data are looked at together with the earlier ones.
     trace: Sequence[float] = ()  #: The bound after every sweep of an iterative method.
 
     @abstractmethod

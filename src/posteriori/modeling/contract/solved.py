@@ -34,6 +34,8 @@ class Solved:
         Factors without unknowns, whose log density is ``log_known``.
     plan : callable
         ``plan(bound, options=None, kept=())``: the planner's own, for questions about other data.
+    posterior : callable
+        Makes a posterior of what is solved.
     options : Options or None
         What was chosen about approximations.
     has_earlier, is_merged : bool
@@ -49,6 +51,7 @@ class Solved:
     known: tuple[BoundFactor, ...]
     log_known: float
     plan: Callable[..., Any]
+    posterior: Callable[[Solved], Any]
     options: Options | None = None
     has_earlier: bool = False
     is_merged: bool = False

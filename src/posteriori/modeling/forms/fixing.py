@@ -14,7 +14,11 @@ __all__ = ["fix", "fix_factors"]
 def fix(bound: Bound, values: Mapping[str, Array]) -> Bound:
     """Return the model with some unknowns observed."""
     factors = fix_factors(bound.factors, bound, values)
-    return bound._replace(factors=factors, observed={**bound.observed, **values})
+    return bound._replace(
+        factors=factors,
+        observed={**bound.observed, **values},
+        given={**bound.given, **values},
+    )
 
 
 def fix_factors(

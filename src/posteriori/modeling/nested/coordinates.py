@@ -24,8 +24,8 @@ __all__ = ["Coordinates", "Free", "as_free"]
 
 #: Parts of the prior at which mass is looked for.
 _LEVELS = np.array([0.5, 0.1, 0.9, 0.01, 0.99, 0.3, 0.7])
-#: Coordinates beyond ± this are those of the end: e⁷⁰⁰ is about the largest number.
-_LARGEST = 700.0
+#: Coordinates beyond ± this are those of the end: squares of e³⁰⁰ are still numbers.
+_LARGEST = 300.0
 #: Scales of coordinates are not smaller, in case a prior is nearly a constant.
 _LEAST_SCALE = 1e-3
 #: Names of parameters that say where numbers end.
@@ -104,7 +104,9 @@ class Free(NamedTuple):
         if self.is_simplex or isinstance(self.prior, MvNormal):
             return self.write(self.prior.sample(len(levels), rng=0).reshape(-1, *self.shape))
         at = levels.reshape(-1, *(1,) * len(self.shape))
-        return self.write(np.broadcast_to(self.prior.quantile(at), (len(levels), *self.shape)))
+        with np.errstate(over="ignore"):  # the far parts of a vague prior
+            found = self.prior.quantile(at)
+        return self.write(np.broadcast_to(found, (len(levels), *self.shape)))
 
 
 def as_free(factor: BoundFactor, shape: tuple[int, ...]) -> Free | str:

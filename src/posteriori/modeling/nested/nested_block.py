@@ -42,10 +42,25 @@ def fits_nested(group: Group, inside: Inside) -> Fit:
         return Fit(False)
     outside = choose_outside(group, inside)
     if isinstance(outside, str):
-        return Fit(False, reason=outside if options and options.algorithm == "quadrature" else "")
-    if outside.seconds > _PATIENCE and not (options and options.algorithm == "quadrature"):
+        if options is not None and options.algorithm == "quadrature":
+            raise TypeError(f'algorithm="quadrature" does not fit {", ".join(group.names)}: {outside}')
         return Fit(False)
+    if outside.seconds > _PATIENCE and (options is None or options.algorithm != "quadrature"):
+        return Fit(False, instead=_too_long(outside))
     return Fit(True, outside)
+
+
+def _too_long(outside: Outside) -> str:
+    return (
+        f"an integral over {', '.join(outside.names)} with {outside.points:.3g} points, which would "
+        f'take about {_duration(outside.seconds)}; algorithm="quadrature" asks for it'
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.0f} h"
 
 
 class NestedBlock(Block):
@@ -184,8 +199,10 @@ class _Search:
         self.count += 1
         self.progress.say(f"{self.count} of about {self.block.outside.points:.0f} points")
         try:
-            return self.block.at(values)
+            with np.errstate(all="ignore"):
+                point = self.block.at(values)
         except (ValueError, np.linalg.LinAlgError, OverflowError) as error:
             if self.failure is None:
                 self.failure = error
             return None  # impossible, or beyond what numbers can hold
+        return point if np.isfinite(point.log_joint) else None

@@ -94,15 +94,16 @@ class Part:
 class NestedResult(Result):
     """A mixture over points: exact given each, weighted by its posterior."""
 
+    looks_again = True
+
     def __init__(self, block: NestedBlock, parts: Sequence[Part]) -> None:
         self.block = block
         self.names = block.names
         logs = np.array([part.log_mass for part in parts])
         self.log_evidence = float(log_sum_exp(logs))
         self.kind = "quadrature" if block.outside.free else "exact"
-        shares = np.exp(logs - self.log_evidence)
-        self.parts = [part for part, s in zip(parts, shares, strict=True) if s > _LEAST_WEIGHT]
-        self.shares = shares[shares > _LEAST_WEIGHT] / shares[shares > _LEAST_WEIGHT].sum()
+        self.parts = list(parts)
+        self.shares = np.exp(logs - self.log_evidence)
         errors = [0.0 if part.lattice is None else part.lattice.error for part in self.parts]
         self.error = float(self.shares @ errors)
 

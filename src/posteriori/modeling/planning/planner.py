@@ -94,6 +94,7 @@ class Plan:
                 self.known,
                 log_known,
                 make_plan,
+                Posterior,
                 self.options,
                 **facts,
             )
@@ -108,6 +109,7 @@ class Plan:
                 f"  why: {block.why}",
                 f"  order: {_shortened(block.order)}",
                 f"  cost: {block.cost}",
+                *([f"  instead of: {block.instead}"] if block.instead else []),
             ]
         )
 
@@ -197,14 +199,16 @@ def exact_blocks(group: Group) -> tuple[tuple[Block, ...], tuple[BoundFactor, ..
 def _block(group: Group) -> Block:
     """Return the block of the first kind that fits."""
     approximate = group.options is not None and group.options.asks_for_approximation
-    reason = ""
+    reason = instead = ""
     for kind in KINDS:
         if approximate and kind.is_exact:
             continue
         fit = kind.fits(group)
         if fit.holds:
-            return _made(kind, group, fit, reason)
-        reason = fit.reason or reason
+            block = _made(kind, group, fit, reason)
+            block.instead = instead
+            return block
+        reason, instead = fit.reason or reason, fit.instead or instead
     raise TypeError(_no_method(group, reason))
 
 

@@ -37,6 +37,7 @@ _FAMILIES = (
     "Cauchy",
     "Dirichlet",
     "DirichletMultinomial",
+    "Empirical",
     "Exponential",
     "Gamma",
     "Geometric",
@@ -51,6 +52,8 @@ _FAMILIES = (
     "MvStudentT",
     "NegativeBinomial",
     "Normal",
+    "Numeric",
+    "NumericCounts",
     "Pareto",
     "PointMass",
     "Poisson",
@@ -60,6 +63,8 @@ _FAMILIES = (
     "VonMises",
     "Wishart",
 )
+#: Families that say how many axes one draw has.
+_OF_ANY_SHAPE = ("Empirical", "PointMass")
 _MIXTURES = ("Mixture", "UnivariateMixture")
 
 
@@ -144,6 +149,7 @@ def save_posterior(posterior: Posterior, path: str | os.PathLike[str]) -> None:
         "left_out": left_out,
         "log_evidence": float(evidence),
         "kind": evidence.kind,
+        "error": None if evidence.error is None else float(evidence.error),
         "of": evidence.of,
         "count": fingerprint.count,
         "checksum": fingerprint.checksum,
@@ -168,7 +174,7 @@ def _write_marginal(marginal: Any) -> tuple[dict[str, Any], list[Array]]:
     labels = getattr(marginal, "labels", None) if family == "Categorical" else None
     if labels is not None:
         entry["labels"] = [x.item() if isinstance(x, np.generic) else x for x in labels]
-    if family == "PointMass":
+    if family in _OF_ANY_SHAPE:
         entry["event_ndim"] = len(marginal.event_shape)
     values = [np.ascontiguousarray(v, dtype="<f8") for v in parameters.values()]
     return entry, values
@@ -208,6 +214,7 @@ def _read(header: Any, numbers: bytes) -> SavedPosterior:
         float(header["log_evidence"]),
         kind=header["kind"],
         of=header["of"],
+        error=None if header.get("error") is None else float(header["error"]),
         fingerprint=Fingerprint(int(header["count"]), int(header["checksum"])),
     )
     return SavedPosterior(marginals, evidence, left_out)
@@ -243,7 +250,7 @@ def _read_marginal(entry: Any, values: Iterator[Array]) -> Any:
         if key not in family._parameters:
             raise ValueError(f"{name} has no parameter {key!r:.40}")
         parameters[key] = next(values)
-    if name == "PointMass":
+    if name in _OF_ANY_SHAPE:
         return family(**parameters, event_ndim=int(entry["event_ndim"]))
     extra = {"labels": entry["labels"]} if "labels" in entry else {}
     spelled = {spelling(name, k): v for k, v in parameters.items()}

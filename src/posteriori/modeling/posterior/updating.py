@@ -11,6 +11,7 @@ import numpy as np
 
 from posteriori.modeling.beliefs.earlier import Earlier
 from posteriori.modeling.beliefs.group_beliefs import Belief, as_factors
+from posteriori.modeling.binding.binder import bind
 from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.contract.engine import Block
 from posteriori.modeling.contract.new_data import bind_new_data, fresh_plates
@@ -33,6 +34,8 @@ def update(solved: Solved, keywords: Mapping[str, Any]) -> Posterior:
     _require_known(old, given)
     fresh = fresh_plates(old, given)
     _require_no_chain(old, given)
+    if any(result.looks_again for result in solved.results):
+        return _with_all_data(solved, given, fresh, Options(**options) if options else None)
     bound = bind_new_data(old, given, fresh)
     shared = shared_variables(solved, fresh)
     earlier = [f for b in carried_over(solved, shared) for f in as_factors(b, bound)]
@@ -46,6 +49,33 @@ def update(solved: Solved, keywords: Mapping[str, Any]) -> Posterior:
         chosen = replace(chosen, init={**starts, **chosen.init})
         plan = solved.plan(bound, chosen, shared)
     return plan.run(has_earlier=True)  # type: ignore[no-any-return]
+
+
+def _with_all_data(
+    solved: Solved, given: Mapping[str, Any], fresh: set[str], options: Options | None
+) -> Posterior:
+    """Infer from earlier and new data together; the evidence is that of the new given the earlier.
+
+    Variables on a plate with new members have those of before as well.
+    """
+    old = solved.bound
+    together = {k: v for k, v in old.given.items() if k in {*old.inputs, *old.variables}}
+    for name, values in given.items():
+        plates = old.inputs[name].plates if name in old.inputs else old.plates_of(name)
+        axis = next((i for i, plate in enumerate(plates) if plate in fresh), None)
+        if axis is None:
+            raise ValueError(f"{name} was given before and has no plate on which it could go on")
+        if name in together:
+            together[name] = np.concatenate(
+                [np.asarray(together[name]), np.asarray(values)], axis=axis
+            )
+        else:
+            raise ValueError(f"{name} was not among the earlier data; give all data to infer()")
+    before = solved.posterior(solved).log_evidence
+    again = solved.infer(bind(old.variables, old.inputs, together), options)
+    after = again.log_evidence
+    evidence = after.without(before)
+    return solved.posterior(replace(again._solved, evidence=evidence))  # type: ignore[no-any-return]
 
 
 def carried_over(solved: Solved, names: Sequence[str]) -> list[Belief]:
