@@ -29,7 +29,13 @@ def normal_with(cov):
 COV = np.array([[2.0, 1.2, 0.3], [1.2, 1.5, -0.2], [0.3, -0.2, 0.7]])
 
 CASES = {
-    "normal": (lambda x: -0.5 * (x - 3.0) ** 2, [[0.0], [10.0]], [5.0], 0.5 * np.log(2 * np.pi), 1e-8),
+    "normal": (
+        lambda x: -0.5 * (x - 3.0) ** 2,
+        [[0.0], [10.0]],
+        [5.0],
+        0.5 * np.log(2 * np.pi),
+        1e-8,
+    ),
     "narrow": (
         lambda x: -0.5 * ((x - 3.0) / 1e-6) ** 2,
         [[0.0], [10.0]],
@@ -109,7 +115,9 @@ def test_moments():
 def test_a_step_too_wide_is_told():
     """The sums over even and odd cells are apart when a peak falls between the points."""
     lattice = integrate(rows(normal_with(np.eye(1))), np.zeros((1, 1)), np.ones(1))
-    coarse = type(lattice)(lattice.origin, 8.0 * lattice.root, lattice.cells[::8] // 8, lattice.logs[::8])
+    coarse = type(lattice)(
+        lattice.origin, 8.0 * lattice.root, lattice.cells[::8] // 8, lattice.logs[::8]
+    )
     assert coarse.error > 0.1
 
 

@@ -22,7 +22,11 @@ def margin(lattice: Lattice, axis: int, at: Array) -> Array:
     starts = lattice.origin[axis] + cells[:, :axis] @ lattice.root[axis, :axis]
     _, line = np.unique(cells[:, :axis], axis=0, return_inverse=True)
     line = line.ravel()
-    spread = float(np.sqrt(lattice.moments()[1][axis, axis])) if axis == 0 else _spread(cells, weights, axis) * step
+    spread = (
+        float(np.sqrt(lattice.moments()[1][axis, axis]))
+        if axis == 0
+        else _spread(cells, weights, axis) * step
+    )
     total = np.zeros(len(at))
     for i in range(int(line.max()) + 1):
         here = line == i
@@ -68,4 +72,6 @@ def _spline(x: Array, y: Array, at: Array) -> Array:
     i = np.clip(np.searchsorted(x, at) - 1, 0, len(h) - 1)
     t, s = at - x[i], x[i + 1] - at
     line = (y[i] * s + y[i + 1] * t) / h[i]
-    return line + (bends[i] * (s**3 / h[i] - h[i] * s) + bends[i + 1] * (t**3 / h[i] - h[i] * t)) / 6.0
+    return (
+        line + (bends[i] * (s**3 / h[i] - h[i] * s) + bends[i + 1] * (t**3 / h[i] - h[i] * t)) / 6.0
+    )

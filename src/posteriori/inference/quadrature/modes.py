@@ -61,7 +61,7 @@ def climb(log_density: LogDensity, start: Array, log_height: float, scales: Arra
         is_fitting = bool(np.all((near < 2.0 * widths) & (near > 0.2 * widths)))
         at, height, moved = _uphill(log_density, at, height, step)
         near = np.clip(0.7 * widths, 0.2 * near, 5.0 * near)
-        if not moved and is_fitting or is_close and is_fitting:
+        if (not moved and is_fitting) or (is_close and is_fitting):
             break
     return Top(at, height, _root(hessian, scales))
 

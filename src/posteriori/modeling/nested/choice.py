@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor
+from posteriori.modeling.binding.labelled import Switch
 from posteriori.modeling.contract.engine import Block, Group
-from posteriori.modeling.forms.fixing import fix, fix_factors
-from posteriori.modeling.nested.coordinates import Coordinates, Free, as_free
+from posteriori.modeling.forms.fixing import fix_factors
 from posteriori.modeling.nested.states import States, as_states
+from posteriori.modeling.nested.unbounded import Free, as_free
 from posteriori.numerics.types import Array
 
 __all__ = ["Inside", "Outside", "choose_outside", "solve_inside"]
@@ -39,12 +40,12 @@ class Outside(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(item.name for item in (*self.free, *self.states))
+        return (*(item.name for item in self.free), *(item.name for item in self.states))
 
     @property
     def points(self) -> float:
         """About how often the rest is solved."""
-        count = np.prod([s.count for s in self.states]) if self.states else 1.0
+        count = np.prod([s.combinations for s in self.states]) if self.states else 1.0
         return float(count) * _POINTS[min(sum(f.size for f in self.free), MOST_NUMBERS)]
 
     @property
@@ -59,6 +60,8 @@ def choose_outside(group: Group, inside: Inside) -> Outside | str:
     # normal unknowns are what exact blocks are best at: they are fixed last
     for fixed in (_without_normals(candidates, group), candidates):
         if fixed and _is_exact(fixed, group, inside):
+            if _could_change_places(fixed, group):
+                return "parts that could change places have many equal posteriors"
             found = _fewest(fixed, group, inside)
             numbers = sum(i.size for i in found.values() if isinstance(i, Free))
             if numbers <= MOST_NUMBERS:
@@ -67,9 +70,7 @@ def choose_outside(group: Group, inside: Inside) -> Outside | str:
     return "no few unknowns make the others exact"
 
 
-def solve_inside(
-    group: Group, values: Mapping[str, Array], inside: Inside
-) -> tuple[Group, Any]:
+def solve_inside(group: Group, values: Mapping[str, Array], inside: Inside) -> tuple[Group, Any]:
     """Return what is left of a group when some unknowns have values, and its exact blocks."""
     bound = group.bound
     names = tuple(name for name in group.names if name not in values)
@@ -88,18 +89,36 @@ def _candidates(group: Group) -> dict[str, Free | States]:
             continue
         shape = bound.layouts[name].shape
         item = as_states(own[0], shape) or as_free(own[0], shape)
-        if isinstance(item, States) and item.count <= MOST_STATES:
-            found[name] = item
-        elif isinstance(item, Free) and item.size <= MOST_NUMBERS:
+        if (isinstance(item, States) and item.combinations <= MOST_STATES) or (
+            isinstance(item, Free) and item.size <= MOST_NUMBERS
+        ):
             found[name] = item
     return dict(sorted(found.items(), key=lambda pair: -Outside(*_sorted([pair[1]])).points))
 
 
-def _without_normals(
-    items: Mapping[str, Free | States], group: Group
-) -> dict[str, Free | States]:
+def _without_normals(items: Mapping[str, Free | States], group: Group) -> dict[str, Free | States]:
     families = group.bound.families
     return {name: item for name, item in items.items() if families[name] not in GAUSSIAN}
+
+
+def _could_change_places(items: Mapping[str, Free | States], group: Group) -> bool:
+    """Tell whether classes, or signs of factors, could change places without a change of the model.
+
+    Unknowns that an inner discrete variable chooses from are classes; a normal one that multiplies
+    an inner normal one has a sign of its own, unless that is the previous member of a chain.
+    """
+    for factor in group.factors:
+        for term in factor.terms:
+            names = {access.name for access in term.accesses}
+            inner, outer = names - items.keys(), names & items.keys()
+            free = {name for name in outer if isinstance(items[name], Free)}
+            switches = {a.name for a in term.accesses if isinstance(a, Switch)}
+            if free and switches & inner:
+                return True
+            normals = {n for n in free if group.bound.families[n] in GAUSSIAN}
+            if normals and any(group.bound.variables[n].step is None for n in inner):
+                return True
+    return False
 
 
 def _fewest(
@@ -132,9 +151,7 @@ def _typical(items: Mapping[str, Free | States], state: int) -> dict[str, Array]
     return found
 
 
-def _with_cost(
-    items: Mapping[str, Free | States], group: Group, inside: Inside
-) -> Outside:
+def _with_cost(items: Mapping[str, Free | States], group: Group, inside: Inside) -> Outside:
     _, found = solve_inside(group, _typical(items, 0), inside)
     blocks, _ = found
     costs = [block.cost for block in blocks]

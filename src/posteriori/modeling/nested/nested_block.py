@@ -12,18 +12,21 @@ models by using integrated nested Laplace approximations", 2009; here the inner 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
 from posteriori.inference.quadrature.lattices import Lattice, NoFallError, integrate
+from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, Fit, Group
+from posteriori.modeling.forms.fixing import fix_factors
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.nested.choice import Inside, Outside, choose_outside, solve_inside
-from posteriori.modeling.nested.coordinates import Coordinates
-from posteriori.modeling.nested.nested_result import NestedResult, Part, Point
+from posteriori.modeling.nested.nested_result import Branch, NestedResult, Point
+from posteriori.modeling.nested.reweighting import Reweighted, reweighted
 from posteriori.modeling.nested.states import joint_states
+from posteriori.modeling.nested.unbounded import Coordinates
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.types import Array
 
@@ -43,7 +46,9 @@ def fits_nested(group: Group, inside: Inside) -> Fit:
     outside = choose_outside(group, inside)
     if isinstance(outside, str):
         if options is not None and options.algorithm == "quadrature":
-            raise TypeError(f'algorithm="quadrature" does not fit {", ".join(group.names)}: {outside}')
+            raise TypeError(
+                f'algorithm="quadrature" does not fit {", ".join(group.names)}: {outside}'
+            )
         return Fit(False)
     if outside.seconds > _PATIENCE and (options is None or options.algorithm != "quadrature"):
         return Fit(False, instead=_too_long(outside))
@@ -117,19 +122,48 @@ class NestedBlock(Block):
         options = self.group.options
         progress = Progress(None if options is None else options.progress, kept="nothing")
         search = _Search(self, progress)
-        parts = []
+        branches = []
         try:
             for states in joint_states(self.outside.states):
-                part = search.part(states)
-                if part is not None:
-                    parts.append(part)
+                branch = search.branch(states)
+                if branch is not None:
+                    branches.append(branch)
         finally:
             progress.close()
-        if not parts:
+        if not branches:
             raise ValueError(
                 f"the data are impossible whatever {', '.join(self.outside.names)} are"
             ) from search.failure
-        return NestedResult(self, parts)
+        return NestedResult(self, branches)
+
+    @cached_property
+    def _reweighted(self) -> Reweighted | None:
+        """The rest as rows that are weighted anew, where those outside are spreads only."""
+        if self.outside.states:
+            return None
+        starts, _ = self.coordinates.starts()
+        values, _ = self.coordinates.read(starts[0])
+        _, found = solve_inside(self.group, values, self.inside)
+        return None if found is None else reweighted(self.group, found[0], self.outside.names)
+
+    def quickly_at(self, values: Mapping[str, Array]) -> Point:
+        """Solve the rest, without reading all rows again where only their weights differ."""
+        rows = self._reweighted
+        if rows is None:
+            return self.at(values)
+        bound = self.group.bound
+        known = fix_factors(self._priors, bound, values)
+        left = bound._replace(observed={**bound.observed, **values})
+        log_known = sum(log_prob_of_known(factor, left) for factor in known)
+        result = rows.at(values)
+        total = float(result.log_evidence) + log_known
+        return Point(values, (rows.block,), (result,), known, log_known, total)
+
+    @cached_property
+    def _priors(self) -> tuple[BoundFactor, ...]:
+        """Factors that have no unknowns but those outside."""
+        outside = set(self.outside.names)
+        return tuple(f for f in self.factors if self.group.bound.unknowns_of(f) <= outside)
 
     def at(self, values: Mapping[str, Array]) -> Point:
         """Solve the rest given values of those outside."""
@@ -154,17 +188,17 @@ class _Search:
         points = block.outside.points
         self.keeps = points * block.outside.bytes <= _KEPT_BYTES
 
-    def part(self, states: Mapping[str, Array]) -> Part | None:
+    def branch(self, states: Mapping[str, Array]) -> Branch | None:
         """Return one joint state with its lattice; None where the data are impossible."""
         solved: dict[bytes, Point] = {}
         if not self.block.coordinates.size:
             point = self._solve(states)
-            return None if point is None else Part(states, None, [point])
+            return None if point is None else Branch(states, None, [point])
         lattice = self._lattice(self._log_density(states, solved))
         if lattice is None:
             return None
         points = [solved.get(u.tobytes()) for u in lattice.points]
-        return Part(states, lattice, points)
+        return Branch(states, lattice, points)
 
     def _lattice(self, log_density: Callable[[Array], Array]) -> Lattice | None:
         starts, scales = self.block.coordinates.starts()
@@ -200,7 +234,7 @@ class _Search:
         self.progress.say(f"{self.count} of about {self.block.outside.points:.0f} points")
         try:
             with np.errstate(all="ignore"):
-                point = self.block.at(values)
+                point = self.block.quickly_at(values)
         except (ValueError, np.linalg.LinAlgError, OverflowError) as error:
             if self.failure is None:
                 self.failure = error

@@ -11,7 +11,6 @@ import numpy as np
 
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.composites.empirical import Empirical
-from posteriori.distributions.composites.mixture import Mixture
 from posteriori.distributions.composites.numeric import Numeric, NumericCounts
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
@@ -25,7 +24,7 @@ from posteriori.modeling.forms.fixing import fix
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.nested.averages import average
-from posteriori.modeling.nested.coordinates import Free
+from posteriori.modeling.nested.unbounded import Free
 from posteriori.modeling.posterior.prediction import predict_request
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.random import as_generator
@@ -34,7 +33,7 @@ from posteriori.numerics.types import Array, Seed
 if TYPE_CHECKING:
     from posteriori.modeling.nested.nested_block import NestedBlock
 
-__all__ = ["NestedResult", "Part", "Point"]
+__all__ = ["NestedResult", "Branch", "Point"]
 
 #: Points of less weight than this are left out of mixtures.
 _LEAST_WEIGHT = 1e-6
@@ -67,7 +66,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Branch:
     """A joint state of discrete ones outside, with the lattice of the others.
 
     ``points`` are solved already, or None.
@@ -87,7 +86,7 @@ class Part:
 
     @property
     def log_mass(self) -> float:
-        """ln p(states, data)."""
+        """Ln p(states, data)."""
         return float(log_sum_exp(self.logs))
 
 
@@ -96,31 +95,33 @@ class NestedResult(Result):
 
     looks_again = True
 
-    def __init__(self, block: NestedBlock, parts: Sequence[Part]) -> None:
+    def __init__(self, block: NestedBlock, branches: Sequence[Branch]) -> None:
         self.block = block
         self.names = block.names
-        logs = np.array([part.log_mass for part in parts])
+        logs = np.array([branch.log_mass for branch in branches])
         self.log_evidence = float(log_sum_exp(logs))
         self.kind = "quadrature" if block.outside.free else "exact"
-        self.parts = list(parts)
+        self.branches = list(branches)
         self.shares = np.exp(logs - self.log_evidence)
-        errors = [0.0 if part.lattice is None else part.lattice.error for part in self.parts]
+        errors = [
+            0.0 if branch.lattice is None else branch.lattice.error for branch in self.branches
+        ]
         self.error = float(self.shares @ errors)
 
     # -- points ----------------------------------------------------------------------------
 
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
-        """Part and number of each point that matters."""
+        """Branch and number of each point that matters."""
         return [
             (i, int(k))
-            for i, part in enumerate(self.parts)
+            for i, branch in enumerate(self.branches)
             for k in np.flatnonzero(self._shares_of(i) > _LEAST_WEIGHT)
         ]
 
     def _shares_of(self, i: int) -> Array:
-        part = self.parts[i]
-        return self.shares[i] * np.exp(part.logs - part.log_mass)
+        branch = self.branches[i]
+        return self.shares[i] * np.exp(branch.logs - branch.log_mass)
 
     @cached_property
     def weights(self) -> Array:
@@ -129,13 +130,13 @@ class NestedResult(Result):
         return found / found.sum()
 
     def _point(self, i: int, k: int) -> Point:
-        part = self.parts[i]
-        point = part.points[k]
+        branch = self.branches[i]
+        point = branch.points[k]
         if point is not None:
             return point
-        assert part.lattice is not None
-        values, _ = self.block.coordinates.read(part.lattice.points[k])
-        return self.block.at({**part.states, **values})
+        assert branch.lattice is not None
+        values, _ = self.block.coordinates.read(branch.lattice.points[k])
+        return self.block.quickly_at({**branch.states, **values})
 
     def _points(self) -> Any:
         return (self._point(i, k) for i, k in self._places)
@@ -159,7 +160,7 @@ class NestedResult(Result):
             values = np.array([p.values[item.name] for p in self._points()])
             return self._weighted_points(values, item)
         members = [self._member(item, start + j, j) for j in range(item.size)]
-        nodes, density = (np.array(parts).reshape(*item.shape, -1) for parts in zip(*members))
+        nodes, density = (np.array(t).reshape(*item.shape, -1) for t in zip(*members, strict=True))
         return Numeric(nodes, density)
 
     def _weighted_points(self, values: Array, item: Free) -> Distribution:
@@ -170,16 +171,14 @@ class NestedResult(Result):
 
     def _member(self, item: Free, axis: int, j: int) -> tuple[Array, Array]:
         """Return nodes and the density there of one number."""
-        lattices = [part.lattice for part in self.parts if part.lattice is not None]
+        lattices = [branch.lattice for branch in self.branches if branch.lattice is not None]
         ends = [lattice.points[:, axis] for lattice in lattices]
         at = np.linspace(min(e.min() for e in ends), max(e.max() for e in ends), _NODES)
         density = sum(
             share * margin(lattice, axis, at)
             for share, lattice in zip(self.shares, lattices, strict=True)
         )
-        one = item._replace(
-            shape=(1,), low=np.ravel(item.low)[[j]], high=np.ravel(item.high)[[j]]
-        )
+        one = item._replace(shape=(1,), low=np.ravel(item.low)[[j]], high=np.ravel(item.high)[[j]])
         read = [one.read(u[None]) for u in at]
         nodes = np.array([float(values[0]) for values, _ in read])
         heights = density * np.exp(-np.array([log_jacobian for _, log_jacobian in read]))
@@ -193,8 +192,8 @@ class NestedResult(Result):
         (item,) = (s for s in self.block.outside.states if s.name == name)
         family = self.block.group.bound.families[name]
         found = np.zeros((*item.shape, len(item.values)))
-        for share, part in zip(self.shares, self.parts, strict=True):
-            found += share * (part.states[name][..., None] == item.values)
+        for share, branch in zip(self.shares, self.branches, strict=True):
+            found += share * (branch.states[name][..., None] == item.values)
         if family is Bernoulli:
             return Bernoulli(np.clip(found[..., 1], 0.0, 1.0))
         if family in DISCRETE:
@@ -215,14 +214,16 @@ class NestedResult(Result):
 
     def _draws_at(self, n: int, count: int, rng: np.random.Generator) -> dict[str, Any]:
         i, k = self._places[n]
-        part, point = self.parts[i], self._point(i, k)
+        branch, point = self.branches[i], self._point(i, k)
         found: dict[str, Any] = {}
         for result in point.results:
             found |= result.sample(count, rng=rng)
-        for name, values in part.states.items():
+        for name, values in branch.states.items():
             found[name] = _in_words(np.repeat(values[None], count, axis=0), self._labels(name))
-        if part.lattice is not None:
-            read = [self.block.coordinates.read(u)[0] for u in _between(part.lattice, k, count, rng)]
+        if branch.lattice is not None:
+            read = [
+                self.block.coordinates.read(u)[0] for u in _between(branch.lattice, k, count, rng)
+            ]
             for item in self.block.outside.free:
                 found[item.name] = np.array([values[item.name] for values in read])
         return found
@@ -250,7 +251,9 @@ class NestedResult(Result):
             )
         found = []
         for point in self._points():
-            results = {result for result in _by_name(point).values() if set(names) & set(result.names)}
+            results = {
+                result for result in _by_name(point).values() if set(names) & set(result.names)
+            }
             if len(results) != 1:
                 raise TypeError(f"{' and '.join(names)} were not solved together at every point")
             found.append(results.pop().joint(self._at(solved, point), names))
@@ -265,7 +268,8 @@ class NestedResult(Result):
         """Average the terms at the points; those outside have the entropy of their density."""
         energies: dict[str, float] = {}
         entropies: dict[str, float] = {}
-        for weight, point in zip(self.weights, self._points(), strict=True):
+        for weight, found in zip(self.weights, self._points(), strict=True):
+            point = self.block.at(found.values)  # with all its rows
             terms = [result.account() for result in point.results]
             for name, value in (pair for t in terms for pair in t.energies):
                 energies[name] = energies.get(name, 0.0) + weight * value

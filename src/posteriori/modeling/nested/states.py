@@ -29,7 +29,7 @@ class States(NamedTuple):
     values: Array
 
     @property
-    def count(self) -> float:
+    def combinations(self) -> float:
         """Number of joint states of all members."""
         return float(len(self.values)) ** float(np.prod(self.shape))
 

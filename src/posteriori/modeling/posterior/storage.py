@@ -37,7 +37,6 @@ _FAMILIES = (
     "Cauchy",
     "Dirichlet",
     "DirichletMultinomial",
-    "Empirical",
     "Exponential",
     "Gamma",
     "Geometric",
@@ -64,7 +63,7 @@ _FAMILIES = (
     "Wishart",
 )
 #: Families that say how many axes one draw has.
-_OF_ANY_SHAPE = ("Empirical", "PointMass")
+_OF_ANY_SHAPE = ("Empirical", "PointMass", "UnivariateEmpirical")
 _MIXTURES = ("Mixture", "UnivariateMixture")
 
 
@@ -166,7 +165,7 @@ def _write_marginal(marginal: Any) -> tuple[dict[str, Any], list[Array]]:
         shapes = {"probabilities": list(weights.shape)}
         mixture = {"family": "Mixture", "parameters": shapes, "components": components}
         return mixture, [weights, *numbers]
-    if family not in _FAMILIES:
+    if family not in (*_FAMILIES, *_OF_ANY_SHAPE):
         raise TypeError(f"no form for {family}")
     parameters = constructor_parameters(marginal)
     shapes = {k: list(v.shape) for k, v in parameters.items()}
@@ -242,9 +241,9 @@ def _read_marginal(entry: Any, values: Iterator[Array]) -> Any:
         return distributions.Mixture(
             **weights, components=_read_marginal(entry["components"], values)
         )
-    if name not in _FAMILIES:
+    if name not in (*_FAMILIES, *_OF_ANY_SHAPE):
         raise ValueError(f"unknown family {name!r:.40}")
-    family = getattr(distributions, name)
+    family = getattr(distributions, name.removeprefix("Univariate"))
     parameters: dict[str, Array] = {}
     for key in entry["parameters"]:
         if key not in family._parameters:

@@ -66,8 +66,10 @@ class GaussianBlock(Block):
         self.bound = bound
         self.names = tuple(names)
         self.factors = tuple(factors)
-        found = [(f.name, rows) for f in self.factors for rows in residual_rows(f, bound)]
-        self.sources = tuple(name for name, _ in found)
+        found = [(i, rows) for i, f in enumerate(self.factors) for rows in residual_rows(f, bound)]
+        #: The factor that each equation comes from.
+        self.origins = tuple(i for i, _ in found)
+        self.sources = tuple(self.factors[i].name for i in self.origins)
         self.rows = [
             rows._replace(
                 child=tuple(summed_lookups(t, rows.labels, bound.layouts) for t in rows.child),
