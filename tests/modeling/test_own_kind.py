@@ -97,7 +97,7 @@ COUNTS = [2, 4, 3, 5]
 
 def test_without_the_kind_there_is_no_method():
     with pytest.raises(TypeError, match="no method for rate"):
-        counts_model().infer(k=COUNTS)
+        counts_model().infer(k=COUNTS, algorithm="vmp")
 
 
 def test_it_is_planned(kinds):
