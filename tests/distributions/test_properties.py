@@ -1,5 +1,7 @@
 """Laws that hold for all members, on bounded and well-conditioned domains."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
@@ -139,13 +141,24 @@ def test_products_add_natural_parameters(name, data):
     assert_same((p * q) / q, p, 1e-6)
 
 
+def assert_multiplied(p, t):
+    scale = max(1.0, np.max(np.abs(flat(p))))
+    np.testing.assert_allclose(flat(p**t), t * flat(p), rtol=1e-10, atol=1e-10 * scale)
+
+
 @every_closed_family
 @given(data=st.data(), t=st.floats(0.1, 5.0))
 def test_powers_multiply_natural_parameters(name, data, t):
-    p = data.draw(MEMBERS[name])
-    power = p**t
-    scale = max(1.0, np.max(np.abs(flat(p))))
-    np.testing.assert_allclose(flat(power), t * flat(p), rtol=1e-10, atol=1e-10 * scale)
+    assert_multiplied(data.draw(MEMBERS[name]), t)
+
+
+def test_powers_keep_the_digits_of_a_probability_near_one():
+    assert_multiplied(Bernoulli(0.96875), 5.0)
+    near = Bernoulli(0.96875) ** 30.0  # the probability of a 0 is 1e-45
+    np.testing.assert_allclose(flat(near ** (1.0 / 30.0)), flat(Bernoulli(0.96875)), rtol=1e-14)
+    again = pickle.loads(pickle.dumps(near))
+    np.testing.assert_array_equal(flat(again), flat(near))
+    np.testing.assert_array_equal(flat(near.iid(2)), np.stack([flat(near)] * 2))
 
 
 @every_closed_family

@@ -1,5 +1,7 @@
 """Regression the slow and obvious way: dense normal and Student t densities of all targets."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import stats
 
@@ -39,3 +41,28 @@ def problem(seed=0, n=12, d=3):
     X = rng.normal(size=(n, d)) * np.linspace(1.0, 3.0, d) + 2.0
     y = X @ rng.normal(size=d) + 1.5 + rng.normal(size=n)
     return X, y, rng
+
+
+class LeastSquares(NamedTuple):
+    """The textbook: weights b = (XᵀWX)⁻¹XᵀWy, s² = RSS/(N − D), t intervals of N − D degrees."""
+
+    weights: np.ndarray
+    inverse: np.ndarray
+    dof: int
+    variance: float
+
+    @classmethod
+    def fit(cls, design, y, noise_variance=None):
+        w = 1.0 if noise_variance is None else 1.0 / noise_variance
+        inverse = np.linalg.inv(design.T @ (design.T * w).T)
+        weights = inverse @ design.T @ (w * y)
+        dof = len(y) - design.shape[1]
+        return cls(weights, inverse, dof, np.sum(w * (y - design @ weights) ** 2) / dof)
+
+    def of_weights(self):
+        return stats.t(self.dof, self.weights, np.sqrt(self.variance * np.diag(self.inverse)))
+
+    def of_targets(self, design, noise_variance=1.0):
+        leverage = np.sum((design @ self.inverse) * design, axis=1)
+        scale = np.sqrt(self.variance * (noise_variance + leverage))
+        return stats.t(self.dof, design @ self.weights, scale)

@@ -11,11 +11,12 @@ from posteriori import Gamma, Model, Normal
 from posteriori.regression import (
     BayesianLinearRegression,
     LinearRegression,
+    LogLinearRegression,
     PoissonRegression,
     PolynomialBasis,
     RobustRegression,
 )
-from posteriori.selection import compare, select
+from posteriori.selection import ModelSet, compare, select
 
 
 def rows(n=40, seed=0):
@@ -164,6 +165,24 @@ def test_a_flat_intercept_is_a_group_of_its_own():
     table = compare({"flat": flat, "proper": BayesianLinearRegression()}, x, y)
     assert table["flat"].probability == table["proper"].probability == 1.0
     assert "only the held-out density compares" in repr(table)
+
+
+@pytest.mark.parametrize("family", [BayesianLinearRegression, LogLinearRegression])
+def test_a_flat_prior_leaves_the_evidence_blank_and_says_why(family):
+    x, y = rows()
+    models = {"flat": family(0.0), "proper": family()}
+    table = compare(models, x, np.exp(y))
+    assert np.isnan(table["flat"].log_evidence)
+    assert np.isnan(table["flat"].probability)
+    assert np.isfinite(table["flat"].elpd)
+    assert table["flat"].blanks.startswith("log evidence: log_evidence_ does not exist under an")
+    assert not table["flat"].failure
+    assert table["proper"].probability == 1.0
+    assert not table["proper"].blanks
+    assert f"flat: {table['flat'].blanks}" in table.notes
+    assert isinstance(select(models, x, np.exp(y)), family)
+    with pytest.raises(TypeError, match=r"flat .* has no evidence; .* improper prior"):
+        ModelSet({name: model.fit(x, np.exp(y)) for name, model in models.items()})
 
 
 def test_a_model_that_fails_does_not_stop_the_others():

@@ -7,7 +7,9 @@ Both merge: batch, stream and cluster agree to rounding.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +36,10 @@ class Sums:
     sums: Natural
     log_carrier: Array
 
-    def merge(self, other: Sums) -> Sums:
-        """Return the statistics of both sets of data."""
+    def merge(self, other: Any) -> Any:
+        """Return the statistics of both sets of data; those of large counts know how."""
+        if not isinstance(other, Sums):
+            return other.merge(self)
         return Sums(
             self.count + other.count,
             tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)),
@@ -49,6 +53,17 @@ class Sums:
             tuple(a - b for a, b in zip(self.sums, other.sums, strict=True)),
             self.log_carrier - other.log_carrier,
         )
+
+    def broadcast(self, count: Array, shapes: Sequence[tuple[int, ...]]) -> Sums:
+        """Return a batch of statistics, with one number of rows and the shape of a part for each."""
+        size = np.shape(count)
+        parts = zip(self.sums, shapes, strict=True)
+        sums = tuple(np.broadcast_to(part, (*size, *shape)) for part, shape in parts)
+        return Sums(count, sums, np.broadcast_to(self.log_carrier, size))
+
+    def add_up(self, add: Callable[[Array], Array], index: Any) -> Sums:
+        """Return the statistics of places, whose rows ``add`` adds up: row r lies in ``index[r]``."""
+        return Sums(add(self.count), tuple(map(add, self.sums)), add(self.log_carrier))
 
     @property
     def averages(self) -> Natural:

@@ -61,13 +61,13 @@ class Conditional(NamedTuple):
         return self.family(**values)
 
 
-def check_plate(n: Any) -> int | str:
+def check_plate(n: Any, argument: str = "n") -> int | str:
     """Check what :meth:`iid` takes: a whole number >= 1, or a name."""
     if isinstance(n, str) and n.isidentifier():
         return n
     if isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1:
         return int(n)
-    raise ValueError(f"n must be a whole number >= 1 or the name of a plate, got {n!r}")
+    raise ValueError(f"{argument} must be a whole number >= 1 or the name of a plate, got {n!r}")
 
 
 class Unknown(Symbol):

@@ -38,6 +38,7 @@ __all__ = [
     "StatesProbabilities",
     "copy_columns",
     "last_step",
+    "missing_evidence",
     "offers",
     "predictive_of",
 ]
@@ -200,6 +201,26 @@ def offers(model: object, capability: type[_Capability]) -> TypeGuard[_Capabilit
     """
     members = {*vars(capability), *capability.__annotations__}
     return all(hasattr(model, name) for name in members if not name.startswith("_"))
+
+
+def missing_evidence(model: Any) -> str:
+    """Return why a fitted model that has evidence under other parameters has none, in its words.
+
+    Examples
+    --------
+    >>> from posteriori.regression import BayesianLinearRegression
+    >>> flat = BayesianLinearRegression(prior_precision=0.0)
+    >>> missing_evidence(flat.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])).split(" (")[0]
+    'log_evidence_ does not exist under an improper prior'
+    """
+    if not hasattr(type(model), "log_evidence_"):
+        return ""
+    try:
+        _ = model.log_evidence_
+    except AttributeError as reason:
+        # scikit-learn's NotFittedError is a ValueError too
+        return "" if isinstance(reason, ValueError) else str(reason)
+    return ""
 
 
 def copy_columns(source: Any, target: Any) -> None:

@@ -90,15 +90,23 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
         self.model_ = model.fit(rows.x, logs, sample_weight=rows.frequency)
         self.coef_, self.intercept_ = self.model_.coef_, self.model_.intercept_
         self.effective_parameters_ = self.model_.effective_parameters_
-        slope = logs.sum() if rows.frequency is None else rows.frequency @ logs  # Σ ln|dy/d ln y|
+        slope = logs.sum() if rows.frequency is None else rows.frequency @ logs
+        self._log_slope = float(slope)  # Σ ln|dy/d ln y|
+        self._fingerprint = Fingerprint().update(rows.y, rows.frequency)
+        return self
+
+    @property
+    def log_evidence_(self) -> LogEvidence:
+        """Return ln p(y | X), in units of y; none under a flat prior."""
+        if "model_" not in self.__dict__:
+            raise AttributeError("log_evidence_ is there after fit")
         inner = self.model_.log_evidence_
-        self.log_evidence_ = LogEvidence(
-            float(inner) - float(slope),
+        return LogEvidence(
+            float(inner) - self._log_slope,
             kind=inner.kind,
             of="y|X",
-            fingerprint=Fingerprint().update(rows.y, rows.frequency),
+            fingerprint=self._fingerprint,
         )
-        return self
 
     @property
     def posterior_(self) -> Any:

@@ -21,6 +21,7 @@ from posteriori.estimators.contract import (
     Result,
     ScalesPrior,
     last_step,
+    missing_evidence,
     offers,
     predictive_of,
 )
@@ -234,6 +235,7 @@ def _of_estimator(name: str, model: Any, X: Any, y: Any, how: _How) -> _Findings
         else held.penalty,
         seconds=seconds,
         measure=_measure(learned, X),
+        blanks=f"log evidence: {reason}" if (reason := missing_evidence(final)) else "",
     )
     if evidence is None:
         return _Findings(row, None, held)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.estimators.contract import HasEvidence, Result, last_step, offers
+from posteriori.estimators.contract import HasEvidence, Result, last_step, missing_evidence, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
@@ -144,9 +144,8 @@ def evidence_of(name: str, model: Any) -> LogEvidence:
         return final.log_evidence_
     if offers(final, Result):
         return final.log_evidence
-    raise TypeError(
-        f"{name} ({type(final).__name__}) has no evidence; fit it first if it is unfitted"
-    )
+    reason = missing_evidence(final) or "fit it first if it is unfitted"
+    raise TypeError(f"{name} ({type(final).__name__}) has no evidence; {reason}")
 
 
 def _check_prior(prior: Mapping[str, float] | None, names: list[str]) -> Array:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori import Gamma, MvNormal, Normal, Poisson
+from posteriori import Bernoulli, Categorical, Gamma, MvNormal, Normal, Poisson
 from posteriori.distributions import Laplace
 from posteriori.modeling import Chain, Input, Model, take
 
@@ -252,3 +252,17 @@ def test_models_that_cannot_be(action, error, words) -> None:
 def test_what_needs_a_value_is_refused(use) -> None:
     with pytest.raises(TypeError):
         use(model().w)
+
+
+@pytest.mark.parametrize("plate", [None, "n"])
+def test_states_given_by_natural_parameters_are_those_of_their_probabilities(plate):
+    y = 1.0 if plate is None else np.array([1.0, 2.5])
+    p = 1.0 / (1.0 + np.exp(1.2))
+    families = Bernoulli.from_natural(-1.2), Categorical.from_natural([0.0, -1.2])
+    found = []
+    for prior in (*families, Bernoulli(p), Categorical([1.0 - p, p])):
+        m = Model()
+        m.z = prior if plate is None else prior.iid(plate)
+        m.y = Normal(take([0.0, 3.0], m.z), variance=1.0)
+        found.append(float(m.infer(y=y).log_evidence))
+    np.testing.assert_allclose(found, found[-1], rtol=1e-12)

@@ -189,6 +189,8 @@ class MixtureFamily(Distribution):
     @property
     def _shown_weights(self) -> Array:
         """The weights, once where the whole batch shares them."""
+        if not self.probabilities.size:  # no member of the batch
+            return self.probabilities
         first = self.probabilities[(0,) * len(self.batch_shape)]
         return first if np.all(self.probabilities == first) else self.probabilities
 

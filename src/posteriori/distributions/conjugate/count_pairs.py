@@ -7,6 +7,12 @@ from typing import Any, cast
 import numpy as np
 
 from posteriori.distributions.base import Distribution
+from posteriori.distributions.conjugate.count_statistics import (
+    LARGE_COUNT,
+    Categories,
+    Events,
+    Outcomes,
+)
 from posteriori.distributions.conjugate.pair import NaturalPair, register
 from posteriori.distributions.conjugate.predictive import Predictive
 from posteriori.distributions.counts.bernoulli import Bernoulli
@@ -64,9 +70,11 @@ class BetaBinomialPair(NaturalPair):
     prior_family, likelihood_family, unknown = Beta, Binomial, ("probability",)
     needs = ("trials",)
 
-    def summarize(self, block: Array, start: int = 0) -> Sums:
-        """Return (successes, failures) and Σ ln C(n, x)."""
+    def summarize(self, block: Array, start: int = 0) -> Sums | Outcomes:
+        """Return (successes, failures) and Σ ln C(n, x), or what stands for it of large counts."""
         trials = self.rows(self.known["trials"], start, block)
+        if np.max(trials, initial=0.0) > LARGE_COUNT:
+            return Outcomes.of(block, trials)
         sums = block.sum(axis=0), (trials - block).sum(axis=0)
         return Sums(_count(block), sums, _log_choose(trials, block).sum(axis=0))
 
@@ -152,10 +160,12 @@ class DirichletMultinomialPair(NaturalPair):
         shape: tuple[int, ...] = self.prior.event_shape
         return shape
 
-    def summarize(self, block: Array, start: int = 0) -> Sums:
-        """Return the counts (..., K) and Σ ln N!/∏m!."""
-        total = special.gammaln(block.sum(axis=-1) + 1.0)
-        carrier = total - special.gammaln(block + 1.0).sum(axis=-1)
+    def summarize(self, block: Array, start: int = 0) -> Sums | Categories:
+        """Return the counts (..., K) and Σ ln N!/∏m!, or what stands for it of large counts."""
+        trials = block.sum(axis=-1)
+        if np.max(trials, initial=0.0) > LARGE_COUNT:
+            return Categories.of(block)
+        carrier = special.gammaln(trials + 1.0) - special.gammaln(block + 1.0).sum(axis=-1)
         return Sums(_count(block), (block.sum(axis=0),), carrier.sum(axis=0))
 
     def off_support(self, x: Array) -> Any:
@@ -196,9 +206,11 @@ class GammaPoisson(NaturalPair):
         """Allow ``exposure * rate``."""
         _require_proportional(self.conditional.unknown["rate"], "rate")
 
-    def summarize(self, block: Array, start: int = 0) -> Sums:
-        """Return (Σx, −Σe) and Σ x ln e − ln x!."""
+    def summarize(self, block: Array, start: int = 0) -> Sums | Events:
+        """Return (Σx, −Σe) and Σ x ln e − ln x!, or what stands for it of large counts."""
         exposure = self._exposure(start, block)
+        if np.max(block, initial=0.0) > LARGE_COUNT:
+            return Events.of(block, exposure)
         total = np.broadcast_to(exposure, block.shape).sum(axis=0)
         carrier = special.xlogy(block, exposure) - special.gammaln(block + 1.0)
         return Sums(_count(block), (block.sum(axis=0), -total), carrier.sum(axis=0))

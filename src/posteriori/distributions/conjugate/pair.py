@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from posteriori.distributions.base import Distribution, any_of
+from posteriori.distributions.conjugate.count_statistics import CountStatistics
 from posteriori.distributions.coordinates import inner
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.statistics import Sums
@@ -195,7 +196,8 @@ class NaturalPair(Pair):
     """A pair whose data add to the prior's natural parameters.
 
     The statistics are :class:`Sums` whose components are those increments, and whose
-    ``log_carrier`` is the part of the log likelihood without θ.
+    ``log_carrier`` is the part of the log likelihood without θ; of large counts
+    :class:`CountStatistics`, with the same increments.
     """
 
     def update(self, belief: Any, statistics: Sums) -> Any:
@@ -204,8 +206,10 @@ class NaturalPair(Pair):
             *(p + t for p, t in zip(belief.natural, statistics.sums, strict=True))
         )
 
-    def log_likelihood(self, theta: Any, statistics: Sums) -> Array:
-        """Return ⟨t, T(θ)⟩ + c."""
+    def log_likelihood(self, theta: Any, statistics: Sums | CountStatistics) -> Array:
+        """Return ⟨t, T(θ)⟩ + c; large counts have a form of their own."""
+        if isinstance(statistics, CountStatistics):
+            return statistics.log_likelihood(theta)
         family = self.prior_family
         exponent = inner(statistics.sums, family.sufficient(theta), family._natural_ndims)
         return exponent + statistics.log_carrier

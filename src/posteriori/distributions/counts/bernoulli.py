@@ -38,14 +38,22 @@ class Bernoulli(ExponentialFamily, Univariate):
     Bernoulli(0.75)
     """
 
-    _parameters = {"probability": 0}
+    _parameters = {"probability": 0, "log_odds": 0}
     _shown = ("probability",)
     _natural_ndims = (0,)
 
-    probability: Array
-
     def __new__(cls, probability: Any) -> Self:
         return cls._from(probability=check_probability("probability", probability))
+
+    @cached_property
+    def probability(self) -> Array:
+        """Probability μ of a 1."""
+        return special.expit(self.log_odds)
+
+    @cached_property
+    def log_odds(self) -> Array:
+        """The natural parameter ln μ/(1−μ), which keeps its digits where μ is near 1."""
+        return special.logit(self.probability)
 
     @property
     def mean(self) -> Array:
@@ -67,14 +75,14 @@ class Bernoulli(ExponentialFamily, Univariate):
     @cached_property
     def natural(self) -> Natural:
         """(ln μ/(1−μ),)."""
-        return (special.logit(self.probability),)
+        return (self.log_odds,)
 
     @classmethod
     def _from_natural(cls, *natural: Array) -> Self:
         (log_odds,) = natural
         if np.any(np.isnan(log_odds)):
             raise ValueError("contradictory certainties: the product of the two is 0 everywhere")
-        return cls._from(probability=special.expit(log_odds))
+        return cls._from(log_odds=log_odds)
 
     @classmethod
     def sufficient(cls, x: Any) -> Natural:

@@ -320,7 +320,11 @@ def _checked(
 ) -> _Inputs:
     likelihood = _log_weights("log_likelihood", log_likelihood)
     if likelihood.ndim < 2 or 0 in likelihood.shape:
-        raise ValueError(f"log_likelihood must have shape (..., T, K), got {likelihood.shape}")
+        raise ValueError(
+            "log_likelihood must have shape (..., T, K) with at least one series, time step and "
+            f"state, got {likelihood.shape}; without a step there is no state to learn about, and "
+            "ln p(y) is 0"
+        )
     n_steps, n_states = likelihood.shape[-2:]
     initial = _log_weights("log_initial", log_initial)
     if initial.shape != (n_states,):

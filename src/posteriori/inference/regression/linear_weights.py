@@ -44,12 +44,15 @@ class WeightPosterior(NamedTuple):
         q, what the data and the prior say against the mean.
     log_ratio : float
         ½ ln|Λ₀| − ½ ln|A|, the logarithm of Occam's factor; −∞ for a flat prior.
+    flat : int
+        Directions in which the prior is flat; each takes a degree of freedom of the noise.
     """
 
     mean: Array
     factor: Array
     misfit: float
     log_ratio: float
+    flat: int
 
     @property
     def cov(self) -> Array:
@@ -76,7 +79,8 @@ def weight_posterior(
     ----------
     statistics : RegressionStatistics
     prior_root : (K, D)
-        P with PᵀP the prior precision in units of the noise precision; no rows for a flat prior.
+        P with PᵀP the prior precision in units of the noise precision and independent rows: fewer
+        than D where the prior is flat in some direction, none where it is in all.
     prior_mean : (D,)
     target : int
         Which of the targets.
@@ -93,15 +97,15 @@ def weight_posterior(
     mean = np.linalg.solve(factor, r[:d, d])
     log_prior = _log_volume(prior_root, d)
     log_posterior = float(np.log(np.abs(np.diagonal(factor))).sum())
-    return WeightPosterior(mean, factor, float(r[d, d] ** 2), log_prior - log_posterior)
+    log_ratio = log_prior - log_posterior
+    return WeightPosterior(mean, factor, float(r[d, d] ** 2), log_ratio, d - len(prior_root))
 
 
 def _log_volume(root: Array, d: int) -> float:
     """Return ½ ln|PᵀP|, −∞ for a prior that is flat in some direction."""
     if len(root) < d:
         return -np.inf
-    with np.errstate(divide="ignore"):
-        return float(np.log(np.abs(np.diagonal(np.linalg.qr(root, mode="r")))).sum())
+    return float(np.log(np.abs(np.diagonal(np.linalg.qr(root, mode="r")))).sum())
 
 
 def known_noise_evidence(
@@ -134,22 +138,33 @@ def integrated_evidence(
 ) -> tuple[float, float, float]:
     r"""Return :math:`\ln p(y \mid X)` with an inverse-gamma noise variance, and its posterior.
 
+    Weights of a proper prior are as uncertain as the noise, w | σ² ~ N(m₀, σ²Λ₀⁻¹), and take no
+    degrees of freedom. A flat prior, p(w | σ²) ∝ 1, takes one for each of its directions: it is
+    the reference prior, and with a₀ = b₀ = 0 its posterior has the t intervals of least squares.
+
     Parameters
     ----------
     statistics, weights
     shape, scale : float
-        a₀ and b₀ of the prior of the noise variance.
+        a₀ and b₀ of the prior of the noise variance; 0 and 0 are p(σ²) ∝ 1/σ².
     intercept : InterceptPrior, optional
     target : int
 
     Returns
     -------
     log_evidence, shape, scale : float
+        The evidence is −∞ where the prior of the weights is flat in some direction.
+
+    References
+    ----------
+    G. Box & G. Tiao, "Bayesian Inference in Statistical Analysis", 1973, section 2.7.
     """
     rows, misfit, log_ratio = _with_intercept(statistics, weights, intercept, target)
     flat = intercept is not None and intercept.precision == 0.0
     free = rows - 1.0 if flat else rows
-    new_shape, new_scale = shape + 0.5 * free, scale + 0.5 * misfit
+    new_shape, new_scale = shape + 0.5 * (free - weights.flat), scale + 0.5 * misfit
+    if weights.flat:
+        return -np.inf, new_shape, new_scale
     log_evidence = (
         log_ratio
         - 0.5 * (free * LOG_2PI + statistics.log_variance)

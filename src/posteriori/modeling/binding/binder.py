@@ -172,6 +172,9 @@ class Binder:
         layout = Layout(plates, first.ints, first.events)
         self.layouts[name] = layout
         self._observe(name, layout)
+        if not time.size:  # no first member either: an empty plate
+            self.factors.append(_factor(name, variable.family, parameters, layout, layout.axes))
+            return
         start = Lookup(Table(np.zeros((), dtype=np.intp), ()))
         parameters = self._with_gaps(name, parameters, start.positions)
         self.factors.append(

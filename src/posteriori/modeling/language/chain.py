@@ -41,7 +41,7 @@ class Chain:
             raise TypeError("step must be a function of the previous member")
         self.initial = initial
         self.step = step
-        self.length = check_plate(length)
+        self.length = check_plate(length, "length")
 
     def __repr__(self) -> str:
         family = (

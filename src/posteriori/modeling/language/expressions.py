@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from posteriori.distributions.unknown import Conditional
+from posteriori.numerics.lazy import special
+from posteriori.numerics.logspace import softmax
 from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.validation import as_observation
 
@@ -272,8 +274,6 @@ class Variable(Expression):
         self.family = prior.family if conditional else type(prior)
         given = prior.parameters if conditional else prior._given_parameters()
         self.labels = given.get("labels") if conditional else getattr(prior, "_labels", None)
-        if "log_weights" in given:
-            given = {"probabilities": prior.probabilities}
         self.parameters = _without_labels(given)
         self.plates: tuple[int | str, ...] = prior.plates if conditional else ()
 
@@ -317,8 +317,13 @@ def _written(item: Any, depth: int) -> str:
 
 
 def _without_labels(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the density depends on."""
-    return {key: value for key, value in parameters.items() if key != "labels"}
+    """Return what the density depends on, in the form that constructors take."""
+    found = {key: value for key, value in parameters.items() if key != "labels"}
+    if "log_weights" in found:
+        found["probabilities"] = softmax(found.pop("log_weights"))
+    if "log_odds" in found:
+        found["probability"] = special.expit(found.pop("log_odds"))
+    return found
 
 
 def as_expression(value: Any) -> Expression:

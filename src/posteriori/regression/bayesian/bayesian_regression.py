@@ -32,8 +32,9 @@ from posteriori.numerics.random import as_generator
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
 from posteriori.regression.bayesian.belief import LinearBelief
+from posteriori.regression.bayesian.default_priors import scaled_prior
 from posteriori.regression.bayesian.hyper_grid import HyperGrid
-from posteriori.regression.bayesian.learning import Learned, scaled_prior
+from posteriori.regression.bayesian.learning import Learned
 from posteriori.regression.bayesian.left_out_rows import (
     expected_log_likelihood,
     leave_one_out_log_density,
@@ -62,9 +63,11 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
     ----------
     prior_precision : float, (D,), (D, D) or None
         Precision of the weights: in the units of the data when ``noise_precision`` is known,
-        otherwise in units of the noise precision (w | σ² ~ N(m₀, σ²Λ⁻¹)). 0 is flat and has no
-        evidence; inf fixes weights at their prior mean. None is one per standardised column, in
-        units of the noise precision.
+        otherwise in units of the noise precision (w | σ² ~ N(m₀, σ²Λ⁻¹)). 0 is flat, p(w | σ²) ∝ 1:
+        with the defaults of the intercept and the noise the posterior has the t intervals of least
+        squares, with as many degrees of freedom as rows less weights; it has no evidence. inf fixes
+        weights at their prior mean. None is one per standardised column, in units of the noise
+        precision.
     prior_mean : float, (D,) or None
         m₀; None is 0.
     noise_precision : float or None
@@ -81,13 +84,14 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
     intercept_mean : float or None
         Prior mean of the value at the column means; None is the mean of y.
     intercept_precision : float or None
-        Its precision, in the same units as ``prior_precision``; None is one row's worth, 0 is flat:
-        such evidences compare only with their like, since one degree of freedom of y is left out.
+        Its precision, in the same units as ``prior_precision``; None is one row's worth, or 0 beside
+        flat weights. 0 is flat: such evidences compare only with their like, since one degree of
+        freedom of y is left out.
     standardize : bool
         Whether the default prior, α and the hyper-priors speak of standardised columns.
-    noise_shape, noise_scale : float, float or None
-        Inverse-gamma prior of σ² where it is integrated; None is var(y)/200, a noise of one
-        hundredth of the variance that counts as one row.
+    noise_shape, noise_scale : float or None
+        Inverse-gamma prior of σ² where it is integrated; None is 1 and var(y)/200, a noise of one
+        hundredth of the variance that counts as one row, or beside flat weights p(σ²) ∝ 1/σ².
     precision_shape, precision_rate : float, float or None
         Gamma hyper-prior of α for "grid"; None is var(y)/200, so that α/β has median 1.
     missing : {"error", "drop"}
@@ -144,7 +148,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         intercept_mean: float | None = None,
         intercept_precision: float | None = None,
         standardize: bool = True,
-        noise_shape: float = 1.0,
+        noise_shape: float | None = None,
         noise_scale: float | None = None,
         precision_shape: float = 1.0,
         precision_rate: float | None = None,

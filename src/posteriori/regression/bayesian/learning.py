@@ -1,13 +1,4 @@
-r"""From statistics and a prior to a belief: one function per way of treating the hyper-parameters.
-
-The default prior is unit information on standardised columns: with the standard deviations s of
-the columns and the variance of the targets,
-
-.. math:: w_js_j\mid\sigma^2 \sim N(0, \sigma^2),\qquad c\mid\sigma^2 \sim N(\bar y, \sigma^2),\qquad
-          \sigma^2 \sim \mathrm{InvGamma}(1, \tfrac1{200}\mathrm{var}\,y),
-
-where c is the value at the means of the columns.
-"""
+"""From statistics and a prior to a belief: one function per way of treating the hyper-parameters."""
 
 from __future__ import annotations
 
@@ -31,6 +22,12 @@ from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 from posteriori.regression.bayesian.belief import LinearBelief
+from posteriori.regression.bayesian.default_priors import (
+    column_scales,
+    intercept_prior,
+    noise_scale,
+    noise_shape,
+)
 from posteriori.regression.bayesian.hyper_grid import (
     HyperGrid,
     HyperPriors,
@@ -45,7 +42,7 @@ from posteriori.regression.bayesian.relevance import (
 from posteriori.regression.bayesian.spectrum import Spectrum, decompose
 from posteriori.regression.bayesian.type_two import climb_by_fixed_point, maximise_evidence
 
-__all__ = ["Learned", "Solution", "scaled_prior", "solve"]
+__all__ = ["Learned", "Solution", "solve"]
 
 #: Share of the targets' squares that is noise at least, where it is chosen by evidence.
 _NOISE_FLOOR = 1e-14
@@ -102,7 +99,8 @@ class Learned:
         if np.isneginf(solution.log_evidence):
             raise AttributeError(
                 "log_evidence_ does not exist under an improper prior (a prior_precision of 0 in "
-                "some direction); give every weight a positive prior precision"
+                "some direction), which defines it only up to a factor; give every weight a positive prior "
+                "precision, or compare by leave_one_out_log_density"
             )
         flat = self.prior.fit_intercept and self.prior.intercept_precision == 0.0
         return LogEvidence(
@@ -125,35 +123,6 @@ def solve(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
     return _SOLVERS[prior.hyperparameters](statistics, prior)
 
 
-def scaled_prior(
-    statistics: RegressionStatistics, prior: LinearPrior, factor: float
-) -> dict[str, Any]:
-    """Return the parameters of an estimator whose prior's standard deviations are ``factor`` times.
-
-    Precisions that the data have set are written out, so that other data do not change them.
-    """
-    beta = prior.noise_precision
-    unit, shrink = 1.0 if beta is None else beta, float(factor) ** -2
-    found: dict[str, Any] = {}
-    if prior.fit_intercept:
-        given = prior.intercept_precision
-        found["intercept_precision"] = (unit if given is None else given) * shrink
-    if prior.hyperparameters == "grid":  # α, a precision, is divided: its rate multiplied
-        rate = prior.precision_rate
-        found["precision_rate"] = (
-            _noise_scale(statistics, prior) if rate is None else rate
-        ) / shrink
-    elif prior.hyperparameters == "fixed" and prior.root is None:
-        found["prior_precision"] = unit * shrink * _scales(statistics, prior) ** 2
-    elif prior.hyperparameters == "fixed" and prior.root is not None and not prior.free.all():
-        precision = np.full(len(prior.free), np.inf)
-        precision[prior.free] = shrink * np.diagonal(prior.root) ** 2
-        found["prior_precision"] = precision
-    elif prior.hyperparameters == "fixed" and prior.root is not None:
-        found["prior_precision"] = shrink * prior.root.T @ prior.root
-    return found
-
-
 # -- ways of treating the hyper-parameters ---------------------------------------------------
 
 
@@ -163,23 +132,22 @@ def _solve_fixed(statistics: RegressionStatistics, prior: LinearPrior) -> Soluti
     beta = prior.noise_precision
     unit = 1.0 if beta is None else beta
     given = prior.root
-    root = np.diag(_scales(statistics, prior)) if given is None else given / np.sqrt(unit)
+    root = np.diag(column_scales(statistics, prior)) if given is None else given / np.sqrt(unit)
     free = np.flatnonzero(prior.free)
     shifted = _less_prior_mean(statistics, prior.mean, free)
+    _require_determined(np.concatenate([shifted.factor[:, :-1], root]))
     weights = weight_posterior(shifted, root, np.zeros(len(free)))
-    _require_determined(weights.factor)
-    intercept = _intercept_prior(statistics, prior, unit)
+    intercept = intercept_prior(statistics, prior, unit)
     directions = np.zeros((d, len(free)))
     directions[free] = triangular_inverse(weights.factor.T).T
     mean = prior.mean.copy()
     mean[free] += weights.mean
     belief_shape: Array | None
     if beta is None:
-        scale = _noise_scale(statistics, prior)
-        log_evidence, shape, scale = integrated_evidence(
-            shifted, weights, prior.noise_shape, scale, intercept
-        )
-        belief_shape, belief_scale = np.array([shape]), scale
+        noise = noise_shape(prior), noise_scale(statistics, prior)
+        log_evidence, shape, belief_scale = integrated_evidence(shifted, weights, *noise, intercept)
+        _require_noise(statistics, prior, shape, belief_scale)
+        belief_shape = np.array([shape])
     else:
         log_evidence = known_noise_evidence(shifted, weights, 1.0 / beta, intercept)
         belief_shape, belief_scale = None, 1.0 / beta
@@ -214,7 +182,7 @@ def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Sol
 
 def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
     """Choose β and a precision for every weight of highest evidence."""
-    d, scales = statistics.n_inputs, _scales(statistics, prior)
+    d, scales = statistics.n_inputs, column_scales(statistics, prior)
     intercept, spectrum, floored = _noisy_spectrum(statistics, prior)
     factor = statistics.factor[:d, :d] / scales
     target = statistics.factor[:d, d] - statistics.factor[:d, :d] @ prior.mean
@@ -246,9 +214,9 @@ def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> So
 def _solve_grid(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
     """Integrate α and β under gamma hyper-priors."""
     intercept, spectrum = _spectrum(statistics, prior)
-    scale = _noise_scale(statistics, prior)
+    scale = noise_scale(statistics, prior)
     rate = scale if prior.precision_rate is None else prior.precision_rate
-    priors = HyperPriors(prior.precision_shape, rate, prior.noise_shape, scale)
+    priors = HyperPriors(prior.precision_shape, rate, noise_shape(prior), scale)
     grid = integrate_hyperparameters(spectrum, priors)
     belief = _belief(
         statistics,
@@ -270,14 +238,14 @@ _SOLVERS = {
     "grid": _solve_grid,
 }
 
-# -- parts of the prior that the data give ---------------------------------------------------
+# -- parts -----------------------------------------------------------------------------------
 
 
 def _spectrum(
     statistics: RegressionStatistics, prior: LinearPrior
 ) -> tuple[InterceptPrior | None, Spectrum]:
-    intercept = _intercept_prior(statistics, prior, 1.0)
-    return intercept, decompose(statistics, prior.mean, _scales(statistics, prior), intercept)
+    intercept = intercept_prior(statistics, prior, 1.0)
+    return intercept, decompose(statistics, prior.mean, column_scales(statistics, prior), intercept)
 
 
 def _noisy_spectrum(
@@ -301,7 +269,7 @@ def _noisy_spectrum(
     if spectrum.rest + float((spectrum.projections[~seen] ** 2).sum()) > _NOISE_FLOOR * total:
         return intercept, spectrum, False
     if seen.sum() + (intercept is not None) >= spectrum.rows:  # any targets are fitted
-        return intercept, spectrum._replace(rest=2.0 * _noise_scale(statistics, prior)), True
+        return intercept, spectrum._replace(rest=2.0 * noise_scale(statistics, prior)), True
     warnings.warn(
         "the columns fit the targets perfectly, and the evidence grows as the noise vanishes: it is "
         f"kept above {np.sqrt(_NOISE_FLOOR):.0e} of the targets' size. Give noise_precision=, or "
@@ -310,30 +278,6 @@ def _noisy_spectrum(
         stacklevel=6,
     )
     return intercept, spectrum._replace(rest=_NOISE_FLOOR * total), True
-
-
-def _scales(statistics: RegressionStatistics, prior: LinearPrior) -> Array:
-    d = statistics.n_inputs
-    return statistics.safe_scales[:d] if prior.standardize else np.ones(d)
-
-
-def _noise_scale(statistics: RegressionStatistics, prior: LinearPrior) -> float:
-    """Return b₀, var(y)/200 unless it is given; a target without spread counts by its size, or 1."""
-    if prior.noise_scale is not None:
-        return prior.noise_scale
-    spread, size = statistics.scales[-1], abs(statistics.mean[-1])
-    return 0.005 * float(spread if spread > 0 else size if size > 0 else 1.0) ** 2
-
-
-def _intercept_prior(
-    statistics: RegressionStatistics, prior: LinearPrior, unit: float
-) -> InterceptPrior | None:
-    """Return the prior of the value at the column means; precisions in units of the noise."""
-    if not prior.fit_intercept:
-        return None
-    mean = statistics.mean[-1] if prior.intercept_mean is None else prior.intercept_mean
-    precision = prior.intercept_precision
-    return InterceptPrior(float(mean), 1.0 if precision is None else precision / unit)
 
 
 def _belief(
@@ -378,14 +322,32 @@ def _less_prior_mean(
     )
 
 
-def _require_determined(factor: Array) -> None:
-    """Refuse a posterior that is flat in some direction."""
-    lengths = column_norms(factor)
-    scaled = factor / np.where(lengths > 0, lengths, 1.0)
-    values = np.linalg.svd(scaled, compute_uv=False) if len(factor) else np.ones(1)
-    rank = int(exceeds_rounding(values, values[0]).sum())
-    if len(factor) and rank < len(factor):
+def _require_determined(told: Array) -> None:
+    """Refuse a posterior that is flat in some direction: of what data and prior tell, (K, D)."""
+    lengths, d = column_norms(told), told.shape[1]
+    values = np.linalg.svd(told / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
+    rank = int(exceeds_rounding(values, values.max(initial=0.0)).sum())
+    if rank < d:
         raise ValueError(
             f"prior_precision is flat where the data say nothing: they determine {rank} of "
-            f"{len(factor)} weights; give every weight a positive prior precision"
+            f"{d} weights; give every weight a positive prior precision"
+        )
+
+
+def _require_noise(
+    statistics: RegressionStatistics, prior: LinearPrior, shape: float, scale: float
+) -> None:
+    """Refuse a posterior of the noise that a flat prior leaves improper: no residuals tell of it."""
+    remedy = "give noise_shape= and noise_scale=, noise_precision=, or a positive prior_precision"
+    if not shape > 0:
+        weights = statistics.n_inputs + prior.fit_intercept
+        raise ValueError(
+            f"prior_precision is flat, and {statistics.rows:g} rows leave nothing to tell the noise "
+            f"from beside {weights} weights; give more rows, or {remedy}"
+        )
+    size = statistics.scales[-1] * np.sqrt(statistics.weight)
+    if prior.is_flat and prior.noise_scale is None and not exceeds_rounding(np.sqrt(scale), size):
+        raise ValueError(
+            "prior_precision is flat, and the columns fit the targets perfectly: nothing is left to "
+            f"tell the noise from; {remedy}"
         )

@@ -15,6 +15,7 @@ import numpy as np
 
 from posteriori.numerics.lazy import special
 from posteriori.numerics.logspace import log_sum_exp
+from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.regression.bayesian.belief import LinearBelief
@@ -83,7 +84,10 @@ def _log_normal(gap: Array, variance: Array) -> Array:
 
 
 def _log_student(gap: Array, shape: Array, scale_with_row: Array) -> Array:
-    """Return ln ∫ N(gap | σ²) InvGamma(σ² | a, b), with b + ½ gap given."""
+    """Return ln ∫ N(gap | σ²) InvGamma(σ² | a, b), with b + ½ gap given; −∞ where a or b is 0."""
     scale = scale_with_row - 0.5 * gap
+    proper = (shape > 0) & exceeds_rounding(scale, scale_with_row)
+    shape, scale = np.where(proper, shape, 1.0), np.where(proper, scale, 1.0)
     constant = special.gammaln(shape + 0.5) - special.gammaln(shape) - 0.5 * LOG_2PI
-    return constant + shape * np.log(scale) - (shape + 0.5) * np.log(scale_with_row)
+    log_density = constant + shape * np.log(scale) - (shape + 0.5) * np.log(scale_with_row)
+    return np.where(proper, log_density, -np.inf)

@@ -21,7 +21,7 @@ CONSTRAINTS = {
     "solver": one_of("newton", "fixed-point", mark=""),
     "missing": one_of("error", "drop"),
     "noise_precision": or_none(_WIDTH),
-    "noise_shape": _WIDTH,
+    "noise_shape": or_none(_WIDTH),
     "noise_scale": or_none(_WIDTH),
     "precision_shape": _WIDTH,
     "precision_rate": or_none(_WIDTH),
@@ -41,7 +41,8 @@ class LinearPrior(NamedTuple):
     ----------
     hyperparameters : {"fixed", "type-II", "ard", "grid"}
     root : (K, D) or None
-        P with PᵀP the given prior precision of the weights that are free; None for the default.
+        P with PᵀP the given prior precision of the weights that are free, a row for each direction
+        that it speaks of; None for the default.
     free : (D,) bool
         False where an infinite precision fixes a weight at its prior mean.
     mean : (D,)
@@ -49,8 +50,7 @@ class LinearPrior(NamedTuple):
     fit_intercept : bool
     intercept_mean, intercept_precision : float or None
     standardize : bool
-    noise_shape : float
-    noise_scale : float or None
+    noise_shape, noise_scale : float or None
     precision_shape : float
     precision_rate : float or None
     solver : {"newton", "fixed-point"}
@@ -65,11 +65,16 @@ class LinearPrior(NamedTuple):
     intercept_mean: float | None
     intercept_precision: float | None
     standardize: bool
-    noise_shape: float
+    noise_shape: float | None
     noise_scale: float | None
     precision_shape: float
     precision_rate: float | None
     solver: str
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the prior of the weights is flat in some direction, and so improper."""
+        return self.root is not None and len(self.root) < self.root.shape[1]
 
 
 def check_prior(estimator: Any, d: int) -> LinearPrior:
@@ -93,7 +98,7 @@ def check_prior(estimator: Any, d: int) -> LinearPrior:
         intercept_mean=_number(e.intercept_mean),
         intercept_precision=_number(e.intercept_precision),
         standardize=bool(e.standardize),
-        noise_shape=float(e.noise_shape),
+        noise_shape=_number(e.noise_shape),
         noise_scale=_number(e.noise_scale),
         precision_shape=float(e.precision_shape),
         precision_rate=_number(e.precision_rate),
@@ -124,7 +129,7 @@ def _check_precision(value: Any, d: int) -> tuple[Array | None, Array]:
     if precision.ndim < 2 and precision.shape in ((), (d,)):
         diagonal = np.broadcast_to(precision, (d,))
         free = np.isfinite(diagonal)
-        return np.diag(np.sqrt(diagonal[free])), free
+        return np.diag(np.sqrt(diagonal[free]))[diagonal[free] > 0], free
     if precision.shape != (d, d):
         raise ValueError(
             f"prior_precision must be a number, a vector of {d} or a {d} x {d} matrix, got shape "

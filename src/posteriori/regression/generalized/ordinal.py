@@ -30,6 +30,7 @@ from posteriori.numerics.block_sizes import rows_per_block
 from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
+from posteriori.regression.generalized.ordered_normals import log_probability_of_order
 
 __all__ = ["OrdinalRegression"]
 
@@ -38,7 +39,7 @@ class OrdinalRegression(ClassifierMixin, LinearPredictorEstimator):
     """Ordered categories by thresholds on a linear predictor, with the posterior by Laplace's method.
 
     Weights of standardised columns have the prior N(0, 1/α), thresholds N(logit of the share of
-    targets below them, 1/α). The order of the categories is that of their sorted values.
+    targets below them, 1/α) where they are in order, and density 0 elsewhere. The order of the categories is that of their sorted values.
 
     Parameters
     ----------
@@ -97,7 +98,11 @@ class OrdinalRegression(ClassifierMixin, LinearPredictorEstimator):
         density = _Thresholds(design[:, 1:], rows.codes, rows.frequency, alpha)
         mode = find_mode(density, density.mean, tol=self.tol, max_iter=self.max_iter)
         precision = np.full(len(mode.point), alpha)
-        return LearnedWeights(laplace_belief(mode, precision), precision)
+        belief = laplace_belief(mode, precision)
+        # the prior's density is that of thresholds in order, which is all of it
+        ordered = log_probability_of_order(density.mean[design.shape[1] - 1 :], alpha**-0.5)
+        belief = belief._replace(log_evidence=belief.log_evidence - ordered)
+        return LearnedWeights(belief, precision)
 
     def _state(self, belief: WeightBelief) -> MvNormal:
         """Turn by T, with weights and thresholds (w, c) = T (v, c̄): w = v/s, c = c̄ + m·w."""

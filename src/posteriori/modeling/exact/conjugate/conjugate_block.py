@@ -18,7 +18,6 @@ import numpy as np
 
 from posteriori.distributions.batches import take_members
 from posteriori.distributions.conjugate.pair import NaturalPair, Pair
-from posteriori.distributions.statistics import Sums
 from posteriori.distributions.unknown import Conditional
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.construction import member
@@ -157,14 +156,13 @@ def _add_increments(belief: Any, children: Sequence[Child]) -> tuple[Any, float]
     one = take_members(belief, 0)
     (count,) = belief.batch_shape
     shapes = [np.shape(part)[1:] for part in belief.natural]
-    total: Sums | None = None
+    total: Any = None
     for child in children:
         pair = child.pair(one)
         _check(pair, child)
         for part in _chunks(child, count):
             sums = _sums_by_place(part.pair(one), part, count, shapes)
             total = sums if total is None else total.merge(sums)
-    assert total is not None
     rule = type(pair)(belief, Conditional(child.family, plain_parameters(child)))
     posterior = rule.update(belief, total)
     values = np.where(total.count > 0, rule.log_evidence(posterior, total), 0.0)
@@ -181,28 +179,19 @@ def _chunks(child: Child, count: int) -> Iterator[Child]:
         yield child.at(slice(start, start + step))
 
 
-def _sums_by_place(pair: Pair, child: Child, count: int, shapes: list[tuple[int, ...]]) -> Sums:
+def _sums_by_place(pair: Pair, child: Child, count: int, shapes: list[tuple[int, ...]]) -> Any:
     """Return the increments of the natural parameters, and their constants, in each place."""
     rows = len(child.values)
     if count == 1:
-        sums = pair.summarize(child.values)
-        parts = tuple(
-            np.reshape(s, (1, *shape)) for s, shape in zip(sums.sums, shapes, strict=True)
-        )
-        return Sums(np.full(1, float(rows)), parts, np.reshape(sums.log_carrier, (1,)))
-    sums = pair.summarize(child.values[None])
-    parts = tuple(
-        _add_up(np.broadcast_to(s, (rows, *shape)), child.index, count)
-        for s, shape in zip(sums.sums, shapes, strict=True)
-    )
-    carrier = _add_up(np.broadcast_to(sums.log_carrier, (rows,)), child.index, count)
-    return Sums(_add_up(np.ones(rows), child.index, count), parts, carrier)
+        return pair.summarize(child.values).broadcast(np.full(1, float(rows)), shapes)
+    each = pair.summarize(child.values[None]).broadcast(np.ones(rows), shapes)
+    if child.index is None:
+        return each
+    return each.add_up(lambda part: _add_up(part, child.index, count), child.index)
 
 
 def _add_up(values: Array, index: Any, count: int) -> Array:
     """Add rows (R, ...) into places (P, ...)."""
-    if index is None:
-        return values
     flat = values.reshape(len(values), -1)
     columns = [np.bincount(index, weights=column, minlength=count) for column in flat.T]
     return np.stack(columns, axis=-1).reshape(count, *values.shape[1:])

@@ -13,7 +13,6 @@ import numpy as np
 
 from posteriori.distributions.batches import take_members
 from posteriori.distributions.conjugate.pair import NaturalPair
-from posteriori.distributions.statistics import Sums
 from posteriori.distributions.unknown import Conditional
 from posteriori.modeling.beliefs.group_beliefs import Belief, ConjugateBelief
 from posteriori.modeling.binding.bound import Bound, BoundFactor
@@ -90,15 +89,10 @@ class ConjugateResult(Result):
             return None
         count = len(child.values)
         pair = child.pair(take_members(belief, 0))
-        added = pair.summarize(child.values[None])
-        parts = tuple(
-            np.broadcast_to(s, (count, *np.shape(n)[1:]))
-            for s, n in zip(added.sums, belief.natural, strict=True)
-        )
+        shapes = [np.shape(part)[1:] for part in belief.natural]
+        added = pair.summarize(child.values[None]).broadcast(np.ones(count), shapes)
         index = np.arange(block.count) if child.index is None else child.index
         seen = take_members(belief, np.broadcast_to(index, (count,)))
-        before = seen._from_natural(*(n - s for n, s in zip(seen.natural, parts, strict=True)))
+        before = seen._from_natural(*(n - s for n, s in zip(seen.natural, added.sums, strict=True)))
         rule: Any = type(pair)(before, Conditional(child.family, plain_parameters(child)))
-        carrier = np.broadcast_to(added.log_carrier, (count,))
-        logs = rule.log_evidence(seen, Sums(np.ones(count), parts, carrier))
-        return LeftOut(np.asarray(logs))
+        return LeftOut(np.asarray(rule.log_evidence(seen, added)))

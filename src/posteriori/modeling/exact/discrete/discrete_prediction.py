@@ -233,6 +233,7 @@ def _mixture_over_states(factor: BoundFactor, views: tuple[View, ...], weights: 
     values = {}
     for key, value in conditional_parameters(factor, views).items():
         event = value.shape[len(states) + len(rows) :]
-        full = np.broadcast_to(value, states + rows + event).reshape(-1, *rows, *event)
+        full = np.broadcast_to(value, states + rows + event)
+        full = full.reshape(int(np.prod(states)), *rows, *event)
         values[key] = np.moveaxis(full, 0, len(rows))
     return Mixture(weights / weights.sum(axis=-1, keepdims=True), factor.family(**values))

@@ -304,7 +304,7 @@ def _moments(
 
 def _sandwich(a: Array, cov: Array, b: Array) -> Array:
     """Return A cov Bᵀ row by row; one product where all rows see the same vectors."""
-    if cov.strides[0] == 0:
+    if len(cov) and cov.strides[0] == 0:
         left = (a.reshape(-1, a.shape[-1]) @ cov[0]).reshape(*a.shape[:-1], cov.shape[-1])
     else:
         left = np.einsum("rei,rij->rej", a, cov)
@@ -316,7 +316,10 @@ def _view(link: Link, source: Any, count: int, width: int) -> tuple[Array, Any]:
     total = len(source.mean_of(link.name))
     index = np.arange(count * width) if link.index is None and total > 1 else link.index
     index = np.zeros(count * width, dtype=np.intp) if index is None else index
-    return link.coefficients.reshape(count, width, -1), index.reshape(count, width)[:, 0]
+    coefficients = link.coefficients
+    return coefficients.reshape(count, width, coefficients.shape[-1]), index.reshape(count, width)[
+        :, 0
+    ]
 
 
 def _noise_variance(factor: BoundFactor) -> Array:

@@ -9,6 +9,7 @@ made of. Each family needs a few such lines; those whose parameters are known ne
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any
 
@@ -60,7 +61,7 @@ __all__ = ["LOG_ZERO", "log_density", "row_density", "why_not_variational"]
 #: Stands for ln 0.
 LOG_ZERO = -1e100
 
-#: Exponents that are smaller vanish in a − 1; inverses of smaller sizes, or their squares, overflow.
+#: Positive parameters. Exponents that are smaller vanish in a − 1; inverses of smaller sizes, or their squares, overflow.
 _SMALLEST = dict.fromkeys(("shape", "concentration", "a", "b"), 1e-15) | {
     "rate": 1e-300,
     "variance": 1e-300,
@@ -202,14 +203,10 @@ def _scalar_precision(view: FactorView) -> tuple[Formula, Formula]:
 def _of_scales(view: FactorView) -> tuple[Formula, Formula]:
     """Return σ⁻² and −2 ln σ of known scales that discrete variables choose from."""
     terms = view.factor.parameters["scale"].terms
-    if len(terms) != 1 or not all(isinstance(a, Switch) for a in terms[0].accesses):
+    if len(terms) != 1 or not _is_chosen(view, "scale"):
         raise view.refuse("scale", "is unknown: give the precision a Gamma prior instead")
-    ((table, switches),) = terms
-    if np.any(table.values <= 0):
-        raise ValueError(f"scale of {view.factor.name} must be positive")
-    weight = Product((Table(table.values**-2.0, table.axes),), switches)
-    logs = Product((Table(-2.0 * np.log(table.values), table.axes),), switches)
-    return view.formula(merged(weight)), view.formula(merged(logs))
+    weight = _chosen(view, "scale", lambda values: values**-2.0)
+    return weight, _chosen(view, "scale", lambda values: -2.0 * np.log(values))
 
 
 def _matrix_precision(view: FactorView, event: Axis, twin: Axis) -> tuple[Formula, Formula]:
@@ -235,10 +232,10 @@ def _matrix_precision(view: FactorView, event: Axis, twin: Axis) -> tuple[Formul
 
 def _gamma(view: FactorView) -> Formula:
     """(a − 1) ln x − b x + a ln b − ln Γ(a)."""
-    shape = view.known("shape")
+    shape = _chosen(view, "shape", np.asarray)
     log_x, x = view.statistic(0, np.log), view.statistic(1, np.asarray)
     logs = log_x * (shape - 1.0) + view.log("rate") * shape
-    return logs - x * view.value("rate") - shape.map(special.gammaln)
+    return logs - x * view.value("rate") - _chosen(view, "shape", special.gammaln)
 
 
 def _poisson(view: FactorView) -> Formula:
@@ -274,10 +271,11 @@ def _binomial(view: FactorView) -> Formula:
 
 
 def _log_probability(view: FactorView, kind: str) -> Formula:
-    poly = view.factor.parameters["probability"]
-    if all(isinstance(a, Switch) for t in poly.terms for a in t.accesses):
-        return _known_logs(view, "probability", complement=kind != "log")
-    return view.log("probability", kind)
+    if not _is_chosen(view, "probability"):
+        return view.log("probability", kind)
+    if kind == "log":
+        return _chosen(view, "probability", _safe_log)
+    return _chosen(view, "probability", lambda values: _safe_log(1.0 - values))
 
 
 def _safe_log(values: Any) -> Any:
@@ -286,24 +284,31 @@ def _safe_log(values: Any) -> Any:
         return np.maximum(np.log(values), LOG_ZERO)
 
 
-def _known_logs(view: FactorView, key: str, *, complement: bool = False) -> Formula:
-    """Return the logarithm of a known table, which discrete variables may index."""
-    if view.is_known(key):
+def _is_chosen(view: FactorView, key: str) -> bool:
+    """Tell whether a parameter is known, but for which entry of it discrete variables choose."""
+    terms = view.factor.parameters[key].terms
+    return all(isinstance(a, Switch) for term in terms for a in term.accesses)
+
+
+def _chosen(view: FactorView, key: str, function: Callable[[Any], Any]) -> Formula:
+    """Return a function of a known table, from which discrete variables may choose."""
+    if view.is_known(key) or not _is_chosen(view, key):
         table, accesses = view.known_table(key), ()
     elif len(view.factor.parameters[key].terms) == 1:
         ((table, accesses),) = view.factor.parameters[key].terms
     else:
         raise view.refuse(key, "is a sum of tables: put the sum into one table")
-    logs = _safe_log(1.0 - table.values if complement else table.values)
-    return view.formula(merged(Product((Table(logs, table.axes),), accesses)))
+    if key in _SMALLEST and np.any(table.values <= 0):
+        raise ValueError(f"{key} of {view.factor.name} must be positive")
+    values = np.asarray(function(table.values))
+    return view.formula(merged(Product((Table(values, table.axes),), accesses)))
 
 
 def _categorical(view: FactorView) -> Formula:
     """Σ_k 1[x = k] ln p_k."""
-    poly = view.factor.parameters["probabilities"]
     (event,) = view.events("probabilities")
-    indexed = all(isinstance(a, Switch) for t in poly.terms for a in t.accesses)
-    logs = _known_logs(view, "probabilities") if indexed else view.log("probabilities")
+    indexed = _is_chosen(view, "probabilities")
+    logs = _chosen(view, "probabilities", _safe_log) if indexed else view.log("probabilities")
     if view.data is None:
         return view.one_hot(event) * logs
     codes = Table(view.data.values.astype(np.intp), view.data.axes)

@@ -1,0 +1,98 @@
+r"""What the parameters of the prior are where none are given: the data's scales say.
+
+The default prior is unit information on standardised columns: with the standard deviations s of
+the columns and the variance of the targets,
+
+.. math:: w_js_j\mid\sigma^2 \sim N(0, \sigma^2),\qquad c\mid\sigma^2 \sim N(\bar y, \sigma^2),\qquad
+          \sigma^2 \sim \mathrm{InvGamma}(1, \tfrac1{200}\mathrm{var}\,y),
+
+where c is the value at the means of the columns. Beside weights whose prior is given as flat the
+other defaults are flat as well: the reference prior :math:`p(w, c, \sigma^2) \propto 1/\sigma^2`,
+whose posterior has the intervals of least squares.
+
+Reference: G. Box & G. Tiao, "Bayesian Inference in Statistical Analysis", 1973, section 2.7.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from posteriori.inference.regression.linear_weights import InterceptPrior
+from posteriori.inference.regression.regression_statistics import RegressionStatistics
+from posteriori.numerics.types import Array
+from posteriori.regression.bayesian.priors import LinearPrior
+
+__all__ = ["column_scales", "intercept_prior", "noise_scale", "noise_shape", "scaled_prior"]
+
+
+def column_scales(statistics: RegressionStatistics, prior: LinearPrior) -> Array:
+    """Return the units of the columns in which the default prior speaks, (D,)."""
+    d = statistics.n_inputs
+    return statistics.safe_scales[:d] if prior.standardize else np.ones(d)
+
+
+def noise_shape(prior: LinearPrior) -> float:
+    """Return a₀ unless it is given: 1, or 0 beside flat weights."""
+    if prior.noise_shape is not None:
+        return prior.noise_shape
+    return 0.0 if prior.is_flat else 1.0
+
+
+def noise_scale(statistics: RegressionStatistics, prior: LinearPrior) -> float:
+    """Return b₀ unless it is given: var(y)/200, or 0 beside flat weights.
+
+    A target without spread counts by its size, or 1.
+    """
+    if prior.noise_scale is not None:
+        return prior.noise_scale
+    if prior.is_flat:
+        return 0.0
+    spread, size = statistics.scales[-1], abs(statistics.mean[-1])
+    return 0.005 * float(spread if spread > 0 else size if size > 0 else 1.0) ** 2
+
+
+def intercept_prior(
+    statistics: RegressionStatistics, prior: LinearPrior, unit: float
+) -> InterceptPrior | None:
+    """Return the prior of the value at the column means; precisions in units of the noise."""
+    if not prior.fit_intercept:
+        return None
+    mean = statistics.mean[-1] if prior.intercept_mean is None else prior.intercept_mean
+    return InterceptPrior(float(mean), _intercept_precision(prior, unit) / unit)
+
+
+def scaled_prior(
+    statistics: RegressionStatistics, prior: LinearPrior, factor: float
+) -> dict[str, Any]:
+    """Return the parameters of an estimator whose prior's standard deviations are ``factor`` times.
+
+    Precisions that the data have set are written out, so that other data do not change them.
+    """
+    beta = prior.noise_precision
+    unit, shrink = 1.0 if beta is None else beta, float(factor) ** -2
+    found: dict[str, Any] = {}
+    if prior.fit_intercept:
+        found["intercept_precision"] = _intercept_precision(prior, unit) * shrink
+    if prior.hyperparameters == "grid":  # α, a precision, is divided: its rate multiplied
+        rate = prior.precision_rate
+        found["precision_rate"] = (
+            noise_scale(statistics, prior) if rate is None else rate
+        ) / shrink
+    elif prior.hyperparameters == "fixed" and prior.root is None:
+        found["prior_precision"] = unit * shrink * column_scales(statistics, prior) ** 2
+    elif prior.hyperparameters == "fixed" and prior.root is not None and not prior.free.all():
+        precision = np.full(len(prior.free), np.inf)
+        precision[prior.free] = shrink * (prior.root**2).sum(axis=0)  # a diagonal one
+        found["prior_precision"] = precision
+    elif prior.hyperparameters == "fixed" and prior.root is not None:
+        found["prior_precision"] = shrink * prior.root.T @ prior.root
+    return found
+
+
+def _intercept_precision(prior: LinearPrior, unit: float) -> float:
+    """Return its precision unless it is given: one row's worth, or 0 beside flat weights."""
+    if prior.intercept_precision is not None:
+        return prior.intercept_precision
+    return 0.0 if prior.is_flat else unit
