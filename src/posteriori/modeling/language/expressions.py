@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, NoReturn
 
 import numpy as np
@@ -340,13 +341,25 @@ def take(table: Any, index: Any) -> Expression:
 
     Parameters
     ----------
-    table : array (K, ...) or expression
-        One row for each value of the index.
+    table : array (K, ...), expression, or list of numbers and expressions
+        One row for each value of the index: ``take([0.0, m.p], m.z)``.
     index : variable
         A Categorical or Bernoulli variable, or known codes. Its axes are rows that one more
         index passes by: ``take(take(table, m.a), m.b)`` reads the row of a and the column of b.
     """
+    if isinstance(table, list | tuple) and any(isinstance(row, Expression) for row in table):
+        return _take_among(table, index)
     return Operation("take", (as_expression(table), as_expression(index)))
+
+
+def _take_among(rows: Sequence[Any], index: Any) -> Expression:
+    """Return Σ_k 1[index = k] row_k of rows of which some are unknown; the numbers are one table."""
+    numbers = [0.0 if isinstance(row, Expression) else row for row in rows]
+    found = [take(numbers, index)] if np.any(numbers) else []
+    for k, row in enumerate(rows):
+        if isinstance(row, Expression):
+            found.append(take(np.eye(len(rows))[k], index) * row)
+    return reduce(operator.add, found)
 
 
 def dot(a: Any, b: Any) -> Expression:

@@ -19,6 +19,7 @@ from posteriori.modeling.variational.ascent.grouping import Bilinear
 from posteriori.modeling.variational.ascent.problem import Problem, Snapshot, restore
 from posteriori.modeling.variational.ascent.rotation import rotate
 from posteriori.numerics.progress import Progress
+from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -347,7 +348,7 @@ def rises_above(bound: float, problem: Problem) -> bool:
     before = -np.inf
     for left in reversed(range(_SWEEPS)):
         now = float(sweep(problem)[0])
-        if now > bound:
+        if exceeds_rounding(now - bound, abs(bound)):  # else a way back would count as a rise
             return True
         if now + left * (now - before) <= bound:  # sweeps gain less and less
             return False

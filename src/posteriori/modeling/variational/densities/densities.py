@@ -46,6 +46,7 @@ from posteriori.modeling.variational.densities.monomials import (
     Monomial,
     Product,
     merged,
+    safe_log,
     total,
     with_labels,
     without_idle_switches,
@@ -56,10 +57,7 @@ from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.rank import is_definite
 from posteriori.numerics.special import LOG_2PI
 
-__all__ = ["LOG_ZERO", "log_density", "row_density", "why_not_variational"]
-
-#: Stands for ln 0.
-LOG_ZERO = -1e100
+__all__ = ["log_density", "row_density", "why_not_variational"]
 
 #: Positive parameters. Exponents that are smaller vanish in a − 1; inverses of smaller sizes, or their squares, overflow.
 _SMALLEST = dict.fromkeys(("shape", "concentration", "a", "b"), 1e-15) | {
@@ -274,14 +272,8 @@ def _log_probability(view: FactorView, kind: str) -> Formula:
     if not _is_chosen(view, "probability"):
         return view.log("probability", kind)
     if kind == "log":
-        return _chosen(view, "probability", _safe_log)
-    return _chosen(view, "probability", lambda values: _safe_log(1.0 - values))
-
-
-def _safe_log(values: Any) -> Any:
-    """Return logarithms, and a finite stand-in for that of 0: its products with 0 are 0."""
-    with np.errstate(divide="ignore"):
-        return np.maximum(np.log(values), LOG_ZERO)
+        return _chosen(view, "probability", safe_log)
+    return _chosen(view, "probability", lambda values: safe_log(1.0 - values))
 
 
 def _is_chosen(view: FactorView, key: str) -> bool:
@@ -308,7 +300,7 @@ def _categorical(view: FactorView) -> Formula:
     """Σ_k 1[x = k] ln p_k."""
     (event,) = view.events("probabilities")
     indexed = _is_chosen(view, "probabilities")
-    logs = _chosen(view, "probabilities", _safe_log) if indexed else view.log("probabilities")
+    logs = _chosen(view, "probabilities", safe_log) if indexed else view.log("probabilities")
     if view.data is None:
         return view.one_hot(event) * logs
     codes = Table(view.data.values.astype(np.intp), view.data.axes)

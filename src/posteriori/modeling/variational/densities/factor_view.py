@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, child_term
 from posteriori.modeling.binding.labelled import (
@@ -20,7 +21,14 @@ from posteriori.modeling.binding.labelled import (
 )
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.law import LAWS
-from posteriori.modeling.variational.densities.monomials import Formula, Product, Stat, merged
+from posteriori.modeling.variational.densities.monomials import (
+    Formula,
+    Product,
+    Stat,
+    merged,
+    safe_log,
+    same_switch,
+)
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.rank import is_definite
 from posteriori.numerics.types import Array
@@ -230,6 +238,9 @@ class FactorView:
         size : int
             The log determinant is meant, of a matrix of so many rows.
         """
+        apart = self._log_by_state(key, kind)
+        if apart is not None:
+            return apart
         table, accesses = self._single_term(key)
         switches = self._linear([a for a in accesses if self._is_discrete(a)], key, kind)
         others = [a for a in accesses if not self._is_discrete(a)]
@@ -249,6 +260,40 @@ class FactorView:
             copies = (Table(np.asarray(float(size)), ()),) if scalar and size > 1 else ()
             found.append(merged(Product(copies, (stat, *switches))))
         return self.formula(*found)
+
+    def _log_by_state(self, key: str, kind: str) -> Formula | None:
+        """Return the logarithm of a sum of which each state of one variable sees a single term.
+
+        None where it is no such sum of numbers and variables, as ``take([0.0, m.p], m.z)`` makes it.
+        """
+        split = [_by_state(term) for term in self.factor.parameters[key].terms]
+        parts = [part for part in split if part is not None]
+        unknown = [part for part in parts if part.access is not None]
+        if not unknown or len(parts) < len(split) or (len(parts) == 1 and parts[0].gate.all()):
+            return None
+        switch, gates = parts[0].switch, np.array([part.gate for part in unknown])
+        numbers = np.sum([part.gate for part in parts if part.access is None], axis=0)
+        seen = gates.sum(axis=0)
+        alone = (
+            not np.any(gates * (gates - 1.0)) and seen.max() <= 1.0 and not np.any(seen * numbers)
+        )
+        if not alone or not all(same_switch(part.switch, switch) for part in parts):
+            return None
+        logs = np.where(seen > 0, 0.0, self._logs_of_numbers(key, kind, np.where(seen, 1, numbers)))
+        found = [Product((Table(logs, (switch.state,)),), (switch,))]
+        for part in unknown:
+            stat = self._linear([part.access], key, kind)
+            found.append(Product((Table(part.gate, (switch.state,)),), (*stat, switch)))
+        return self.formula(*map(merged, found))
+
+    def _logs_of_numbers(self, key: str, kind: str, numbers: Array) -> Any:
+        """Return the logarithms of numbers, or of 1 less them; 0 may be a probability or a count's rate."""
+        if key == "probability" and np.any((numbers < 0) | (numbers > 1)):
+            raise ValueError(f"probability of {self.factor.name} must lie between 0 and 1")
+        may_vanish = key == "probability" or self.factor.family is Poisson
+        if np.any(numbers < 0 if may_vanish else numbers <= 0):
+            raise ValueError(f"{key} of {self.factor.name} must be positive")
+        return safe_log(numbers if kind == "log" else 1.0 - numbers)
 
     def _is_discrete(self, access: Any) -> bool:
         return isinstance(access, Switch) or self.bound.families[access.name] in DISCRETE
@@ -280,6 +325,25 @@ class FactorView:
             places = access.places[: lead + width]
             found.append(Stat(access.name, places, component))
         return tuple(found)
+
+
+class _Gated(NamedTuple):
+    """A term that a state of one variable turns on: gate (K,), the switch, and what it turns on."""
+
+    gate: Array
+    switch: Switch
+    access: Access | None
+
+
+def _by_state(term: Any) -> _Gated | None:
+    """Return a number or a variable times a table of the states of one variable, or None."""
+    switches = [a for a in term.accesses if isinstance(a, Switch)]
+    others = [a for a in term.accesses if not isinstance(a, Switch)]
+    if len(switches) != 1 or len(others) > 1 or term.table.axes != (switches[0].state,):
+        return None
+    if others and switches[0].state in labels_of(others[0]):
+        return None
+    return _Gated(term.table.values, switches[0], others[0] if others else None)
 
 
 def _known(poly: Polynomial, labels: tuple[Axis, ...]) -> Table:

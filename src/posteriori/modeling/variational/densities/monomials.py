@@ -25,6 +25,7 @@ from posteriori.modeling.binding.labelled import (
 )
 
 __all__ = [
+    "LOG_ZERO",
     "Formula",
     "Monomial",
     "Product",
@@ -32,12 +33,16 @@ __all__ = [
     "axes_of",
     "merged",
     "multiply_products",
+    "safe_log",
     "same_place",
     "same_switch",
     "total",
     "with_labels",
     "without_idle_switches",
 ]
+
+#: Stands for ln 0.
+LOG_ZERO = -1e100
 
 
 class Stat(NamedTuple):
@@ -233,6 +238,12 @@ def _times(s: Product, t: Product, outer: set[Axis], moved: Mapping[Axis, Axis])
     own = axes_of(t) - outer - set(moved)
     t = with_labels(t, {**moved, **{axis: Axis(axis.name, axis.size) for axis in own}})
     return merged(Product(s.tables + t.tables, s.accesses + t.accesses))
+
+
+def safe_log(values: Any) -> Any:
+    """Return logarithms, and a finite stand-in for that of 0: its products with 0 are 0."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(values), LOG_ZERO)
 
 
 def merged(product: Product) -> Product:

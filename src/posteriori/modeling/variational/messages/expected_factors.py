@@ -31,7 +31,8 @@ from posteriori.modeling.forms.message_graph import (
 )
 from posteriori.modeling.forms.state_tables import evidence_table
 from posteriori.modeling.variational.densities.addressing import collect
-from posteriori.modeling.variational.densities.densities import LOG_ZERO, row_density
+from posteriori.modeling.variational.densities.densities import row_density
+from posteriori.modeling.variational.densities.monomials import LOG_ZERO
 from posteriori.modeling.variational.densities.planned_products import add_tables
 from posteriori.modeling.variational.messages.expected_rows import (
     ExpectedRows,
