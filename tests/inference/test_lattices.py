@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -115,8 +117,8 @@ def test_moments():
 def test_a_step_too_wide_is_told():
     """The sums over even and odd cells are apart when a peak falls between the points."""
     lattice = integrate(rows(normal_with(np.eye(1))), np.zeros((1, 1)), np.ones(1))
-    coarse = type(lattice)(
-        lattice.origin, 8.0 * lattice.root, lattice.cells[::8] // 8, lattice.logs[::8]
+    coarse = replace(
+        lattice, step=8 * lattice.step, cells=lattice.cells[::8] // 8, logs=lattice.logs[::8]
     )
     assert coarse.error > 0.1
 
@@ -147,7 +149,7 @@ def test_margin_of_one_coordinate():
     lattice = integrate(rows(log_gamma(3.0)), np.array([[0.0], [3.0]]), np.ones(1))
     at = np.linspace(-4.0, 3.0, 200)
     exact = np.exp(log_gamma(3.0)(at) - gammaln(3.0))
-    np.testing.assert_allclose(margin(lattice, 0, at), exact, atol=2e-4)
+    np.testing.assert_allclose(margin(lattice, 0, at), exact, atol=1e-3 * exact.max())
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
@@ -177,4 +179,4 @@ def test_margins_of_skewed_and_sheared_numbers(axis):
     else:
         second = np.exp(log_gamma(shapes[1])(at[:, None] - fine) - gammaln(shapes[1]))
         exact = np.trapezoid(first * second, fine, axis=1)
-    np.testing.assert_allclose(margin(lattice, axis, at), exact, atol=0.01 * exact.max())
+    np.testing.assert_allclose(margin(lattice, axis, at), exact, atol=0.02 * exact.max())

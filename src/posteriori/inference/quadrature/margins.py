@@ -9,57 +9,55 @@ from __future__ import annotations
 
 import numpy as np
 
-from posteriori.inference.quadrature.lattices import Lattice
+from posteriori.inference.quadrature.lattices import BEND, Lattice
 from posteriori.numerics.types import Array
 
 __all__ = ["margin"]
 
+#: Weights below are this.
+_SMALLEST = 1e-300
+
 
 def margin(lattice: Lattice, axis: int, at: Array) -> Array:
     """Return the density of one coordinate at some values of it."""
-    cells, weights = _summed(lattice.cells[:, : axis + 1], lattice.weights)
-    step = float(lattice.root[axis, axis])
-    starts = lattice.origin[axis] + cells[:, :axis] @ lattice.root[axis, :axis]
-    _, line = np.unique(cells[:, :axis], axis=0, return_inverse=True)
+    first, weights, places = _summed(lattice, axis)
+    lines, line = np.unique(first, axis=0, return_inverse=True)
     line = line.ravel()
-    spread = (
-        float(np.sqrt(lattice.moments()[1][axis, axis]))
-        if axis == 0
-        else _spread(cells, weights, axis) * step
-    )
+    # the volume of a cell along the line is no part of the density there
+    heights = np.log(np.maximum(weights, _SMALLEST)) - 0.5 * np.log1p((places[:, -1] / BEND) ** 2)
+    spread = _spread_within(line, weights, places[:, -1])
     total = np.zeros(len(at))
-    for i in range(int(line.max()) + 1):
-        here = line == i
-        order = np.argsort(cells[here, axis])
-        z = (cells[here, axis] * step)[order]
-        logs = np.log(np.maximum(weights[here][order], 1e-300))
-        total += _continued(z, logs, at - starts[here][0], spread)
+    for i in range(len(lines)):
+        here = np.flatnonzero(line == i)
+        here = here[np.argsort(places[here, -1])]
+        start = lattice.origin[axis] + lattice.root[axis, :axis] @ places[here[0], :axis]
+        z = (at - start) / lattice.root[axis, axis]
+        total += _continued(places[here, -1], heights[here], z, spread)
     area = float(np.sum(0.5 * (total[1:] + total[:-1]) * np.diff(at)))
     return total / area
 
 
-def _summed(cells: Array, weights: Array) -> tuple[Array, Array]:
-    """Add the weights of cells that have become the same."""
-    kept, where = np.unique(cells, axis=0, return_inverse=True)
-    return kept, np.bincount(where.ravel(), weights=weights, minlength=len(kept))
+def _summed(lattice: Lattice, axis: int) -> tuple[Array, Array, Array]:
+    """Add the weights of cells that differ in later axes: cells before the axis, weights, places."""
+    cells = lattice.cells[:, : axis + 1]
+    kept, first, where = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    weights = np.bincount(where.ravel(), weights=lattice.weights, minlength=len(kept))
+    return kept[:, :axis], weights, lattice.places[first, : axis + 1]
 
 
-def _spread(cells: Array, weights: Array, axis: int) -> float:
-    """Return the standard deviation within lines, in steps."""
-    _, line = np.unique(cells[:, :axis], axis=0, return_inverse=True)
-    line, k = line.ravel(), cells[:, axis].astype(np.float64)
+def _spread_within(line: Array, weights: Array, places: Array) -> float:
+    """Return the standard deviation within lines."""
     mass = np.bincount(line, weights=weights)
-    means = np.bincount(line, weights=weights * k) / mass
-    return float(np.sqrt(np.sum(weights * (k - means[line]) ** 2) / weights.sum()))
+    means = np.bincount(line, weights=weights * places) / np.maximum(mass, _SMALLEST)
+    return float(np.sqrt(np.sum(weights * (places - means[line]) ** 2) / weights.sum()))
 
 
 def _continued(z: Array, logs: Array, at: Array, spread: float) -> Array:
-    """Return exp of the log density along a line, between its points and a little beyond."""
+    """Return exp of the log density along a line, between its points and a step beyond."""
     rest = _spline(z, logs + 0.5 * (z / spread) ** 2, np.clip(at, z[0], z[-1]))
-    reach = (at >= z[0] - (z[1] - z[0] if len(z) > 1 else spread)) & (
-        at <= z[-1] + (z[1] - z[0] if len(z) > 1 else spread)
-    )
-    return np.where(reach, np.exp(rest - 0.5 * (at / spread) ** 2), 0.0)
+    before, after = (z[1] - z[0], z[-1] - z[-2]) if len(z) > 1 else (spread, spread)
+    reached = (at >= z[0] - before) & (at <= z[-1] + after)
+    return np.where(reached, np.exp(rest - 0.5 * (at / spread) ** 2), 0.0)
 
 
 def _spline(x: Array, y: Array, at: Array) -> Array:

@@ -15,7 +15,7 @@ from posteriori.modeling.nested.states import States, as_states
 from posteriori.modeling.nested.unbounded import Free, as_free
 from posteriori.numerics.types import Array
 
-__all__ = ["Inside", "Outside", "choose_outside", "solve_inside"]
+__all__ = ["Inside", "Outside", "choose_outside", "leave", "solve_inside"]
 
 #: Exact blocks for what is left of a group, or None where there are none.
 Inside = Callable[[Group], "tuple[tuple[Block, ...], tuple[BoundFactor, ...]] | None"]
@@ -70,12 +70,17 @@ def choose_outside(group: Group, inside: Inside) -> Outside | str:
     return "no few unknowns make the others exact"
 
 
-def solve_inside(group: Group, values: Mapping[str, Array], inside: Inside) -> tuple[Group, Any]:
-    """Return what is left of a group when some unknowns have values, and its exact blocks."""
+def leave(group: Group, values: Mapping[str, Array]) -> Group:
+    """Return what is left of a group when some unknowns have values."""
     bound = group.bound
     names = tuple(name for name in group.names if name not in values)
     known = bound._replace(observed={**bound.observed, **values})
-    left = Group(known, names, fix_factors(group.factors, bound, values), group.options)
+    return Group(known, names, fix_factors(group.factors, bound, values), group.options)
+
+
+def solve_inside(group: Group, values: Mapping[str, Array], inside: Inside) -> tuple[Group, Any]:
+    """Return what is left when some unknowns have values, and its exact blocks."""
+    left = leave(group, values)
     return left, inside(left)
 
 

@@ -22,7 +22,13 @@ from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.forms.fixing import fix_factors
 from posteriori.modeling.forms.simulation import log_prob_of_known
-from posteriori.modeling.nested.choice import Inside, Outside, choose_outside, solve_inside
+from posteriori.modeling.nested.choice import (
+    Inside,
+    Outside,
+    choose_outside,
+    leave,
+    solve_inside,
+)
 from posteriori.modeling.nested.nested_result import Branch, NestedResult, Point
 from posteriori.modeling.nested.reweighting import Reweighted, reweighted
 from posteriori.modeling.nested.states import joint_states
@@ -143,8 +149,8 @@ class NestedBlock(Block):
             return None
         starts, _ = self.coordinates.starts()
         values, _ = self.coordinates.read(starts[0])
-        _, found = solve_inside(self.group, values, self.inside)
-        return None if found is None else reweighted(self.group, found[0], self.outside.names)
+        left = leave(self.group, values)
+        return reweighted(self.group, left, self.outside.names)
 
     def quickly_at(self, values: Mapping[str, Array]) -> Point:
         """Solve the rest, without reading all rows again where only their weights differ."""

@@ -14,7 +14,7 @@ from posteriori.distributions.composites.empirical import Empirical
 from posteriori.distributions.composites.numeric import Numeric, NumericCounts
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
-from posteriori.inference.quadrature.lattices import Lattice
+from posteriori.inference.quadrature.lattices import BEND, Lattice
 from posteriori.inference.quadrature.margins import margin
 from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.contract.engine import Block, Result, Terms
@@ -82,7 +82,7 @@ class Branch:
         if self.lattice is None:
             assert self.points[0] is not None
             return np.array([self.points[0].log_joint])
-        return self.lattice.logs + self.lattice.log_volume
+        return self.lattice.log_masses
 
     @property
     def log_mass(self) -> float:
@@ -256,12 +256,13 @@ class NestedResult(Result):
             }
             if len(results) != 1:
                 raise TypeError(f"{' and '.join(names)} were not solved together at every point")
-            found.append(results.pop().joint(self._at(solved, point), names))
+            found.append(results.pop().joint(solved, names))
         return average(self.weights, found)
 
     def predict(self, solved: Solved, request: Request) -> Any:
         """Return the mixture of what is predicted at the points."""
-        found = [predict_request(self._at(solved, p), request) for p in self._points()]
+        points = (self.block.at(point.values) for point in self._points())  # chains as chains
+        found = [predict_request(self._at(solved, point), request) for point in points]
         return average(self.weights, found)
 
     def account(self) -> Terms:
@@ -307,8 +308,10 @@ def _by_name(point: Point) -> dict[str, Result]:
 def _between(lattice: Lattice, k: int, count: int, rng: np.random.Generator) -> Array:
     """Return draws around a point that keep the mean and the covariance of the whole."""
     mean, cov = lattice.moments()
-    noise = _JITTER * rng.standard_normal((count, len(mean))) @ lattice.root.T
-    share = _JITTER**2 * np.einsum("ij,ij->i", lattice.root, lattice.root) / np.diagonal(cov)
+    width = _JITTER * lattice.step * np.cosh(lattice.step * lattice.cells[k] / BEND)
+    noise = (width * rng.standard_normal((count, len(mean)))) @ lattice.root.T
+    root = _JITTER * lattice.step * lattice.root
+    share = np.einsum("ij,ij->i", root, root) / np.diagonal(cov)
     drawn = np.sqrt(np.maximum(1.0 - share, 0.0)) * (lattice.points[k] - mean)
     return mean + drawn + noise
 

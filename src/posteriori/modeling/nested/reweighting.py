@@ -12,13 +12,15 @@ from posteriori.inference.gaussian.equations import Equation, Latent, is_common
 from posteriori.inference.gaussian.row_reduction import UnitRows, reduce_rows
 from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Access, Polynomial
-from posteriori.modeling.contract.engine import Block, Group
-from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
+from posteriori.modeling.contract.engine import Group
+from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock, is_affine
 from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
 from posteriori.numerics.types import Array
 
 __all__ = ["Reweighted", "reweighted"]
 
+#: Numbers of chains that are solved as one vector; longer ones are faster step by step.
+_MOST_DENSE = 150
 #: Powers that turn the spread of a normal factor into its precision.
 _POWERS = {"precision": 1.0, "scale": -2.0, "variance": -1.0}
 
@@ -73,17 +75,30 @@ class Reweighted:
         )
 
 
-def reweighted(group: Group, blocks: Sequence[Block], outside: Sequence[str]) -> Reweighted | None:
-    """Return the one block of a group if those outside are nothing but spreads of its rows."""
-    if len(blocks) != 1 or not isinstance(blocks[0], GaussianBlock):
+def reweighted(group: Group, left: Group, outside: Sequence[str]) -> Reweighted | None:
+    """Return a group as rows that are weighted anew, if those outside are spreads and no more.
+
+    Parameters
+    ----------
+    group, left : Group
+        With unknown spreads, and with some values of them.
+    outside : sequence of str
+        The spreads.
+    """
+    bound, unknown = left.bound, set(left.names)
+    places = [i for i, f in enumerate(left.factors) if unknown & bound.unknowns_of(f)]
+    factors = tuple(left.factors[i] for i in places)
+    numbers = sum(int(np.prod(bound.layouts[name].shape)) for name in left.names)
+    chains = any(bound.variables[n].step is not None for n in left.names if n in bound.variables)
+    if not factors or not all(is_affine(f) for f in factors) or (chains and numbers > _MOST_DENSE):
         return None
-    block = blocks[0]
+    block = GaussianBlock(bound, left.names, factors)
     latents, equations, _ = block.system()
     shapes = {latent.name: latent for latent in latents}
-    originals = [f for f in group.factors if set(block.names) & group.bound.unknowns_of(f)]
+    originals = [group.factors[places[i]] for i in block.origins]
     fixed: list[Equation] = []
     alike: dict[tuple[Any, ...], list[Equation]] = {}
-    for factor, equation in zip(_of_equations(block, originals), equations, strict=True):
+    for factor, equation in zip(originals, equations, strict=True):
         if not _touches(factor, outside):
             fixed.append(_reduced(equation, shapes))
             continue
@@ -94,12 +109,6 @@ def reweighted(group: Group, blocks: Sequence[Block], outside: Sequence[str]) ->
         alike.setdefault((spread, names), []).append(equation)
     scaled = [(key[0], reduce_rows(rows, shapes)) for key, rows in alike.items()]
     return Reweighted(block, latents, fixed, scaled)
-
-
-def _of_equations(block: GaussianBlock, originals: Sequence[BoundFactor]) -> list[BoundFactor]:
-    """Return the factor of each equation as it was before values were put in."""
-    by_place = dict(enumerate(originals))
-    return [by_place[place] for place in block.origins]
 
 
 def _touches(factor: BoundFactor, outside: Sequence[str]) -> bool:
