@@ -7,6 +7,7 @@ relabellings of such sums.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ __all__ = [
     "align",
     "constant",
     "contract",
+    "count_of",
     "gather",
     "labels_of",
     "look_up",
@@ -33,6 +35,7 @@ __all__ = [
     "multiply_tables",
     "relabel",
     "relabel_access",
+    "shape_of",
     "spread",
     "substitute",
     "sum_last",
@@ -40,7 +43,10 @@ __all__ = [
 
 
 class Axis:
-    """A label: an axis is itself and equal to nothing else."""
+    """A label: an axis is itself and equal to nothing else.
+
+    As a place of a variable it reads each member in turn; :class:`Lookup` answers the same questions.
+    """
 
     __slots__ = ("name", "size")
 
@@ -51,6 +57,16 @@ class Axis:
     def __repr__(self) -> str:
         return f"{self.name}={self.size}"
 
+    @property
+    def labels(self) -> tuple[Axis, ...]:
+        """The labels through which the place is read."""
+        return (self,)
+
+    @property
+    def positions(self) -> Table:
+        """The members that are read, over the labels of the place."""
+        return Table(np.arange(self.size), (self,))
+
 
 class Table(NamedTuple):
     """A constant array with a label for each axis."""
@@ -58,11 +74,24 @@ class Table(NamedTuple):
     values: Array
     axes: tuple[Axis, ...]
 
+    def relabelled(self, new: Mapping[Axis, Axis]) -> Table:
+        """Replace labels."""
+        return Table(self.values, tuple([new.get(axis, axis) for axis in self.axes]))
+
+    def over(self, labels: tuple[Axis, ...]) -> Array:
+        """Return the values over all labels, each at its full length."""
+        return np.broadcast_to(spread(self, labels), shape_of(labels))
+
 
 class Lookup(NamedTuple):
     """An axis of a variable read at known positions."""
 
     positions: Table
+
+    @property
+    def labels(self) -> tuple[Axis, ...]:
+        """The labels through which the place is read."""
+        return self.positions.axes
 
 
 class Access(NamedTuple):
@@ -106,12 +135,16 @@ class Polynomial(NamedTuple):
     def is_known(self) -> bool:
         return not any(term.accesses for term in self.terms)
 
-    def value(self) -> Array:
-        """Return the array of a known expression, axes in the order of ``labels``."""
+    def over(self, labels: tuple[Axis, ...]) -> Array:
+        """Return the array of a known expression, of length 1 along labels it does not vary with."""
         total: Any = 0.0
         for term in self.terms:
-            total = total + spread(term.table, self.labels)
-        return np.broadcast_to(total, tuple(axis.size for axis in self.labels))
+            total = total + spread(term.table, labels)
+        return np.asarray(total)
+
+    def value(self) -> Array:
+        """Return the array of a known expression, axes in the order of ``labels``."""
+        return np.broadcast_to(self.over(self.labels), shape_of(self.labels))
 
 
 def constant(values: Any, plates: tuple[Axis, ...] = (), name: str = "") -> Polynomial:
@@ -119,6 +152,16 @@ def constant(values: Any, plates: tuple[Axis, ...] = (), name: str = "") -> Poly
     array = np.asarray(values, dtype=np.float64)
     axes = tuple(Axis(name, size) for size in array.shape[len(plates) :])
     return Polynomial((Term(Table(array, plates + axes)),), plates, axes)
+
+
+def shape_of(axes: Iterable[Axis]) -> tuple[int, ...]:
+    """Return the length of each axis."""
+    return tuple([axis.size for axis in axes])
+
+
+def count_of(axes: Iterable[Axis]) -> int:
+    """Return how many members some axes have together."""
+    return math.prod([axis.size for axis in axes])
 
 
 def spread(table: Table, labels: tuple[Axis, ...]) -> Array:
@@ -138,19 +181,15 @@ def relabel(terms: Iterable[Term], new: Mapping[Axis, Axis]) -> tuple[Term, ...]
     if not new:
         return tuple(terms)
     return tuple(
-        Term(_relabel_table(t.table, new), tuple(relabel_access(a, new) for a in t.accesses))
+        Term(t.table.relabelled(new), tuple(relabel_access(a, new) for a in t.accesses))
         for t in terms
     )
-
-
-def _relabel_table(table: Table, new: Mapping[Axis, Axis]) -> Table:
-    return Table(table.values, tuple(new.get(axis, axis) for axis in table.axes))
 
 
 def relabel_access(access: Any, new: Mapping[Axis, Axis]) -> Any:
     """Replace labels through which a variable is seen."""
     places = tuple(
-        Lookup(_relabel_table(p.positions, new)) if isinstance(p, Lookup) else new.get(p, p)
+        Lookup(p.positions.relabelled(new)) if isinstance(p, Lookup) else new.get(p, p)
         for p in access.places
     )
     if isinstance(access, Switch):
@@ -192,7 +231,7 @@ def gather(table: Table, axis: Axis, index: Table) -> Table:
         return Table(moved[..., index.values.astype(np.intp)], rest + index.axes)
     where = []
     for a in table.axes:
-        source = index if a is axis else Table(np.arange(a.size), (a,))
+        source = index if a is axis else a.positions
         where.append(spread(source, labels).astype(np.intp))
     return Table(table.values[tuple(where)], labels)
 
@@ -234,14 +273,13 @@ def _sum_out(table: Table, wanted: set[Axis]) -> Table:
 
 def _seen(values: Table, places: tuple[Any, ...]) -> Table:
     """Return values as an access sees them."""
-    (term,) = relabel(
-        (Term(values),),
-        {a: p for a, p in zip(values.axes, places, strict=True) if isinstance(p, Axis)},
+    seen = values.relabelled(
+        {a: p for a, p in zip(values.axes, places, strict=True) if isinstance(p, Axis)}
     )
     for axis, place in zip(values.axes, places, strict=True):
         if isinstance(place, Lookup):
-            (term,) = look_up((term,), axis, place.positions)
-    return term.table
+            seen = gather(seen, axis, place.positions)
+    return seen
 
 
 # -- arithmetic ------------------------------------------------------------------------------
@@ -351,7 +389,5 @@ def multiply_tables(a: Table, b: Table, wanted: set[Axis]) -> Table:
 
 def labels_of(access: Any) -> set[Axis]:
     """Return the labels through which an access sees its variable."""
-    found: set[Axis] = set()
-    for place in access.places:
-        found |= set(place.positions.axes) if isinstance(place, Lookup) else {place}
-    return found | ({access.state} if isinstance(access, Switch) else set())
+    found = {label for place in access.places for label in place.labels}
+    return found | {access.state} if isinstance(access, Switch) else found

@@ -21,6 +21,7 @@ from posteriori.modeling.binding.labelled import (
     Polynomial,
     Table,
     look_up,
+    shape_of,
     spread,
     substitute,
 )
@@ -152,7 +153,7 @@ def _draw(binder: Binder, name: str, factors: list[BoundFactor], rng: np.random.
     whole = np.zeros(layout.shape)
     path = np.moveaxis(whole, at, 0)
     path[0] = first
-    rows = tuple(axis for axis in layout.plates + layout.ints if axis is not layout.axes[at])
+    rows = tuple(axis for axis in layout.lead if axis is not layout.axes[at])
     for t in range(1, len(path)):
         step = _at_time(factors[1], {name: Table(whole, layout.axes)}, t)
         path[t] = _in_order(member(step).sample(rng=rng), step, rows)
@@ -256,7 +257,7 @@ def _total(factor: BoundFactor, logs: Array) -> float:
     """Add up log densities; refuse data that are impossible."""
     total = float(np.sum(logs))
     if total == -np.inf:
-        shape = tuple(axis.size for axis in factor.rows)
+        shape = shape_of(factor.rows)
         where = np.argwhere(np.isneginf(logs.reshape(shape)))[0]
         raise ValueError(
             f"the data have probability 0: the value of {factor.name}"

@@ -23,6 +23,7 @@ from posteriori.modeling.binding.labelled import (
     Polynomial,
     Table,
     Term,
+    count_of,
     look_up,
     spread,
     substitute,
@@ -202,10 +203,7 @@ class _Scene:
             terms = look_up(terms, axis, at)
         axes = tuple(axis for axis in poly.labels if axis not in self.data.axes)
         known = substitute(Polynomial(terms, lead, axes), self.values)
-        total: Any = 0.0
-        for term in known.terms:
-            total = total + spread(term.table, known.labels)
-        return np.asarray(total)
+        return known.over(known.labels)
 
     def _at_draws(self, access: Any) -> Any:
         if access.name in self.states:
@@ -261,7 +259,7 @@ def _filled(factor: BoundFactor, x: Array) -> tuple[Any, Array]:
 
 def _seen(names: Sequence[str], axes: tuple[Axis, ...], bound: Bound) -> Any:
     """Return the positions of data of which something is known."""
-    count = int(np.prod([axis.size for axis in axes]))
+    count = count_of(axes)
     known = np.zeros(count, dtype=bool)
     for name in names:
         known |= ~np.isnan(bound.observed[name]).reshape(count, -1).all(axis=1)

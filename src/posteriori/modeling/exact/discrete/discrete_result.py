@@ -11,7 +11,7 @@ from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
 from posteriori.modeling.beliefs.group_beliefs import Belief, DiscreteBelief
-from posteriori.modeling.binding.labelled import Axis, Table, spread
+from posteriori.modeling.binding.labelled import Axis, Table, shape_of, spread
 from posteriori.modeling.contract.engine import Result, Terms
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
@@ -157,7 +157,7 @@ class DiscreteResult(Result):
         found: dict[str, Any] = {}
         for name in self.names:
             nodes = self.block.graph.nodes[name]
-            shape = tuple(a.size for a in lead) + self.block.bound.layouts[name].shape
+            shape = shape_of(lead) + self.block.bound.layouts[name].shape
             parts = [spread(states[n], (*lead, *self.block.graph.plates[n])) for n in nodes]
             if len(nodes) > 1:
                 codes = np.stack(parts, axis=-1).reshape(shape)

@@ -11,7 +11,7 @@ from posteriori.inference.gaussian.elimination import solve_gaussian
 from posteriori.inference.gaussian.equations import Equation, Latent, Link
 from posteriori.inference.gaussian.ordering import plan_gaussian
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
-from posteriori.modeling.binding.labelled import Axis, Switch, spread
+from posteriori.modeling.binding.labelled import Axis, Switch, count_of, shape_of, spread
 from posteriori.modeling.contract.costs import Cost, counted, elimination_cost, vectors_and_numbers
 from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
@@ -86,7 +86,7 @@ class GaussianBlock(Block):
             axes, split = self.bound.layouts[name].axes, self.splits[name]
             count, size = size_of(axes, split.batch), size_of(axes, split.dense)
             sizes.append(f"{name} ({vectors_and_numbers(count, size)})")
-        rows = sum(int(np.prod([a.size for a in r.labels])) for r in self.rows)
+        rows = sum(count_of(r.labels) for r in self.rows)
         return f"{counted(rows, 'equation')} in {', '.join(sizes)}"
 
     @property
@@ -148,7 +148,7 @@ class GaussianBlock(Block):
 
     def _equation(self, rows: Rows) -> Equation:
         """Write child − mean = constant − Σ K x: coefficients of the mean stand as they are."""
-        shape = tuple(axis.size for axis in rows.labels)
+        shape = shape_of(rows.labels)
         count = int(np.prod(shape))
         constant: Any = None
         links: dict[tuple[str, bytes], Link] = {}

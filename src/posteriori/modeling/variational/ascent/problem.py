@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.labelled import Axis, Table, labels_of, spread
+from posteriori.modeling.binding.labelled import Axis, Table, count_of, labels_of, spread
 from posteriori.modeling.variational.densities.monomials import Monomial, axes_of
 from posteriori.modeling.variational.densities.planned_products import Contraction, contract_tables
 from posteriori.modeling.variational.nodes.node import Message, Node
@@ -287,7 +287,7 @@ def _multiplied(monomial: Monomial, most: int) -> Monomial:
     """Multiply known tables once, where the product is not large."""
     tables = monomial.tables
     labels = frozenset[Axis]().union(*(table.axes for table in tables))
-    if len(tables) < 2 or math.prod(axis.size for axis in labels) > most:
+    if len(tables) < 2 or count_of(labels) > most:
         return monomial
     return monomial._replace(tables=(contract_tables(tables, labels),))
 

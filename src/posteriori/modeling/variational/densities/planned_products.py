@@ -11,15 +11,14 @@ import string
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import combinations
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.labelled import Axis, Table, spread
+from posteriori.modeling.binding.labelled import Axis, Table, count_of
 from posteriori.numerics.types import Array
 
-__all__ = ["Contraction", "add_arrays", "add_tables", "contract_tables"]
+__all__ = ["Contraction", "contract_tables"]
 
 #: Below this many terms in a sum, many small matrix products cost more than one loop over all.
 _SMALL = 256
@@ -84,26 +83,7 @@ class Contraction:
 
 
 def _copies(plan: _Plan) -> int:
-    return math.prod([axis.size for axis in plan.absent])
-
-
-def add_tables(tables: Sequence[Table], labels: Labels) -> Array:
-    """Return the sum with axes in the order of ``labels``, of length 1 where no table has one."""
-    return add_arrays([spread(table, labels) for table in tables], len(labels))
-
-
-def add_arrays(arrays: Sequence[Array], ndim: int) -> Array:
-    """Return the sum of arrays whose axes have their full length or length 1."""
-    if len(arrays) < 2:
-        return arrays[0] if arrays else np.zeros((1,) * ndim)
-    first, second, *rest = sorted(arrays, key=attrgetter("size"))
-    total = first + second
-    for part in rest:  # small ones first; then in place
-        if total.shape == part.shape:
-            total += part
-        else:
-            total = total + part
-    return total
+    return count_of(plan.absent)
 
 
 # -- planning --------------------------------------------------------------------------------
@@ -165,7 +145,7 @@ def _plan(scopes: tuple[Labels, ...], keep: frozenset[Axis], over: frozenset[Axi
     if len(scopes) < 2:
         gone = tuple(i for scope in scopes for i, a in enumerate(scope) if a not in keep)
         return _Plan(labels, absent, gone)
-    if math.prod(a.size for a in present) <= _TINY and len(present) <= len(_LETTERS):
+    if count_of(present) <= _TINY and len(present) <= len(_LETTERS):
         letters = dict(zip(present, _LETTERS, strict=False))
         *words, result = ("".join(letters[a] for a in scope) for scope in (*scopes, labels))
         return _Plan(labels, absent, subscripts=f"{','.join(words)}->{result}")

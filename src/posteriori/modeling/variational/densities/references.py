@@ -30,6 +30,7 @@ from posteriori.modeling.binding.labelled import (
     Term,
     labels_of,
     multiply_tables,
+    shape_of,
     spread,
 )
 from posteriori.modeling.variational.densities.addressing import seen
@@ -243,8 +244,8 @@ def _least_squares(
     }
     rest = tuple(a for a in target.axes if a not in apart)
     labels = (*apart, *rest)
-    full = tuple(a.size for a in labels)
-    sizes = tuple(a.size for a in columns)
+    full = shape_of(labels)
+    sizes = shape_of(columns)
     cells = int(np.prod(full[: len(apart)]))
     y = spread(target, labels).reshape(cells, -1)
     x = np.broadcast_to(spread(table, (*labels, *columns)), full + sizes)

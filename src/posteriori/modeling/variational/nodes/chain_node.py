@@ -10,11 +10,10 @@ import numpy as np
 
 from posteriori.inference.chains.block_tridiagonal import solve_block_tridiagonal
 from posteriori.modeling.binding.bound import Layout
-from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.binding.labelled import Axis, Table, count_of, shape_of
+from posteriori.modeling.binding.places import add_tables, same_place
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.densities.addressing import collect, seen
-from posteriori.modeling.variational.densities.monomials import same_place
-from posteriori.modeling.variational.densities.planned_products import add_tables
 from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.modeling.variational.nodes.normal_node import (
     NormalNode,
@@ -65,7 +64,7 @@ class ChainNode(NormalNode):
         self.batch = tuple(axes[i] for i in self._shared)
         self.own = tuple(axes[i] for i in self._own)
         self.twins = tuple(Axis("twin", axis.size) for axis in self.own)
-        self.size = math.prod(axis.size for axis in self.own)
+        self.size = count_of(self.own)
         self.arrival = Axis("step", self.time.size - 1)
         self._log_det = self.fit = np.zeros(restart.size)
         self._mean = self._cov = self._cross = Table(np.zeros(()), ())
@@ -102,7 +101,7 @@ class ChainNode(NormalNode):
         self._keep(series, solved, h.reshape(count, length, n))
 
     def _keep(self, series: tuple[int, ...], solved: Any, h: Array) -> None:
-        own, twins = (tuple(a.size for a in part) for part in (self.own, self.twins))
+        own, twins = (shape_of(part) for part in (self.own, self.twins))
         lead = (self.restart, *self.batch)
         length = self.time.size
         self._mean = Table(
@@ -123,7 +122,7 @@ class ChainNode(NormalNode):
         axes = (self.restart, *self.layout.axes)
         order = (self.restart, *self.batch, self.time, *self.own)
         values = np.transpose(mean, [axes.index(a) for a in order])
-        own, twins = (tuple(a.size for a in part) for part in (self.own, self.twins))
+        own, twins = (shape_of(part) for part in (self.own, self.twins))
         lead = values.shape[: 1 + len(self.batch)]
         labels = (self.restart, *self.batch)
         inner = (*self.own, *self.twins)
@@ -183,7 +182,7 @@ class ChainNode(NormalNode):
     def _arranged(self, table: Table, labels: tuple[Axis, ...], width: int) -> Array:
         values = add_tables([table], labels)
         cut = len(labels) - width * len(self.own)
-        inner = tuple(axis.size for axis in labels[cut:])
+        inner = shape_of(labels[cut:])
         full = np.broadcast_to(values, values.shape[:cut] + inner)
         return full.reshape(*values.shape[:cut], *(self.size,) * width)
 
@@ -233,7 +232,7 @@ class ChainNode(NormalNode):
 
     @property
     def _count(self) -> int:
-        return self.size * self.time.size * math.prod(axis.size for axis in self.batch)
+        return self.size * self.time.size * count_of(self.batch)
 
     def moments(self) -> tuple[Array, Array, Array]:
         """Means (*batch, T, n), covariances and those of neighbours, of the first start."""

@@ -12,7 +12,7 @@ import numpy as np
 from posteriori.distributions.algebra.expectations import expect
 from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, Layout
-from posteriori.modeling.binding.labelled import Axis, Table, spread
+from posteriori.modeling.binding.labelled import Axis, Table, shape_of, spread
 from posteriori.modeling.variational.densities.addressing import same_members, seen
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.nodes.node_answers import Expectation
@@ -122,7 +122,7 @@ def make_given_node(
 
 
 def _sizes(axes: Sequence[Axis]) -> tuple[int, ...]:
-    return tuple(axis.size for axis in axes)
+    return shape_of(axes)
 
 
 def _discrete_node(name: str, belief: Any, bound: Bound, states: int) -> GivenNode:

@@ -14,8 +14,9 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, spread
+from posteriori.modeling.binding.places import same_place
 from posteriori.modeling.variational.densities.addressing import seen
-from posteriori.modeling.variational.densities.monomials import Monomial, same_place
+from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.numerics.types import Array
@@ -98,7 +99,7 @@ class NormalNode(Node):
         return 0.5 * self.fit  # h·m − ½ mᵀJm at Jm = h
 
     def centre(self, name: str) -> Array:
-        return _spread_over(self._mean_of(name), (self.restart, *self.layouts[name].axes))
+        return self._mean_of(name).over((self.restart, *self.layouts[name].axes))
 
     def highest(self) -> dict[str, Array]:
         return {name: np.array(self.centre(name)[0]) for name in self.names}
@@ -118,7 +119,7 @@ class NormalNode(Node):
         other = Access(name, (*labels[: len(labels) - len(twins)], *twins))
         tables = self._mean_of(name), self._seen_cov(access, other)
         mean, cov = (seen(table, (self.restart,), (_FIRST,)) for table in tables)
-        center, spreads = _spread_over(mean, labels).copy(), _spread_over(cov, (*labels, *twins))
+        center, spreads = mean.over(labels).copy(), cov.over((*labels, *twins))
         if events:
             return MvNormal._from(mean=center, cov=spreads)
         return Normal._from(mean=center[()], variance=spreads[()])
@@ -169,7 +170,7 @@ def _step(p: Any, q: Any) -> int | None:
 
 
 def _is_run(place: Any) -> bool:
-    if not isinstance(place, Lookup) or place.positions.values.ndim > 1:
+    if not isinstance(place, Lookup) or len(place.labels) > 1:
         return False
     return bool(np.all(np.diff(place.positions.values.ravel()) == 1))
 
@@ -192,8 +193,3 @@ def along_axis(matrix: Array, sizes: Sequence[int], axis: int) -> Array:
     left = np.eye(math.prod(sizes[:axis]))
     right = np.eye(math.prod(sizes[axis + 1 :]))
     return np.stack([np.kron(np.kron(left, m), right) for m in matrix])
-
-
-def _spread_over(table: Table, labels: tuple[Axis, ...]) -> Array:
-    """Return the values of all members, held once where they are the same for many."""
-    return np.broadcast_to(spread(table, labels), tuple(axis.size for axis in labels))

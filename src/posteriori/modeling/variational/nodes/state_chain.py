@@ -10,8 +10,8 @@ import numpy as np
 
 from posteriori.inference.chains.hidden_markov import forward_backward
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
-from posteriori.modeling.variational.densities.monomials import Monomial, same_place
-from posteriori.modeling.variational.densities.planned_products import add_tables
+from posteriori.modeling.binding.places import add_tables, same_place
+from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.numerics.types import Array
 
 __all__ = [

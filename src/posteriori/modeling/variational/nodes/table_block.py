@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from posteriori.modeling.binding.bound import Bound
-from posteriori.modeling.binding.labelled import Axis, Lookup, Table, gather
+from posteriori.modeling.binding.labelled import Axis, Lookup, Table, gather, shape_of
+from posteriori.modeling.binding.places import add_tables, compact
 from posteriori.modeling.exact.discrete.discrete_account import pairs_along_chain
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock, DiscreteResult
 from posteriori.modeling.exact.discrete.discrete_graph import Graph, refill_graph
 from posteriori.modeling.exact.discrete.discrete_order import Order
 from posteriori.modeling.forms.state_tables import StateTable, View
 from posteriori.modeling.forms.table_elimination import joint_beliefs, sum_to
-from posteriori.modeling.variational.densities.planned_products import add_tables
 from posteriori.modeling.variational.nodes.state_scopes import Scope
 
 __all__ = ["TableBlock", "table_beliefs", "table_of_scope", "table_of_states"]
@@ -72,12 +72,8 @@ def table_of_scope(scope: Scope, parts: Sequence[Table], restart: Axis, start: i
     labels = (*scope.rows, *states)
     values = add_tables(parts, (restart, *labels))
     values = values[min(start, len(values) - 1)]
-    keep = [i for i, a in enumerate(labels) if values.shape[i] == a.size or a in states]
-    full = tuple(labels[i].size if i in keep else 1 for i in range(values.ndim))
-    gone = tuple(i for i in range(values.ndim) if i not in keep)
-    table = Table(
-        np.squeeze(np.broadcast_to(values, full), axis=gone), tuple(labels[i] for i in keep)
-    )
+    full = values.shape[: len(scope.rows)] + shape_of(states)
+    table = compact(np.broadcast_to(values, full), labels)
     views = tuple(View(s.name, s.places, s.state) for s in scope.switches)
     return StateTable(scope.switches[-1].name, table, scope.rows, views)
 
@@ -151,7 +147,7 @@ def _of_states(table: StateTable, graph: Graph, belief: Table) -> Table:
     kept = sum_to(belief, nodes, new)
     for plate, place in looked_up.items():
         kept = gather(kept, plate, place.positions)
-    return Table(kept.values, tuple(new.get(a, a) for a in kept.axes))
+    return kept.relabelled(new)
 
 
 def _of_pairs(table: StateTable, graph: Graph, pairs: Table) -> Table:
@@ -173,4 +169,4 @@ def _of_pairs(table: StateTable, graph: Graph, pairs: Table) -> Table:
             new[node] = view.state
     nodes = {*chain.nodes, *chain.before, *chain.static}
     kept = sum_to(pairs, nodes, new)
-    return Table(kept.values, tuple(new.get(a, a) for a in kept.axes))
+    return kept.relabelled(new)

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, labels_of
+from posteriori.modeling.binding.places import add_tables, one_hot, same_place
 from posteriori.modeling.variational.densities.addressing import seen
-from posteriori.modeling.variational.densities.monomials import Monomial, same_place
-from posteriori.modeling.variational.densities.planned_products import add_tables, contract_tables
+from posteriori.modeling.variational.densities.monomials import Monomial
+from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.numerics.types import Array
 
 __all__ = ["Codes", "PlateSum", "RowTerm", "Turns", "add_sums", "find_terms", "turn"]
@@ -36,8 +35,7 @@ class Codes(NamedTuple):
         return (*self.positions.axes, self.member)
 
     def table(self) -> Table:
-        there = self.positions.values[..., None] == np.arange(self.member.size)
-        return Table(there.astype(np.float64), self.axes)
+        return one_hot(self.positions, self.member)
 
 
 class PlateSum(NamedTuple):
@@ -165,7 +163,7 @@ def _with_codes(monomial: Monomial, plate: Axis, layouts: Mapping[str, Layout]) 
     for access in monomial.accesses:
         places = []
         for place, axis in zip(access.places, layouts[access.name].axes, strict=False):
-            if isinstance(place, Lookup) and plate in place.positions.axes:
+            if isinstance(place, Lookup) and plate in place.labels:
                 known = [label for other, label in found if same_place(place, other)]
                 if not known:
                     known = [Axis("member", axis.size)]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.binding.bound import GAUSSIAN
-from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, labels_of
+from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, count_of, labels_of
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem, Recipe, merge_monomials
@@ -115,13 +115,12 @@ def _is_of_rows(monomial: Monomial, approximation: Approximation, names: Sequenc
     for access in monomial.accesses:
         axes = approximation.bound.layouts[access.name].axes
         if access.name in names:
-            others = (labels_of(access._replace(places=(p,))) for p in access.places[1:])
-            if access.places[:1] != (plate,) or any(plate in labels for labels in others):
+            if access.places[:1] != (plate,) or any(plate in p.labels for p in access.places[1:]):
                 return False
             continue
         for place, axis in zip(access.places, axes, strict=False):
             codes = isinstance(place, Lookup) and axis.size <= MOST_MEMBERS
-            if plate in labels_of(access._replace(places=(place,))) and not codes:
+            if plate in place.labels and not codes:
                 return False
     return True
 
@@ -352,4 +351,4 @@ def _is_matrix(term: RowTerm, plate: Axis) -> bool:
 
 
 def _count(axes: Iterable[Axis]) -> int:
-    return math.prod(axis.size for axis in axes)
+    return count_of(axes)
