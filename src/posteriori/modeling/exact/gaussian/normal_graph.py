@@ -33,11 +33,16 @@ def normal_graph(block: GaussianBlock) -> BlockGraph:
         graph.add_normal(name, members, size, is_number=size == 1 and not layout.events)
     for factor, equation in zip(block.factors, equations, strict=True):
         child = None if factor.name in bound.observed else 0
-        graph.add_factor(factor, factor.rows, _normal_rows(factor, equation, bound), child)
+        made, rule = _normal_rows(factor, equation, bound)
+        if len(made.views) == 1 and graph.variables[made.views[0].variable].count == 1:
+            made = made._replace(sums=rule.total)
+        graph.add_factor(factor, factor.rows, made, child)
     return graph
 
 
-def _normal_rows(factor: BoundFactor, equation: Equation, bound: Bound) -> RowFactor:
+def _normal_rows(
+    factor: BoundFactor, equation: Equation, bound: Bound
+) -> tuple[RowFactor, NormalRows]:
     """Return the rows of a factor; missing numbers say nothing."""
     width = factor.events[0].size if factor.events else 1
     count = len(equation.constant) // width
@@ -56,7 +61,7 @@ def _normal_rows(factor: BoundFactor, equation: Equation, bound: Bound) -> RowFa
     elif missing.any():
         weight = np.where(missing, 0.0, weight)
     rule = NormalRows(constant, weight, tuple(gains))
-    return RowFactor(factor.name, count, tuple(views), rule.send, rule.sweep, rule.total)
+    return RowFactor(factor.name, count, tuple(views), rule.send, rule.sweep), rule
 
 
 def _roots_without(factor: BoundFactor, missing: Array) -> Array:

@@ -101,38 +101,32 @@ class ChainNode(NormalNode):
         self._keep(series, solved, h.reshape(count, length, n))
 
     def _keep(self, series: tuple[int, ...], solved: Any, h: Array) -> None:
-        own, twins = (shape_of(part) for part in (self.own, self.twins))
-        lead = (self.restart, *self.batch)
-        length = self.time.size
-        self._mean = Table(
-            solved.mean.reshape(*series, length, *own), (*lead, self.time, *self.own)
-        )
-        inner = (*self.own, *self.twins)
-        self._cov = Table(
-            solved.cov.reshape(*series, length, *own, *twins), (*lead, self.time, *inner)
-        )
-        self._cross = Table(
-            solved.cross.reshape(*series, length - 1, *own, *twins), (*lead, self.arrival, *inner)
-        )
+        self._set(series, solved.mean, solved.cov, solved.cross)
         self._log_det = solved.log_det.reshape(self.restart.size, -1).sum(axis=1)
         self.fit = (h * solved.mean).reshape(self.restart.size, -1).sum(axis=1)
+
+    def _set(self, series: tuple[int, ...], mean: Array, cov: Array, cross: Array) -> None:
+        """Take means, covariances and those of neighbours of each series."""
+        found = []
+        for values, axis, inner in (
+            (mean, self.time, self.own),
+            (cov, self.time, self.own + self.twins),
+            (cross, self.arrival, self.own + self.twins),
+        ):
+            labels = (self.restart, *self.batch, axis, *inner)
+            shape = (*series, axis.size, *shape_of(inner))
+            found.append(Table(values.reshape(shape), labels))
+        self._mean, self._cov, self._cross = found
 
     def set_centre(self, name: str, mean: Array) -> None:
         """Start at given means (starts, *axes) without uncertainty."""
         axes = (self.restart, *self.layout.axes)
         order = (self.restart, *self.batch, self.time, *self.own)
         values = np.transpose(mean, [axes.index(a) for a in order])
-        own, twins = (shape_of(part) for part in (self.own, self.twins))
-        lead = values.shape[: 1 + len(self.batch)]
-        labels = (self.restart, *self.batch)
-        inner = (*self.own, *self.twins)
-        self._mean = Table(values, order)
-        self._cov = Table(
-            np.zeros((*lead, self.time.size, *own, *twins)), (*labels, self.time, *inner)
-        )
-        self._cross = Table(
-            np.zeros((*lead, self.time.size - 1, *own, *twins)), (*labels, self.arrival, *inner)
-        )
+        series = values.shape[: 1 + len(self.batch)]
+        square = (self.size, self.size)
+        cov, cross = (np.zeros((*series, a.size, *square)) for a in (self.time, self.arrival))
+        self._set(series, values, cov, cross)
 
     def select(self, start: int) -> None:
         """Keep one start."""

@@ -16,9 +16,7 @@ from posteriori.modeling.binding.places import add_arrays
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.densities.addressing import arrange, seen
 from posteriori.modeling.variational.nodes.node import Message, Node
-from posteriori.modeling.variational.nodes.node_answers import (
-    Expectation,
-)
+from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.numerics.types import Array
 
 __all__ = ["ConjugateNode"]
@@ -43,7 +41,7 @@ class ConjugateNode(Node):
     def __init__(self, name: str, family: Any, layout: Layout, restart: Axis) -> None:
         self.names = (name,)
         self.family = family
-        self.lead = (*layout.plates, *layout.ints)
+        self.lead = layout.lead
         self.events = layout.events
         self.restart = restart
         self._lead = (restart,)

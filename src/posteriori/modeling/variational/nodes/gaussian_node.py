@@ -16,12 +16,10 @@ import numpy as np
 from posteriori.modeling.beliefs.group_beliefs import GroupBelief, NormalBelief
 from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Table, count_of, shape_of
-from posteriori.modeling.binding.places import add_arrays
+from posteriori.modeling.binding.places import add_arrays, compact
 from posteriori.modeling.contract.costs import vectors_and_numbers
 from posteriori.modeling.variational.densities.addressing import arrange, same_members, seen
-from posteriori.modeling.variational.nodes.node_answers import (
-    Expectation,
-)
+from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis
 from posteriori.numerics.linalg import explicit_inverse, symmetrize
 from posteriori.numerics.rank import exceeds_rounding
@@ -222,14 +220,14 @@ class GaussianNode(NormalNode):
         axes = self._own_axes[a.name]
         sources = [a.places[i] for i in self._order[a.name]]
         values = arrange(table, tuple(sources), self.batch + axes, self._restart)
-        return self._flat(values, axes, (_length(axes),))
+        return self._flat(values, axes, (count_of(axes),))
 
     def _matrix(self, a: Any, b: Any, table: Table) -> Array:
         axes, twins = self._own_axes[a.name], self._twins[b.name]
         sources = [a.places[i] for i in self._order[a.name]]
         sources += [b.places[i] for i in self._own[b.name]]
         values = arrange(table, tuple(sources), self.batch + axes + twins, self._restart)
-        return self._flat(values, axes + twins, (_length(axes), _length(twins)))
+        return self._flat(values, axes + twins, (count_of(axes), count_of(twins)))
 
     def _flat(self, values: Array, axes: tuple[Axis, ...], inner: tuple[int, ...]) -> Array:
         """Return values (starts, *batch, *inner), also where nothing depends on an inner axis."""
@@ -288,12 +286,7 @@ class GaussianNode(NormalNode):
         own, twins = self._own_axes[a.name], self._twins[b.name]
         labels = (*self._lead[a.name], *own, *twins)
         values = block.reshape(block.shape[:-2] + shape_of((*own, *twins)))
-        shape: tuple[int, ...] = values.shape
-        gone = tuple([i for i, n in enumerate(shape) if n == 1 and labels[i].size != 1])
-        if gone:
-            values = np.squeeze(values, axis=gone)
-            labels = tuple(x for i, x in enumerate(labels) if i not in gone)
-        table = seen(Table(values, labels), self._axes[a.name], a.places)
+        table = seen(compact(values, labels), self._axes[a.name], a.places)
         return seen(table, twins, tuple([b.places[i] for i in self._own[b.name]]))
 
     def log_total(self) -> Array:
@@ -365,10 +358,6 @@ class GaussianNode(NormalNode):
         """Say how many vectors of what length there are."""
         count = count_of(self.batch)
         return f"normal, {vectors_and_numbers(count, self.size)}"
-
-
-def _length(axes: Iterable[Axis]) -> int:
-    return count_of(axes)
 
 
 def _apply(cov: Array, h: Array) -> Array:

@@ -15,9 +15,7 @@ from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.modeling.variational.nodes.discrete_node import merge_states
 from posteriori.modeling.variational.nodes.node import Node
-from posteriori.modeling.variational.nodes.node_answers import (
-    Expectation,
-)
+from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.modeling.variational.stream.plate_sums import Sums, add_sums, turn
 from posteriori.numerics.types import Array
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -168,7 +168,7 @@ class Stream:
     def rows_in_part(self, starts: int) -> int:
         """Return how many rows to look at together."""
         wide = [table for term in self.terms for table in _wide(term, self.plate)]
-        data = {id(t[0]): _count(t.axes) for t in wide}
+        data = {id(t[0]): count_of(t.axes) for t in wide}
         numbers = max(SHARE * sum(data.values()), SMALLEST)
         numbers = min(numbers / 2 if self.has_covariances else numbers, LARGEST)
         return max(int(numbers / (self.width * starts)), FEWEST_ROWS)
@@ -338,17 +338,13 @@ def _width(term: RowTerm, plate: Axis) -> int:
     local = [a for a in term.monomial.accesses if a not in term.shared]
     own = [labels_of(a) - {plate} for a in local]
     if isinstance(local[0], Access):  # sums over rows are matrix products; J and Σ are held
-        matrices = 2 * _count(own[0]) * _count(own[1]) if _is_matrix(term, plate) else 1
-        return max(matrices, *map(_count, (*own, *wide)))
+        matrices = 2 * count_of(own[0]) * count_of(own[1]) if _is_matrix(term, plate) else 1
+        return max(matrices, *map(count_of, (*own, *wide)))
     everything = set[Axis]().union(*own, *wide)
-    return _count(everything) // min([a.size for a in everything if a.size > 1], default=1)
+    return count_of(everything) // min([a.size for a in everything if a.size > 1], default=1)
 
 
 def _is_matrix(term: RowTerm, plate: Axis) -> bool:
     """Tell whether a term makes the precisions of normal vectors differ from row to row."""
     local = [a for a in term.monomial.accesses if a not in term.shared]
     return isinstance(local[0], Access) and len(local) == 2 and bool(_wide(term, plate))
-
-
-def _count(axes: Iterable[Axis]) -> int:
-    return count_of(axes)
