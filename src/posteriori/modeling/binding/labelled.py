@@ -248,9 +248,9 @@ def _substitute(term: Term, values: Mapping[str, Table], labels: tuple[Axis, ...
     rest = tuple(a for a in term.accesses if a.name not in values)
     table = term.table
     for i, access in enumerate(known):
-        wanted = set(labels).union(*(labels_of(a) for a in (*rest, *known[i + 1 :])))
+        wanted = set(labels).union(labels_of(*(*rest, *known[i + 1 :])))
         table = multiply_tables(table, _seen(values[access.name], access.places), wanted)
-    wanted = set(labels).union(*(labels_of(a) for a in rest))
+    wanted = set(labels).union(labels_of(*rest))
     return Term(_sum_out(table, wanted), rest)
 
 
@@ -350,7 +350,7 @@ def sum_last(poly: Polynomial) -> Polynomial:
     labels = poly.plates + poly.axes[:-1]
     terms = []
     for table, accesses in relabel(poly.terms, {poly.axes[-1]: summed}):
-        wanted = set(labels).union(*(labels_of(access) for access in accesses))
+        wanted = set(labels).union(labels_of(*accesses))
         terms.append(Term(_sum_out(table, wanted), accesses))
     return Polynomial(tuple(terms), poly.plates, poly.axes[:-1])
 
@@ -362,7 +362,7 @@ def _products(a: Iterable[Term], b: Iterable[Term], labels: tuple[Axis, ...]) ->
 
 def _product(s: Term, t: Term, labels: tuple[Axis, ...]) -> Term:
     accesses = s.accesses + t.accesses
-    wanted = set(labels).union(*(labels_of(access) for access in accesses))
+    wanted = set(labels).union(labels_of(*accesses))
     return Term(multiply_tables(s.table, t.table, wanted), accesses)
 
 
@@ -387,7 +387,8 @@ def multiply_tables(a: Table, b: Table, wanted: set[Axis]) -> Table:
     return Table(values, kept)
 
 
-def labels_of(access: Any) -> set[Axis]:
-    """Return the labels through which an access sees its variable."""
-    found = {label for place in access.places for label in place.labels}
-    return found | {access.state} if isinstance(access, Switch) else found
+def labels_of(*accesses: Any) -> set[Axis]:
+    """Return the labels through which accesses see their variables."""
+    found = {label for access in accesses for place in access.places for label in place.labels}
+    found.update([access.state for access in accesses if isinstance(access, Switch)])
+    return found

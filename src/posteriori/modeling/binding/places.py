@@ -21,6 +21,7 @@ __all__ = [
     "same_place",
     "same_places",
     "sum_by_member",
+    "sum_tables",
 ]
 
 
@@ -95,6 +96,12 @@ def compact(values: Array, labels: tuple[Axis, ...]) -> Table:
 def add_tables(tables: Sequence[Table], labels: tuple[Axis, ...]) -> Array:
     """Return the sum with axes in the order of ``labels``, of length 1 where no table has one."""
     return add_arrays([spread(table, labels) for table in tables], len(labels))
+
+
+def sum_tables(*tables: Table) -> Table:
+    """Return the sum over all labels that some table has."""
+    labels = tuple(dict.fromkeys([axis for table in tables for axis in table.axes]))
+    return Table(add_tables(tables, labels), labels)
 
 
 def add_arrays(arrays: Sequence[Array], ndim: int) -> Array:

@@ -72,7 +72,7 @@ def summed_lookups(term: Term, labels: tuple[Axis, ...], layouts: Mapping[str, L
             places = (*access.places[:i], whole, *access.places[i + 1 :])
             access = access._replace(places=places)
             accesses = (*accesses[:n], access, *accesses[n + 1 :])
-            wanted = set(labels).union(*(labels_of(a) for a in accesses))
+            wanted = set(labels).union(labels_of(*accesses))
             table = multiply_tables(table, hot, wanted)
     return Term(table, accesses)
 
@@ -158,7 +158,7 @@ def _multiply_root(term: Term, root: Table, event: Axis) -> Term:
     (moved,) = relabel((term,), {event: summed})
     labelled = Table(root.values, (*root.axes[:-1], summed))
     wanted = {a for a in (*moved.table.axes, *labelled.axes) if a is not summed}
-    wanted = wanted.union(*(labels_of(access) for access in moved.accesses))
+    wanted = wanted.union(labels_of(*moved.accesses))
     return Term(multiply_tables(moved.table, labelled, wanted), moved.accesses)
 
 

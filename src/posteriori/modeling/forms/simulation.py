@@ -14,7 +14,7 @@ from posteriori.distributions.labels import decode_labels, encode_labels
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.binder import Binder, bind
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, child_term
-from posteriori.modeling.binding.construction import construct, member
+from posteriori.modeling.binding.construction import construct, log_prob_of, member
 from posteriori.modeling.binding.labelled import (
     Axis,
     Lookup,
@@ -216,7 +216,7 @@ def log_prob_of_known(factor: BoundFactor, bound: Bound) -> float:
     x = spread(child_term(factor, bound).table, factor.rows + factor.events)
     there = ~np.isnan(x)
     if there.all():
-        return _total(factor, _log_prob(factor, member(factor), x))
+        return _total(factor, log_prob_of(member(factor), x, factor.name))
     lead = len(factor.rows)
     count = int(np.prod(x.shape[:lead]))
     values = {key: poly.value() for key, poly in factor.parameters.items()}
@@ -232,7 +232,7 @@ def log_prob_of_known(factor: BoundFactor, bound: Bound) -> float:
             if not pattern.all():
                 entries = np.flatnonzero(pattern)
                 here, values_there = _marginal(factor, here, entries), values_there[:, entries]
-            logs[rows] = _log_prob(factor, here, values_there)
+            logs[rows] = log_prob_of(here, values_there, factor.name)
     return _total(factor, logs)
 
 
@@ -244,13 +244,6 @@ def _marginal(factor: BoundFactor, vectors: Any, entries: Array) -> Any:
             "cannot leave out: give whole vectors, or NaN in all entries"
         )
     return vectors.marginal(entries)
-
-
-def _log_prob(factor: BoundFactor, distribution: Any, x: Array) -> Array:
-    try:
-        return np.asarray(distribution.log_prob(x))
-    except ValueError as error:
-        raise ValueError(f"{factor.name}: {error}") from None
 
 
 def _total(factor: BoundFactor, logs: Array) -> float:

@@ -17,7 +17,7 @@ from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term
-from posteriori.modeling.binding.construction import construct
+from posteriori.modeling.binding.construction import construct, log_prob_of
 from posteriori.modeling.binding.labelled import (
     Axis,
     Switch,
@@ -221,7 +221,7 @@ def _log_likelihood(factor: BoundFactor, member: Any, x: Array) -> Array:
     width = len(factor.events)
     gaps = np.isnan(x)
     if not gaps.any():
-        return _log_prob(factor, member, x)
+        return log_prob_of(member, x, factor.name)
     lead = x.shape[: x.ndim - width]
     missing = gaps.reshape(*lead, -1)
     absent = missing.all(axis=-1)
@@ -237,7 +237,7 @@ def _log_likelihood(factor: BoundFactor, member: Any, x: Array) -> Array:
     if not len(present):
         return np.zeros((1,) * len(lead))
     filled = np.where(absent.reshape(lead + (1,) * width), present[0], x)
-    return np.where(absent, 0.0, _log_prob(factor, member, filled))
+    return np.where(absent, 0.0, log_prob_of(member, filled, factor.name))
 
 
 def _partly_missing(factor: BoundFactor, member: Any, x: Array, missing: Array) -> Array:
@@ -250,15 +250,8 @@ def _partly_missing(factor: BoundFactor, member: Any, x: Array, missing: Array) 
         if not len(keep):
             continue
         values = np.where(here[..., None], x[..., keep], 0.0)
-        total = total + np.where(here, _log_prob(factor, member.marginal(keep), values), 0.0)
+        total = total + np.where(here, log_prob_of(member.marginal(keep), values, factor.name), 0.0)
     return total
-
-
-def _log_prob(factor: BoundFactor, member: Any, x: Array) -> Array:
-    try:
-        return np.asarray(member.log_prob(x))
-    except ValueError as error:
-        raise ValueError(f"{factor.name}: {error}") from None
 
 
 def _require_memory(factor: BoundFactor, views: tuple[View, ...]) -> None:

@@ -99,7 +99,7 @@ def read_part(
     constants: Any = np.zeros((1, width, columns.n_constants))
     for term in factor.parameters["mean"].terms:
         inner = [_within(access, columns) for access in term.accesses]
-        moving = set(term.table.axes).union(*(labels_of(access) for access in inner))
+        moving = set(term.table.axes).union(labels_of(*inner))
         lead = (time,) if time is not None and time in moving else ()
         if not inner:
             offset = offset + term.table.over(lead + labels).reshape(-1, width)

@@ -174,10 +174,9 @@ def places_of_spread(factor: BoundFactor, name: str, layout: Layout) -> Any:
 def is_there(factor: BoundFactor, bound: Bound) -> Any:
     """Mark the numbers of a child that are not missing."""
     labels = factor.rows + factor.events
-    shape = shape_of(labels)
     if factor.name not in bound.observed:
-        return np.ones(shape, dtype=bool)
-    return np.broadcast_to(~np.isnan(spread(child_term(factor, bound).table, labels)), shape)
+        return np.ones(shape_of(labels), dtype=bool)
+    return ~np.isnan(child_term(factor, bound).table.over(labels))
 
 
 # -- what is scaled --------------------------------------------------------------------------

@@ -160,7 +160,7 @@ class Formula:
 def axes_of(product: Product | Monomial) -> set[Axis]:
     """Return all labels of a product."""
     found = {axis for table in product.tables for axis in table.axes}
-    return found.union(*(labels_of(access) for access in product.accesses))
+    return found.union(labels_of(*product.accesses))
 
 
 def multiply_products(

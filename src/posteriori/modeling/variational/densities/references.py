@@ -299,7 +299,7 @@ def _reduced(term: Term, values: Table, labels: tuple[Axis, ...]) -> Term:
             if not any(access.state in found for found in others):
                 continue
         accesses.append(access)
-    wanted = set(labels).union(*(labels_of(a) for a in accesses))
+    wanted = set(labels).union(labels_of(*accesses))
     return Term(multiply_tables(table, values, wanted), tuple(accesses))
 
 

@@ -12,13 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table, count_of, labels_of
-from posteriori.modeling.binding.places import add_tables, flat_index, same_places
-from posteriori.modeling.variational.densities.monomials import Product, axes_of
-from posteriori.modeling.variational.densities.planned_products import contract_tables
+from posteriori.modeling.binding.places import flat_index, same_places
+from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.densities.monomials import Product
+from posteriori.modeling.variational.nodes.node import Node
 
 __all__ = ["ExpectedRows", "SeenMembers", "seen_members"]
 
@@ -38,12 +37,9 @@ class ExpectedRows:
     """
 
     def __init__(
-        self, factor: BoundFactor, products: Sequence[Product], node: Any, problem: Any
+        self, factor: BoundFactor, products: Sequence[Product], node: Node, problem: Problem
     ) -> None:
-        self.factor = factor
-        self.node = node
-        self.owner = problem.owner
-        self.restart = problem.restart
+        self.factor, self.node, self.problem = factor, node, problem
         self.products = [p for p in products if self._mine(p)]
 
     def _mine(self, product: Product) -> tuple[Any, ...]:
@@ -57,30 +53,9 @@ class ExpectedRows:
     def expected(self, rows: tuple[Axis, ...]) -> Iterator[tuple[tuple[Any, ...], Table]]:
         """Yield accesses of the node and their coefficients, summed over all but some rows."""
         for product in self.products:
-            yield self._mine(product), self._expected(product, rows)
-
-    def _expected(self, product: Product, rows: tuple[Axis, ...]) -> Table:
-        mine = self._mine(product)
-        keep = frozenset(rows).union(*(labels_of(a) for a in mine))
-        over = frozenset(axes_of(product)) | frozenset(self.factor.rows)
-        parts: dict[int, tuple[Any, list[Any]]] = {}
-        for access in product.accesses:
-            if access.name not in self.node.names:
-                node = self.owner[access.name]
-                parts.setdefault(id(node), (node, []))[1].append(access)
-        found = []
-        for choice in itertools.product(*(node.expect(part) for node, part in parts.values())):
-            operands = (*product.tables, *itertools.chain.from_iterable(choice))
-            found.append(contract_tables([self._first(t) for t in operands], keep, over - keep))
-        labels = tuple(dict.fromkeys(axis for table in found for axis in table.axes))
-        return Table(add_tables(found, labels), labels)
-
-    def _first(self, table: Table) -> Table:
-        """Return a table of the first start, which is the only one at the end."""
-        if self.restart not in table.axes:
-            return table
-        at = table.axes.index(self.restart)
-        return Table(np.take(table.values, 0, axis=at), table.axes[:at] + table.axes[at + 1 :])
+            mine = self._mine(product)
+            keep = frozenset(labels_of(*mine)).union(rows)
+            yield mine, self.problem.coefficient(product, self.node, keep, self.factor.rows)
 
 
 # -- rows and members ------------------------------------------------------------------------

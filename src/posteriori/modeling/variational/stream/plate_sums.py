@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, labels_of
-from posteriori.modeling.binding.places import add_tables, one_hot, same_place
+from posteriori.modeling.binding.places import one_hot, same_place, sum_tables
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.planned_products import contract_tables
@@ -88,7 +88,7 @@ class RowTerm(NamedTuple):
         if not self.places:
             return table
         own, labels = zip(*self.places, strict=True)
-        keep = _labels(self.shared) | {restart}
+        keep = labels_of(*self.shared) | {restart}
         return contract_tables((*self.outside, seen(table, own, labels)), keep)
 
 
@@ -127,7 +127,7 @@ def find_terms(
         monomial = _with_codes(monomial, plate, layouts)
         shared = tuple(a for a in monomial.accesses if a.name not in names)
         if turns is None:
-            total = PlateSum(monomial.tables, local, frozenset(_labels(shared)))
+            total = PlateSum(monomial.tables, local, frozenset(labels_of(*shared)))
             terms.append(RowTerm(monomial, shared, total))
         else:
             terms.append(_turned_term(monomial, local, shared, plate, turns))
@@ -149,7 +149,7 @@ def _turned_term(
         own = turns.labels[access.name, order]
         free.append(Access(access.name, (plate, *own)))
         places += zip(own, access.places[1:], strict=True)
-    wanted = _labels(monomial.accesses).union(*(t.axes for t in outside)) - {plate}
+    wanted = labels_of(*monomial.accesses).union(*(t.axes for t in outside)) - {plate}
     keep = wanted & {a for t in inside for a in t.axes}
     keep |= {axis for axis, _ in places}
     total = PlateSum(inside, tuple(free), frozenset(keep))
@@ -184,7 +184,7 @@ def add_sums(a: Sums, b: Sums) -> Sums:
     """Return the sums of two parts together."""
     if not a:
         return b
-    return {key: _plus(a[key], table) for key, table in b.items()}
+    return {key: sum_tables(a[key], table) for key, table in b.items()}
 
 
 def turn(sums: Sums, labels: Sequence[Axis], matrix: Array, restart: Axis) -> Sums:
@@ -200,12 +200,3 @@ def _turned(table: Table, labels: Sequence[Axis], matrix: Array, restart: Axis) 
             found = contract_tables((Table(matrix, (restart, new, old)), table), keep)
             table = Table(found.values, tuple(old if a is new else a for a in found.axes))
     return table
-
-
-def _plus(a: Table, b: Table) -> Table:
-    labels = tuple(dict.fromkeys(a.axes + b.axes))
-    return Table(add_tables([a, b], labels), labels)
-
-
-def _labels(accesses: Iterable[Any]) -> set[Axis]:
-    return set[Axis]().union(*(labels_of(access) for access in accesses))

@@ -285,5 +285,4 @@ class StreamedProblem(Problem):
 
 def _unknown(accesses: Iterable[Any]) -> Table:
     """Return a table to be filled in, with all labels that it may have."""
-    axes = frozenset[Axis]().union(*(labels_of(access) for access in accesses))
-    return Table(np.zeros(()), tuple(axes))
+    return Table(np.zeros(()), tuple(labels_of(*accesses)))

@@ -235,7 +235,7 @@ class Stream:
         found: dict[int, tuple[Table, ...]] = {}
         for i, monomial in enumerate(m for m in self.apart() if m.accesses):
             if self.plate in axes_of(monomial):
-                labels = frozenset[Axis]().union(*(labels_of(a) for a in monomial.accesses))
+                labels = frozenset(labels_of(*monomial.accesses))
                 tables = (weight, *self.cut(monomial, label, rows).tables)
                 found[i] = (contract_tables(tables, labels),)
         return found
