@@ -24,8 +24,12 @@ from posteriori.modeling.exact.discrete.discrete_chain import (
 )
 from posteriori.modeling.exact.discrete.discrete_order import split_tables
 from posteriori.modeling.exact.discrete.discrete_prediction import StatePredictions
-from posteriori.modeling.exact.discrete.state_graph import state_graph
-from posteriori.modeling.forms.message_graph import PassedMessages, pass_inside
+from posteriori.modeling.forms.message_graph import (
+    BlockGraph,
+    PassedMessages,
+    pass_inside,
+    table_rows,
+)
 from posteriori.modeling.forms.table_elimination import (
     Elimination,
     best_states,
@@ -137,7 +141,15 @@ class DiscreteResult(Result):
 
     def messages(self) -> Iterator[PassedMessages]:
         """Pass tables over states."""
-        yield pass_inside(state_graph(self.block))
+        block, graph = self.block, BlockGraph()
+        for name, size in block.sizes.items():
+            graph.add_states(name, size, block.bound)
+        for i, table in enumerate(block.tables):
+            factor = block.factors[i] if i < len(block.factors) else None
+            last = len(table.views) - 1
+            child = last if table.views[last].name == table.name else None
+            graph.add_factor(factor, table.rows, table_rows(table, block.bound), child)
+        yield pass_inside(graph)
 
     def carried_over(self, solved: Solved, names: Sequence[str]) -> list[Belief]:
         """Return the joint probabilities of variables of one member each."""

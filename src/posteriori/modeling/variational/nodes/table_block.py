@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from posteriori.modeling.binding.bound import Bound
-from posteriori.modeling.binding.labelled import Axis, Lookup, Table, gather, shape_of
+from posteriori.modeling.binding.labelled import Axis, Lookup, Table, shape_of
 from posteriori.modeling.binding.places import add_tables, compact
 from posteriori.modeling.exact.discrete.discrete_account import pairs_along_chain
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock, DiscreteResult
@@ -16,6 +16,7 @@ from posteriori.modeling.exact.discrete.discrete_graph import Graph, refill_grap
 from posteriori.modeling.exact.discrete.discrete_order import Order
 from posteriori.modeling.forms.state_tables import StateTable, View
 from posteriori.modeling.forms.table_elimination import joint_beliefs, sum_to
+from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.nodes.state_scopes import Scope
 
 __all__ = ["TableBlock", "table_beliefs", "table_of_scope", "table_of_states"]
@@ -133,21 +134,13 @@ def table_beliefs(result: DiscreteResult, first: int = 0) -> list[Table]:
 
 
 def _of_states(table: StateTable, graph: Graph, belief: Table) -> Table:
-    new: dict[Axis, Axis] = {}
-    looked_up: dict[Axis, Lookup] = {}
+    nodes = {name: node for name, (node,) in graph.nodes.items()}
+    joined = {view.name: nodes[view.name] for view in table.views}
+    found = sum_to(belief, set(nodes.values()), joined.values())
     for view in table.views:
-        (node,) = graph.nodes[view.name]
-        new[node] = view.state
-        for plate, place in zip(graph.plates[node], view.places, strict=True):
-            if isinstance(place, Lookup):
-                looked_up[plate] = place
-            else:
-                new[plate] = place
-    nodes = {node for (node,) in graph.nodes.values()}
-    kept = sum_to(belief, nodes, new)
-    for plate, place in looked_up.items():
-        kept = gather(kept, plate, place.positions)
-    return kept.relabelled(new)
+        node = nodes[view.name]
+        found = seen(found, (node, *graph.plates[node]), (view.state, *view.places))
+    return found
 
 
 def _of_pairs(table: StateTable, graph: Graph, pairs: Table) -> Table:
