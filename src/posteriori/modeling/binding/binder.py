@@ -23,17 +23,19 @@ from posteriori.modeling.binding.labelled import (
     Polynomial,
     Table,
     Term,
-    add,
-    align,
     constant,
-    contract,
     look_up,
-    multiply,
     relabel,
     shape_of,
-    sum_last,
 )
 from posteriori.modeling.binding.observations import read_input, read_observation, require_values
+from posteriori.modeling.binding.polynomial_arithmetic import (
+    add,
+    align,
+    contract,
+    multiply,
+    sum_last,
+)
 from posteriori.modeling.language.chain import Previous
 from posteriori.modeling.language.dependencies import (
     arguments_of,

@@ -18,12 +18,12 @@ from posteriori.modeling.binding.labelled import (
     Switch,
     Table,
     Term,
-    align,
     constant,
     look_up,
     relabel,
     shape_of,
 )
+from posteriori.modeling.binding.polynomial_arithmetic import align
 from posteriori.numerics.types import Array
 
 __all__ = ["index_places", "index_table"]

@@ -20,25 +20,22 @@ __all__ = [
     "Axis",
     "Lookup",
     "Polynomial",
+    "Run",
     "Switch",
     "Table",
     "Term",
-    "add",
-    "align",
     "constant",
-    "contract",
     "count_of",
     "gather",
     "labels_of",
     "look_up",
-    "multiply",
     "multiply_tables",
     "relabel",
     "relabel_access",
     "shape_of",
     "spread",
     "substitute",
-    "sum_last",
+    "sum_out",
 ]
 
 
@@ -67,6 +64,18 @@ class Axis:
         """The members that are read, over the labels of the place."""
         return Table(np.arange(self.size), (self,))
 
+    @property
+    def run(self) -> Run | None:
+        """The members that are read one after another; None where they are not."""
+        return Run(self, 0)
+
+
+class Run(NamedTuple):
+    """Members in order: the label that counts them, if any, and where it starts."""
+
+    label: Axis | None
+    start: int
+
 
 class Table(NamedTuple):
     """A constant array with a label for each axis."""
@@ -92,6 +101,16 @@ class Lookup(NamedTuple):
     def labels(self) -> tuple[Axis, ...]:
         """The labels through which the place is read."""
         return self.positions.axes
+
+    @property
+    def run(self) -> Run | None:
+        """The members that are read one after another; None where they are not."""
+        where = self.positions.values
+        if where.ndim == 0:
+            return Run(None, int(where))
+        start = int(where[0]) if where.ndim == 1 and where.size else 0
+        in_order = where.ndim == 1 and np.array_equal(where, start + np.arange(len(where)))
+        return Run(self.labels[0], start) if in_order else None
 
 
 class Access(NamedTuple):
@@ -251,7 +270,7 @@ def _substitute(term: Term, values: Mapping[str, Table], labels: tuple[Axis, ...
         wanted = set(labels).union(labels_of(*(*rest, *known[i + 1 :])))
         table = multiply_tables(table, _seen(values[access.name], access.places), wanted)
     wanted = set(labels).union(labels_of(*rest))
-    return Term(_sum_out(table, wanted), rest)
+    return Term(sum_out(table, wanted), rest)
 
 
 def _switched(term: Term, values: Mapping[str, Table]) -> Term:
@@ -264,7 +283,8 @@ def _switched(term: Term, values: Mapping[str, Table]) -> Term:
     return read
 
 
-def _sum_out(table: Table, wanted: set[Axis]) -> Table:
+def sum_out(table: Table, wanted: set[Axis]) -> Table:
+    """Return the sum over labels that are not wanted."""
     gone = tuple(i for i, axis in enumerate(table.axes) if axis not in wanted)
     if not gone:
         return table
@@ -282,98 +302,14 @@ def _seen(values: Table, places: tuple[Any, ...]) -> Table:
     return seen
 
 
-# -- arithmetic ------------------------------------------------------------------------------
-
-
-def align(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """Give two polynomials common labels: plates by name, array axes from the right."""
-    plates = a.plates + tuple(p for p in b.plates if p not in a.plates)
-    long, short = (a, b) if len(a.axes) >= len(b.axes) else (b, a)
-    lead = len(long.axes) - len(short.axes)
-    terms = {id(a): a.terms, id(b): b.terms}
-    axes = list(long.axes[:lead])
-    rows = set(long.rows)
-    for x, y in zip(long.axes[lead:], short.axes, strict=True):
-        if x in long.rows or y in short.rows:
-            rows |= {x, y}
-        if x is y:
-            axes.append(x)
-        elif y.size == 1:
-            terms[id(short)] = look_up(terms[id(short)], y, Table(np.zeros(()), ()))
-            axes.append(x)
-        elif x.size == 1:
-            terms[id(long)] = look_up(terms[id(long)], x, Table(np.zeros(()), ()))
-            axes.append(y)
-        elif x.size == y.size:
-            terms[id(short)] = relabel(terms[id(short)], {y: x})
-            axes.append(x)
-        else:
-            raise ValueError(f"axes of length {x.size} and {y.size} do not fit together")
-    kept = frozenset(rows & set(axes))
-    return tuple(Polynomial(terms[id(p)], plates, tuple(axes), kept) for p in (a, b))  # type: ignore[return-value]
-
-
-def add(a: Polynomial, b: Polynomial) -> Polynomial:
-    """Return a + b."""
-    a, b = align(a, b)
-    return a._replace(terms=a.terms + b.terms)
-
-
-def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
-    """Return a · b, elementwise."""
-    a, b = align(a, b)
-    return a._replace(terms=_products(a.terms, b.terms, a.labels))
-
-
-def contract(a: Polynomial, b: Polynomial) -> Polynomial:
-    """Return a @ b as NumPy has it: a's last axis with b's last but one, or its only one."""
-    if not a.axes or not b.axes:
-        raise ValueError("both sides of @ must have an axis to sum over")
-    inner = -2 if len(b.axes) > 1 else -1
-    x, y = a.axes[-1], b.axes[inner]
-    if x.size != y.size:
-        raise ValueError(f"@ cannot join axes of length {x.size} and {y.size}")
-    shared = Axis("sum", x.size)
-    columns = tuple(Axis(axis.name, axis.size) for axis in b.axes[inner:][1:])
-    new = {y: shared, **dict(zip(b.axes[inner:][1:], columns, strict=True))}
-    left = Polynomial(relabel(a.terms, {x: shared}), a.plates, a.axes[:-2])
-    right = Polynomial(relabel(b.terms, new), b.plates, b.axes[:inner])
-    left, right = align(left, right)
-    axes = left.axes + a.axes[-2:-1] + columns
-    terms = _products(left.terms, right.terms, left.plates + axes)
-    return Polynomial(terms, left.plates, axes)
-
-
-def sum_last(poly: Polynomial) -> Polynomial:
-    """Return the sum over the last axis."""
-    summed = Axis("sum", poly.axes[-1].size)
-    labels = poly.plates + poly.axes[:-1]
-    terms = []
-    for table, accesses in relabel(poly.terms, {poly.axes[-1]: summed}):
-        wanted = set(labels).union(labels_of(*accesses))
-        terms.append(Term(_sum_out(table, wanted), accesses))
-    return Polynomial(tuple(terms), poly.plates, poly.axes[:-1])
-
-
-def _products(a: Iterable[Term], b: Iterable[Term], labels: tuple[Axis, ...]) -> tuple[Term, ...]:
-    second = tuple(b)
-    return tuple(_product(s, t, labels) for s in a for t in second)
-
-
-def _product(s: Term, t: Term, labels: tuple[Axis, ...]) -> Term:
-    accesses = s.accesses + t.accesses
-    wanted = set(labels).union(labels_of(*accesses))
-    return Term(multiply_tables(s.table, t.table, wanted), accesses)
-
-
 def multiply_tables(a: Table, b: Table, wanted: set[Axis]) -> Table:
     """Return the product, summed over labels that are not wanted."""
     if not a.axes:
         values = b.values if a.values == 1.0 else a.values * b.values
-        return _sum_out(Table(values, b.axes), wanted)
+        return sum_out(Table(values, b.axes), wanted)
     if not b.axes:
         values = a.values if b.values == 1.0 else a.values * b.values
-        return _sum_out(Table(values, a.axes), wanted)
+        return sum_out(Table(values, a.axes), wanted)
     codes = {axis: i for i, axis in enumerate(dict.fromkeys(a.axes + b.axes))}
     kept = tuple(axis for axis in codes if axis in wanted)
     values = np.einsum(

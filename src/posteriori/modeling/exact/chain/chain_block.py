@@ -237,10 +237,7 @@ def _same_times(a: Any, b: Any) -> bool:
 
 def _is_step_read(place: Any, arrival: Axis) -> bool:
     """Tell whether a step reads a chain at the time of arrival, or one before it."""
-    if not isinstance(place, Lookup) or place.positions.axes != (arrival,):
-        return False
-    ahead = place.positions.values - np.arange(arrival.size)
-    return bool(np.all(ahead == 0) or np.all(ahead == 1))
+    return place.run in ((arrival, 0), (arrival, 1))
 
 
 def _is_step(factor: BoundFactor) -> bool:

@@ -208,11 +208,9 @@ def _shifts(factor: StateTable, layouts: Mapping[str, Layout]) -> dict[tuple[int
     found = {}
     for j, view in enumerate(factor.views):
         for k, (axis, place) in enumerate(zip(layouts[view.name].axes, view.places, strict=True)):
-            if isinstance(place, Lookup) and len(place.positions.axes) == 1:
-                steps = np.arange(axis.size - 1)
-                for shift in (0, 1):
-                    if np.array_equal(place.positions.values, steps + shift):
-                        found[j, k] = shift
+            run = place.run
+            if run is not None and run.label is not None and run.label.size == axis.size - 1:
+                found[j, k] = run.start  # 0 or 1: no other fits
     return found
 
 

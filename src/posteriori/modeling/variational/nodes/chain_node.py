@@ -10,14 +10,13 @@ import numpy as np
 
 from posteriori.inference.chains.block_tridiagonal import solve_block_tridiagonal
 from posteriori.modeling.binding.bound import Layout
-from posteriori.modeling.binding.labelled import Axis, Table, count_of, shape_of
+from posteriori.modeling.binding.labelled import Axis, Run, Table, count_of, shape_of
 from posteriori.modeling.binding.places import add_tables, same_place
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.densities.addressing import collect, seen
 from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.modeling.variational.nodes.normal_node import (
     NormalNode,
-    Times,
     along_axis,
     times_of,
 )
@@ -158,14 +157,14 @@ class ChainNode(NormalNode):
         found = collect(table, places, (self.restart,))
         return self._arranged(found, (*labels, *self.own), 1)
 
-    def _matrix(self, a: Any, b: Any, times: Times, table: Table) -> Array:
+    def _matrix(self, a: Any, b: Any, times: Run, table: Table) -> Array:
         places, labels = self._places(a, times)
         places += [(a.places[i], axis) for i, axis in zip(self._own, self.own, strict=True)]
         places += [(b.places[i], axis) for i, axis in zip(self._own, self.twins, strict=True)]
         found = collect(table, places, (self.restart,))
         return self._arranged(found, (*labels, *self.own, *self.twins), 2)
 
-    def _places(self, a: Any, times: Times) -> tuple[list[tuple[Any, Axis]], list[Axis]]:
+    def _places(self, a: Any, times: Run) -> tuple[list[tuple[Any, Axis]], list[Axis]]:
         places = [(a.places[i], axis) for i, axis in zip(self._shared, self.batch, strict=True)]
         labels = [self.restart, *self.batch]
         if times.label is not None:
@@ -262,7 +261,7 @@ def _turned(table: Table, matrix: Array, size: int) -> Table:
     return Table(turned.reshape(table.values.shape), table.axes)
 
 
-def _add(target: Array, times: Times, values: Array, width: int) -> None:
+def _add(target: Array, times: Run, values: Array, width: int) -> None:
     """Add to the members that a run of times names."""
     if times.label is None:
         target[(..., times.start) + (slice(None),) * width] += values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import Layout
-from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, spread
+from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Run, Table, spread
 from posteriori.modeling.binding.places import same_place
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.monomials import Monomial
@@ -21,7 +21,7 @@ from posteriori.modeling.variational.densities.planned_products import contract_
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.numerics.types import Array
 
-__all__ = ["NormalNode", "Times", "along_axis", "batch_axes", "time_of", "times_of"]
+__all__ = ["NormalNode", "along_axis", "batch_axes", "time_of", "times_of"]
 
 #: The first start.
 _FIRST = Lookup(Table(np.zeros((), dtype=np.intp), ()))
@@ -138,13 +138,6 @@ class NormalNode(Node):
         return total
 
 
-class Times(NamedTuple):
-    """A run of members: the label that counts them, if any, and where it starts."""
-
-    label: Axis | None
-    start: int
-
-
 def time_of(name: str, layout: Layout, monomials: Iterable[Monomial]) -> int | None:
     """Return the axis along which a variable meets its own next member, and none further away."""
     pairs = [
@@ -164,28 +157,17 @@ def _step(p: Any, q: Any) -> int | None:
     """Return how many members lie between two places; None where that is not one number."""
     if same_place(p, q):
         return 0
-    if not (_is_run(p) and _is_run(q)):
-        return None
-    return abs(times_of(p).start - times_of(q).start)
+    runs = [place.run for place in (p, q) if isinstance(place, Lookup)]
+    starts = [run.start for run in runs if run is not None]
+    return abs(starts[0] - starts[1]) if len(starts) == 2 else None
 
 
-def _is_run(place: Any) -> bool:
-    if not isinstance(place, Lookup) or len(place.labels) > 1:
-        return False
-    return bool(np.all(np.diff(place.positions.values.ravel()) == 1))
-
-
-def times_of(place: Any) -> Times:
+def times_of(place: Any) -> Run:
     """Return the members that a place of a chain reads."""
-    if not isinstance(place, Lookup):
-        return Times(place, 0)
-    positions = place.positions.values
-    if positions.ndim == 0:
-        return Times(None, int(positions))
-    start = int(positions[0]) if positions.size else 0
-    if positions.ndim != 1 or not np.array_equal(positions, start + np.arange(len(positions))):
+    run: Run | None = place.run
+    if run is None:
         raise TypeError("a chain under variational inference can be read in order only")
-    return Times(place.positions.axes[0], start)
+    return run
 
 
 def along_axis(matrix: Array, sizes: Sequence[int], axis: int) -> Array:

@@ -152,10 +152,10 @@ def _of_pairs(table: StateTable, graph: Graph, pairs: Table) -> Table:
         (node,) = graph.nodes[view.name]
         for own, place in zip(graph.plates[node], view.places, strict=True):
             if isinstance(place, Lookup):
-                (row,) = place.positions.axes
-                new[chain.arrival] = row
-                starts_early = int(place.positions.values[0]) == 0
-                new[before[node] if starts_early else node] = view.state
+                assert place.run is not None
+                assert place.run.label is not None
+                new[chain.arrival] = place.run.label
+                new[node if place.run.start else before[node]] = view.state
             else:
                 new[own] = place
         if node in chain.static:
