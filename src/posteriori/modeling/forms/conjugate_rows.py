@@ -10,14 +10,7 @@ import numpy as np
 from posteriori.distributions.conjugate.pair import Pair, find_pair, match_pair
 from posteriori.distributions.unknown import Conditional, Unknown
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, child_term
-from posteriori.modeling.binding.labelled import (
-    Access,
-    Axis,
-    Polynomial,
-    Term,
-    count_of,
-    shape_of,
-)
+from posteriori.modeling.binding.labelled import Access, Axis, Polynomial, Term, count_of, shape_of
 from posteriori.modeling.binding.places import flat_index, same_places
 from posteriori.numerics.types import Array
 

@@ -30,13 +30,7 @@ from posteriori.modeling.language.expressions import Input, Variable
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
-__all__ = [
-    "expected_log_prior",
-    "log_joint",
-    "log_prob_of_known",
-    "simulate",
-    "simulate_leaves",
-]
+__all__ = ["expected_log_prior", "log_joint", "log_prob_of_known", "simulate", "simulate_leaves"]
 
 #: The plate of draws, under a name that nobody can give to one.
 _DRAWS = "draws of the posterior"

@@ -18,14 +18,7 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term
 from posteriori.modeling.binding.construction import construct, log_prob_of
-from posteriori.modeling.binding.labelled import (
-    Axis,
-    Switch,
-    Table,
-    Term,
-    shape_of,
-    spread,
-)
+from posteriori.modeling.binding.labelled import Axis, Switch, Table, Term, shape_of, spread
 from posteriori.modeling.binding.places import add_tables, compact
 from posteriori.modeling.forms.table_elimination import MOST_CELLS, locate
 from posteriori.numerics.types import Array

@@ -81,11 +81,7 @@ class GaussianBlock(Block):
 
     def describe(self) -> str:
         """Say what will be eliminated, and at what cost."""
-        sizes = []
-        for name in self.names:
-            axes, split = self.bound.layouts[name].axes, self.splits[name]
-            count, size = size_of(axes, split.batch), size_of(axes, split.dense)
-            sizes.append(f"{name} ({vectors_and_numbers(count, size)})")
+        sizes = [f"{v.name} ({vectors_and_numbers(v.count, v.size)})" for v in self._latents()]
         rows = sum(count_of(r.labels) for r in self.rows)
         return f"{counted(rows, 'equation')} in {', '.join(sizes)}"
 
@@ -124,16 +120,14 @@ class GaussianBlock(Block):
 
     def system(self) -> tuple[tuple[Latent, ...], tuple[Equation, ...], Mapping[str, Split]]:
         """Return the latents, the equations, and how axes were split."""
-        layouts = self.bound.layouts
-        latents = tuple(
-            Latent(
-                name,
-                size_of(layouts[name].axes, self.splits[name].batch),
-                size_of(layouts[name].axes, self.splits[name].dense),
-            )
-            for name in self.names
-        )
-        return latents, tuple(self._equation(rows) for rows in self.rows), self.splits
+        return self._latents(), tuple(self._equation(rows) for rows in self.rows), self.splits
+
+    def _latents(self) -> tuple[Latent, ...]:
+        found = []
+        for name in self.names:
+            axes, split = self.bound.layouts[name].axes, self.splits[name]
+            found.append(Latent(name, size_of(axes, split.batch), size_of(axes, split.dense)))
+        return tuple(found)
 
     def solve(self) -> GaussianResult:
         """Return the exact posterior of the block."""

@@ -10,14 +10,7 @@ import numpy as np
 from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, child_term
-from posteriori.modeling.binding.labelled import (
-    Access,
-    Axis,
-    Switch,
-    Table,
-    labels_of,
-    spread,
-)
+from posteriori.modeling.binding.labelled import Access, Axis, Switch, Table, labels_of, spread
 from posteriori.modeling.binding.places import compact, one_hot
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.law import LAWS

@@ -15,11 +15,7 @@ from posteriori.modeling.binding.places import add_tables, same_place
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.densities.addressing import collect, seen
 from posteriori.modeling.variational.nodes.node_answers import Expectation
-from posteriori.modeling.variational.nodes.normal_node import (
-    NormalNode,
-    along_axis,
-    times_of,
-)
+from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis, times_of
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 

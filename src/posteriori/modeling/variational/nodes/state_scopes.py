@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,15 +56,12 @@ def matching_labels(mine: Sequence[Switch], theirs: Sequence[Switch]) -> dict[Ax
 
 
 def _same_members(a: Switch, b: Switch) -> bool:
-    if a.name != b.name:
-        return False
-    for p, q in zip(a.places, b.places, strict=True):
-        if isinstance(p, Lookup) != isinstance(q, Lookup):
-            return False
-        if isinstance(p, Lookup):
-            mine, theirs = p.positions.values, q.positions.values
-            if mine is not theirs and not np.array_equal(mine, theirs):
-                return False
-        elif p.size != q.size:
-            return False
-    return True
+    return a.name == b.name and all(_alike(p, q) for p, q in zip(a.places, b.places, strict=True))
+
+
+def _alike(p: Any, q: Any) -> bool:
+    """Tell whether two places read the same members, whatever their labels are."""
+    if type(p) is not type(q) or isinstance(p, Axis):
+        return type(p) is type(q) and p.size == q.size
+    mine, theirs = p.positions.values, q.positions.values
+    return mine is theirs or np.array_equal(mine, theirs)
