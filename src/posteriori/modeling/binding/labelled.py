@@ -89,7 +89,8 @@ class Table(NamedTuple):
 
     def over(self, labels: tuple[Axis, ...]) -> Array:
         """Return the values over all labels, each at its full length."""
-        return np.broadcast_to(spread(self, labels), shape_of(labels))
+        values, shape = spread(self, labels), shape_of(labels)
+        return values if values.shape == shape else np.broadcast_to(values, shape)
 
 
 class Lookup(NamedTuple):
