@@ -25,7 +25,6 @@ from posteriori.factors import Factor
 from posteriori.graphs.forney import ForneyGraph
 from posteriori.graphs.forney_nodes import Node
 from posteriori.graphs.message_passing import LoopySumProduct, SumProduct
-from posteriori.graphs.node_tables import tables_on_edges
 from posteriori.numerics.types import Array
 
 __all__ = ["BetheFreeEnergy", "LocalBeliefs", "bethe_free_energy", "local_beliefs"]
@@ -75,7 +74,7 @@ def local_beliefs(messages: SumProduct | LoopySumProduct) -> LocalBeliefs:
     graph = messages.graph
     nodes = {}
     for name, node in graph.nodes.items():
-        parts = tables_on_edges(graph, node)
+        parts = graph.tables_on_edges(node)
         for edge in node.edges:
             others = [other for other in graph.edges[edge].nodes if other != name]
             parts += [messages.messages[edge, other].distribution for other in others]
@@ -126,7 +125,7 @@ def bethe_free_energy(graph: ForneyGraph, beliefs: LocalBeliefs) -> BetheFreeEne
 
 def _energy(graph: ForneyGraph, node: Node, belief: Factor) -> float:
     """Return E[−ln f]; where the belief has no probability, f does not matter."""
-    table = math.prod(tables_on_edges(graph, node), start=Factor.scalar(1.0))
+    table = math.prod(graph.tables_on_edges(node), start=Factor.scalar(1.0))
     q, logs = belief.values, table.transpose(belief.names).log_values
     return -float(np.sum(q[q > 0] * logs[q > 0]))
 

@@ -20,7 +20,6 @@ import numpy as np
 
 from posteriori.factors import Factor
 from posteriori.graphs.forney import ForneyGraph
-from posteriori.graphs.node_tables import tables_on_variables
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -157,7 +156,7 @@ def _tables(factors: ForneyGraph | Iterable[Factor]) -> list[Factor]:
     """Return the factors over variables; of a graph without its equality nodes."""
     if not isinstance(factors, ForneyGraph):
         return list(factors)
-    return list(tables_on_variables(factors).values())
+    return list(factors.tables_on_variables().values())
 
 
 def _belief(name: str, labels: tuple[Any, ...], start: Any) -> Factor:

@@ -18,11 +18,9 @@ from typing import Any
 
 from posteriori.drawing import Drawing
 from posteriori.factors import Factor, contract
-from posteriori.graphs.expansion import Expandable
 from posteriori.graphs.forney_drawing import draw_forney
-from posteriori.graphs.forney_nodes import Edge, Node, connect
+from posteriori.graphs.forney_nodes import Edge, Expandable, Node, connect
 from posteriori.graphs.message_passing import SumProduct, sum_product
-from posteriori.graphs.node_tables import tables_on_edges, tables_on_variables
 from posteriori.graphs.operation_counts import OperationCounts, count_operations
 from posteriori.graphs.structure import GraphStructure
 
@@ -164,7 +162,7 @@ class ForneyGraph(GraphStructure):
 
     def configurations(self) -> Iterator[dict[str, Any]]:
         """Return every configuration of the variables of a tabular graph, one after another."""
-        labels = _labels(tables_on_variables(self))
+        labels = _labels(self.tables_on_variables())
         for chosen in product(*labels.values()):
             yield dict(zip(labels, chosen, strict=True))
 
@@ -201,7 +199,7 @@ class ForneyGraph(GraphStructure):
         crossing = [
             name for name in touched if name in kept or not inside >= set(self.edges[name].nodes)
         ]
-        tables = [table for node in box for table in tables_on_edges(self, node)]
+        tables = [table for node in box for table in self.tables_on_edges(node)]
         return contract(tables, tuple(crossing))
 
     def sum_product(self) -> SumProduct:

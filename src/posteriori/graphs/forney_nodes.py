@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from posteriori.factors import Factor
 
-__all__ = ["Edge", "Node", "connect"]
+__all__ = ["Edge", "Expandable", "Expansion", "Node", "connect"]
 
 
 class Node(NamedTuple):
@@ -74,6 +74,27 @@ class Edge(NamedTuple):
     def is_half(self) -> bool:
         """Whether it ends in one node only."""
         return len(self.nodes) == 1
+
+
+class Expansion(NamedTuple):
+    """Factors over variables, what they multiply to, and why messages cannot be passed.
+
+    ``plates`` has what is written at each plate, ``around`` those of each variable.
+    """
+
+    nodes: list[Node]
+    log_value: Callable[[Mapping[str, Any]], float]
+    obstacle: str | None
+    plates: dict[str, str]
+    around: dict[str, tuple[str, ...]]
+
+
+class Expandable(Protocol):
+    """A model that can write itself as nodes on variables."""
+
+    def expand(self, data: Mapping[str, Any] | None = None, /) -> Expansion:
+        """Return the factors of the model, with observations as clamps."""
+        ...
 
 
 def connect(

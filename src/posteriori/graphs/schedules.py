@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from posteriori.graphs.structure import GraphStructure
+from posteriori.numerics.lazy import networkx
 
 __all__ = ["Sender", "find_schedule", "needed_messages"]
 
@@ -64,34 +63,6 @@ def needed_messages(graph: GraphStructure, sender: Sender) -> list[Sender]:
 
 def _find_cycle(graph: GraphStructure) -> list[str]:
     """Return the nodes of a cycle, the first one again at the end."""
-    parent: dict[str, tuple[str, str] | None] = {}
-    for root in graph.nodes:
-        if root in parent:
-            continue
-        parent[root] = None
-        stack = [root]
-        while stack:
-            node = stack.pop()
-            came = parent[node][1] if parent[node] else None  # type: ignore[index]
-            for edge in graph.nodes[node].edges:
-                for other in graph.edges[edge].nodes:
-                    if other == node or edge == came:
-                        continue
-                    if other in parent:
-                        return _close_cycle(parent, node, other)
-                    parent[other] = (node, edge)
-                    stack.append(other)
-    return []
-
-
-def _close_cycle(parent: Mapping[str, tuple[str, str] | None], node: str, other: str) -> list[str]:
-    """Join the paths of two nodes to where they meet."""
-    paths = []
-    for start in (node, other):
-        path = [start]
-        while (step := parent[path[-1]]) is not None:
-            path.append(step[0])
-        paths.append(path)
-    up, down = paths
-    meeting = next(name for name in up if name in down)
-    return up[: up.index(meeting) + 1] + down[: down.index(meeting)][::-1] + [up[0]]
+    joined = networkx.MultiGraph([e.nodes for e in graph.edges.values() if not e.is_half])
+    steps = networkx.find_cycle(joined)
+    return [*(start for start, *_ in steps), steps[0][0]]

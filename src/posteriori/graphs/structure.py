@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
+from posteriori.factors import Factor
 from posteriori.graphs.forney_nodes import Edge, Node
 
 __all__ = ["GraphStructure"]
@@ -59,6 +62,23 @@ class GraphStructure:
                 if node.is_factor and self.edges[name].variable == variable:
                     return node.table().labels[role]
         raise AssertionError("an edge ends in a factor")
+
+    def tables_on_edges(self, node: Node) -> list[Factor]:
+        """Return the factor of a node over its edges; equality as identities of pairs."""
+        if node.is_factor:
+            return [node.table().rename(dict(zip(node.roles, node.edges, strict=True)))]
+        first, *others = node.edges
+        labels = self.labels(first)
+        return [Factor([first, o], np.eye(len(labels)), [labels, labels]) for o in others]
+
+    def tables_on_variables(self) -> dict[str, Factor]:
+        """Return the factors over variables by node; equality nodes, which only copy, have none."""
+        found = {}
+        for name, node in self.nodes.items():
+            if node.is_factor:
+                edges = zip(node.roles, node.edges, strict=True)
+                found[name] = node.table().rename({r: self.edges[e].variable for r, e in edges})
+        return found
 
     def neighbours(self, node: str) -> tuple[str, ...]:
         """Return the nodes that share an edge with a node."""

@@ -23,7 +23,7 @@ from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
     from posteriori.drawing import Drawing
-    from posteriori.graphs.expansion import Expansion
+    from posteriori.graphs.forney_nodes import Expansion
 
 __all__ = ["Model"]
 

@@ -29,6 +29,7 @@ __all__ = [
     "mpl_fonts",
     "mpl_patches",
     "mpl_ticker",
+    "networkx",
     "optimize",
     "pandas",
     "pyplot",
@@ -103,6 +104,7 @@ class _ModuleOnUse(ModuleType):
 if TYPE_CHECKING:
     import contourpy as contourpy
     import matplotlib as matplotlib
+    import networkx as networkx
     import pandas as pandas
     from matplotlib import (
         axes as mpl_axes,
@@ -136,6 +138,7 @@ else:
     mpl_fonts = _ModuleOnUse("matplotlib.font_manager")
     mpl_patches = _ModuleOnUse("matplotlib.patches")
     mpl_ticker = _ModuleOnUse("matplotlib.ticker")
+    networkx = _ModuleOnUse("networkx")
     optimize = _ModuleOnUse("scipy.optimize")
     pandas = _ModuleOnUse("pandas")
     pyplot = _ModuleOnUse("matplotlib.pyplot")

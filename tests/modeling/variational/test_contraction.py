@@ -6,8 +6,9 @@ from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose
 
 from posteriori.modeling.binding.labelled import Axis, Table, spread
+from posteriori.modeling.binding.places import add_tables
 from posteriori.modeling.variational.densities import planned_products as contraction
-from posteriori.modeling.variational.densities.planned_products import add_tables, contract_tables
+from posteriori.modeling.variational.densities.planned_products import contract_tables
 
 SIZES = (1, 2, 3, 4, 5)
 

@@ -91,9 +91,6 @@ class ForestMessages:
             if factor.sums is not None:
                 self._received[f, 0] = factor.sums()
                 continue
-            if batch.count == 1 and factor.total is not None:
-                self._received[f, 0] = tuple(part[None] for part in factor.total())
-                continue
             for rows in _chunks(factor, batch):
                 self._receive(f, 0, rows, factor.send(rows, 0, []))
 

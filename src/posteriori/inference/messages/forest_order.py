@@ -57,9 +57,6 @@ class RowFactor(NamedTuple):
     sweep : callable (rows (L, B), slot, base) -> Parts, optional
         Of a factor with two views, the messages along paths: a row gets the product of its base
         and of what the row before it sent.
-    total : callable () -> Parts, optional
-        Of a factor with one view, the product of the messages of all rows, were they to the same
-        member.
     sums : callable () -> Parts, optional
         Of a factor with one view, the product of the messages of all rows to each member, where
         there is a shorter way than by the rows.
@@ -70,7 +67,6 @@ class RowFactor(NamedTuple):
     views: tuple[View, ...]
     send: Callable[[Any, int, list[Parts]], Parts]
     sweep: Callable[[Any, int, Parts], Parts] | None = None
-    total: Callable[[], Parts] | None = None
     sums: Callable[[], Parts] | None = None
 
 

@@ -39,8 +39,14 @@ def as_message(name: str, value: Any) -> Any:
     return as_point(as_observation(value, name))
 
 
-def as_gaussian(name: str, value: Any) -> MvNormal:
-    """Return a normal message as one on vectors; refuse other families."""
+def as_gaussian(name: str, value: Any, *, scalar: bool = False) -> MvNormal:
+    """Return a normal message as one on vectors, a known value as one of no width.
+
+    Known values are numbers where ``scalar`` says so. Other families are refused.
+    """
+    if isinstance(value, PointMass):
+        mean = np.asarray(value.location)[..., None] if scalar else np.asarray(value.location)
+        return MvNormal._from(mean=mean, cov=np.zeros((*mean.shape, mean.shape[-1])))
     if not isinstance(value, (Normal, MvNormal)):
         raise TypeError(
             f"no rule for {type(value).__name__} on {name!r}: this node takes Normal, MvNormal "

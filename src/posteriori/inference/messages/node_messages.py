@@ -294,38 +294,17 @@ def _times(made: Message, other: Any) -> Message:
 def _sum(left: str, x: Any, right: str, y: Any, *, sign: float) -> Message:
     """Return the message about x ± y."""
     x, y = as_message(left, x), as_message(right, y)
-    if isinstance(x, PointMass) and isinstance(y, PointMass):
+    points = isinstance(x, PointMass), isinstance(y, PointMass)
+    if all(points):
         return Message(as_point(x.location + sign * y.location), 0.0)
-    if isinstance(x, PointMass):
-        return _shifted(right, y if sign > 0 else _reflected(right, y), x.location)
-    if isinstance(y, PointMass):
-        return _shifted(left, x, sign * y.location)
-    a, b = as_gaussian(left, x), as_gaussian(right, y)
-    if isinstance(x, Normal) != isinstance(y, Normal):
+    scalar = isinstance(y if points[0] else x, Normal)
+    a, b = (as_gaussian(name, m, scalar=scalar) for name, m in ((left, x), (right, y)))
+    if not any(points) and scalar != isinstance(y, Normal):
         raise TypeError(
             f"messages must be both on numbers or both on vectors, got {type(x).__name__} on "
             f"{left} and {type(y).__name__} on {right}"
         )
-    return _lowered(add_gaussians(a, b if sign > 0 else reflect(b)), isinstance(x, Normal))
-
-
-def _shifted(name: str, x: Any, by: Array) -> Message:
-    """Return the message about x + c in the form it has."""
-    vector = as_gaussian(name, x)
-    shift = np.asarray(by)[..., None] if isinstance(x, Normal) else np.asarray(by)
-    if "cov" in vector.__dict__:
-        moved = MvNormal._from(mean=vector.mean + shift, cov=vector.cov)
-        return _lowered(Message(moved, 0.0), isinstance(x, Normal))
-    w = vector.precision
-    xi = vector.weighted_mean + np.matmul(w, shift[..., None])[..., 0]
-    moved = MvNormal._from_natural(xi, w)
-    scale = vector.log_prob(np.zeros(vector.event_shape)) - moved.log_prob(shift)
-    return _lowered(Message(moved, scale), isinstance(x, Normal))
-
-
-def _reflected(name: str, x: Any) -> Any:
-    mirrored = reflect(as_gaussian(name, x))
-    return as_number(mirrored) if isinstance(x, Normal) else mirrored
+    return _lowered(add_gaussians(a, b if sign > 0 else reflect(b)), scalar)
 
 
 def _dot_through(

@@ -53,11 +53,11 @@ class NormalRows(NamedTuple):
         return xi, precision
 
     def total(self) -> tuple[Array, Array]:
-        """Return the product of the messages of all rows to the one member that they see."""
+        """Return the product of the messages of all rows to the one member that all of them see."""
         (gain,) = self.gains
         k = gain.reshape(-1, gain.shape[-1])
         weighted = k * self.weight.reshape(-1, 1)
-        return self.constant.ravel() @ weighted, symmetrize(k.T @ weighted)
+        return (self.constant.ravel() @ weighted)[None], symmetrize(k.T @ weighted)[None]
 
     def sweep(self, rows: Any, slot: int, base: tuple[Array, ...]) -> tuple[Array, ...]:
         """Return the messages of rows (L, B) in paths: each gets what the one before it sent."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.modeling.binding.bound import BoundFactor, Layout
-from posteriori.modeling.binding.labelled import Access, Axis, Polynomial, Table, Term
+from posteriori.modeling.binding.labelled import Access, Axis, Polynomial, Table, Term, shape_of
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -77,7 +77,7 @@ class Scale(NamedTuple):
 
 def known_prior(name: str, family: Any, parameters: Mapping[str, Any], layout: Layout) -> Earlier:
     """Return a prior with given parameters, arrays over the variable's plates and integer axes."""
-    lead = layout.plates + layout.ints
+    lead = layout.lead
     found = {}
     for key, value in parameters.items():
         width = family._parameters[key]
@@ -85,7 +85,7 @@ def known_prior(name: str, family: Any, parameters: Mapping[str, Any], layout: L
         inner = tuple(Axis(key, n) for n in shape)
         events = layout.events if width == len(layout.events) else inner
         axes = (*lead, *events)
-        table = Table(np.broadcast_to(value, tuple(a.size for a in axes)), axes)
+        table = Table(np.broadcast_to(value, shape_of(axes)), axes)
         found[key] = Polynomial((Term(table),), layout.plates, (*layout.ints, *events))
     return Earlier(BoundFactor(name, family, found, lead, layout.events, layout.axes))
 

@@ -23,16 +23,19 @@ from posteriori.modeling.binding.labelled import (
     Polynomial,
     Table,
     Term,
-    add,
-    align,
     constant,
-    contract,
     look_up,
-    multiply,
     relabel,
-    sum_last,
+    shape_of,
 )
 from posteriori.modeling.binding.observations import read_input, read_observation, require_values
+from posteriori.modeling.binding.polynomial_arithmetic import (
+    add,
+    align,
+    contract,
+    multiply,
+    sum_last,
+)
 from posteriori.modeling.language.chain import Previous
 from posteriori.modeling.language.dependencies import (
     arguments_of,
@@ -191,9 +194,9 @@ class Binder:
             if key in variable.step.family._parameters
         }
         made = self._layout(name, variable.step.family, (), steps)
-        if tuple(a.size for a in made.ints) != tuple(a.size for a in first.ints) or tuple(
+        if shape_of(made.ints) != shape_of(first.ints) or tuple(
             a.size for a in made.events
-        ) != tuple(a.size for a in first.events):
+        ) != shape_of(first.events):
             raise ValueError(
                 f"the step of {name} makes shape {made.describe()}, "
                 f"but its first member has {first.describe()}"
@@ -232,7 +235,7 @@ class Binder:
             cut = len(poly.axes) - ndims[key]
             if cut < 0:
                 raise ValueError(f"{key} of {name} needs {ndims[key]} axes, got {len(poly.axes)}")
-            sizes = tuple(axis.size for axis in poly.axes)
+            sizes = shape_of(poly.axes)
             try:
                 batch = np.broadcast_shapes(batch, sizes[:cut])
             except ValueError:
@@ -381,7 +384,7 @@ def _factor(
     aligned = {
         key: _aligned(poly, layout, family._parameters[key]) for key, poly in parameters.items()
     }
-    return BoundFactor(name, family, aligned, layout.plates + layout.ints, layout.events, places)
+    return BoundFactor(name, family, aligned, layout.lead, layout.events, places)
 
 
 def _shape_hint(layout: Layout, shape: tuple[int, ...]) -> str:

@@ -16,7 +16,8 @@ from posteriori.modeling.binding.labelled import (
     Polynomial,
     Table,
     Term,
-    look_up,
+    gather,
+    shape_of,
 )
 from posteriori.modeling.language.expressions import Input, Variable
 from posteriori.numerics.types import Array
@@ -39,8 +40,13 @@ class Layout(NamedTuple):
         return self.plates + self.ints + self.events
 
     @property
+    def lead(self) -> tuple[Axis, ...]:
+        """Plates and integer axes, which tell members apart."""
+        return self.plates + self.ints
+
+    @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(axis.size for axis in self.axes)
+        return shape_of(self.axes)
 
     def describe(self) -> str:
         names = [f"{a.name}={a.size}" for a in self.plates]
@@ -156,11 +162,11 @@ def child_term(factor: BoundFactor, bound: Bound) -> Term:
     if factor.name not in bound.observed:
         return Term(Table(np.asarray(1.0), ()), (Access(factor.name, factor.places),))
     axes = bound.layouts[factor.name].axes
-    term = Term(Table(bound.observed[factor.name], axes))
+    table = Table(bound.observed[factor.name], axes)
     for axis, place in zip(axes, factor.places, strict=True):
         if isinstance(place, Lookup):
-            (term,) = look_up((term,), axis, place.positions)
-    return term
+            table = gather(table, axis, place.positions)
+    return Term(table)
 
 
 def gap_name(name: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.numerics.types import Array
 
-__all__ = ["construct", "constructor_parameters", "member", "spelling"]
+__all__ = ["construct", "constructor_parameters", "log_prob_of", "member", "spelling"]
 
 #: Parameters that a constructor takes under another name.
 _SPELLINGS = {("MvStudentT", "location"): "mean"}
@@ -35,6 +35,14 @@ def construct(family: Any, parameters: Mapping[str, Any], name: str) -> Any:
         return family(**spelled)
     except ValueError as error:
         raise ValueError(f"parameters of {name}: {error}") from None
+
+
+def log_prob_of(distribution: Any, x: Array, name: str) -> Array:
+    """Return log densities; an error says whose values are at fault."""
+    try:
+        return np.asarray(distribution.log_prob(x))
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def constructor_parameters(marginal: Any) -> dict[str, Array]:

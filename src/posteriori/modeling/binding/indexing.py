@@ -18,11 +18,12 @@ from posteriori.modeling.binding.labelled import (
     Switch,
     Table,
     Term,
-    align,
     constant,
     look_up,
     relabel,
+    shape_of,
 )
+from posteriori.modeling.binding.polynomial_arithmetic import align
 from posteriori.numerics.types import Array
 
 __all__ = ["index_places", "index_table"]
@@ -110,7 +111,7 @@ def _aligned(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
     try:
         return align(a, b)
     except ValueError:
-        shapes = [tuple(axis.size for axis in p.axes) for p in (a, b)]
+        shapes = [shape_of(p.axes) for p in (a, b)]
         raise IndexError(
             f"arrays of indices are read together, entry by entry, and those of shape {shapes[0]} and "
             f"{shapes[1]} do not fit; use np.ix_(...) or slices for all combinations"

@@ -7,6 +7,7 @@ relabellings of such sums.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -19,28 +20,30 @@ __all__ = [
     "Axis",
     "Lookup",
     "Polynomial",
+    "Run",
     "Switch",
     "Table",
     "Term",
-    "add",
-    "align",
     "constant",
-    "contract",
+    "count_of",
     "gather",
     "labels_of",
     "look_up",
-    "multiply",
     "multiply_tables",
     "relabel",
     "relabel_access",
+    "shape_of",
     "spread",
     "substitute",
-    "sum_last",
+    "sum_out",
 ]
 
 
 class Axis:
-    """A label: an axis is itself and equal to nothing else."""
+    """A label: an axis is itself and equal to nothing else.
+
+    As a place of a variable it reads each member in turn; :class:`Lookup` answers the same questions.
+    """
 
     __slots__ = ("name", "size")
 
@@ -51,6 +54,28 @@ class Axis:
     def __repr__(self) -> str:
         return f"{self.name}={self.size}"
 
+    @property
+    def labels(self) -> tuple[Axis, ...]:
+        """The labels through which the place is read."""
+        return (self,)
+
+    @property
+    def positions(self) -> Table:
+        """The members that are read, over the labels of the place."""
+        return Table(np.arange(self.size), (self,))
+
+    @property
+    def run(self) -> Run | None:
+        """The members that are read one after another; None where they are not."""
+        return Run(self, 0)
+
+
+class Run(NamedTuple):
+    """Members in order: the label that counts them, if any, and where it starts."""
+
+    label: Axis | None
+    start: int
+
 
 class Table(NamedTuple):
     """A constant array with a label for each axis."""
@@ -58,11 +83,35 @@ class Table(NamedTuple):
     values: Array
     axes: tuple[Axis, ...]
 
+    def relabelled(self, new: Mapping[Axis, Axis]) -> Table:
+        """Replace labels."""
+        return Table(self.values, tuple([new.get(axis, axis) for axis in self.axes]))
+
+    def over(self, labels: tuple[Axis, ...]) -> Array:
+        """Return the values over all labels, each at its full length."""
+        values, shape = spread(self, labels), shape_of(labels)
+        return values if values.shape == shape else np.broadcast_to(values, shape)
+
 
 class Lookup(NamedTuple):
     """An axis of a variable read at known positions."""
 
     positions: Table
+
+    @property
+    def labels(self) -> tuple[Axis, ...]:
+        """The labels through which the place is read."""
+        return self.positions.axes
+
+    @property
+    def run(self) -> Run | None:
+        """The members that are read one after another; None where they are not."""
+        where = self.positions.values
+        if where.ndim == 0:
+            return Run(None, int(where))
+        start = int(where[0]) if where.ndim == 1 and where.size else 0
+        in_order = where.ndim == 1 and np.array_equal(where, start + np.arange(len(where)))
+        return Run(self.labels[0], start) if in_order else None
 
 
 class Access(NamedTuple):
@@ -106,12 +155,16 @@ class Polynomial(NamedTuple):
     def is_known(self) -> bool:
         return not any(term.accesses for term in self.terms)
 
-    def value(self) -> Array:
-        """Return the array of a known expression, axes in the order of ``labels``."""
+    def over(self, labels: tuple[Axis, ...]) -> Array:
+        """Return the array of a known expression, of length 1 along labels it does not vary with."""
         total: Any = 0.0
         for term in self.terms:
-            total = total + spread(term.table, self.labels)
-        return np.broadcast_to(total, tuple(axis.size for axis in self.labels))
+            total = total + spread(term.table, labels)
+        return np.asarray(total)
+
+    def value(self) -> Array:
+        """Return the array of a known expression, axes in the order of ``labels``."""
+        return np.broadcast_to(self.over(self.labels), shape_of(self.labels))
 
 
 def constant(values: Any, plates: tuple[Axis, ...] = (), name: str = "") -> Polynomial:
@@ -119,6 +172,16 @@ def constant(values: Any, plates: tuple[Axis, ...] = (), name: str = "") -> Poly
     array = np.asarray(values, dtype=np.float64)
     axes = tuple(Axis(name, size) for size in array.shape[len(plates) :])
     return Polynomial((Term(Table(array, plates + axes)),), plates, axes)
+
+
+def shape_of(axes: Iterable[Axis]) -> tuple[int, ...]:
+    """Return the length of each axis."""
+    return tuple([axis.size for axis in axes])
+
+
+def count_of(axes: Iterable[Axis]) -> int:
+    """Return how many members some axes have together."""
+    return math.prod([axis.size for axis in axes])
 
 
 def spread(table: Table, labels: tuple[Axis, ...]) -> Array:
@@ -138,19 +201,15 @@ def relabel(terms: Iterable[Term], new: Mapping[Axis, Axis]) -> tuple[Term, ...]
     if not new:
         return tuple(terms)
     return tuple(
-        Term(_relabel_table(t.table, new), tuple(relabel_access(a, new) for a in t.accesses))
+        Term(t.table.relabelled(new), tuple(relabel_access(a, new) for a in t.accesses))
         for t in terms
     )
-
-
-def _relabel_table(table: Table, new: Mapping[Axis, Axis]) -> Table:
-    return Table(table.values, tuple(new.get(axis, axis) for axis in table.axes))
 
 
 def relabel_access(access: Any, new: Mapping[Axis, Axis]) -> Any:
     """Replace labels through which a variable is seen."""
     places = tuple(
-        Lookup(_relabel_table(p.positions, new)) if isinstance(p, Lookup) else new.get(p, p)
+        Lookup(p.positions.relabelled(new)) if isinstance(p, Lookup) else new.get(p, p)
         for p in access.places
     )
     if isinstance(access, Switch):
@@ -192,7 +251,7 @@ def gather(table: Table, axis: Axis, index: Table) -> Table:
         return Table(moved[..., index.values.astype(np.intp)], rest + index.axes)
     where = []
     for a in table.axes:
-        source = index if a is axis else Table(np.arange(a.size), (a,))
+        source = index if a is axis else a.positions
         where.append(spread(source, labels).astype(np.intp))
     return Table(table.values[tuple(where)], labels)
 
@@ -209,10 +268,10 @@ def _substitute(term: Term, values: Mapping[str, Table], labels: tuple[Axis, ...
     rest = tuple(a for a in term.accesses if a.name not in values)
     table = term.table
     for i, access in enumerate(known):
-        wanted = set(labels).union(*(labels_of(a) for a in (*rest, *known[i + 1 :])))
+        wanted = set(labels).union(labels_of(*(*rest, *known[i + 1 :])))
         table = multiply_tables(table, _seen(values[access.name], access.places), wanted)
-    wanted = set(labels).union(*(labels_of(a) for a in rest))
-    return Term(_sum_out(table, wanted), rest)
+    wanted = set(labels).union(labels_of(*rest))
+    return Term(sum_out(table, wanted), rest)
 
 
 def _switched(term: Term, values: Mapping[str, Table]) -> Term:
@@ -225,7 +284,8 @@ def _switched(term: Term, values: Mapping[str, Table]) -> Term:
     return read
 
 
-def _sum_out(table: Table, wanted: set[Axis]) -> Table:
+def sum_out(table: Table, wanted: set[Axis]) -> Table:
+    """Return the sum over labels that are not wanted."""
     gone = tuple(i for i, axis in enumerate(table.axes) if axis not in wanted)
     if not gone:
         return table
@@ -234,108 +294,23 @@ def _sum_out(table: Table, wanted: set[Axis]) -> Table:
 
 def _seen(values: Table, places: tuple[Any, ...]) -> Table:
     """Return values as an access sees them."""
-    (term,) = relabel(
-        (Term(values),),
-        {a: p for a, p in zip(values.axes, places, strict=True) if isinstance(p, Axis)},
+    seen = values.relabelled(
+        {a: p for a, p in zip(values.axes, places, strict=True) if isinstance(p, Axis)}
     )
     for axis, place in zip(values.axes, places, strict=True):
         if isinstance(place, Lookup):
-            (term,) = look_up((term,), axis, place.positions)
-    return term.table
-
-
-# -- arithmetic ------------------------------------------------------------------------------
-
-
-def align(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """Give two polynomials common labels: plates by name, array axes from the right."""
-    plates = a.plates + tuple(p for p in b.plates if p not in a.plates)
-    long, short = (a, b) if len(a.axes) >= len(b.axes) else (b, a)
-    lead = len(long.axes) - len(short.axes)
-    terms = {id(a): a.terms, id(b): b.terms}
-    axes = list(long.axes[:lead])
-    rows = set(long.rows)
-    for x, y in zip(long.axes[lead:], short.axes, strict=True):
-        if x in long.rows or y in short.rows:
-            rows |= {x, y}
-        if x is y:
-            axes.append(x)
-        elif y.size == 1:
-            terms[id(short)] = look_up(terms[id(short)], y, Table(np.zeros(()), ()))
-            axes.append(x)
-        elif x.size == 1:
-            terms[id(long)] = look_up(terms[id(long)], x, Table(np.zeros(()), ()))
-            axes.append(y)
-        elif x.size == y.size:
-            terms[id(short)] = relabel(terms[id(short)], {y: x})
-            axes.append(x)
-        else:
-            raise ValueError(f"axes of length {x.size} and {y.size} do not fit together")
-    kept = frozenset(rows & set(axes))
-    return tuple(Polynomial(terms[id(p)], plates, tuple(axes), kept) for p in (a, b))  # type: ignore[return-value]
-
-
-def add(a: Polynomial, b: Polynomial) -> Polynomial:
-    """Return a + b."""
-    a, b = align(a, b)
-    return a._replace(terms=a.terms + b.terms)
-
-
-def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
-    """Return a · b, elementwise."""
-    a, b = align(a, b)
-    return a._replace(terms=_products(a.terms, b.terms, a.labels))
-
-
-def contract(a: Polynomial, b: Polynomial) -> Polynomial:
-    """Return a @ b as NumPy has it: a's last axis with b's last but one, or its only one."""
-    if not a.axes or not b.axes:
-        raise ValueError("both sides of @ must have an axis to sum over")
-    inner = -2 if len(b.axes) > 1 else -1
-    x, y = a.axes[-1], b.axes[inner]
-    if x.size != y.size:
-        raise ValueError(f"@ cannot join axes of length {x.size} and {y.size}")
-    shared = Axis("sum", x.size)
-    columns = tuple(Axis(axis.name, axis.size) for axis in b.axes[inner:][1:])
-    new = {y: shared, **dict(zip(b.axes[inner:][1:], columns, strict=True))}
-    left = Polynomial(relabel(a.terms, {x: shared}), a.plates, a.axes[:-2])
-    right = Polynomial(relabel(b.terms, new), b.plates, b.axes[:inner])
-    left, right = align(left, right)
-    axes = left.axes + a.axes[-2:-1] + columns
-    terms = _products(left.terms, right.terms, left.plates + axes)
-    return Polynomial(terms, left.plates, axes)
-
-
-def sum_last(poly: Polynomial) -> Polynomial:
-    """Return the sum over the last axis."""
-    summed = Axis("sum", poly.axes[-1].size)
-    labels = poly.plates + poly.axes[:-1]
-    terms = []
-    for table, accesses in relabel(poly.terms, {poly.axes[-1]: summed}):
-        wanted = set(labels).union(*(labels_of(access) for access in accesses))
-        terms.append(Term(_sum_out(table, wanted), accesses))
-    return Polynomial(tuple(terms), poly.plates, poly.axes[:-1])
-
-
-def _products(a: Iterable[Term], b: Iterable[Term], labels: tuple[Axis, ...]) -> tuple[Term, ...]:
-    second = tuple(b)
-    return tuple(_product(s, t, labels) for s in a for t in second)
-
-
-def _product(s: Term, t: Term, labels: tuple[Axis, ...]) -> Term:
-    accesses = s.accesses + t.accesses
-    wanted = set(labels).union(*(labels_of(access) for access in accesses))
-    return Term(multiply_tables(s.table, t.table, wanted), accesses)
+            seen = gather(seen, axis, place.positions)
+    return seen
 
 
 def multiply_tables(a: Table, b: Table, wanted: set[Axis]) -> Table:
     """Return the product, summed over labels that are not wanted."""
     if not a.axes:
         values = b.values if a.values == 1.0 else a.values * b.values
-        return _sum_out(Table(values, b.axes), wanted)
+        return sum_out(Table(values, b.axes), wanted)
     if not b.axes:
         values = a.values if b.values == 1.0 else a.values * b.values
-        return _sum_out(Table(values, a.axes), wanted)
+        return sum_out(Table(values, a.axes), wanted)
     codes = {axis: i for i, axis in enumerate(dict.fromkeys(a.axes + b.axes))}
     kept = tuple(axis for axis in codes if axis in wanted)
     values = np.einsum(
@@ -349,9 +324,8 @@ def multiply_tables(a: Table, b: Table, wanted: set[Axis]) -> Table:
     return Table(values, kept)
 
 
-def labels_of(access: Any) -> set[Axis]:
-    """Return the labels through which an access sees its variable."""
-    found: set[Axis] = set()
-    for place in access.places:
-        found |= set(place.positions.axes) if isinstance(place, Lookup) else {place}
-    return found | ({access.state} if isinstance(access, Switch) else set())
+def labels_of(*accesses: Any) -> set[Axis]:
+    """Return the labels through which accesses see their variables."""
+    found = {label for access in accesses for place in access.places for label in place.labels}
+    found.update([access.state for access in accesses if isinstance(access, Switch)])
+    return found

@@ -10,30 +10,19 @@ import numpy as np
 from posteriori.distributions.conjugate.pair import Pair, find_pair, match_pair
 from posteriori.distributions.unknown import Conditional, Unknown
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, child_term
-from posteriori.modeling.binding.labelled import (
-    Access,
-    Axis,
-    Lookup,
-    Polynomial,
-    Term,
-    labels_of,
-    spread,
-)
-from posteriori.modeling.forms.links import flat_index
+from posteriori.modeling.binding.labelled import Access, Axis, Polynomial, Term, count_of, shape_of
+from posteriori.modeling.binding.places import flat_index, same_places
 from posteriori.numerics.types import Array
 
 __all__ = [
     "Child",
     "Quantity",
     "Sight",
-    "count_members",
-    "lead_axes",
     "observed_child",
     "pair_class_of",
     "place_index",
     "plain_parameters",
     "reshaped",
-    "same_places",
     "see",
 ]
 
@@ -60,33 +49,20 @@ def see(factor: BoundFactor, name: str, layout: Layout) -> Sight | str:
     if any(len(a) != 1 or not isinstance(a[0], Access) for a in accesses):
         return f"{what} is not linear in {name}"
     (access, *others) = [a for (a,) in accesses]
-    if not all(same_places(access, other) for other in others):
+    if not all(same_places(access.places, other.places) for other in others):
         return f"{what} adds up several members of {name}"
     rows = set(factor.rows)
-    cut = len(lead_axes(layout))
+    cut = len(layout.lead)
     lead, event = access.places[:cut], access.places[cut:]
     if (
         event != poly.axes[len(poly.axes) - len(event) :]
-        or not labels_of(access._replace(places=lead)) <= rows
+        or not {label for place in lead for label in place.labels} <= rows
     ):
         return f"{what} mixes the entries or members of {name}"
     if any(not set(t.table.axes) <= rows for t in poly.terms):
         return f"{what} treats the entries of {name} differently"
     given = [t for t in poly.terms if not t.accesses]
     return Sight(parameter, _gain(terms, factor), _known_part(given, factor), lead)
-
-
-def same_places(a: Access, b: Access) -> bool:
-    """Tell whether two accesses see the same members."""
-    for x, y in zip(a.places, b.places, strict=True):
-        if x is y:
-            continue
-        if not (isinstance(x, Lookup) and isinstance(y, Lookup)):
-            return False
-        p, q = x.positions, y.positions
-        if p.axes != q.axes or not np.array_equal(p.values, q.values):
-            return False
-    return True
 
 
 def _gain(terms: list[Term], factor: BoundFactor) -> Polynomial | None:
@@ -109,8 +85,7 @@ def pair_class_of(prior_family: Any, factor: BoundFactor, sight: Sight) -> type[
 
 def place_index(sight: Sight, rows: tuple[Axis, ...], layout: Layout) -> Any:
     """Return which member of the unknown each row sees; None for the r-th."""
-    sizes = [axis.size for axis in lead_axes(layout)]
-    return flat_index(list(zip(sight.places, sizes, strict=True)), rows, count_members(rows))
+    return flat_index(sight.places, layout.lead, rows)
 
 
 # -- rows of data ----------------------------------------------------------------------------
@@ -197,17 +172,13 @@ def observed_child(factor: BoundFactor, name: str, bound: Bound) -> Child:
     layout = bound.layouts[name]
     sight = see(factor, name, layout)
     assert isinstance(sight, Sight)
-    count = count_members(factor.rows)
-    event = tuple(axis.size for axis in factor.events)
-    labels = factor.rows + factor.events
-    shape = tuple(axis.size for axis in labels)
-    data = np.broadcast_to(spread(child_term(factor, bound).table, labels), shape)
+    data = child_term(factor, bound).table.over(factor.rows + factor.events)
     known = {k: p for k, p in factor.parameters.items() if k != sight.parameter}
     child = Child(
         factor.name,
         factor.family,
         sight.parameter,
-        data.reshape(count, *event),
+        data.reshape(count_of(factor.rows), *shape_of(factor.events)),
         {k: _quantity(p, factor.rows) for k, p in known.items()},
         None if sight.factor is None else _quantity(sight.factor, factor.rows),
         None if sight.offset is None else _quantity(sight.offset, factor.rows),
@@ -237,17 +208,7 @@ def _quantity(poly: Polynomial, rows: tuple[Axis, ...]) -> Quantity:
     if not any(axis in rows for term in poly.terms for axis in term.table.axes):
         one = value[(0,) * len(rows)] if value.size else np.zeros(event)
         return Quantity(one, False)
-    return Quantity(value.reshape(count_members(rows), *event), True)
-
-
-def lead_axes(layout: Layout) -> tuple[Axis, ...]:
-    """Return the plates and integer axes of a variable."""
-    return layout.plates + layout.ints
-
-
-def count_members(axes: tuple[Axis, ...]) -> int:
-    """Return the product of the sizes."""
-    return int(np.prod([axis.size for axis in axes]))
+    return Quantity(value.reshape(count_of(rows), *event), True)
 
 
 def plain_parameters(child: Child) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.modeling.binding.bound import Bound, BoundFactor
-from posteriori.modeling.binding.labelled import Axis
+from posteriori.modeling.binding.labelled import Axis, shape_of
 from posteriori.modeling.forms.normal_rows import residual_rows
 from posteriori.numerics.types import Array
 
@@ -55,5 +55,5 @@ def targets_and_noise(bound: Bound, data: Data, factor: BoundFactor) -> tuple[Ar
     """Return targets and noise variances of normal data."""
     y = np.ravel(bound.observed[factor.name])[data.positions]
     (rows,) = residual_rows(factor, bound)
-    shape = tuple(axis.size for axis in factor.rows)
+    shape = shape_of(factor.rows)
     return y, 1.0 / np.broadcast_to(rows.weight, shape).ravel()[data.positions]

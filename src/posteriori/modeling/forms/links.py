@@ -9,13 +9,13 @@ import numpy as np
 
 from posteriori.inference.gaussian.equations import Equation, Link
 from posteriori.modeling.binding.bound import Layout
-from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, Term, spread
+from posteriori.modeling.binding.labelled import Access, Axis, Term, count_of, shape_of
+from posteriori.modeling.binding.places import flat_index, member_index
 from posteriori.numerics.types import Array
 
 __all__ = [
     "Split",
     "add_link",
-    "flat_index",
     "flat_weight",
     "make_link",
     "negated_link",
@@ -39,34 +39,15 @@ def make_link(
     layouts: Mapping[str, Layout],
 ) -> Link:
     """Return how rows with the given labels see a variable: coefficients and an index."""
-    count = int(np.prod([axis.size for axis in labels]))
+    count = count_of(labels)
     axes = layouts[access.name].axes
     summed = tuple(access.places[i] for i in split.dense if _is_summed(access.places[i], labels))
-    width = [axis.size for axis in summed]
-    table = spread(term.table, labels + summed)
-    values = np.broadcast_to(table, [a.size for a in labels] + width).reshape(count, *width)
+    values = term.table.over(labels + summed).reshape(count, *shape_of(summed))
     if len(summed) < len(split.dense):
         values = _one_hot_columns(values, access, split, axes, labels, count)
-    index = flat_index([(access.places[i], axes[i].size) for i in split.batch], labels, count)
+    places, members = ([of[i] for i in split.batch] for of in (access.places, axes))
+    index = flat_index(places, members, labels)
     return Link(access.name, values.reshape(count, size_of(axes, split.dense)), index)
-
-
-def flat_index(places: list[tuple[Any, int]], labels: tuple[Axis, ...], count: int) -> Any:
-    """Return which vector each row sees; None where it is simply the row's own."""
-    total = int(np.prod([size for _, size in places])) if places else 1
-    if total == 1:
-        return np.broadcast_to(np.intp(0), (count,)) if count != 1 else None
-    if [p for p, _ in places] == list(labels):
-        return None
-    flat: Any = np.zeros((), dtype=np.intp)
-    for place, size in places:
-        if isinstance(place, Lookup):
-            position = spread(place.positions, labels)
-        else:
-            position = spread(Table(np.arange(place.size), (place,)), labels)
-        flat = flat * size + position
-    shape = tuple(axis.size for axis in labels)
-    return np.ascontiguousarray(np.broadcast_to(flat, shape).reshape(count)).astype(np.intp)
 
 
 def add_link(links: dict[tuple[str, bytes], Link], link: Link) -> None:
@@ -124,7 +105,7 @@ def flat_weight(weight: Array, shape: tuple[int, ...], count: int) -> Array:
 
 def size_of(axes: tuple[Axis, ...], chosen: tuple[int, ...]) -> int:
     """Return how many numbers the chosen axes span."""
-    return int(np.prod([axes[i].size for i in chosen])) if chosen else 1
+    return count_of([axes[i] for i in chosen])
 
 
 def _is_summed(place: Any, labels: tuple[Axis, ...]) -> bool:
@@ -145,9 +126,8 @@ def _one_hot_columns(
         place = access.places[i]
         if _is_summed(place, labels):
             continue
-        index = flat_index([(place, axes[i].size)], labels, count)
         hot = np.zeros((count, axes[i].size))
-        hot[np.arange(count), np.arange(count) if index is None else index] = 1.0
+        hot[np.arange(count), member_index([place], [axes[i]], labels)] = 1.0
         shape = [count] + [1] * (out.ndim)
         shape[position + 1] = axes[i].size
         out = np.expand_dims(out, position + 1) * hot.reshape(shape)

@@ -6,6 +6,7 @@ not written as a vector, are one node of the graph.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -19,8 +20,8 @@ from posteriori.inference.messages.forest_messages import ForestMessages, pass_m
 from posteriori.inference.messages.forest_order import Batch, RowFactor, View
 from posteriori.inference.messages.row_messages import TableRows, as_logs
 from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term
-from posteriori.modeling.binding.labelled import Axis, spread
-from posteriori.modeling.forms.links import flat_index
+from posteriori.modeling.binding.labelled import Axis, count_of, shape_of
+from posteriori.modeling.binding.places import flat_index
 from posteriori.modeling.forms.state_tables import StateTable
 from posteriori.numerics.types import Array
 
@@ -31,10 +32,7 @@ __all__ = [
     "PassedMessages",
     "Reader",
     "missing_numbers",
-    "natural_reader",
-    "normal_reader",
     "pass_inside",
-    "state_reader",
     "table_rows",
 ]
 
@@ -66,14 +64,53 @@ class Edge(NamedTuple):
     slot: int
 
 
-class BlockGraph(NamedTuple):
+class BlockGraph:
     """Variables, factors, edges, how messages to a variable are read, and shapes of its members."""
 
-    variables: dict[str, Batch]
-    factors: list[RowFactor]
-    edges: list[Edge]
-    readers: dict[str, Reader]
-    shapes: dict[str, tuple[int, ...]]
+    def __init__(self) -> None:
+        self.variables: dict[str, Batch] = {}
+        self.factors: list[RowFactor] = []
+        self.edges: list[Edge] = []
+        self.readers: dict[str, Reader] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}
+
+    def add_variable(
+        self, name: str, members: tuple[int, ...], parts: tuple[tuple[int, ...], ...], read: Reader
+    ) -> None:
+        """Add a variable, the shape of its members and those of the parts of a message to one."""
+        self.variables[name] = Batch(math.prod(members), parts)
+        self.readers[name] = read
+        self.shapes[name] = members
+
+    def add_normal(
+        self, name: str, members: tuple[int, ...], size: int, *, is_number: bool
+    ) -> None:
+        """Add normal vectors: messages are weighted means and precisions."""
+        read = _read_number if is_number else _read_vector
+        self.add_variable(name, members, ((size,), (size, size)), read)
+
+    def add_natural(self, name: str, members: tuple[int, ...], prior: Any, parts: Any) -> None:
+        """Add members of an exponential family: messages are natural parameters."""
+        self.add_variable(name, members, tuple(parts), _natural_reader(prior))
+
+    def add_states(self, name: str, size: int, bound: Bound) -> None:
+        """Add a discrete variable: messages are logarithms, and what is impossible."""
+        read = _state_reader(bound.families[name], bound.labels.get(name))
+        self.add_variable(name, bound.layouts[name].shape, ((size,), (size,)), read)
+
+    def add_factor(
+        self,
+        factor: BoundFactor | None,
+        rows: tuple[Axis, ...],
+        made: RowFactor,
+        child: int | None = None,
+    ) -> None:
+        """Add the rows of a factor; its own variable is in the slot ``child``."""
+        number = len(self.factors)
+        for slot, view in enumerate(made.views):
+            edge = Edge(factor, view.variable, slot == child, rows, number, slot)
+            self.edges.append(edge)
+        self.factors.append(made)
 
 
 class NoMessages:
@@ -104,16 +141,10 @@ def pass_inside(graph: BlockGraph) -> PassedMessages:
 def missing_numbers(factor: BoundFactor, bound: Bound) -> Array:
     """Return which numbers of the child of each row are missing, (R, E)."""
     labels = factor.rows + factor.events
-    rows = int(np.prod([axis.size for axis in factor.rows]))
+    rows = count_of(factor.rows)
     if factor.name not in bound.observed:
         return np.zeros((rows, 1), dtype=bool)
-    data = spread(child_term(factor, bound).table, labels)
-    return np.isnan(np.broadcast_to(data, [axis.size for axis in labels]).reshape(rows, -1))
-
-
-def normal_reader(*, is_number: bool) -> Reader:
-    """Return how weighted means and precisions are read."""
-    return _read_number if is_number else _read_vector
+    return np.isnan(child_term(factor, bound).table.over(labels).reshape(rows, -1))
 
 
 def _read_number(parts: tuple[Array, ...], shape: tuple[int, ...]) -> Normal:
@@ -129,31 +160,18 @@ def _read_vector(parts: tuple[Array, ...], shape: tuple[int, ...]) -> MvNormal:
 
 def table_rows(table: StateTable, bound: Bound) -> RowFactor:
     """Return the rows of a log table over states."""
-    count = int(np.prod([axis.size for axis in table.rows]))
     states = tuple(view.state for view in table.views)
-    sizes = tuple(axis.size for axis in states)
-    values = spread(table.table, table.rows + states)
-    if any(axis in table.table.axes for axis in table.rows):
-        full = tuple(axis.size for axis in table.rows) + sizes
-        logs = np.broadcast_to(values, full).reshape(count, *sizes)
-    else:
-        logs = np.broadcast_to(values.reshape(values.shape[len(table.rows) :]), sizes)[None]
+    varies = any(axis in table.table.axes for axis in table.rows)
+    logs = table.table.over((table.rows if varies else ()) + states)
     views = tuple(
-        View(view.name, _members(view.places, table.rows, bound.layouts[view.name].axes, count))
+        View(view.name, flat_index(view.places, bound.layouts[view.name].axes, table.rows))
         for view in table.views
     )
-    rule = TableRows(logs)
-    return RowFactor(table.name, count, views, rule.send, rule.sweep)
+    rule = TableRows(logs.reshape(-1, *shape_of(states)))
+    return RowFactor(table.name, count_of(table.rows), views, rule.send, rule.sweep)
 
 
-def _members(
-    places: tuple[Any, ...], rows: tuple[Axis, ...], axes: tuple[Axis, ...], count: int
-) -> Any:
-    """Return which member of a variable with the given axes each row sees."""
-    return flat_index([(p, a.size) for p, a in zip(places, axes, strict=True)], rows, count)
-
-
-def state_reader(family: Any, labels: Any) -> Reader:
+def _state_reader(family: Any, labels: Any) -> Reader:
     """Return how messages to a discrete variable are read."""
 
     def read(parts: tuple[Array, ...], shape: tuple[int, ...]) -> Any:
@@ -167,7 +185,7 @@ def state_reader(family: Any, labels: Any) -> Reader:
     return read
 
 
-def natural_reader(family: Any) -> Reader:
+def _natural_reader(family: Any) -> Reader:
     """Return how natural parameters are read."""
 
     def read(parts: tuple[Array, ...], shape: tuple[int, ...]) -> Any:

@@ -19,12 +19,13 @@ from posteriori.modeling.binding.labelled import (
     Polynomial,
     Table,
     Term,
+    count_of,
     labels_of,
     look_up,
     multiply_tables,
     relabel,
-    spread,
 )
+from posteriori.modeling.binding.places import one_hot
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.types import Array
@@ -67,11 +68,11 @@ def summed_lookups(term: Term, labels: tuple[Axis, ...], layouts: Mapping[str, L
             if not isinstance(place, Lookup) or set(place.positions.axes) <= set(labels):
                 continue
             whole = Axis("sum", layouts[access.name].axes[i].size)
-            hot = Table(np.eye(whole.size)[place.positions.values], (*place.positions.axes, whole))
+            hot = one_hot(place.positions, whole)
             places = (*access.places[:i], whole, *access.places[i + 1 :])
             access = access._replace(places=places)
             accesses = (*accesses[:n], access, *accesses[n + 1 :])
-            wanted = set(labels).union(*(labels_of(a) for a in accesses))
+            wanted = set(labels).union(labels_of(*accesses))
             table = multiply_tables(table, hot, wanted)
     return Term(table, accesses)
 
@@ -146,7 +147,7 @@ def _whitened(terms: tuple[Term, ...], rows: tuple[Axis, ...], event: Axis, cov:
     inverse = explicit_inverse(lower)  # that of a triangle would load SciPy
     root = Table(inverse, (*cov.axes[:-2], row, event))
     logs = np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
-    count = int(np.prod([axis.size for axis in rows]))
+    count = count_of(rows)
     log_scale = -float(logs.mean()) * count
     white = tuple(_multiply_root(term, root, event) for term in terms)
     return Rows(white[:1], white[1:], (*rows, row), np.asarray(1.0), log_scale)
@@ -157,7 +158,7 @@ def _multiply_root(term: Term, root: Table, event: Axis) -> Term:
     (moved,) = relabel((term,), {event: summed})
     labelled = Table(root.values, (*root.axes[:-1], summed))
     wanted = {a for a in (*moved.table.axes, *labelled.axes) if a is not summed}
-    wanted = wanted.union(*(labels_of(access) for access in moved.accesses))
+    wanted = wanted.union(labels_of(*moved.accesses))
     return Term(multiply_tables(moved.table, labelled, wanted), moved.accesses)
 
 
@@ -171,12 +172,9 @@ def _precision(factor: BoundFactor, labels: tuple[Axis, ...]) -> Array:
 
 
 def _known(poly: Polynomial, labels: tuple[Axis, ...], name: str, key: str) -> Array:
-    total: Any = 0.0
-    for term in poly.terms:
-        total = total + spread(term.table, labels)
+    total = poly.over(labels)
     if not np.all(total > 0):
-        where = tuple(np.argwhere(~(np.asarray(total) > 0))[0])
-        value = np.asarray(total)[where]
+        where = tuple(np.argwhere(~(total > 0))[0])
         at = f" at index {', '.join(map(str, where))}" if where else ""
-        raise ValueError(f"{key} of {name} must be positive, got {value:g}{at}")
-    return np.asarray(total)
+        raise ValueError(f"{key} of {name} must be positive, got {total[where]:g}{at}")
+    return total

@@ -14,13 +14,14 @@ from posteriori.distributions.labels import decode_labels, encode_labels
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.binder import Binder, bind
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, child_term
-from posteriori.modeling.binding.construction import construct, member
+from posteriori.modeling.binding.construction import construct, log_prob_of, member
 from posteriori.modeling.binding.labelled import (
     Axis,
     Lookup,
     Polynomial,
     Table,
     look_up,
+    shape_of,
     spread,
     substitute,
 )
@@ -29,13 +30,7 @@ from posteriori.modeling.language.expressions import Input, Variable
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
-__all__ = [
-    "expected_log_prior",
-    "log_joint",
-    "log_prob_of_known",
-    "simulate",
-    "simulate_leaves",
-]
+__all__ = ["expected_log_prior", "log_joint", "log_prob_of_known", "simulate", "simulate_leaves"]
 
 #: The plate of draws, under a name that nobody can give to one.
 _DRAWS = "draws of the posterior"
@@ -152,7 +147,7 @@ def _draw(binder: Binder, name: str, factors: list[BoundFactor], rng: np.random.
     whole = np.zeros(layout.shape)
     path = np.moveaxis(whole, at, 0)
     path[0] = first
-    rows = tuple(axis for axis in layout.plates + layout.ints if axis is not layout.axes[at])
+    rows = tuple(axis for axis in layout.lead if axis is not layout.axes[at])
     for t in range(1, len(path)):
         step = _at_time(factors[1], {name: Table(whole, layout.axes)}, t)
         path[t] = _in_order(member(step).sample(rng=rng), step, rows)
@@ -215,7 +210,7 @@ def log_prob_of_known(factor: BoundFactor, bound: Bound) -> float:
     x = spread(child_term(factor, bound).table, factor.rows + factor.events)
     there = ~np.isnan(x)
     if there.all():
-        return _total(factor, _log_prob(factor, member(factor), x))
+        return _total(factor, log_prob_of(member(factor), x, factor.name))
     lead = len(factor.rows)
     count = int(np.prod(x.shape[:lead]))
     values = {key: poly.value() for key, poly in factor.parameters.items()}
@@ -231,7 +226,7 @@ def log_prob_of_known(factor: BoundFactor, bound: Bound) -> float:
             if not pattern.all():
                 entries = np.flatnonzero(pattern)
                 here, values_there = _marginal(factor, here, entries), values_there[:, entries]
-            logs[rows] = _log_prob(factor, here, values_there)
+            logs[rows] = log_prob_of(here, values_there, factor.name)
     return _total(factor, logs)
 
 
@@ -245,18 +240,11 @@ def _marginal(factor: BoundFactor, vectors: Any, entries: Array) -> Any:
     return vectors.marginal(entries)
 
 
-def _log_prob(factor: BoundFactor, distribution: Any, x: Array) -> Array:
-    try:
-        return np.asarray(distribution.log_prob(x))
-    except ValueError as error:
-        raise ValueError(f"{factor.name}: {error}") from None
-
-
 def _total(factor: BoundFactor, logs: Array) -> float:
     """Add up log densities; refuse data that are impossible."""
     total = float(np.sum(logs))
     if total == -np.inf:
-        shape = tuple(axis.size for axis in factor.rows)
+        shape = shape_of(factor.rows)
         where = np.argwhere(np.isneginf(logs.reshape(shape)))[0]
         raise ValueError(
             f"the data have probability 0: the value of {factor.name}"

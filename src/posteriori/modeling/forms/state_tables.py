@@ -17,17 +17,9 @@ from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term
-from posteriori.modeling.binding.construction import construct
-from posteriori.modeling.binding.labelled import (
-    Axis,
-    Lookup,
-    Polynomial,
-    Switch,
-    Table,
-    Term,
-    labels_of,
-    spread,
-)
+from posteriori.modeling.binding.construction import construct, log_prob_of
+from posteriori.modeling.binding.labelled import Axis, Switch, Table, Term, shape_of, spread
+from posteriori.modeling.binding.places import add_tables, compact
 from posteriori.modeling.forms.table_elimination import MOST_CELLS, locate
 from posteriori.numerics.types import Array
 
@@ -100,7 +92,7 @@ def state_table(factor: BoundFactor, bound: Bound, sizes: Mapping[str, int]) -> 
     labels = tuple(view.state for view in views) + factor.rows
     x = spread(child_term(factor, bound).table, factor.rows + factor.events)
     x = x.reshape((1,) * len(views) + x.shape)
-    table = _labelled(_log_likelihood(factor, member, x), labels)
+    table = compact(_log_likelihood(factor, member, x), labels)
     _require_possible(factor, table, views)
     return StateTable(factor.name, table, factor.rows, views)
 
@@ -129,7 +121,7 @@ def views_of(factor: BoundFactor, sizes: Mapping[str, int]) -> tuple[View, ...]:
             for access in term.accesses:
                 size = sizes[access.name]
                 require_rows(factor, access, size)
-                if not labels_of(access) - _state_of(access) <= set(factor.rows):
+                if not {a for p in access.places for a in p.labels} <= set(factor.rows):
                     raise TypeError(
                         f"one {factor.name} depends on a whole row of {access.name} at once; "
                         "give each its own row, or write the members as separate variables"
@@ -151,8 +143,8 @@ def conditional_parameters(factor: BoundFactor, views: tuple[View, ...]) -> dict
     values = {}
     for key, poly in factor.parameters.items():
         events = poly.axes[len(poly.axes) - factor.family._parameters[key] :]
-        value = _evaluate(poly, states, labels + events)
-        shape = value.shape[: len(labels)] + tuple(axis.size for axis in events)
+        value = add_tables([_by_state(term, states) for term in poly.terms], labels + events)
+        shape = value.shape[: len(labels)] + shape_of(events)
         values[key] = np.broadcast_to(value, shape)
     return values
 
@@ -160,24 +152,13 @@ def conditional_parameters(factor: BoundFactor, views: tuple[View, ...]) -> dict
 # -- steps -----------------------------------------------------------------------------------
 
 
-def _state_of(access: Any) -> set[Axis]:
-    return {access.state} if isinstance(access, Switch) else set()
-
-
 def _key(access: Any) -> tuple[Any, ...]:
     """Return what tells two views of a variable apart."""
     places = (
-        (p.positions.values.tobytes(), p.positions.axes) if isinstance(p, Lookup) else p
+        p if isinstance(p, Axis) else (p.positions.values.tobytes(), p.labels)
         for p in access.places
     )
     return (access.name, *places)
-
-
-def _evaluate(poly: Polynomial, states: Mapping[Any, Axis], labels: tuple[Axis, ...]) -> Array:
-    total: Any = np.zeros((1,) * len(labels))
-    for term in poly.terms:
-        total = total + spread(_by_state(term, states), labels)
-    return total
 
 
 def _by_state(term: Term, states: Mapping[Any, Axis]) -> Table:
@@ -225,7 +206,7 @@ def _of_latent(
         logs = member._log_probabilities
     require_constant_states(factor, own.state.size, logs.shape[-1])
     labels = (*(view.state for view in views), *factor.rows, own.state)
-    return StateTable(factor.name, _labelled(logs, labels), factor.rows, (*views, own))
+    return StateTable(factor.name, compact(logs, labels), factor.rows, (*views, own))
 
 
 def _log_likelihood(factor: BoundFactor, member: Any, x: Array) -> Array:
@@ -233,7 +214,7 @@ def _log_likelihood(factor: BoundFactor, member: Any, x: Array) -> Array:
     width = len(factor.events)
     gaps = np.isnan(x)
     if not gaps.any():
-        return _log_prob(factor, member, x)
+        return log_prob_of(member, x, factor.name)
     lead = x.shape[: x.ndim - width]
     missing = gaps.reshape(*lead, -1)
     absent = missing.all(axis=-1)
@@ -249,7 +230,7 @@ def _log_likelihood(factor: BoundFactor, member: Any, x: Array) -> Array:
     if not len(present):
         return np.zeros((1,) * len(lead))
     filled = np.where(absent.reshape(lead + (1,) * width), present[0], x)
-    return np.where(absent, 0.0, _log_prob(factor, member, filled))
+    return np.where(absent, 0.0, log_prob_of(member, filled, factor.name))
 
 
 def _partly_missing(factor: BoundFactor, member: Any, x: Array, missing: Array) -> Array:
@@ -262,22 +243,8 @@ def _partly_missing(factor: BoundFactor, member: Any, x: Array, missing: Array) 
         if not len(keep):
             continue
         values = np.where(here[..., None], x[..., keep], 0.0)
-        total = total + np.where(here, _log_prob(factor, member.marginal(keep), values), 0.0)
+        total = total + np.where(here, log_prob_of(member.marginal(keep), values, factor.name), 0.0)
     return total
-
-
-def _log_prob(factor: BoundFactor, member: Any, x: Array) -> Array:
-    try:
-        return np.asarray(member.log_prob(x))
-    except ValueError as error:
-        raise ValueError(f"{factor.name}: {error}") from None
-
-
-def _labelled(values: Array, labels: tuple[Axis, ...]) -> Table:
-    """Drop axes of length 1 that stand for longer ones."""
-    gone = tuple(i for i, axis in enumerate(labels) if values.shape[i] == 1 and axis.size != 1)
-    axes = tuple(axis for i, axis in enumerate(labels) if i not in gone)
-    return Table(np.squeeze(values, axis=gone), axes)
 
 
 def _require_memory(factor: BoundFactor, views: tuple[View, ...]) -> None:

@@ -17,13 +17,13 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.labelled import Axis, Table, gather, spread
+from posteriori.modeling.binding.labelled import Axis, Table, gather, shape_of, spread
+from posteriori.modeling.binding.places import add_tables
 from posteriori.numerics.logspace import log_sum_exp
-from posteriori.numerics.types import Array
 
 __all__ = [
     "Bucket",
@@ -37,7 +37,6 @@ __all__ = [
     "locate",
     "log_conditional",
     "marginals",
-    "sum_of_logs",
     "multiply_beliefs",
     "plan_elimination",
     "reduce_plates",
@@ -269,18 +268,10 @@ def conditional_draws(
     for bucket in reversed(buckets):
         table = _at_states(bucket, states)
         labels = (draw, *plates[bucket.node], bucket.node)
-        noise = rng.gumbel(size=tuple(axis.size for axis in labels))  # argmax is a fair draw
+        noise = rng.gumbel(size=shape_of(labels))  # argmax is a fair draw
         drawn = np.argmax(spread(table, labels) + noise, axis=-1)
         states[bucket.node] = Table(drawn, labels[:-1])
     return states
-
-
-def sum_of_logs(tables: Sequence[Table], labels: tuple[Axis, ...]) -> Array:
-    """Return the sum of tables with axes in the order of ``labels``, length 1 where none has it."""
-    total: Any = np.zeros((1,) * len(labels))
-    for table in tables:
-        total = total + spread(table, labels)
-    return total
 
 
 def reduce_plates(table: Table, plates: Iterable[Axis], keep: Iterable[Axis]) -> Table:
@@ -316,8 +307,8 @@ def log_conditional(bucket: Bucket) -> Table:
 
 
 def _bucket(step: Step, parts: Sequence[Table], maximize: bool) -> Bucket:
-    shape = tuple(axis.size for axis in step.labels)
-    values = np.broadcast_to(sum_of_logs(parts, step.labels), shape)
+    shape = shape_of(step.labels)
+    values = np.broadcast_to(add_tables(parts, step.labels), shape)
     rest = step.labels[1:]
     message = values.max(axis=0) if maximize else np.asarray(log_sum_exp(values, axis=0))
     return Bucket(step.node, step.given, Table(values, step.labels), Table(message, rest))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.inference.messages.forest_messages import ForestMessages
-from posteriori.modeling.binding.labelled import Lookup
+from posteriori.modeling.binding.labelled import Lookup, shape_of
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.forms.message_graph import Edge, NoMessages, Reader
 
@@ -55,7 +55,7 @@ class EdgeMessages:
     ) -> None:
         self.factor = factor
         self.variable = variable
-        self.shape = tuple(axis.size for axis in edge.rows)
+        self.shape = shape_of(edge.rows)
         self._edge = edge
         self._passed = passed
         self._read = read

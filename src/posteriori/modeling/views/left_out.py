@@ -35,7 +35,7 @@ def leave_one_out(posterior: Posterior, data: Data) -> LeftOut | None:
     (factor,) = (f for f in bound.factors if f.name == data.names[0])
     results = {id(r): r for a in factor.accesses for r in [solved.by_name[a.name]]}
     layout = bound.layouts[factor.name]
-    if len(results) != 1 or factor.rows != data.axes or layout.plates + layout.ints != data.axes:
+    if len(results) != 1 or factor.rows != data.axes or layout.lead != data.axes:
         return None
     (result,) = results.values()
     try:
@@ -65,7 +65,7 @@ def log_density_without(
     bound = posterior._solved.bound
     (name, *others) = data.names
     layout = bound.layouts[name]
-    if not others and layout.plates + layout.ints == data.axes:
+    if not others and layout.lead == data.axes:
         try:
             predicted = again.predict(name)
         except TypeError:  # no closed form

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.distributions.counts.bernoulli import Bernoulli
-from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import encode_labels
 from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term, gap_name
 from posteriori.modeling.binding.construction import construct
@@ -23,11 +21,14 @@ from posteriori.modeling.binding.labelled import (
     Polynomial,
     Table,
     Term,
+    count_of,
+    gather,
     look_up,
     spread,
     substitute,
 )
 from posteriori.modeling.forms.data_points import Data
+from posteriori.modeling.forms.state_tables import DISCRETE, number_of_states
 from posteriori.modeling.language.dependencies import names_with_children
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.random import as_generator
@@ -40,7 +41,6 @@ __all__ = ["as_codes", "draw_unknowns", "find_data", "log_likelihood", "replicat
 
 #: Numbers that draws may take up together.
 _MOST = 1 << 24
-_DISCRETE = (Bernoulli, Categorical)
 
 
 def find_data(posterior: Posterior) -> list[Data]:
@@ -186,10 +186,10 @@ class _Scene:
             distribution = construct(factor.family, parameters, factor.name)
             x = spread(self.values[factor.name], lead + inner)
             return np.asarray(distribution.log_prob(x))
-        term = Term(child_term(factor, self.bound).table)
+        data = child_term(factor, self.bound).table
         for axis, at in self.picks:
-            (term,) = look_up((term,), axis, at)
-        x = spread(term.table, lead + inner + factor.events)
+            data = gather(data, axis, at)
+        x = spread(data, lead + inner + factor.events)
         there, x = _filled(factor, x)
         distribution = construct(factor.family, parameters, factor.name)
         logs = np.where(there, distribution.log_prob(x), 0.0)
@@ -202,10 +202,7 @@ class _Scene:
             terms = look_up(terms, axis, at)
         axes = tuple(axis for axis in poly.labels if axis not in self.data.axes)
         known = substitute(Polynomial(terms, lead, axes), self.values)
-        total: Any = 0.0
-        for term in known.terms:
-            total = total + spread(term.table, known.labels)
-        return np.asarray(total)
+        return known.over(known.labels)
 
     def _at_draws(self, access: Any) -> Any:
         if access.name in self.states:
@@ -223,7 +220,7 @@ def _own_states(bound: Bound, data: Data) -> dict[str, Axis]:
     """
     found: dict[str, Axis] = {}
     for name in bound.latent:
-        if bound.families[name] not in _DISCRETE or not set(bound.layouts[name].axes) & set(
+        if bound.families[name] not in DISCRETE or not set(bound.layouts[name].axes) & set(
             data.axes
         ):
             continue
@@ -235,14 +232,8 @@ def _own_states(bound: Bound, data: Data) -> dict[str, Axis]:
             raise TypeError(f"the states of {name} are not those of single data")
         if any(f.name not in (*data.names, *bound.latent) for f in below):
             raise TypeError(f"{name} has children on other plates than its own")
-        found[name] = Axis(name, _count_states(own[0]))
+        found[name] = Axis(name, number_of_states(own[0]))
     return found
-
-
-def _count_states(factor: BoundFactor) -> int:
-    if factor.family is Bernoulli:
-        return 2
-    return next(iter(factor.parameters.values())).axes[-1].size
 
 
 def _filled(factor: BoundFactor, x: Array) -> tuple[Any, Array]:
@@ -261,7 +252,7 @@ def _filled(factor: BoundFactor, x: Array) -> tuple[Any, Array]:
 
 def _seen(names: Sequence[str], axes: tuple[Axis, ...], bound: Bound) -> Any:
     """Return the positions of data of which something is known."""
-    count = int(np.prod([axis.size for axis in axes]))
+    count = count_of(axes)
     known = np.zeros(count, dtype=bool)
     for name in names:
         known |= ~np.isnan(bound.observed[name]).reshape(count, -1).all(axis=1)

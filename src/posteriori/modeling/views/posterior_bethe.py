@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from posteriori.graphs import BetheFreeEnergy
+from posteriori.modeling.binding.labelled import count_of
 from posteriori.modeling.posterior.posterior import Posterior
 
 __all__ = ["bethe_free_energy_of"]
@@ -46,7 +45,7 @@ def bethe_free_energy_of(posterior: Posterior) -> BetheFreeEnergy:
         if factor.name not in energies:
             continue
         scope = sorted(bound.unknowns_of(factor), key=list(bound.layouts).index)
-        rows = math.prod(axis.size for axis in factor.rows)
+        rows = count_of(factor.rows)
         entropy = _entropy(posterior, scope)
         nodes[factor.name] = -energies[factor.name] - rows * entropy
         for name in scope:

@@ -10,7 +10,8 @@ import numpy as np
 from posteriori.inference.chains.linear_gaussian_chain import LinearGaussianChain, smooth_chain
 from posteriori.inference.chains.static_effects import add_static_effects
 from posteriori.modeling.binding.bound import Bound, BoundFactor
-from posteriori.modeling.binding.labelled import Access, Axis, Lookup
+from posteriori.modeling.binding.labelled import Access, Axis, Lookup, count_of
+from posteriori.modeling.binding.places import same_place
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.exact.chain.chain_matrices import (
@@ -80,8 +81,8 @@ class GaussianChainBlock(Block):
         self.time = bound.layouts[chains[0]].plates[0]
         layouts = bound.layouts
         self.columns = Columns(
-            place_side_by_side({n: _size(layouts[n].events) for n in chains}),
-            place_side_by_side({n: _size(layouts[n].axes) for n in self.constants}),
+            place_side_by_side({n: count_of(layouts[n].events) for n in chains}),
+            place_side_by_side({n: count_of(layouts[n].axes) for n in self.constants}),
         )
 
     @property
@@ -102,7 +103,7 @@ class GaussianChainBlock(Block):
         """What filter and smoother cost: rotations of D × 2D arrays at every step."""
         d, steps = self.columns.n_states + self.columns.n_constants, self.time.size
         axes = [(f, self.times_of(f)[0]) for f in self.emissions]
-        p = sum(_size(a for a in f.rows + f.events if a is not time) for f, time in axes)
+        p = sum(count_of(a for a in f.rows + f.events if a is not time) for f, time in axes)
         return Cost(
             steps * (20.0 * d**3 + 4.0 * p * d * (d + p)), 8.0 * steps * (3 * d * d + 2 * d + p)
         )
@@ -226,25 +227,17 @@ def _times_of(
 ) -> tuple[Axis | None, IntArray]:
     seen = _seen(factor, chains)
     place = seen[0].places[0] if seen else time
-    if not isinstance(place, Lookup):
-        return place, np.arange(time.size)
-    (axis,) = place.positions.axes or (None,)
+    (axis,) = place.labels or (None,)
     return axis, np.atleast_1d(place.positions.values).astype(np.intp)
 
 
 def _same_times(a: Any, b: Any) -> bool:
-    if not isinstance(a, Lookup) or not isinstance(b, Lookup):
-        return a is b
-    x, y = a.positions, b.positions
-    return len(x.axes) < 2 and x.axes == y.axes and np.array_equal(x.values, y.values)
+    return len(a.labels) < 2 and same_place(a, b)
 
 
 def _is_step_read(place: Any, arrival: Axis) -> bool:
     """Tell whether a step reads a chain at the time of arrival, or one before it."""
-    if not isinstance(place, Lookup) or place.positions.axes != (arrival,):
-        return False
-    ahead = place.positions.values - np.arange(arrival.size)
-    return bool(np.all(ahead == 0) or np.all(ahead == 1))
+    return place.run in ((arrival, 0), (arrival, 1))
 
 
 def _is_step(factor: BoundFactor) -> bool:
@@ -263,7 +256,3 @@ def _at_times(values: Array, times: IntArray, n_steps: int, fill: float = 0.0) -
     out = np.full((n_steps, *values.shape[1:]), fill)
     out[times] = values
     return out
-
-
-def _size(axes: Iterable[Axis]) -> int:
-    return int(np.prod([axis.size for axis in axes]))

@@ -15,8 +15,9 @@ from posteriori.modeling.binding.labelled import (
     Lookup,
     Polynomial,
     Term,
+    count_of,
     labels_of,
-    spread,
+    shape_of,
 )
 from posteriori.modeling.forms.links import Split, make_link
 from posteriori.numerics.linalg import explicit_inverse
@@ -92,18 +93,16 @@ def read_part(
         Its row axis that runs along the chain: of arrivals, for a step.
     """
     labels = tuple(a for a in factor.rows if a is not time) + factor.events
-    width = int(np.prod([axis.size for axis in labels]))
+    width = count_of(labels)
     offset: Any = np.zeros((1, width))
     states = dict.fromkeys((True, False), np.zeros((1, width, columns.n_states)))
     constants: Any = np.zeros((1, width, columns.n_constants))
     for term in factor.parameters["mean"].terms:
         inner = [_within(access, columns) for access in term.accesses]
-        moving = set(term.table.axes).union(*(labels_of(access) for access in inner))
+        moving = set(term.table.axes).union(labels_of(*inner))
         lead = (time,) if time is not None and time in moving else ()
         if not inner:
-            values = spread(term.table, lead + labels)
-            full = np.broadcast_to(values, [a.size for a in lead + labels])
-            offset = offset + full.reshape(-1, width)
+            offset = offset + term.table.over(lead + labels).reshape(-1, width)
             continue
         (access,) = inner
         block = _coefficients(term, access, lead + labels, layouts, columns)
@@ -195,10 +194,7 @@ def _noise(factor: BoundFactor, time: Axis | None, width: int) -> Array:
 def _known(poly: Polynomial, labels: tuple[Axis, ...], time: Axis | None) -> Array:
     moves = time is not None and any(time in term.table.axes for term in poly.terms)
     lead = (time,) if moves and time is not None else ()
-    total: Any = 0.0
-    for term in poly.terms:
-        total = total + spread(term.table, lead + labels)
-    full = np.broadcast_to(total, [axis.size for axis in lead + labels])
+    full = np.broadcast_to(poly.over(lead + labels), shape_of(lead + labels))
     return full if lead else full[None]
 
 

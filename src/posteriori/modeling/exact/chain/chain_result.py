@@ -15,6 +15,7 @@ from posteriori.inference.chains.linear_gaussian_chain import (
     sample_chain_posterior,
 )
 from posteriori.inference.gaussian.energy import RowEnergies
+from posteriori.modeling.binding.labelled import shape_of
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.chain.chain_account import chain_rows
@@ -132,7 +133,7 @@ class ChainResult(NormalResult):
             variance = np.diagonal(cov, axis1=-2, axis2=-1)
             shape = layout.shape
             return Normal(mean.reshape(shape)[()], variance=variance.reshape(shape)[()])
-        batch = tuple(axis.size for axis in layout.plates + layout.ints)
+        batch = shape_of(layout.lead)
         size = layout.events[0].size
         if cov.shape[-1] != size:
             count = int(np.prod(batch))

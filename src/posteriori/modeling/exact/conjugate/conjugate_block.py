@@ -21,14 +21,13 @@ from posteriori.distributions.conjugate.pair import NaturalPair, Pair
 from posteriori.distributions.unknown import Conditional
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.construction import member
+from posteriori.modeling.binding.labelled import count_of
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.exact.conjugate.conjugate_result import ConjugateResult
 from posteriori.modeling.exact.conjugate.statistics_by_place import merge_by_place
 from posteriori.modeling.forms.conjugate_rows import (
     Child,
-    count_members,
-    lead_axes,
     observed_child,
     pair_class_of,
     plain_parameters,
@@ -98,7 +97,7 @@ class ConjugateBlock(Block):
     @property
     def count(self) -> int:
         """Number of places: of independent members of the unknown."""
-        return count_members(lead_axes(self.layout))
+        return count_of(self.layout.lead)
 
     @property
     def order(self) -> tuple[str, ...]:

@@ -8,16 +8,12 @@ import numpy as np
 
 from posteriori.distributions.batches import take_members
 from posteriori.distributions.conjugate.pair import NaturalPair
-from posteriori.inference.messages.forest_order import Batch, RowFactor, View
+from posteriori.inference.messages.forest_order import RowFactor, View
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.construction import member
+from posteriori.modeling.binding.labelled import shape_of
 from posteriori.modeling.forms.conjugate_rows import Child, Sight, place_index, reshaped, see
-from posteriori.modeling.forms.message_graph import (
-    BlockGraph,
-    Edge,
-    missing_numbers,
-    natural_reader,
-)
+from posteriori.modeling.forms.message_graph import BlockGraph, missing_numbers
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
@@ -30,23 +26,19 @@ def conjugate_graph(block: ConjugateBlock) -> BlockGraph:
     """Return the graph of one variable and its children."""
     bound = block.bound
     prior = reshaped(member(block.prior_factor), (block.count,))
-    shapes = tuple(np.shape(part)[1:] for part in prior.natural)
-    name = block.name
-    batch = Batch(block.count, shapes)
-    members = tuple(axis.size for axis in block.prior_factor.rows)
-    readers = {name: natural_reader(type(prior))}
-    graph = BlockGraph({name: batch}, [], [], readers, {name: members})
+    name, own = block.name, block.prior_factor
+    graph = BlockGraph()
+    shapes = [np.shape(part)[1:] for part in prior.natural]
+    graph.add_natural(name, shape_of(own.rows), type(prior), shapes)
 
     def send_prior(rows: Any, slot: int, incoming: Any) -> tuple[Array, ...]:
         return tuple(np.asarray(part)[rows] for part in prior.natural)
 
-    graph.edges.append(Edge(block.prior_factor, name, True, block.prior_factor.rows, 0, 0))
-    graph.factors.append(RowFactor(name, block.count, (View(name),), send_prior))
+    graph.add_factor(own, own.rows, RowFactor(name, block.count, (View(name),), send_prior), 0)
     factors = {f.name: f for f in bound.factors}
     for child in block.children:
         factor = factors[child.name]
-        graph.edges.append(Edge(factor, name, False, factor.rows, len(graph.factors), 0))
-        graph.factors.append(_conjugate_rows(factor, child, prior, block, bound))
+        graph.add_factor(factor, factor.rows, _conjugate_rows(factor, child, prior, block, bound))
     return graph
 
 

@@ -8,9 +8,8 @@ from posteriori.distributions.batches import take_members
 from posteriori.distributions.conjugate.pair import find_pair
 from posteriori.distributions.unknown import Conditional, Unknown
 from posteriori.modeling.binding.bound import BoundFactor, Layout
+from posteriori.modeling.binding.labelled import count_of
 from posteriori.modeling.forms.conjugate_rows import (
-    count_members,
-    lead_axes,
     place_index,
     reshaped,
     see,
@@ -37,7 +36,7 @@ def conjugate_predictive(factor: BoundFactor, name: str, layout: Layout, belief:
         raise TypeError(f"{factor.name} has no closed-form predictive: {sight}")
     shape = tuple(axis.size for axis in factor.rows)
     index = place_index(sight, factor.rows, layout)
-    flat = reshaped(belief, (count_members(lead_axes(layout)),))
+    flat = reshaped(belief, (count_of(layout.lead),))
     rows = reshaped(flat if index is None else take_members(flat, index), shape)
     known = {k: p.value() for k, p in factor.parameters.items() if k != sight.parameter}
     unknown = Unknown(

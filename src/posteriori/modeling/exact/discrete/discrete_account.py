@@ -49,16 +49,12 @@ def discrete_terms(result: DiscreteResult) -> tuple[list[tuple[str, float]], flo
     beliefs = joint_beliefs(done.buckets, roots)
     holders = {part: step.node for step in block.planned.before for part in step.parts}
     for i, (name, table) in enumerate(zip(graph.sources, graph.tables, strict=True)):
-        if i in holders:
-            node = holders[i]
-            copies = _copies(graph.plates[node], beliefs[node])
-            energies.append((name, copies * _expect(beliefs[node], table)))
-        elif table.axes:
-            node = next(node for node in roots if node in table.axes)
-            copies = _copies(graph.plates[node], roots[node])
-            energies.append((name, copies * _expect(roots[node], table)))
-        else:
+        if not table.axes:
             energies.append((name, float(table.values)))
+            continue
+        node = holders[i] if i in holders else next(n for n in roots if n in table.axes)
+        copies = _copies(graph.plates[node], beliefs[node])
+        energies.append((name, copies * _expect(beliefs[node], table)))
     for bucket in (*done.buckets, *last):
         belief = beliefs[bucket.node]
         copies = _copies(graph.plates[bucket.node], belief)

@@ -15,6 +15,8 @@ import numpy as np
 
 from posteriori import factors, tables
 from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.labelled import count_of, shape_of
+from posteriori.modeling.binding.places import add_tables
 from posteriori.modeling.contract.costs import Cost, counted, members_and_states
 from posteriori.modeling.contract.engine import Block
 from posteriori.modeling.exact.discrete.discrete_chain import chain_beliefs, smooth_chain
@@ -33,7 +35,6 @@ from posteriori.modeling.forms.table_elimination import (
     eliminate,
     marginals,
     plan_elimination,
-    sum_of_logs,
     sum_to,
 )
 
@@ -172,7 +173,7 @@ class DiscreteBlock(Block):
         text = ", ".join(parts)
         chain = self.graph.chain
         if chain is not None:
-            together = int(np.prod([node.size for node in chain.nodes]))
+            together = count_of(chain.nodes)
             text += f"; a chain of {counted(chain.time.size, 'step')} and {together} states"
             if chain.static:
                 text += f", for each of {self.planned.n_chains}"
@@ -222,8 +223,8 @@ class DiscreteBlock(Block):
         keep = tuple(owners)
         steps = plan_elimination([t.axes for t in graph.tables], graph.plates, keep)
         rest = eliminate(graph.tables, steps, graph.plates).rest
-        shape = tuple(node.size for node in keep)
-        logs = np.broadcast_to(sum_of_logs(rest, keep), shape)
+        shape = shape_of(keep)
+        logs = np.broadcast_to(add_tables(rest, keep), shape)
         labels = {node.name: self.bound.labels.get(owner) for node, owner in owners.items()}
         named = {name: given for name, given in labels.items() if given is not None}
         names_ = [node.name for node in keep]

@@ -18,7 +18,8 @@ from posteriori.inference.chains.hidden_markov import (
     most_likely_path,
     sample_path,
 )
-from posteriori.modeling.binding.labelled import Axis, Table, gather
+from posteriori.modeling.binding.labelled import Axis, Table, count_of, gather, shape_of
+from posteriori.modeling.binding.places import add_tables
 from posteriori.modeling.exact.discrete.discrete_graph import Chained, Graph
 from posteriori.modeling.forms.table_elimination import (
     MOST_CELLS,
@@ -27,7 +28,6 @@ from posteriori.modeling.forms.table_elimination import (
     locate,
     multiply_beliefs,
     reduce_plates,
-    sum_of_logs,
     sum_to,
 )
 from posteriori.numerics.types import Array, IntArray
@@ -110,7 +110,7 @@ def smooth_chain(graph: Graph, tables: Sequence[Table]) -> SolvedChain:
 
     (probabilities, log_evidence, *pairs), possible = _run(arrays, run)
     labels = (*arrays.lead, arrays.chain.time, *arrays.chain.nodes)
-    joint = Table(probabilities.reshape(tuple(axis.size for axis in labels)), labels)
+    joint = Table(probabilities.reshape(shape_of(labels)), labels)
     evidence = _evidence(arrays, log_evidence, possible)
     return SolvedChain(joint, evidence, _pairs_of(arrays, pairs[0]) if pairs else None)
 
@@ -149,7 +149,7 @@ def chain_pairs(graph: Graph, tables: Sequence[Table]) -> Table:
 def _pairs_of(arrays: _Arrays, pairs: Array) -> Table:
     chain = arrays.chain
     labels = (*arrays.lead, chain.arrival, *chain.before, *chain.nodes)
-    return Table(pairs.reshape(tuple(axis.size for axis in labels)), labels)
+    return Table(pairs.reshape(shape_of(labels)), labels)
 
 
 def decode_chain(graph: Graph, tables: Sequence[Table]) -> tuple[dict[Axis, Table], Table]:
@@ -186,7 +186,7 @@ def paths_at(
 
 def _members(arrays: _Arrays, states: Array, draws: tuple[Axis, ...]) -> dict[Axis, Table]:
     chain = arrays.chain
-    codes = np.unravel_index(states.astype(np.intp), tuple(node.size for node in chain.nodes))
+    codes = np.unravel_index(states.astype(np.intp), shape_of(chain.nodes))
     axes = (*draws, *arrays.lead, chain.time)
     return {node: Table(c, axes) for node, c in zip(chain.nodes, codes, strict=True)}
 
@@ -203,15 +203,15 @@ def _arrays(graph: Graph, tables: Sequence[Table]) -> _Arrays:
     chain = graph.chain
     assert chain is not None
     lead = (*chain.static, *graph.series)
-    count = math.prod(node.size for node in chain.nodes)
+    count = count_of(chain.nodes)
     labels = (*lead, chain.time, *chain.nodes)
-    rows = tuple(axis.size for axis in labels[: len(lead) + 1])
-    moves = sum_of_logs(chain.steps, (*lead, chain.arrival, *chain.before, *chain.nodes))
+    rows = shape_of(labels[: len(lead) + 1])
+    moves = add_tables(chain.steps, (*lead, chain.arrival, *chain.before, *chain.nodes))
     wide = moves.shape[: len(lead) + 1]
     _require_memory(chain, count, max(math.prod(wide) * count**2, math.prod(rows) * count))
-    ends = tuple(node.size for node in chain.nodes) * 2
+    ends = shape_of(chain.nodes) * 2
     transition = np.broadcast_to(moves, wide + ends).reshape(*wide, count, count)
-    here = np.broadcast_to(sum_of_logs(tables, labels), tuple(axis.size for axis in labels))
+    here = np.broadcast_to(add_tables(tables, labels), shape_of(labels))
     return _Arrays(transition, here.reshape(*rows, count), lead, graph)
 
 

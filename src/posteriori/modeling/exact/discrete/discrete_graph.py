@@ -7,14 +7,14 @@ graph has a node for each member.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from posteriori.modeling.binding.bound import Layout
-from posteriori.modeling.binding.labelled import Axis, Lookup, Table, spread
+from posteriori.modeling.binding.labelled import Axis, Lookup, Table, count_of, shape_of
+from posteriori.modeling.binding.places import member_index, sum_by_member
 from posteriori.modeling.forms.state_tables import StateTable
 from posteriori.modeling.forms.table_elimination import Entangled, Plates, reduce_plates
 
@@ -198,24 +198,9 @@ def _on_own_axes(factor: StateTable, layouts: Mapping[str, Layout]) -> StateTabl
         return factor
     (view,) = placed
     axes = layouts[view.name].axes
-    shape = tuple(axis.size for axis in axes)
-    rows = tuple(axis.size for axis in factor.rows)
-    states = tuple(v.state for v in factor.views)
-    sizes = tuple(state.size for state in states)
-    values = np.broadcast_to(spread(factor.table, factor.rows + states), rows + sizes)
-    seen = [np.broadcast_to(_positions(place, factor.rows), rows) for place in view.places]
-    flat = np.ravel_multi_index(tuple(s.ravel() for s in seen), shape)
-    columns = values.reshape(-1, math.prod(sizes)).T
-    count = math.prod(shape)
-    total = np.stack([np.bincount(flat, weights=c, minlength=count) for c in columns], axis=-1)
-    table = Table(total.reshape(*shape, *sizes), axes + states)
+    table = sum_by_member(factor.table, view.places, axes, factor.rows)
     views = tuple(v._replace(places=axes) if v is view else v for v in factor.views)
     return StateTable(factor.name, table, axes, views)
-
-
-def _positions(place: Any, rows: tuple[Axis, ...]) -> Any:
-    table = place.positions if isinstance(place, Lookup) else Table(np.arange(place.size), (place,))
-    return spread(table, rows).astype(np.intp)
 
 
 def _shifts(factor: StateTable, layouts: Mapping[str, Layout]) -> dict[tuple[int, int], int]:
@@ -223,11 +208,9 @@ def _shifts(factor: StateTable, layouts: Mapping[str, Layout]) -> dict[tuple[int
     found = {}
     for j, view in enumerate(factor.views):
         for k, (axis, place) in enumerate(zip(layouts[view.name].axes, view.places, strict=True)):
-            if isinstance(place, Lookup) and len(place.positions.axes) == 1:
-                steps = np.arange(axis.size - 1)
-                for shift in (0, 1):
-                    if np.array_equal(place.positions.values, steps + shift):
-                        found[j, k] = shift
+            run = place.run
+            if run is not None and run.label is not None and run.label.size == axis.size - 1:
+                found[j, k] = run.start  # 0 or 1: no other fits
     return found
 
 
@@ -312,7 +295,7 @@ def ground_graph(
     MemoryError
         When there are too many rows to write out.
     """
-    count = sum(int(np.prod([axis.size for axis in factor.rows])) for factor in factors)
+    count = sum(count_of(factor.rows) for factor in factors)
     if count > MOST_ROWS:
         raise MemoryError(
             f"the members of {', '.join(sizes)} depend on one another neither plate by plate nor "
@@ -335,17 +318,12 @@ def _members(name: str, layout: Layout, size: int) -> tuple[Axis, ...]:
 def _row_tables(
     factor: StateTable, nodes: Mapping[str, tuple[Axis, ...]], layouts: Mapping[str, Layout]
 ) -> Iterable[Table]:
-    rows = tuple(axis.size for axis in factor.rows)
-    states = tuple(view.state for view in factor.views)
-    values = spread(factor.table, factor.rows + states)
-    values = np.broadcast_to(values, rows + tuple(axis.size for axis in states))
-    seen = []
-    for view in factor.views:
-        where = [np.broadcast_to(_positions(p, factor.rows), rows) for p in view.places]
-        shape = layouts[view.name].shape
-        seen.append(np.ravel_multi_index(tuple(where), shape) if where else np.zeros(rows, np.intp))
-    for row in np.ndindex(*rows):
-        axes = [nodes[v.name][int(s[row])] for v, s in zip(factor.views, seen, strict=True)]
+    rows, views = factor.rows, factor.views
+    states = tuple(view.state for view in views)
+    values = factor.table.over(rows + states).reshape(-1, *shape_of(states))
+    seen = [member_index(view.places, layouts[view.name].axes, rows) for view in views]
+    for row, table in enumerate(values):
+        axes = [nodes[view.name][s[row]] for view, s in zip(views, seen, strict=True)]
         kept = list(dict.fromkeys(axes))
         codes = [kept.index(axis) for axis in axes]
-        yield Table(np.einsum(values[row], codes, list(range(len(kept)))), tuple(kept))
+        yield Table(np.einsum(table, codes, list(range(len(kept)))), tuple(kept))

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from posteriori.modeling.binding.labelled import Table
+from posteriori.modeling.binding.labelled import Table, count_of
 from posteriori.modeling.exact.discrete.discrete_graph import Graph
 from posteriori.modeling.forms.table_elimination import (
     Entangled,
@@ -44,7 +44,7 @@ class Order(NamedTuple):
     def n_chains(self) -> int:
         """How many chains are solved for each series."""
         chain = self.graph.chain
-        return 0 if chain is None else math.prod(node.size for node in chain.static)
+        return 0 if chain is None else count_of(chain.static)
 
     @property
     def table_cells(self) -> float:
@@ -64,7 +64,7 @@ class Order(NamedTuple):
     def work(self) -> float:
         """Cells of all tables, and of the transitions of all chains at all times."""
         chain = self.graph.chain
-        moves = 0 if chain is None else math.prod(node.size for node in chain.nodes)
+        moves = 0 if chain is None else count_of(chain.nodes)
         return self.table_cells + self.chain_states * moves
 
 

@@ -11,7 +11,7 @@ from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
 from posteriori.modeling.beliefs.group_beliefs import Belief, DiscreteBelief
-from posteriori.modeling.binding.labelled import Axis, Table, spread
+from posteriori.modeling.binding.labelled import Axis, Table, shape_of, spread
 from posteriori.modeling.contract.engine import Result, Terms
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
@@ -24,8 +24,12 @@ from posteriori.modeling.exact.discrete.discrete_chain import (
 )
 from posteriori.modeling.exact.discrete.discrete_order import split_tables
 from posteriori.modeling.exact.discrete.discrete_prediction import StatePredictions
-from posteriori.modeling.exact.discrete.state_graph import state_graph
-from posteriori.modeling.forms.message_graph import PassedMessages, pass_inside
+from posteriori.modeling.forms.message_graph import (
+    BlockGraph,
+    PassedMessages,
+    pass_inside,
+    table_rows,
+)
 from posteriori.modeling.forms.table_elimination import (
     Elimination,
     best_states,
@@ -137,7 +141,15 @@ class DiscreteResult(Result):
 
     def messages(self) -> Iterator[PassedMessages]:
         """Pass tables over states."""
-        yield pass_inside(state_graph(self.block))
+        block, graph = self.block, BlockGraph()
+        for name, size in block.sizes.items():
+            graph.add_states(name, size, block.bound)
+        for i, table in enumerate(block.tables):
+            factor = block.factors[i] if i < len(block.factors) else None
+            last = len(table.views) - 1
+            child = last if table.views[last].name == table.name else None
+            graph.add_factor(factor, table.rows, table_rows(table, block.bound), child)
+        yield pass_inside(graph)
 
     def carried_over(self, solved: Solved, names: Sequence[str]) -> list[Belief]:
         """Return the joint probabilities of variables of one member each."""
@@ -157,7 +169,7 @@ class DiscreteResult(Result):
         found: dict[str, Any] = {}
         for name in self.names:
             nodes = self.block.graph.nodes[name]
-            shape = tuple(a.size for a in lead) + self.block.bound.layouts[name].shape
+            shape = shape_of(lead) + self.block.bound.layouts[name].shape
             parts = [spread(states[n], (*lead, *self.block.graph.plates[n])) for n in nodes]
             if len(nodes) > 1:
                 codes = np.stack(parts, axis=-1).reshape(shape)

@@ -11,7 +11,7 @@ from posteriori.inference.gaussian.elimination import solve_gaussian
 from posteriori.inference.gaussian.equations import Equation, Latent, Link
 from posteriori.inference.gaussian.ordering import plan_gaussian
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
-from posteriori.modeling.binding.labelled import Axis, Switch, spread
+from posteriori.modeling.binding.labelled import Axis, Switch, count_of, shape_of, spread
 from posteriori.modeling.contract.costs import Cost, counted, elimination_cost, vectors_and_numbers
 from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
@@ -81,12 +81,8 @@ class GaussianBlock(Block):
 
     def describe(self) -> str:
         """Say what will be eliminated, and at what cost."""
-        sizes = []
-        for name in self.names:
-            axes, split = self.bound.layouts[name].axes, self.splits[name]
-            count, size = size_of(axes, split.batch), size_of(axes, split.dense)
-            sizes.append(f"{name} ({vectors_and_numbers(count, size)})")
-        rows = sum(int(np.prod([a.size for a in r.labels])) for r in self.rows)
+        sizes = [f"{v.name} ({vectors_and_numbers(v.count, v.size)})" for v in self._latents()]
+        rows = sum(count_of(r.labels) for r in self.rows)
         return f"{counted(rows, 'equation')} in {', '.join(sizes)}"
 
     @property
@@ -124,16 +120,14 @@ class GaussianBlock(Block):
 
     def system(self) -> tuple[tuple[Latent, ...], tuple[Equation, ...], Mapping[str, Split]]:
         """Return the latents, the equations, and how axes were split."""
-        layouts = self.bound.layouts
-        latents = tuple(
-            Latent(
-                name,
-                size_of(layouts[name].axes, self.splits[name].batch),
-                size_of(layouts[name].axes, self.splits[name].dense),
-            )
-            for name in self.names
-        )
-        return latents, tuple(self._equation(rows) for rows in self.rows), self.splits
+        return self._latents(), tuple(self._equation(rows) for rows in self.rows), self.splits
+
+    def _latents(self) -> tuple[Latent, ...]:
+        found = []
+        for name in self.names:
+            axes, split = self.bound.layouts[name].axes, self.splits[name]
+            found.append(Latent(name, size_of(axes, split.batch), size_of(axes, split.dense)))
+        return tuple(found)
 
     def solve(self) -> GaussianResult:
         """Return the exact posterior of the block."""
@@ -148,7 +142,7 @@ class GaussianBlock(Block):
 
     def _equation(self, rows: Rows) -> Equation:
         """Write child − mean = constant − Σ K x: coefficients of the mean stand as they are."""
-        shape = tuple(axis.size for axis in rows.labels)
+        shape = shape_of(rows.labels)
         count = int(np.prod(shape))
         constant: Any = None
         links: dict[tuple[str, bytes], Link] = {}

@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from posteriori.inference.gaussian.equations import Equation
-from posteriori.inference.messages.forest_order import Batch, RowFactor, View
+from posteriori.inference.messages.forest_order import RowFactor, View
 from posteriori.inference.messages.row_messages import NormalRows
 from posteriori.modeling.binding.bound import Bound, BoundFactor
-from posteriori.modeling.binding.labelled import spread
-from posteriori.modeling.forms.message_graph import (
-    BlockGraph,
-    Edge,
-    missing_numbers,
-    normal_reader,
-)
+from posteriori.modeling.forms.message_graph import BlockGraph, missing_numbers
 from posteriori.modeling.forms.normal_rows import noise_cov
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
@@ -31,26 +25,24 @@ def normal_graph(block: GaussianBlock) -> BlockGraph:
     """Return the graph of jointly normal variables: a node for each vector that is solved for."""
     bound = block.bound
     latents, equations, splits = block.without_gaps().system()
-    graph = BlockGraph({}, [], [], {}, {})
+    graph = BlockGraph()
     for latent in latents:
-        size = latent.size
-        graph.variables[latent.name] = Batch(latent.count, ((size,), (size, size)))
-        layout = bound.layouts[latent.name]
-        is_number = size == 1 and not layout.events
-        graph.readers[latent.name] = normal_reader(is_number=is_number)
-        apart = splits[latent.name].batch
-        graph.shapes[latent.name] = tuple(layout.axes[i].size for i in apart)
+        name, size = latent.name, latent.size
+        layout = bound.layouts[name]
+        members = tuple(layout.shape[i] for i in splits[name].batch)
+        graph.add_normal(name, members, size, is_number=size == 1 and not layout.events)
     for factor, equation in zip(block.factors, equations, strict=True):
-        made = _normal_rows(factor, equation, bound)
-        for slot, view in enumerate(made.views):
-            is_child = slot == 0 and factor.name not in bound.observed
-            number = len(graph.factors)
-            graph.edges.append(Edge(factor, view.variable, is_child, factor.rows, number, slot))
-        graph.factors.append(made)
+        child = None if factor.name in bound.observed else 0
+        made, rule = _normal_rows(factor, equation, bound)
+        if len(made.views) == 1 and graph.variables[made.views[0].variable].count == 1:
+            made = made._replace(sums=rule.total)
+        graph.add_factor(factor, factor.rows, made, child)
     return graph
 
 
-def _normal_rows(factor: BoundFactor, equation: Equation, bound: Bound) -> RowFactor:
+def _normal_rows(
+    factor: BoundFactor, equation: Equation, bound: Bound
+) -> tuple[RowFactor, NormalRows]:
     """Return the rows of a factor; missing numbers say nothing."""
     width = factor.events[0].size if factor.events else 1
     count = len(equation.constant) // width
@@ -69,7 +61,7 @@ def _normal_rows(factor: BoundFactor, equation: Equation, bound: Bound) -> RowFa
     elif missing.any():
         weight = np.where(missing, 0.0, weight)
     rule = NormalRows(constant, weight, tuple(gains))
-    return RowFactor(factor.name, count, tuple(views), rule.send, rule.sweep, rule.total)
+    return RowFactor(factor.name, count, tuple(views), rule.send, rule.sweep), rule
 
 
 def _roots_without(factor: BoundFactor, missing: Array) -> Array:
@@ -79,10 +71,7 @@ def _roots_without(factor: BoundFactor, missing: Array) -> Array:
     """
     table = noise_cov(factor)
     size = missing.shape[1]
-    full = np.broadcast_to(
-        spread(table, (*factor.rows, *table.axes[-2:])),
-        [axis.size for axis in factor.rows] + [size, size],
-    ).reshape(-1, size, size)
+    full = table.over((*factor.rows, *table.axes[-2:])).reshape(-1, size, size)
     roots = np.zeros(full.shape)
     for pattern in np.unique(missing, axis=0):
         rows, there = np.flatnonzero((missing == pattern).all(axis=1)), np.flatnonzero(~pattern)

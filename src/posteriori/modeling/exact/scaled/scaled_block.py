@@ -37,6 +37,7 @@ from posteriori.inference.gaussian.arrays import segment_sum
 from posteriori.inference.gaussian.equations import residual
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.construction import member
+from posteriori.modeling.binding.labelled import count_of
 from posteriori.modeling.contract.costs import Cost
 from posteriori.modeling.contract.engine import Block
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock, find_chain
@@ -52,7 +53,6 @@ from posteriori.modeling.exact.scaled.scaled_factors import (
     take_logarithms,
 )
 from posteriori.modeling.exact.scaled.scaled_result import CommonPrecisionResult
-from posteriori.modeling.forms.conjugate_rows import count_members, lead_axes
 from posteriori.numerics.types import Array, number
 
 __all__ = ["CommonPrecisionBlock", "Tally"]
@@ -156,9 +156,9 @@ class CommonPrecisionBlock(Block):
         """Return the number of rows and the misfit of every equation, for each member."""
         sources, equations, means = solved.solution()
         layout = self.bound.layouts[self.spread]
-        size = count_members(lead_axes(layout))
+        size = count_of(layout.lead)
         members: list[Any] = [None] * len(equations)
-        if lead_axes(layout):
+        if layout.lead:
             members = [self._members_of_rows(f) for f in self.factors]
         found = []
         for name, equation, mine in zip(sources, equations, members, strict=True):
@@ -171,7 +171,7 @@ class CommonPrecisionBlock(Block):
     def rows_of(self, name: str) -> int:
         """Return how many numbers, or vectors under a common matrix, a variable has."""
         layout = self.bound.layouts[name]
-        return count_members(lead_axes(layout) if self.is_matrix else layout.axes)
+        return count_of(layout.lead if self.is_matrix else layout.axes)
 
     def _members_of_rows(self, factor: BoundFactor) -> Any:
         """Return which member of the spread each row of a factor that is not missing has."""
@@ -184,7 +184,7 @@ class CommonPrecisionBlock(Block):
 
     def count_rows(self, owners: Mapping[str, Any]) -> Array:
         """Return how many numbers or vectors of the normal variables each member owns."""
-        size = count_members(lead_axes(self.bound.layouts[self.spread]))
+        size = count_of(self.bound.layouts[self.spread].lead)
         rows = np.zeros(size)
         for name, places in owners.items():
             alike = self.rows_of(name) / np.size(places)
@@ -194,7 +194,7 @@ class CommonPrecisionBlock(Block):
     def _owners(self, names: Sequence[str]) -> dict[str, Any]:
         """Return which member of the spread each member of the normal variables has."""
         layout = self.bound.layouts[self.spread]
-        if not lead_axes(layout):
+        if not layout.lead:
             return dict.fromkeys(names, np.zeros((), dtype=np.intp))
         return {
             f.name: places_of_spread(f, self.spread, layout)

@@ -28,12 +28,12 @@ from posteriori.modeling.binding.labelled import (
     Table,
     Term,
     labels_of,
+    shape_of,
     spread,
     substitute,
 )
+from posteriori.modeling.binding.places import member_index, same_places
 from posteriori.modeling.contract.engine import Fit, Group
-from posteriori.modeling.forms.conjugate_rows import lead_axes, same_places
-from posteriori.modeling.forms.links import flat_index
 
 __all__ = [
     "MATRICES",
@@ -86,9 +86,9 @@ def find_common_precision(
     if not all(_is_scaled(factor, name, family) for factor in others):
         return None
     gaps = set(names) - {f.name for f in factors}
-    if lead_axes(bound.layouts[name]) and gaps:
+    if bound.layouts[name].lead and gaps:
         return None
-    if lead_axes(bound.layouts[name]) and not _is_separate(bound, name, others):
+    if bound.layouts[name].lead and not _is_separate(bound, name, others):
         return None
     return name
 
@@ -167,21 +167,16 @@ def take_logarithms(
 def places_of_spread(factor: BoundFactor, name: str, layout: Layout) -> Any:
     """Return which member of the spread each row of a factor has, (*rows)."""
     access = next(a for a in factor.accesses if a.name == name)
-    shape = tuple(axis.size for axis in factor.rows)
-    count = int(np.prod(shape))
-    lead = lead_axes(layout)
-    seen = [(place, axis.size) for place, axis in zip(access.places, lead, strict=False)]
-    index = flat_index(seen, factor.rows, count)
-    return (np.arange(count) if index is None else index).reshape(shape)
+    places = access.places[: len(layout.lead)]
+    return member_index(places, layout.lead, factor.rows).reshape(shape_of(factor.rows))
 
 
 def is_there(factor: BoundFactor, bound: Bound) -> Any:
     """Mark the numbers of a child that are not missing."""
     labels = factor.rows + factor.events
-    shape = tuple(axis.size for axis in labels)
     if factor.name not in bound.observed:
-        return np.ones(shape, dtype=bool)
-    return np.broadcast_to(~np.isnan(spread(child_term(factor, bound).table, labels)), shape)
+        return np.ones(shape_of(labels), dtype=bool)
+    return ~np.isnan(child_term(factor, bound).table.over(labels))
 
 
 # -- what is scaled --------------------------------------------------------------------------
@@ -220,7 +215,7 @@ def _is_multiple(poly: Polynomial, factor: BoundFactor, name: str, matrix: bool)
         or not all(set(t.table.axes) <= rows for t in poly.terms)
     ):
         return False
-    return all(same_places(first, a) for (a,) in accesses)
+    return all(same_places(first.places, a.places) for (a,) in accesses)
 
 
 def _keeps_entries(term: Term, factor: BoundFactor) -> bool:
@@ -270,7 +265,7 @@ def _owner_table(places: Any, layout: Layout) -> Table:
 def _keeps_to_itself(
     factor: BoundFactor, owners: Mapping[str, Table], name: str, layout: Layout
 ) -> bool:
-    if not lead_axes(layout):
+    if not layout.lead:
         return True
     mine = Table(places_of_spread(factor, name, layout), factor.rows)
     for term in factor.parameters["mean"].terms:

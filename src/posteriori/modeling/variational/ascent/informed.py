@@ -14,13 +14,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term, gap_name
-from posteriori.modeling.binding.labelled import (
-    Axis,
-    Lookup,
-    Switch,
-    Table,
-    spread,
-)
+from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table, shape_of, spread
 from posteriori.modeling.variational.ascent.cut import Cut
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.references import with_holes
@@ -71,11 +65,11 @@ class _Search:
         return sum(int(found.sum()) for found in self.informed.values())
 
     def _lead(self, name: str) -> tuple[Axis, ...]:
-        return self.bound.layouts[name].plates + self.bound.layouts[name].ints
+        return self.bound.layouts[name].lead
 
     def _known(self, name: str) -> Array:
         """Return which members of an unknown variable are known: some of a discrete one may be."""
-        shape = tuple(axis.size for axis in self._lead(name))
+        shape = shape_of(self._lead(name))
         if name in self.bound.evidence:
             return ~np.isnan(self.bound.evidence[name]).reshape(shape)
         return np.zeros(shape, dtype=bool)
@@ -173,16 +167,15 @@ class _Search:
     def _mark(self, name: str, places: Sequence[Any], rows: Table) -> None:
         lead = self._lead(name)
         here = places[: len(lead)]
-        labels = tuple(dict.fromkeys(a for p in here for a in _labels_of_place(p)))
+        labels = tuple(dict.fromkeys(a for p in here for a in p.labels))
         gone = tuple(i for i, axis in enumerate(rows.axes) if axis not in labels)
         there: Any = rows.values.any(axis=gone) if gone else rows.values
         table = Table(there, tuple(axis for axis in rows.axes if axis in labels))
-        shape = tuple(axis.size for axis in labels)
-        active = np.broadcast_to(spread(table, labels), shape)
+        active = table.over(labels)
         if here == labels:
             self.informed[name] = self.informed[name] | active
             return
-        where = (np.broadcast_to(spread(_positions(p), labels), shape)[active] for p in here)
+        where = (p.positions.over(labels)[active].astype(np.intp) for p in here)
         self.informed[name][tuple(where)] = True
 
     def _mark_earlier_members(self, factor: BoundFactor) -> None:
@@ -240,16 +233,6 @@ def _any_event(table: Table, factor: BoundFactor) -> Table:
     events = tuple(i for i, axis in enumerate(table.axes) if axis not in factor.rows)
     there: Any = table.values.any(axis=events) if events else table.values
     return Table(there, tuple(axis for axis in table.axes if axis in factor.rows))
-
-
-def _labels_of_place(place: Any) -> tuple[Axis, ...]:
-    return place.positions.axes if isinstance(place, Lookup) else (place,)
-
-
-def _positions(place: Any) -> Table:
-    if isinstance(place, Lookup):
-        return Table(place.positions.values.astype(np.intp), place.positions.axes)
-    return Table(np.arange(place.size), (place,))
 
 
 def _where_seen(rows: Table, table: Table, access: Any) -> Table:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.labelled import Axis, Table, labels_of, spread
-from posteriori.modeling.variational.densities.monomials import Monomial, axes_of
+from posteriori.modeling.binding.labelled import Axis, Table, count_of, labels_of, spread
+from posteriori.modeling.variational.densities.monomials import Monomial, Product, axes_of
 from posteriori.modeling.variational.densities.planned_products import Contraction, contract_tables
 from posteriori.modeling.variational.nodes.node import Message, Node
 from posteriori.modeling.variational.nodes.node_answers import Expectation
@@ -150,6 +150,14 @@ class Problem:
         assert total is not None
         return total
 
+    def coefficient(
+        self, product: Product, node: Node, keep: frozenset[Axis], rows: Iterable[Axis]
+    ) -> Table:
+        """Return the expectation of a product under all nodes but one, summed over other rows."""
+        entry = self._entry(Monomial(0, *product))
+        entry = entry._replace(axes=entry.axes.union(rows))
+        return self.expectation(product.tables, self._recipe(entry, (node,), keep))
+
     def messages(self, node: Node, sources: set[int] | None = None) -> Iterator[Message]:
         """Yield the node's accesses and their coefficient in the expected log joint density."""
         local = _among(node, self.local)
@@ -257,7 +265,7 @@ def restore(kept: Snapshot) -> None:
 
 
 def _labels(accesses: Iterable[Any]) -> frozenset[Axis]:
-    return frozenset[Axis]().union(*(labels_of(access) for access in accesses))
+    return frozenset(labels_of(*accesses))
 
 
 def _among(node: Node, nodes: Sequence[Node]) -> bool:
@@ -287,7 +295,7 @@ def _multiplied(monomial: Monomial, most: int) -> Monomial:
     """Multiply known tables once, where the product is not large."""
     tables = monomial.tables
     labels = frozenset[Axis]().union(*(table.axes for table in tables))
-    if len(tables) < 2 or math.prod(axis.size for axis in labels) > most:
+    if len(tables) < 2 or count_of(labels) > most:
         return monomial
     return monomial._replace(tables=(contract_tables(tables, labels),))
 

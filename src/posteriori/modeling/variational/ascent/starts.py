@@ -14,7 +14,7 @@ import numpy as np
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term
-from posteriori.modeling.binding.labelled import Access, Axis, Switch, spread
+from posteriori.modeling.binding.labelled import Access, Axis, Switch, shape_of, spread
 from posteriori.modeling.forms.state_tables import number_of_states
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem
@@ -302,7 +302,7 @@ def _data_of_members(
     rest = [a for a in (*factor.rows, *factor.events) if a not in seen]
     labels = (*seen, *rest)
     values = spread(child_term(factor, bound).table, labels)
-    full = np.broadcast_to(values, tuple(a.size for a in labels))
+    full = np.broadcast_to(values, shape_of(labels))
     if rows is not None:
         full = full[rows]
     flat = full.reshape(math.prod(full.shape[: len(seen)]), -1)

@@ -7,7 +7,6 @@ as much as a thousand.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -20,11 +19,13 @@ from posteriori.modeling.binding.labelled import (
     Lookup,
     Switch,
     Table,
+    count_of,
     gather,
     labels_of,
     spread,
 )
-from posteriori.modeling.variational.densities.monomials import Monomial, same_place
+from posteriori.modeling.binding.places import one_hot, same_place, sum_by_member
+from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.numerics.types import Array
 
@@ -43,12 +44,10 @@ def seen(table: Table, axes: Sequence[Axis], places: Sequence[Any]) -> Table:
     for axis, place in zip(axes, places, strict=True):
         if axis not in table.axes or place is axis:
             continue
-        if isinstance(place, Lookup):
+        if isinstance(place, Lookup) or place in table.axes:  # two axes, one label: a diagonal
             table = gather(table, axis, place.positions)
-        elif place in table.axes:  # two axes seen through one label: a diagonal
-            table = gather(table, axis, Table(np.arange(place.size), (place,)))
         else:
-            table = Table(table.values, tuple(place if a is axis else a for a in table.axes))
+            table = table.relabelled({axis: place})
     return table
 
 
@@ -76,11 +75,13 @@ def collect(table: Table, places: Sequence[tuple[Any, Axis]], more: Iterable[Axi
     places : sequence of (place, Axis)
         How the factor sees each axis; one place may stand for two axes (a diagonal).
     more : iterable of Axis
-        Further labels of the table to keep.
+        Further labels of the table to keep; places among them become axes as well.
     """
     sources, targets = zip(*places, strict=True) if places else ((), ())
+    more = tuple(more)
     keep = (*more, *targets)
-    if not _has_lookup(sources) and len(set(sources)) == len(sources):
+    plain = not _has_lookup(sources) and len({*sources, *more}) == len(sources) + len(more)
+    if plain:
         labels = _renamed(table.axes, sources, targets)
         if labels is not None:
             found = Table(table.values, labels)
@@ -92,16 +93,14 @@ def collect(table: Table, places: Sequence[tuple[Any, Axis]], more: Iterable[Axi
         place, axis = rest.pop(0)
         twins = [other for p, other in rest if same_place(p, place)]
         rest = [(p, other) for p, other in rest if not same_place(p, place)]
-        if isinstance(place, Lookup):
-            if len(places) == 1:
-                return _added(table, place.positions, axis)
-            operands += [_one_hot(place.positions, target) for target in (axis, *twins)]
+        if isinstance(place, Lookup) or place in more:
+            if len(places) == 1 and not set(place.labels) & set(more):
+                return sum_by_member(table, [place], [axis], place.labels)
+            operands += [one_hot(place.positions, target) for target in (axis, *twins)]
             continue
         renamed[place] = axis
-        diagonals += [_one_hot(Table(np.arange(axis.size), (axis,)), other) for other in twins]
-    operands = [Table(t.values, tuple(renamed.get(a, a) for a in t.axes)) for t in operands]
-    operands += diagonals
-    return contract_tables(operands, keep)
+        diagonals += [one_hot(axis.positions, other) for other in twins]
+    return contract_tables([*(t.relabelled(renamed) for t in operands), *diagonals], keep)
 
 
 def arrange(
@@ -150,41 +149,16 @@ def _arrangement(
     return gone, order, () if kept == wanted else index
 
 
-def _added(table: Table, positions: Table, axis: Axis) -> Table:
-    """Return Σ over rows, for each position that they name."""
-    rows = positions.axes
-    others = tuple(a for a in table.axes if a not in rows)
-    shape = tuple(a.size for a in rows)
-    order = [table.axes.index(a) for a in (*(r for r in rows if r in table.axes), *others)]
-    kept = [a.size if a in table.axes else 1 for a in rows] + [a.size for a in others]
-    values = np.transpose(table.values, order).reshape(kept)
-    values = np.broadcast_to(values, shape + tuple(a.size for a in others))
-    flat = values.reshape(int(np.prod(shape)), -1)
-    where = np.broadcast_to(positions.values, shape).ravel().astype(np.intp)
-    columns = [np.bincount(where, weights=c, minlength=axis.size) for c in flat.T]
-    out = np.stack(columns, axis=-1).reshape(axis.size, *(a.size for a in others))
-    return Table(out, (axis, *others))
-
-
-def _one_hot(positions: Table, axis: Axis) -> Table:
-    values = positions.values[..., None] == np.arange(axis.size)
-    return Table(values.astype(np.float64), (*positions.axes, axis))
-
-
 def same_members(a: Sequence[Any], b: Sequence[Any]) -> list[Table]:
     """Return tables whose product is 1 where two accesses read the same member, else 0."""
     found = []
     for p, q in zip(a, b, strict=True):
         if same_place(p, q):
             continue
-        x, y = _positions(p), _positions(q)
+        x, y = p.positions, q.positions
         labels = tuple(dict.fromkeys(x.axes + y.axes))
         found.append(Table((spread(x, labels) == spread(y, labels)).astype(np.float64), labels))
     return found
-
-
-def _positions(place: Any) -> Table:
-    return place.positions if isinstance(place, Lookup) else Table(np.arange(place.size), (place,))
 
 
 # -- known indices ---------------------------------------------------------------------------
@@ -226,15 +200,14 @@ def _without_rows(
     if len(members) > 1:
         if _is_step(monomial):
             return monomial
-        cells = math.prod(axis.size for axis in members)
-        if cells > _CELLS_PER_ROW * math.prod(axis.size for axis in rows):
+        if count_of(members) > _CELLS_PER_ROW * count_of(rows):
             return monomial
     kept = {a for access in monomial.accesses for a in labels_of(access)} - set(rows)
     inside = [t for t in monomial.tables if set(t.axes) & set(rows)]
     outside = tuple(t for t in monomial.tables if not set(t.axes) & set(rows))
     kept |= {a for t in outside for a in t.axes}
     table = contract_tables(inside, (*rows, *kept)) if inside else Table(np.asarray(1.0), ())
-    total = _summed(table, [place.positions for place, _ in different], members, rows)
+    total = sum_by_member(table, [place for place, _ in different], members, rows)
     accesses = tuple(_with_members(access, different) for access in monomial.accesses)
     return Monomial(monomial.source, (*outside, total), accesses)
 
@@ -249,27 +222,9 @@ def _seen_otherwise(monomial: Monomial, rows: set[Axis]) -> bool:
     for access in monomial.accesses:
         if isinstance(access, Switch) and access.state in rows:
             return True
-        if any(isinstance(place, Axis) and place in rows for place in access.places):
+        if any(place in rows for place in access.places if isinstance(place, Axis)):
             return True
     return False
-
-
-def _summed(
-    table: Table, positions: list[Table], members: tuple[Axis, ...], rows: tuple[Axis, ...]
-) -> Table:
-    """Return Σ over the rows that name each combination of members."""
-    others = tuple(a for a in table.axes if a not in rows)
-    shape = tuple(a.size for a in rows)
-    values = np.broadcast_to(
-        spread(table, (*rows, *others)), shape + tuple(a.size for a in others)
-    ).reshape(math.prod(shape), -1)
-    sizes = tuple(axis.size for axis in members)
-    codes = tuple(np.broadcast_to(spread(p, rows), shape).ravel() for p in positions)
-    flat = np.ravel_multi_index(codes, sizes)
-    count = math.prod(sizes)
-    columns = [np.bincount(flat, weights=column, minlength=count) for column in values.T]
-    summed = np.stack(columns, axis=-1).reshape(*sizes, *(a.size for a in others))
-    return Table(summed, (*members, *others))
 
 
 def _with_members(access: Any, different: list[tuple[Lookup, Axis]]) -> Any:

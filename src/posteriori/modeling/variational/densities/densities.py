@@ -33,6 +33,7 @@ from posteriori.distributions.vectors.wishart import Wishart
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table, gather, spread
+from posteriori.modeling.binding.places import add_tables
 from posteriori.modeling.forms.state_tables import (
     DISCRETE,
     number_of_states,
@@ -51,7 +52,7 @@ from posteriori.modeling.variational.densities.monomials import (
     with_labels,
     without_idle_switches,
 )
-from posteriori.modeling.variational.densities.planned_products import add_tables, contract_tables
+from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.rank import is_definite

@@ -10,15 +10,8 @@ import numpy as np
 from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, child_term
-from posteriori.modeling.binding.labelled import (
-    Access,
-    Axis,
-    Polynomial,
-    Switch,
-    Table,
-    labels_of,
-    spread,
-)
+from posteriori.modeling.binding.labelled import Access, Axis, Switch, Table, labels_of, spread
+from posteriori.modeling.binding.places import compact, one_hot
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.law import LAWS
 from posteriori.modeling.variational.densities.monomials import (
@@ -143,9 +136,7 @@ class FactorView:
         if self.data is None:
             switch = Switch(self.factor.name, self.factor.places, state)
             return Formula([Product((), (switch,))], labels)
-        codes = self.data.values[..., None] == np.arange(state.size)
-        table = Table(codes.astype(np.float64), (*self.data.axes, state))
-        return Formula([Product((table,))], labels)
+        return Formula([Product((one_hot(self.data, state),))], labels)
 
     # -- parameters --------------------------------------------------------------------------
 
@@ -171,7 +162,8 @@ class FactorView:
         poly = self.factor.parameters[key]
         if not poly.is_known:
             raise self.refuse(key, "must be known: only some parameters can be learned")
-        return _known(poly, (*self.factor.rows, *self.events(key)))
+        labels = (*self.factor.rows, *self.events(key))
+        return compact(poly.over(labels), labels)
 
     def value(self, key: str) -> Formula:
         """Return a parameter, linear in the statistics of its variables."""
@@ -344,13 +336,3 @@ def _by_state(term: Any) -> _Gated | None:
     if others and switches[0].state in labels_of(others[0]):
         return None
     return _Gated(term.table.values, switches[0], others[0] if others else None)
-
-
-def _known(poly: Polynomial, labels: tuple[Axis, ...]) -> Table:
-    value: Any = 0.0
-    for term in poly.terms:
-        value = value + spread(term.table, labels)
-    value = np.asarray(value)
-    gone = tuple(i for i, n in enumerate(value.shape) if n == 1 and labels[i].size != 1)
-    axes = tuple(a for i, a in enumerate(labels) if i not in gone)
-    return Table(np.squeeze(value, axis=gone) if gone else value, axes)

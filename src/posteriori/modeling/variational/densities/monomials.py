@@ -15,14 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.labelled import (
-    Axis,
-    Lookup,
-    Switch,
-    Table,
-    labels_of,
-    relabel_access,
-)
+from posteriori.modeling.binding.labelled import Axis, Switch, Table, labels_of, relabel_access
+from posteriori.modeling.binding.places import same_places
 
 __all__ = [
     "LOG_ZERO",
@@ -34,7 +28,6 @@ __all__ = [
     "merged",
     "multiply_products",
     "safe_log",
-    "same_place",
     "same_switch",
     "total",
     "with_labels",
@@ -167,7 +160,7 @@ class Formula:
 def axes_of(product: Product | Monomial) -> set[Axis]:
     """Return all labels of a product."""
     found = {axis for table in product.tables for axis in table.axes}
-    return found.union(*(labels_of(access) for access in product.accesses))
+    return found.union(labels_of(*product.accesses))
 
 
 def multiply_products(
@@ -212,19 +205,9 @@ def with_labels(product: Product, new: Mapping[Axis, Axis]) -> Product:
     if not new:
         return product
     return Product(
-        tuple(Table(t.values, tuple(new.get(a, a) for a in t.axes)) for t in product.tables),
+        tuple(table.relabelled(new) for table in product.tables),
         tuple(relabel_access(access, new) for access in product.accesses),
     )
-
-
-def same_place(a: Any, b: Any) -> bool:
-    """Tell whether two places read the same positions."""
-    if isinstance(a, Lookup) and isinstance(b, Lookup):
-        return a.positions.axes == b.positions.axes and (
-            a.positions.values is b.positions.values
-            or np.array_equal(a.positions.values, b.positions.values)
-        )
-    return a is b
 
 
 # -- steps -----------------------------------------------------------------------------------
@@ -263,9 +246,7 @@ def same_switch(a: Any, b: Any) -> bool:
     """Tell whether two accesses are switches of the same members of a variable."""
     if not (isinstance(a, Switch) and isinstance(b, Switch)):
         return False
-    return a.name == b.name and all(
-        same_place(p, q) for p, q in zip(a.places, b.places, strict=True)
-    )
+    return a.name == b.name and same_places(a.places, b.places)
 
 
 def without_idle_switches(product: Product) -> Product:

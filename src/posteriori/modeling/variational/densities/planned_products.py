@@ -9,17 +9,16 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import combinations
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.labelled import Axis, Table, spread
+from posteriori.modeling.binding.labelled import Axis, Table, count_of
 from posteriori.numerics.types import Array
 
-__all__ = ["Contraction", "add_arrays", "add_tables", "contract_tables"]
+__all__ = ["Contraction", "contract_tables"]
 
 #: Below this many terms in a sum, many small matrix products cost more than one loop over all.
 _SMALL = 256
@@ -84,26 +83,7 @@ class Contraction:
 
 
 def _copies(plan: _Plan) -> int:
-    return math.prod([axis.size for axis in plan.absent])
-
-
-def add_tables(tables: Sequence[Table], labels: Labels) -> Array:
-    """Return the sum with axes in the order of ``labels``, of length 1 where no table has one."""
-    return add_arrays([spread(table, labels) for table in tables], len(labels))
-
-
-def add_arrays(arrays: Sequence[Array], ndim: int) -> Array:
-    """Return the sum of arrays whose axes have their full length or length 1."""
-    if len(arrays) < 2:
-        return arrays[0] if arrays else np.zeros((1,) * ndim)
-    first, second, *rest = sorted(arrays, key=attrgetter("size"))
-    total = first + second
-    for part in rest:  # small ones first; then in place
-        if total.shape == part.shape:
-            total += part
-        else:
-            total = total + part
-    return total
+    return count_of(plan.absent)
 
 
 # -- planning --------------------------------------------------------------------------------
@@ -165,7 +145,7 @@ def _plan(scopes: tuple[Labels, ...], keep: frozenset[Axis], over: frozenset[Axi
     if len(scopes) < 2:
         gone = tuple(i for scope in scopes for i, a in enumerate(scope) if a not in keep)
         return _Plan(labels, absent, gone)
-    if math.prod(a.size for a in present) <= _TINY and len(present) <= len(_LETTERS):
+    if count_of(present) <= _TINY and len(present) <= len(_LETTERS):
         letters = dict(zip(present, _LETTERS, strict=False))
         *words, result = ("".join(letters[a] for a in scope) for scope in (*scopes, labels))
         return _Plan(labels, absent, subscripts=f"{','.join(words)}->{result}")
@@ -206,53 +186,39 @@ def _arrange(i: int, j: int, a: Labels, b: Labels, keep: frozenset[Axis]) -> tup
     return _Step(i, j, gone, order, None if inner else spreads, counts), labels
 
 
-def _path(scopes: tuple[Labels, ...], keep: frozenset[Axis]) -> tuple[tuple[int, int, Any], ...]:
+def _path(scopes: tuple[Labels, ...], keep: frozenset[Axis]) -> list[tuple[int, int, Any]]:
     """Return pairwise steps (i, j, labels of the product), i < j, results appended at the end."""
-    order = _best_tree(scopes, keep)
-    live: list[Any] = [frozenset([i]) for i in range(len(scopes))]
     everyone = frozenset(range(len(scopes)))
-    steps = []
-    for left, right in order:
+
+    @cache
+    def labels(part: frozenset[int]) -> frozenset[Axis]:
+        inside = frozenset(a for i in part for a in scopes[i])
+        return inside & keep.union(*(scopes[i] for i in everyone - part))
+
+    @cache
+    def cheapest(whole: frozenset[int]) -> tuple[float, list[Any]]:
+        """Return the cost of the best order of products, found over all subsets, and the order."""
+        found: tuple[float, list[Any]] = (0.0 if len(whole) == 1 else math.inf, [])
+        for size in range(1, len(whole) // 2 + 1):
+            for left in map(frozenset, combinations(sorted(whole), size)):
+                right = whole - left
+                work, memory = (_cells(a) for a in (labels(left) | labels(right), labels(whole)))
+                cost = cheapest(left)[0] + cheapest(right)[0] + work + 4.0 * memory
+                if cost < found[0]:
+                    found = (cost, [*cheapest(left)[1], *cheapest(right)[1], (left, right)])
+        return found
+
+    live, steps = [frozenset([i]) for i in everyone], []
+    for left, right in cheapest(everyone)[1]:
         i, j = sorted((live.index(left), live.index(right)))
-        union = left | right
-        labels = _labels_after(scopes, union, everyone - union, keep)
         del live[j], live[i]
-        live.append(union)
-        steps.append((i, j, labels))
-    return tuple(steps)
+        live.append(left | right)
+        steps.append((i, j, labels(left | right)))
+    return steps
 
 
-def _labels_after(
-    scopes: tuple[Labels, ...], done: frozenset[int], rest: frozenset[int], keep: frozenset[Axis]
-) -> frozenset[Axis]:
-    inside = frozenset(a for i in done for a in scopes[i])
-    outside = keep.union(*(scopes[i] for i in rest))
-    return inside & outside
-
-
-def _best_tree(scopes: tuple[Labels, ...], keep: frozenset[Axis]) -> list[Any]:
-    """Return the cheapest order of products, found over all subsets."""
-    everyone = frozenset(range(len(scopes)))
-    best: dict[frozenset[int], tuple[float, list[Any]]] = {
-        frozenset([i]): (0.0, []) for i in everyone
-    }
-    held = {s: _labels_after(scopes, s, everyone - s, keep) for s in best}
-    for size in range(2, len(scopes) + 1):
-        for members in combinations(range(len(scopes)), size):
-            whole = frozenset(members)
-            held[whole] = _labels_after(scopes, whole, everyone - whole, keep)
-            found: tuple[float, list[Any]] = (math.inf, [])
-            for part in range(1, size // 2 + 1):
-                for chosen in combinations(members, part):
-                    left = frozenset(chosen)
-                    right = whole - left
-                    work = math.prod(float(a.size) for a in held[left] | held[right])
-                    memory = math.prod(float(a.size) for a in held[whole])
-                    cost = best[left][0] + best[right][0] + work + 4.0 * memory
-                    if cost < found[0]:
-                        found = (cost, [*best[left][1], *best[right][1], (left, right)])
-            best[whole] = found
-    return best[everyone][1]
+def _cells(labels: Iterable[Axis]) -> float:
+    return math.prod(float(axis.size) for axis in labels)
 
 
 # -- steps -----------------------------------------------------------------------------------

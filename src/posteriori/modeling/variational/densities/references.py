@@ -28,8 +28,10 @@ from posteriori.modeling.binding.labelled import (
     Switch,
     Table,
     Term,
+    count_of,
     labels_of,
     multiply_tables,
+    shape_of,
     spread,
 )
 from posteriori.modeling.variational.densities.addressing import seen
@@ -187,11 +189,7 @@ def _distance(name: str, factors: Sequence[BoundFactor], target: float) -> float
 
 def _average(target: Table, access: Access, layout: Layout) -> Table:
     """Average over everything but the integer and event axes of the variable."""
-    kept = {
-        place: axis
-        for axis, place in zip(layout.axes, access.places, strict=True)
-        if axis not in layout.plates and isinstance(place, Axis) and place in target.axes
-    }
+    kept = _told_apart(target, access, layout)
     gone = tuple(i for i, axis in enumerate(target.axes) if axis not in kept)
     there = np.isfinite(target.values)
     total = np.where(there, target.values, 0.0).sum(axis=gone)
@@ -199,6 +197,15 @@ def _average(target: Table, access: Access, layout: Layout) -> Table:
     middle = np.nanmean(target.values)  # for members without data
     values = np.where(count > 0, total / np.maximum(count, 1), middle)
     return Table(values, tuple(kept[a] for a in target.axes if a in kept))
+
+
+def _told_apart(target: Table, access: Access, layout: Layout) -> dict[Axis, Axis]:
+    """Return the integer and event axes of a variable that labels of a target tell apart."""
+    return {
+        place: axis
+        for axis, place in zip(layout.axes, access.places, strict=True)
+        if axis not in layout.plates and isinstance(place, Axis) and place in target.axes
+    }
 
 
 # -- weights of known columns ----------------------------------------------------------------
@@ -236,26 +243,18 @@ def _least_squares(
     target: Table, table: Table, access: Access, layout: Layout, columns: Mapping[Axis, Axis]
 ) -> Table | None:
     """Return weights over the columns, for each integer and event axis that rows tell apart."""
-    apart = {
-        place: axis
-        for axis, place in zip(layout.axes, access.places, strict=True)
-        if axis not in layout.plates and isinstance(place, Axis) and place in target.axes
-    }
+    apart = _told_apart(target, access, layout)
     rest = tuple(a for a in target.axes if a not in apart)
-    labels = (*apart, *rest)
-    full = tuple(a.size for a in labels)
-    sizes = tuple(a.size for a in columns)
-    cells = int(np.prod(full[: len(apart)]))
+    labels, cells = (*apart, *rest), count_of(apart)
     y = spread(target, labels).reshape(cells, -1)
-    x = np.broadcast_to(spread(table, (*labels, *columns)), full + sizes)
-    x = x.reshape(cells, y.shape[1], -1)
+    x = table.over((*labels, *columns)).reshape(cells, y.shape[1], -1)
     some = slice(None, None, max(1, y.shape[1] // _ROWS))
     weights = np.stack([_solved(b[some], a[some]) for a, b in zip(y, x, strict=True)])
     left = y - np.einsum("cnk,ck->cn", x, weights)
     if not np.nansum(left**2) < 1e-2 * np.nansum(y**2):
         return None
-    shape = full[: len(apart)] + sizes
-    return Table(weights.reshape(shape), (*apart.values(), *columns.values()))
+    axes = (*apart.values(), *columns.values())
+    return Table(weights.reshape(shape_of(axes)), axes)
 
 
 def _solved(x: Any, y: Any) -> Any:
@@ -298,7 +297,7 @@ def _reduced(term: Term, values: Table, labels: tuple[Axis, ...]) -> Term:
             if not any(access.state in found for found in others):
                 continue
         accesses.append(access)
-    wanted = set(labels).union(*(labels_of(a) for a in accesses))
+    wanted = set(labels).union(labels_of(*accesses))
     return Term(multiply_tables(table, values, wanted), tuple(accesses))
 
 

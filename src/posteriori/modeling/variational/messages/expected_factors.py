@@ -17,31 +17,22 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.inference.messages.forest_order import Batch, RowFactor, View, find_order
+from posteriori.inference.messages.forest_order import RowFactor, View, find_order
 from posteriori.inference.messages.row_messages import QuadraticRows, TableRows
 from posteriori.modeling.binding.bound import BoundFactor
-from posteriori.modeling.binding.labelled import Axis, Table
-from posteriori.modeling.forms.message_graph import (
-    BlockGraph,
-    Edge,
-    natural_reader,
-    normal_reader,
-    state_reader,
-    table_rows,
-)
+from posteriori.modeling.binding.labelled import Axis, Table, count_of, shape_of
+from posteriori.modeling.binding.places import add_tables
+from posteriori.modeling.forms.message_graph import BlockGraph, table_rows
 from posteriori.modeling.forms.state_tables import evidence_table
 from posteriori.modeling.variational.densities.addressing import collect
 from posteriori.modeling.variational.densities.densities import row_density
 from posteriori.modeling.variational.densities.monomials import LOG_ZERO
-from posteriori.modeling.variational.densities.planned_products import add_tables
 from posteriori.modeling.variational.messages.expected_rows import (
     ExpectedRows,
     SeenMembers,
-    length,
-    placed,
     seen_members,
-    whole,
 )
+from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array
 
 __all__ = ["node_graphs"]
@@ -62,54 +53,29 @@ def node_graphs(result: Any) -> list[BlockGraph]:
     return graphs
 
 
-def _add_factor(
-    graph: BlockGraph,
-    factor: BoundFactor,
-    sight: SeenMembers,
-    made: RowFactor,
-    children: Sequence[bool],
-) -> None:
-    number = len(graph.factors)
-    for slot, (view, is_child) in enumerate(zip(made.views, children, strict=True)):
-        graph.edges.append(Edge(factor, view.variable, is_child, sight.rows, number, slot))
-    graph.factors.append(made)
-
-
 # -- conjugate variables ---------------------------------------------------------------------
 
 
 def _conjugate_graph(near: Sequence[ExpectedRows], node: Any, block: Any) -> BlockGraph:
     (name,) = node.names
-    family, lead = node.family, node.lead
-    events = tuple(axis.size for axis in node.events)
-    shapes = tuple(events if width else () for width in family._natural_ndims)
-    members = tuple(axis.size for axis in lead)
-    graph = BlockGraph(
-        {name: Batch(length(lead), shapes)},
-        [],
-        [],
-        {name: natural_reader(family)},
-        {name: members},
-    )
+    graph = BlockGraph()
+    events = shape_of(node.events)
+    shapes = [events if width else () for width in node.family._natural_ndims]
+    graph.add_natural(name, shape_of(node.lead), node.family, shapes)
     for rows in near:
-        rule = _NaturalRows(rows, node)
-        sight, factor = rule.sight, rows.factor
-        made = RowFactor(
-            factor.name,
-            sight.count,
-            (View(name, sight.index(0, lead)),),
-            rule.send,
-            sums=rule.sums,
-        )
-        _add_factor(graph, factor, sight, made, (factor.name == name,))
+        rule = _NaturalRows(rows, node, shapes)
+        view = View(name, rule.sight.index(0, node.lead))
+        factor = rows.factor
+        made = RowFactor(factor.name, rule.sight.count, (view,), rule.send, sums=rule.sums)
+        graph.add_factor(factor, rule.sight.rows, made, 0 if factor.name == name else None)
     return graph
 
 
 class _NaturalRows:
     """Rows whose messages are coefficients of sufficient statistics."""
 
-    def __init__(self, rows: ExpectedRows, node: Any) -> None:
-        self.rows, self.node = rows, node
+    def __init__(self, rows: ExpectedRows, node: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+        self.rows, self.node, self.shapes = rows, node, shapes
         width = len(node.lead)
         seen = (access.places[:width] for access in rows.accesses)
         self.sight = seen_members(rows.factor.rows, seen, node.lead)
@@ -119,37 +85,22 @@ class _NaturalRows:
             )
 
     def send(self, rows: Any, slot: int, incoming: Any) -> tuple[Array, ...]:
-        found = self._zeros(self.sight.rows)
-        for (stat,), table in self.rows.by_row():
-            events = stat.places[len(self.node.lead) :]
-            inner = [
-                (p, Axis("event", a.size)) for p, a in zip(events, self.node.events, strict=False)
-            ]
-            free = [(stat.places[i], axis) for i, axis in self.sight.free.items()]
-            table = placed(table, [*free, *inner], self.rows.factor.rows)
-            labels = (*self.sight.rows, *(axis for _, axis in inner))
-            found[stat.component] += whole(table, labels, found[stat.component].shape)
-        return tuple(part[rows] for part in self._symmetric(found))
+        return tuple(part[rows] for part in self._coefficients(self.sight))
 
     def sums(self) -> tuple[Array, ...]:
-        found = self._zeros(self.node.lead)
-        for (stat,), table in self.rows.summed():
-            axes = self.node.axes(stat.component)
-            table = collect(table, list(zip(stat.places, axes, strict=True)))
-            found[stat.component] += whole(table, axes, found[stat.component].shape)
-        return self._symmetric(found)
+        return self._coefficients(self.sight.added_up(self.node.lead))
 
-    def _zeros(self, lead: tuple[Axis, ...]) -> list[Array]:
-        events = tuple(axis.size for axis in self.node.events)
-        widths = self.node.family._natural_ndims
-        return [np.zeros((length(lead), *(events if width else ()))) for width in widths]
-
-    def _symmetric(self, parts: list[Array]) -> tuple[Array, ...]:
-        widths = self.node.family._natural_ndims
-        return tuple(
-            0.5 * (part + np.swapaxes(part, -1, -2)) if width == 2 else part
-            for part, width in zip(parts, widths, strict=True)
-        )
+    def _coefficients(self, sight: SeenMembers) -> tuple[Array, ...]:
+        node = self.node
+        found = [np.zeros((sight.count, *shape)) for shape in self.shapes]
+        for (stat,), table in self.rows.expected(sight.given):
+            events = stat.places[len(node.lead) :]
+            inner = [(p, Axis("event", a.size)) for p, a in zip(events, node.events, strict=False)]
+            table = collect(table, [*sight.pairs(stat.places), *inner], sight.given)
+            labels = (*sight.rows, *(axis for _, axis in inner))
+            found[stat.component] += table.over(labels).reshape(found[stat.component].shape)
+        widths = node.family._natural_ndims
+        return tuple(symmetrize(p) if w == 2 else p for p, w in zip(found, widths, strict=True))
 
 
 # -- normal variables ------------------------------------------------------------------------
@@ -168,7 +119,7 @@ class _Vectors:
         self.size = 0
         for name, layout in self.layouts.items():
             inside = tuple(i for i in range(len(layout.axes)) if i not in self.apart[name])
-            width = length(layout.axes[i] for i in inside)
+            width = count_of(layout.axes[i] for i in inside)
             self.inside[name] = inside
             self.slices[name] = slice(self.size, self.size + width)
             self.size += width
@@ -187,7 +138,7 @@ class _Vectors:
         """Return what the vectors are measured from, (members, size)."""
         if self.block.references.keys().isdisjoint(self.layouts):
             return None
-        found = np.zeros((length(self.axes), self.size))
+        found = np.zeros((count_of(self.axes), self.size))
         for name, layout in self.layouts.items():
             if name in self.block.references:
                 whole = self.block.restored(name, np.zeros(layout.shape))
@@ -211,26 +162,19 @@ def _normal_graph(near: Sequence[ExpectedRows], node: Any, block: Any) -> BlockG
 
 def _vector_graph(near: Sequence[ExpectedRows], node: Any, vectors: _Vectors) -> BlockGraph:
     name = " & ".join(node.names)
-    n = vectors.size
-    is_number = len(node.names) == n == 1 and not vectors.layouts[name].events
-    graph = BlockGraph(
-        {name: Batch(length(vectors.axes), ((n,), (n, n)))},
-        [],
-        [],
-        {name: normal_reader(is_number=is_number)},
-        {name: tuple(axis.size for axis in vectors.axes)},
-    )
+    is_number = len(node.names) == vectors.size == 1 and not vectors.layouts[name].events
+    graph = BlockGraph()
+    graph.add_normal(name, shape_of(vectors.axes), vectors.size, is_number=is_number)
     for rows in near:
         rule = _NormalRows(rows, vectors)
         sight, factor = rule.sight, rows.factor
         views = tuple(View(name, sight.index(k, vectors.axes)) for k in range(len(sight.views)))
-        own = factor.name in node.names and rule.own_view(factor)
-        children = [factor.name in node.names and k == own for k in range(len(views))]
         if len(views) == 1:
             made = RowFactor(factor.name, sight.count, views, rule.send, sums=rule.sums)
         else:
             made = RowFactor(factor.name, sight.count, views, rule.potentials().send)
-        _add_factor(graph, factor, sight, made, children)
+        child = rule.own_view(factor) if factor.name in node.names else None
+        graph.add_factor(factor, sight.rows, made, child)
     return graph
 
 
@@ -251,56 +195,37 @@ class _NormalRows:
 
     def potentials(self) -> QuadraticRows:
         """Return the expected log density of every row."""
-        n, count = self.vectors.size, self.sight.count
-        width = n * len(self.sight.views)
-        h, j = np.zeros((count, width)), np.zeros((count, width, width))
-        lead = self.rows.factor.rows
-        for mine, table in self.rows.by_row():
-            free = self._free(mine[0])
-            pairs = [self.vectors.inner(a) for a in mine]
-            table = placed(table, [*free, *itertools.chain.from_iterable(pairs)], lead)
-            axes = [tuple(axis for _, axis in part) for part in pairs]
-            labels = (*self.sight.rows, *itertools.chain.from_iterable(axes))
-            values = whole(table, labels, (count, *map(length, axes)))
-            _add(h, j, [self._slice(a) for a in mine], values)
-        origins = self._origins()
-        if origins is not None:
-            h += np.einsum("rij,rj->ri", j, origins)  # h v' − ½ v'J v' with v' = v − r
-        return QuadraticRows(h, j, n)
-
-    def _free(self, access: Any) -> list[tuple[Any, Axis]]:
-        places = self.vectors.places(access)
-        return [(places[i], axis) for i, axis in self.sight.free.items()]
-
-    def _slice(self, access: Any) -> slice:
-        start = self.sight.view_of(self.vectors.places(access)) * self.vectors.size
-        part = self.vectors.slices[access.name]
-        return slice(start + part.start, start + part.stop)
-
-    def _origins(self) -> Array | None:
-        origin = self.vectors.origin()
-        if origin is None:
-            return None
-        rows = np.arange(self.sight.count)
-        axes = self.vectors.axes
-        seen = [View("", self.sight.index(k, axes)).at(rows) for k in range(len(self.sight.views))]
-        return np.concatenate([origin[members] for members in seen], axis=1)
+        return QuadraticRows(*self._coefficients(self.sight), self.vectors.size)
 
     def sums(self) -> tuple[Array, Array]:
-        n, count = self.vectors.size, length(self.vectors.axes)
-        h, j = np.zeros((count, n)), np.zeros((count, n, n))
-        for mine, table in self.rows.summed():
-            apart = list(zip(self.vectors.places(mine[0]), self.vectors.axes, strict=True))
-            pairs = [self.vectors.inner(a) for a in mine]
-            table = collect(table, [*apart, *itertools.chain.from_iterable(pairs)])
-            axes = [tuple(axis for _, axis in part) for part in pairs]
-            labels = (*self.vectors.axes, *itertools.chain.from_iterable(axes))
-            values = whole(table, labels, (count, *map(length, axes)))
-            _add(h, j, [self.vectors.slices[a.name] for a in mine], values)
-        origin = self.vectors.origin()
+        return self._coefficients(self.sight.added_up(self.vectors.axes))
+
+    def _coefficients(self, sight: SeenMembers) -> tuple[Array, Array]:
+        """Return h and J of each row, for the vectors that it sees end to end."""
+        vectors, width = self.vectors, self.vectors.size * len(sight.views)
+        h, j = np.zeros((sight.count, width)), np.zeros((sight.count, width, width))
+        for mine, table in self.rows.expected(sight.given):
+            inner = [vectors.inner(a) for a in mine]
+            outer = sight.pairs(vectors.places(mine[0]))
+            table = collect(table, [*outer, *itertools.chain(*inner)], sight.given)
+            axes = [tuple(axis for _, axis in part) for part in inner]
+            values = table.over((*sight.rows, *itertools.chain(*axes)))
+            values = values.reshape(sight.count, *map(count_of, axes))
+            _add(h, j, [self._slice(sight, a) for a in mine], values)
+        origin = vectors.origin()
         if origin is not None:
-            h += np.einsum("rij,rj->ri", j, origin)
+            rows = np.arange(sight.count)
+            seen = [
+                View("", sight.index(k, vectors.axes)).at(rows) for k in range(len(sight.views))
+            ]
+            from_origin = np.concatenate([origin[members] for members in seen], axis=1)
+            h += np.einsum("rij,rj->ri", j, from_origin)  # h v' − ½ v'J v' with v' = v − r
         return h, j
+
+    def _slice(self, sight: SeenMembers, access: Any) -> slice:
+        start = sight.view_of(self.vectors.places(access)) * self.vectors.size
+        part = self.vectors.slices[access.name]
+        return slice(start + part.start, start + part.stop)
 
 
 def _add(h: Array, j: Array, parts: Sequence[slice], values: Array) -> None:
@@ -318,19 +243,15 @@ def _add(h: Array, j: Array, parts: Sequence[slice], values: Array) -> None:
 
 def _discrete_graph(near: Sequence[ExpectedRows], node: Any, block: Any) -> BlockGraph:
     bound = block.bound
-    graph = BlockGraph({}, [], [], {}, {})
+    graph = BlockGraph()
     for name, size in node.sizes.items():
-        graph.shapes[name] = bound.layouts[name].shape
-        graph.variables[name] = Batch(length(bound.layouts[name].axes), ((size,), (size,)))
-        graph.readers[name] = state_reader(bound.families[name], bound.labels.get(name))
+        graph.add_states(name, size, bound)
     for rows in near:
         _add_states(graph, rows, node, block)
     for name in node.names:
         if name in bound.evidence:
             known = evidence_table(name, bound, node.sizes[name])
-            number = len(graph.factors)
-            graph.edges.append(Edge(None, name, False, known.rows, number, 0))
-            graph.factors.append(table_rows(known, bound))
+            graph.add_factor(None, known.rows, table_rows(known, bound))
     return graph
 
 
@@ -349,22 +270,22 @@ def _add_states(graph: BlockGraph, rows: ExpectedRows, node: Any, block: Any) ->
     sight = next(iter(sights.values()))
     states = {view: Axis("state", node.sizes[view[0]]) for view in views}
     tables = []
-    for mine, table in rows.by_row():
+    for mine, table in rows.expected(factor.rows):
         pairs = []
         for access in mine:
             here = sights[access.name]
-            pairs += [(access.places[i], axis) for i, axis in here.free.items()]
+            pairs += here.pairs(access.places)
             pairs.append((access.state, states[access.name, here.view_of(access.places)]))
-        tables.append(placed(table, pairs, factor.rows))
+        tables.append(collect(table, pairs, factor.rows))
     labels = (*sight.rows, *states.values())
-    shape = (sight.count, *(axis.size for axis in states.values()))
-    logs = whole(Table(add_tables(tables, labels), labels), labels, shape)
+    logs = Table(add_tables(tables, labels), labels).over(labels)
+    logs = logs.reshape(sight.count, *shape_of(states.values()))
     rule = TableRows(np.where(logs < 0.1 * LOG_ZERO, -np.inf, logs))
     seen_by = tuple(View(n, sights[n].index(k, layouts[n].axes)) for n, k in views)
     made = RowFactor(factor.name, sight.count, seen_by, rule.send, rule.sweep)
-    own = factor.name in sights and sights[factor.name].view_of(factor.places)
-    children = [name == factor.name and k == own for name, k in views]
-    _add_factor(graph, factor, sight, made, children)
+    own = sights.get(factor.name)
+    child = None if own is None else views.index((factor.name, own.view_of(factor.places)))
+    graph.add_factor(factor, sight.rows, made, child)
 
 
 _GRAPHS = {

@@ -10,18 +10,12 @@ import numpy as np
 
 from posteriori.inference.chains.block_tridiagonal import solve_block_tridiagonal
 from posteriori.modeling.binding.bound import Layout
-from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.binding.labelled import Axis, Run, Table, count_of, shape_of
+from posteriori.modeling.binding.places import add_tables, same_place
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.densities.addressing import collect, seen
-from posteriori.modeling.variational.densities.monomials import same_place
-from posteriori.modeling.variational.densities.planned_products import add_tables
 from posteriori.modeling.variational.nodes.node_answers import Expectation
-from posteriori.modeling.variational.nodes.normal_node import (
-    NormalNode,
-    Times,
-    along_axis,
-    times_of,
-)
+from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis, times_of
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -65,7 +59,7 @@ class ChainNode(NormalNode):
         self.batch = tuple(axes[i] for i in self._shared)
         self.own = tuple(axes[i] for i in self._own)
         self.twins = tuple(Axis("twin", axis.size) for axis in self.own)
-        self.size = math.prod(axis.size for axis in self.own)
+        self.size = count_of(self.own)
         self.arrival = Axis("step", self.time.size - 1)
         self._log_det = self.fit = np.zeros(restart.size)
         self._mean = self._cov = self._cross = Table(np.zeros(()), ())
@@ -102,38 +96,32 @@ class ChainNode(NormalNode):
         self._keep(series, solved, h.reshape(count, length, n))
 
     def _keep(self, series: tuple[int, ...], solved: Any, h: Array) -> None:
-        own, twins = (tuple(a.size for a in part) for part in (self.own, self.twins))
-        lead = (self.restart, *self.batch)
-        length = self.time.size
-        self._mean = Table(
-            solved.mean.reshape(*series, length, *own), (*lead, self.time, *self.own)
-        )
-        inner = (*self.own, *self.twins)
-        self._cov = Table(
-            solved.cov.reshape(*series, length, *own, *twins), (*lead, self.time, *inner)
-        )
-        self._cross = Table(
-            solved.cross.reshape(*series, length - 1, *own, *twins), (*lead, self.arrival, *inner)
-        )
+        self._set(series, solved.mean, solved.cov, solved.cross)
         self._log_det = solved.log_det.reshape(self.restart.size, -1).sum(axis=1)
         self.fit = (h * solved.mean).reshape(self.restart.size, -1).sum(axis=1)
+
+    def _set(self, series: tuple[int, ...], mean: Array, cov: Array, cross: Array) -> None:
+        """Take means, covariances and those of neighbours of each series."""
+        found = []
+        for values, axis, inner in (
+            (mean, self.time, self.own),
+            (cov, self.time, self.own + self.twins),
+            (cross, self.arrival, self.own + self.twins),
+        ):
+            labels = (self.restart, *self.batch, axis, *inner)
+            shape = (*series, axis.size, *shape_of(inner))
+            found.append(Table(values.reshape(shape), labels))
+        self._mean, self._cov, self._cross = found
 
     def set_centre(self, name: str, mean: Array) -> None:
         """Start at given means (starts, *axes) without uncertainty."""
         axes = (self.restart, *self.layout.axes)
         order = (self.restart, *self.batch, self.time, *self.own)
         values = np.transpose(mean, [axes.index(a) for a in order])
-        own, twins = (tuple(a.size for a in part) for part in (self.own, self.twins))
-        lead = values.shape[: 1 + len(self.batch)]
-        labels = (self.restart, *self.batch)
-        inner = (*self.own, *self.twins)
-        self._mean = Table(values, order)
-        self._cov = Table(
-            np.zeros((*lead, self.time.size, *own, *twins)), (*labels, self.time, *inner)
-        )
-        self._cross = Table(
-            np.zeros((*lead, self.time.size - 1, *own, *twins)), (*labels, self.arrival, *inner)
-        )
+        series = values.shape[: 1 + len(self.batch)]
+        square = (self.size, self.size)
+        cov, cross = (np.zeros((*series, a.size, *square)) for a in (self.time, self.arrival))
+        self._set(series, values, cov, cross)
 
     def select(self, start: int) -> None:
         """Keep one start."""
@@ -165,14 +153,14 @@ class ChainNode(NormalNode):
         found = collect(table, places, (self.restart,))
         return self._arranged(found, (*labels, *self.own), 1)
 
-    def _matrix(self, a: Any, b: Any, times: Times, table: Table) -> Array:
+    def _matrix(self, a: Any, b: Any, times: Run, table: Table) -> Array:
         places, labels = self._places(a, times)
         places += [(a.places[i], axis) for i, axis in zip(self._own, self.own, strict=True)]
         places += [(b.places[i], axis) for i, axis in zip(self._own, self.twins, strict=True)]
         found = collect(table, places, (self.restart,))
         return self._arranged(found, (*labels, *self.own, *self.twins), 2)
 
-    def _places(self, a: Any, times: Times) -> tuple[list[tuple[Any, Axis]], list[Axis]]:
+    def _places(self, a: Any, times: Run) -> tuple[list[tuple[Any, Axis]], list[Axis]]:
         places = [(a.places[i], axis) for i, axis in zip(self._shared, self.batch, strict=True)]
         labels = [self.restart, *self.batch]
         if times.label is not None:
@@ -183,7 +171,7 @@ class ChainNode(NormalNode):
     def _arranged(self, table: Table, labels: tuple[Axis, ...], width: int) -> Array:
         values = add_tables([table], labels)
         cut = len(labels) - width * len(self.own)
-        inner = tuple(axis.size for axis in labels[cut:])
+        inner = shape_of(labels[cut:])
         full = np.broadcast_to(values, values.shape[:cut] + inner)
         return full.reshape(*values.shape[:cut], *(self.size,) * width)
 
@@ -233,7 +221,7 @@ class ChainNode(NormalNode):
 
     @property
     def _count(self) -> int:
-        return self.size * self.time.size * math.prod(axis.size for axis in self.batch)
+        return self.size * self.time.size * count_of(self.batch)
 
     def moments(self) -> tuple[Array, Array, Array]:
         """Means (*batch, T, n), covariances and those of neighbours, of the first start."""
@@ -269,7 +257,7 @@ def _turned(table: Table, matrix: Array, size: int) -> Table:
     return Table(turned.reshape(table.values.shape), table.axes)
 
 
-def _add(target: Array, times: Times, values: Array, width: int) -> None:
+def _add(target: Array, times: Run, values: Array, width: int) -> None:
     """Add to the members that a run of times names."""
     if times.label is None:
         target[(..., times.start) + (slice(None),) * width] += values

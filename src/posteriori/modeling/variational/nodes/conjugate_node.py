@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,14 +11,12 @@ from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.distributions.coordinates import inner
 from posteriori.modeling.beliefs.group_beliefs import ConjugateBelief, GroupBelief
 from posteriori.modeling.binding.bound import Layout
-from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.binding.labelled import Axis, Table, count_of, shape_of
+from posteriori.modeling.binding.places import add_arrays
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.densities.addressing import arrange, seen
-from posteriori.modeling.variational.densities.planned_products import add_arrays
 from posteriori.modeling.variational.nodes.node import Message, Node
-from posteriori.modeling.variational.nodes.node_answers import (
-    Expectation,
-)
+from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.numerics.types import Array
 
 __all__ = ["ConjugateNode"]
@@ -44,7 +41,7 @@ class ConjugateNode(Node):
     def __init__(self, name: str, family: Any, layout: Layout, restart: Axis) -> None:
         self.names = (name,)
         self.family = family
-        self.lead = (*layout.plates, *layout.ints)
+        self.lead = layout.lead
         self.events = layout.events
         self.restart = restart
         self._lead = (restart,)
@@ -184,7 +181,7 @@ class ConjugateNode(Node):
         return [ConjugateBelief(self.names[0], self.pick(0))]
 
     def _whole(self, parts: list[Array], component: int) -> Array:
-        shape = tuple([axis.size for axis in self._lead + self._axes[component]])
+        shape = shape_of(self._lead + self._axes[component])
         total = add_arrays(parts, len(shape))
         whole = total if total.shape == shape else np.broadcast_to(total, shape)
         if self.family._natural_ndims[component] == 2:  # of a symmetric matrix: ½(η + ηᵀ)
@@ -193,7 +190,7 @@ class ConjugateNode(Node):
 
     def describe(self) -> str:
         """Say how many members there are."""
-        count = math.prod(axis.size for axis in self.lead)
+        count = count_of(self.lead)
         return f"{self.family.__name__}, {counted(count, 'member')}"
 
 

@@ -14,17 +14,15 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
 from posteriori.modeling.beliefs.group_beliefs import ConjugateBelief, GroupBelief
 from posteriori.modeling.binding.bound import Bound
-from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.binding.labelled import Axis, Table, shape_of
+from posteriori.modeling.binding.places import add_arrays
 from posteriori.modeling.contract.costs import members_and_states
 from posteriori.modeling.exact.discrete.discrete_account import discrete_terms
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult
 from posteriori.modeling.forms.state_tables import evidence_table
 from posteriori.modeling.variational.densities.addressing import arrange, seen
-from posteriori.modeling.variational.densities.planned_products import add_arrays
 from posteriori.modeling.variational.nodes.node import Message, Node
-from posteriori.modeling.variational.nodes.node_answers import (
-    Expectation,
-)
+from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.modeling.variational.nodes.state_chain import (
     StateChain,
     best_path,
@@ -86,7 +84,7 @@ class DiscreteNode(Node):
 
     def _uniform(self, name: str) -> Table:
         labels = self._labels[name]
-        shape = tuple(axis.size for axis in labels)
+        shape = shape_of(labels)
         return Table(np.broadcast_to(1.0 / self.sizes[name], shape), labels)
 
     # -- update ------------------------------------------------------------------------------
@@ -116,7 +114,7 @@ class DiscreteNode(Node):
         if known is not None:
             at = evidence_table(name, self.bound, self.sizes[name]).table.values
             values = values + np.maximum(at, -1e100)
-        shape = tuple([axis.size for axis in labels])
+        shape = shape_of(labels)
         return Table(values if values.shape == shape else np.broadcast_to(values, shape), labels)
 
     def _solve_rows(self, logs: Mapping[str, Table]) -> None:
@@ -210,7 +208,7 @@ class DiscreteNode(Node):
         for scope, table in self._pairs:
             new = matching_labels(scope.switches, accesses)
             if new is not None:
-                return [(Table(table.values, tuple(new.get(a, a) for a in table.axes)),)]
+                return [(table.relabelled(new),)]
         tables = tuple(self.expect([a])[0][0] for a in accesses)
         return [tables]  # before the first solution: independent
 

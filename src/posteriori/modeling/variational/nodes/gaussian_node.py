@@ -15,13 +15,11 @@ import numpy as np
 
 from posteriori.modeling.beliefs.group_beliefs import GroupBelief, NormalBelief
 from posteriori.modeling.binding.bound import Layout
-from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.binding.labelled import Axis, Table, count_of, shape_of
+from posteriori.modeling.binding.places import add_arrays, compact
 from posteriori.modeling.contract.costs import vectors_and_numbers
 from posteriori.modeling.variational.densities.addressing import arrange, same_members, seen
-from posteriori.modeling.variational.densities.planned_products import add_arrays
-from posteriori.modeling.variational.nodes.node_answers import (
-    Expectation,
-)
+from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis
 from posteriori.numerics.linalg import explicit_inverse, symmetrize
 from posteriori.numerics.rank import exceeds_rounding
@@ -222,19 +220,19 @@ class GaussianNode(NormalNode):
         axes = self._own_axes[a.name]
         sources = [a.places[i] for i in self._order[a.name]]
         values = arrange(table, tuple(sources), self.batch + axes, self._restart)
-        return self._flat(values, axes, (_length(axes),))
+        return self._flat(values, axes, (count_of(axes),))
 
     def _matrix(self, a: Any, b: Any, table: Table) -> Array:
         axes, twins = self._own_axes[a.name], self._twins[b.name]
         sources = [a.places[i] for i in self._order[a.name]]
         sources += [b.places[i] for i in self._own[b.name]]
         values = arrange(table, tuple(sources), self.batch + axes + twins, self._restart)
-        return self._flat(values, axes + twins, (_length(axes), _length(twins)))
+        return self._flat(values, axes + twins, (count_of(axes), count_of(twins)))
 
     def _flat(self, values: Array, axes: tuple[Axis, ...], inner: tuple[int, ...]) -> Array:
         """Return values (starts, *batch, *inner), also where nothing depends on an inner axis."""
         cut = 1 + len(self.batch)
-        full = values.shape[:cut] + tuple([axis.size for axis in axes])
+        full = values.shape[:cut] + shape_of(axes)
         if values.shape != full:
             values = np.broadcast_to(values, full)
         return values.reshape(full[:cut] + inner)
@@ -271,7 +269,7 @@ class GaussianNode(NormalNode):
     def _mean_table(self, name: str) -> Table:
         own = self._own_axes[name]
         values = self.mean[..., self._slices[name]]
-        shape = values.shape[:-1] + tuple([axis.size for axis in own])
+        shape = values.shape[:-1] + shape_of(own)
         return Table(values.reshape(shape), (*self._lead[name], *own))
 
     def _mean_of(self, name: str) -> Table:
@@ -287,13 +285,8 @@ class GaussianNode(NormalNode):
         """Return matrices (starts, *batch, rows, columns) as two accesses see them."""
         own, twins = self._own_axes[a.name], self._twins[b.name]
         labels = (*self._lead[a.name], *own, *twins)
-        values = block.reshape(block.shape[:-2] + tuple([x.size for x in (*own, *twins)]))
-        shape: tuple[int, ...] = values.shape
-        gone = tuple([i for i, n in enumerate(shape) if n == 1 and labels[i].size != 1])
-        if gone:
-            values = np.squeeze(values, axis=gone)
-            labels = tuple(x for i, x in enumerate(labels) if i not in gone)
-        table = seen(Table(values, labels), self._axes[a.name], a.places)
+        values = block.reshape(block.shape[:-2] + shape_of((*own, *twins)))
+        table = seen(compact(values, labels), self._axes[a.name], a.places)
         return seen(table, twins, tuple([b.places[i] for i in self._own[b.name]]))
 
     def log_total(self) -> Array:
@@ -302,11 +295,11 @@ class GaussianNode(NormalNode):
 
     def entropy(self) -> Array:
         """½ ln|2πe Σ| for each start."""
-        count = self.size * math.prod(axis.size for axis in self.batch)
+        count = self.size * count_of(self.batch)
         return self._log_volume() + 0.5 * count
 
     def _log_volume(self) -> Array:
-        count = math.prod([axis.size for axis in self.batch])
+        count = count_of(self.batch)
         log_det = self._log_det.reshape(len(self._log_det), -1)  # one for all, or one for each
         total = log_det.sum(axis=1) * (count / log_det.shape[1])
         volume = 0.5 * (self.size * count * LOG_2PI - total)
@@ -332,7 +325,7 @@ class GaussianNode(NormalNode):
         return self.unpack(self.mean[0] + np.einsum("...ij,...j->...i", root, noise))
 
     def joint_moments(self, names: Sequence[str]) -> tuple[Array, Array]:
-        count = math.prod(axis.size for axis in self.batch)
+        count = count_of(self.batch)
         n = self.size
         mean = self.mean[:1].reshape(-1)
         blocks = np.broadcast_to(self.cov[0], (*self.mean.shape[1:], n)).reshape(count, n, n)
@@ -350,7 +343,7 @@ class GaussianNode(NormalNode):
             mean = np.array(self.mean[0])
             cov = np.broadcast_to(self.cov[0], (*mean.shape, self.size))
             for name, part in self._slices.items():
-                own = tuple(axis.size for axis in self._own_axes[name])
+                own = shape_of(self._own_axes[name])
                 numbers[name] = np.arange(part.start, part.stop).reshape(own)
         else:
             mean, cov = self.joint_moments(names)
@@ -363,12 +356,8 @@ class GaussianNode(NormalNode):
 
     def describe(self) -> str:
         """Say how many vectors of what length there are."""
-        count = math.prod(axis.size for axis in self.batch)
+        count = count_of(self.batch)
         return f"normal, {vectors_and_numbers(count, self.size)}"
-
-
-def _length(axes: Iterable[Axis]) -> int:
-    return math.prod([axis.size for axis in axes])
 
 
 def _apply(cov: Array, h: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from posteriori.distributions.algebra.expectations import expect
 from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, Layout
-from posteriori.modeling.binding.labelled import Axis, Table, spread
+from posteriori.modeling.binding.labelled import Axis, Table, shape_of, spread
 from posteriori.modeling.variational.densities.addressing import same_members, seen
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.nodes.node_answers import Expectation
@@ -111,7 +111,7 @@ def make_given_node(
     if states is not None:
         return _discrete_node(name, belief, bound, states)
     layout = bound.layouts[name]
-    lead, events = _sizes((*layout.plates, *layout.ints)), _sizes(layout.events)
+    lead, events = shape_of(layout.lead), shape_of(layout.events)
     _check_shape(name, belief, lead, events)
     entropy = float(np.sum(np.broadcast_to(_entropy(belief), lead)))
     if bound.families[name] in GAUSSIAN:
@@ -121,18 +121,14 @@ def make_given_node(
     return _StatisticNode(name, layout.axes, tables, entropy)
 
 
-def _sizes(axes: Sequence[Axis]) -> tuple[int, ...]:
-    return tuple(axis.size for axis in axes)
-
-
 def _discrete_node(name: str, belief: Any, bound: Bound, states: int) -> GivenNode:
     axes = bound.layouts[name].axes
     p = _known_states(name, _probabilities(name, belief, states), bound)
     try:
-        p = np.broadcast_to(p, (*_sizes(axes), states))
+        p = np.broadcast_to(p, (*shape_of(axes), states))
     except ValueError:
         raise ValueError(
-            f"{name} has axes {_sizes(axes)}; its belief is a batch {p.shape[:-1]}"
+            f"{name} has axes {shape_of(axes)}; its belief is a batch {p.shape[:-1]}"
         ) from None
     entropy = -float(np.sum(p * np.log(np.where(p > 0, p, 1.0))))
     return _DiscreteNode(name, axes, [Table(p, (*axes, Axis(name, states)))], entropy)
@@ -140,7 +136,7 @@ def _discrete_node(name: str, belief: Any, bound: Bound, states: int) -> GivenNo
 
 def _normal_tables(belief: Any, layout: Layout, reference: Table | None) -> list[Table]:
     """Return the means and, unless they are points, the covariances of the members."""
-    shape, events = _sizes(layout.axes), _sizes(layout.events)
+    shape, events = shape_of(layout.axes), shape_of(layout.events)
     mean = np.broadcast_to(belief.mean, shape)
     if reference is not None:
         mean = mean - spread(reference, layout.axes)
@@ -155,8 +151,8 @@ def _statistic_tables(name: str, belief: Any, family: Any, layout: Layout) -> li
     """Return the expectation of each statistic for all members."""
     found = []
     for part, width in zip(_statistics(name, belief, family), family._natural_ndims, strict=True):
-        axes = (*layout.plates, *layout.ints, *(layout.events if width else ()))
-        found.append(Table(np.broadcast_to(part, _sizes(axes)), axes))
+        axes = (*layout.lead, *(layout.events if width else ()))
+        found.append(Table(np.broadcast_to(part, shape_of(axes)), axes))
     return found
 
 

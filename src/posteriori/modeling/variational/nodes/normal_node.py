@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +13,15 @@ from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import Layout
-from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, spread
+from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Run, Table, spread
+from posteriori.modeling.binding.places import same_place
 from posteriori.modeling.variational.densities.addressing import seen
-from posteriori.modeling.variational.densities.monomials import Monomial, same_place
+from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.numerics.types import Array
 
-__all__ = ["NormalNode", "Times", "along_axis", "batch_axes", "time_of", "times_of"]
+__all__ = ["NormalNode", "along_axis", "batch_axes", "time_of", "times_of"]
 
 #: The first start.
 _FIRST = Lookup(Table(np.zeros((), dtype=np.intp), ()))
@@ -98,7 +99,7 @@ class NormalNode(Node):
         return 0.5 * self.fit  # h·m − ½ mᵀJm at Jm = h
 
     def centre(self, name: str) -> Array:
-        return _spread_over(self._mean_of(name), (self.restart, *self.layouts[name].axes))
+        return self._mean_of(name).over((self.restart, *self.layouts[name].axes))
 
     def highest(self) -> dict[str, Array]:
         return {name: np.array(self.centre(name)[0]) for name in self.names}
@@ -118,7 +119,7 @@ class NormalNode(Node):
         other = Access(name, (*labels[: len(labels) - len(twins)], *twins))
         tables = self._mean_of(name), self._seen_cov(access, other)
         mean, cov = (seen(table, (self.restart,), (_FIRST,)) for table in tables)
-        center, spreads = _spread_over(mean, labels).copy(), _spread_over(cov, (*labels, *twins))
+        center, spreads = mean.over(labels).copy(), cov.over((*labels, *twins))
         if events:
             return MvNormal._from(mean=center, cov=spreads)
         return Normal._from(mean=center[()], variance=spreads[()])
@@ -135,13 +136,6 @@ class NormalNode(Node):
             copies = math.prod(a.size for i, a in enumerate(axes) if i != axis and a not in present)
             total += copies * spread(contract_tables(tables, keep), keep)
         return total
-
-
-class Times(NamedTuple):
-    """A run of members: the label that counts them, if any, and where it starts."""
-
-    label: Axis | None
-    start: int
 
 
 def time_of(name: str, layout: Layout, monomials: Iterable[Monomial]) -> int | None:
@@ -163,28 +157,17 @@ def _step(p: Any, q: Any) -> int | None:
     """Return how many members lie between two places; None where that is not one number."""
     if same_place(p, q):
         return 0
-    if not (_is_run(p) and _is_run(q)):
-        return None
-    return abs(times_of(p).start - times_of(q).start)
+    runs = [place.run for place in (p, q) if isinstance(place, Lookup)]
+    starts = [run.start for run in runs if run is not None]
+    return abs(starts[0] - starts[1]) if len(starts) == 2 else None
 
 
-def _is_run(place: Any) -> bool:
-    if not isinstance(place, Lookup) or place.positions.values.ndim > 1:
-        return False
-    return bool(np.all(np.diff(place.positions.values.ravel()) == 1))
-
-
-def times_of(place: Any) -> Times:
+def times_of(place: Any) -> Run:
     """Return the members that a place of a chain reads."""
-    if not isinstance(place, Lookup):
-        return Times(place, 0)
-    positions = place.positions.values
-    if positions.ndim == 0:
-        return Times(None, int(positions))
-    start = int(positions[0]) if positions.size else 0
-    if positions.ndim != 1 or not np.array_equal(positions, start + np.arange(len(positions))):
+    run: Run | None = place.run
+    if run is None:
         raise TypeError("a chain under variational inference can be read in order only")
-    return Times(place.positions.axes[0], start)
+    return run
 
 
 def along_axis(matrix: Array, sizes: Sequence[int], axis: int) -> Array:
@@ -192,8 +175,3 @@ def along_axis(matrix: Array, sizes: Sequence[int], axis: int) -> Array:
     left = np.eye(math.prod(sizes[:axis]))
     right = np.eye(math.prod(sizes[axis + 1 :]))
     return np.stack([np.kron(np.kron(left, m), right) for m in matrix])
-
-
-def _spread_over(table: Table, labels: tuple[Axis, ...]) -> Array:
-    """Return the values of all members, held once where they are the same for many."""
-    return np.broadcast_to(spread(table, labels), tuple(axis.size for axis in labels))

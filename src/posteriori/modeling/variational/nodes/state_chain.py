@@ -10,8 +10,8 @@ import numpy as np
 
 from posteriori.inference.chains.hidden_markov import forward_backward
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
-from posteriori.modeling.variational.densities.monomials import Monomial, same_place
-from posteriori.modeling.variational.densities.planned_products import add_tables
+from posteriori.modeling.binding.places import add_tables, same_place
+from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -77,9 +77,12 @@ def find_state_chain(switches: Sequence[Switch], axes: Sequence[Axis]) -> StateC
     time, step = -1, None
     for i, (p, q) in enumerate(zip(early.places, late.places, strict=True)):
         if isinstance(p, Lookup) and isinstance(q, Lookup) and not same_place(p, q):
-            if time >= 0 or not _is_step(p.positions, q.positions, axes[i].size):
+            step = p.labels[0] if time < 0 and len(p.labels) == 1 else None
+            if step is None or (p.run, q.run) != ((step, 0), (step, 1)):
                 return None
-            time, (step,) = i, p.positions.axes
+            if step.size != axes[i].size - 1:
+                return None
+            time = i
         elif p is not q:
             return None
     if step is None:
@@ -100,15 +103,6 @@ def chained_names(monomials: Iterable[Monomial], layouts: Mapping[str, Any]) -> 
             if find_state_chain(steps, axes) or find_state_chain(steps[::-1], axes):
                 found.add(steps[0].name)
     return found
-
-
-def _is_step(before: Table, after: Table, size: int) -> bool:
-    return (
-        len(before.axes) == 1
-        and before.axes == after.axes
-        and np.array_equal(before.values, np.arange(size - 1))
-        and np.array_equal(after.values, np.arange(1, size))
-    )
 
 
 def solve_state_chain(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,19 +26,11 @@ def in_scope(
     for scope, tables in joint:
         new = matching_labels(switches, scope.switches)
         if new is not None:
-            return tables, Table(table.values, tuple(new.get(a, a) for a in table.axes))
+            return tables, table.relabelled(new)
     ordered = tuple(sorted(switches, key=lambda s: (s.name, _first_position(s))))
-    rows = tuple(dict.fromkeys(a for s in ordered for a in _sorted_labels(s) if a is not s.state))
+    rows = tuple(dict.fromkeys(a for s in ordered for place in s.places for a in place.labels))
     joint.append((Scope(ordered, rows), []))
     return joint[-1][1], table
-
-
-def _sorted_labels(switch: Switch) -> list[Axis]:
-    """Return the labels of a switch in the order of its places."""
-    found: list[Axis] = []
-    for place in switch.places:
-        found += place.positions.axes if isinstance(place, Lookup) else [place]
-    return found
 
 
 def _first_position(switch: Switch) -> int:
@@ -59,22 +51,17 @@ def matching_labels(mine: Sequence[Switch], theirs: Sequence[Switch]) -> dict[Ax
             return None
         new[a.state] = b.state
         for p, q in zip(a.places, b.places, strict=True):
-            left = p.positions.axes if isinstance(p, Lookup) else (p,)
-            right = q.positions.axes if isinstance(q, Lookup) else (q,)
-            new.update(zip(left, right, strict=True))
+            new.update(zip(p.labels, q.labels, strict=True))
     return new
 
 
 def _same_members(a: Switch, b: Switch) -> bool:
-    if a.name != b.name:
-        return False
-    for p, q in zip(a.places, b.places, strict=True):
-        if isinstance(p, Lookup) != isinstance(q, Lookup):
-            return False
-        if isinstance(p, Lookup):
-            mine, theirs = p.positions.values, q.positions.values
-            if mine is not theirs and not np.array_equal(mine, theirs):
-                return False
-        elif p.size != q.size:
-            return False
-    return True
+    return a.name == b.name and all(_alike(p, q) for p, q in zip(a.places, b.places, strict=True))
+
+
+def _alike(p: Any, q: Any) -> bool:
+    """Tell whether two places read the same members, whatever their labels are."""
+    if type(p) is not type(q) or isinstance(p, Axis):
+        return type(p) is type(q) and p.size == q.size
+    mine, theirs = p.positions.values, q.positions.values
+    return mine is theirs or np.array_equal(mine, theirs)

@@ -8,14 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from posteriori.modeling.binding.bound import Bound
-from posteriori.modeling.binding.labelled import Axis, Lookup, Table, gather
+from posteriori.modeling.binding.labelled import Axis, Lookup, Table, shape_of
+from posteriori.modeling.binding.places import add_tables, compact
 from posteriori.modeling.exact.discrete.discrete_account import pairs_along_chain
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock, DiscreteResult
 from posteriori.modeling.exact.discrete.discrete_graph import Graph, refill_graph
 from posteriori.modeling.exact.discrete.discrete_order import Order
 from posteriori.modeling.forms.state_tables import StateTable, View
 from posteriori.modeling.forms.table_elimination import joint_beliefs, sum_to
-from posteriori.modeling.variational.densities.planned_products import add_tables
+from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.nodes.state_scopes import Scope
 
 __all__ = ["TableBlock", "table_beliefs", "table_of_scope", "table_of_states"]
@@ -72,12 +73,8 @@ def table_of_scope(scope: Scope, parts: Sequence[Table], restart: Axis, start: i
     labels = (*scope.rows, *states)
     values = add_tables(parts, (restart, *labels))
     values = values[min(start, len(values) - 1)]
-    keep = [i for i, a in enumerate(labels) if values.shape[i] == a.size or a in states]
-    full = tuple(labels[i].size if i in keep else 1 for i in range(values.ndim))
-    gone = tuple(i for i in range(values.ndim) if i not in keep)
-    table = Table(
-        np.squeeze(np.broadcast_to(values, full), axis=gone), tuple(labels[i] for i in keep)
-    )
+    full = values.shape[: len(scope.rows)] + shape_of(states)
+    table = compact(np.broadcast_to(values, full), labels)
     views = tuple(View(s.name, s.places, s.state) for s in scope.switches)
     return StateTable(scope.switches[-1].name, table, scope.rows, views)
 
@@ -137,21 +134,13 @@ def table_beliefs(result: DiscreteResult, first: int = 0) -> list[Table]:
 
 
 def _of_states(table: StateTable, graph: Graph, belief: Table) -> Table:
-    new: dict[Axis, Axis] = {}
-    looked_up: dict[Axis, Lookup] = {}
+    nodes = {name: node for name, (node,) in graph.nodes.items()}
+    joined = {view.name: nodes[view.name] for view in table.views}
+    found = sum_to(belief, set(nodes.values()), joined.values())
     for view in table.views:
-        (node,) = graph.nodes[view.name]
-        new[node] = view.state
-        for plate, place in zip(graph.plates[node], view.places, strict=True):
-            if isinstance(place, Lookup):
-                looked_up[plate] = place
-            else:
-                new[plate] = place
-    nodes = {node for (node,) in graph.nodes.values()}
-    kept = sum_to(belief, nodes, new)
-    for plate, place in looked_up.items():
-        kept = gather(kept, plate, place.positions)
-    return Table(kept.values, tuple(new.get(a, a) for a in kept.axes))
+        node = nodes[view.name]
+        found = seen(found, (node, *graph.plates[node]), (view.state, *view.places))
+    return found
 
 
 def _of_pairs(table: StateTable, graph: Graph, pairs: Table) -> Table:
@@ -163,14 +152,14 @@ def _of_pairs(table: StateTable, graph: Graph, pairs: Table) -> Table:
         (node,) = graph.nodes[view.name]
         for own, place in zip(graph.plates[node], view.places, strict=True):
             if isinstance(place, Lookup):
-                (row,) = place.positions.axes
-                new[chain.arrival] = row
-                starts_early = int(place.positions.values[0]) == 0
-                new[before[node] if starts_early else node] = view.state
+                assert place.run is not None
+                assert place.run.label is not None
+                new[chain.arrival] = place.run.label
+                new[node if place.run.start else before[node]] = view.state
             else:
                 new[own] = place
         if node in chain.static:
             new[node] = view.state
     nodes = {*chain.nodes, *chain.before, *chain.static}
     kept = sum_to(pairs, nodes, new)
-    return Table(kept.values, tuple(new.get(a, a) for a in kept.axes))
+    return kept.relabelled(new)

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, labels_of
+from posteriori.modeling.binding.places import one_hot, same_place, sum_tables
 from posteriori.modeling.variational.densities.addressing import seen
-from posteriori.modeling.variational.densities.monomials import Monomial, same_place
-from posteriori.modeling.variational.densities.planned_products import add_tables, contract_tables
+from posteriori.modeling.variational.densities.monomials import Monomial
+from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.numerics.types import Array
 
 __all__ = ["Codes", "PlateSum", "RowTerm", "Turns", "add_sums", "find_terms", "turn"]
@@ -36,8 +35,7 @@ class Codes(NamedTuple):
         return (*self.positions.axes, self.member)
 
     def table(self) -> Table:
-        there = self.positions.values[..., None] == np.arange(self.member.size)
-        return Table(there.astype(np.float64), self.axes)
+        return one_hot(self.positions, self.member)
 
 
 class PlateSum(NamedTuple):
@@ -90,7 +88,7 @@ class RowTerm(NamedTuple):
         if not self.places:
             return table
         own, labels = zip(*self.places, strict=True)
-        keep = _labels(self.shared) | {restart}
+        keep = labels_of(*self.shared) | {restart}
         return contract_tables((*self.outside, seen(table, own, labels)), keep)
 
 
@@ -129,7 +127,7 @@ def find_terms(
         monomial = _with_codes(monomial, plate, layouts)
         shared = tuple(a for a in monomial.accesses if a.name not in names)
         if turns is None:
-            total = PlateSum(monomial.tables, local, frozenset(_labels(shared)))
+            total = PlateSum(monomial.tables, local, frozenset(labels_of(*shared)))
             terms.append(RowTerm(monomial, shared, total))
         else:
             terms.append(_turned_term(monomial, local, shared, plate, turns))
@@ -151,7 +149,7 @@ def _turned_term(
         own = turns.labels[access.name, order]
         free.append(Access(access.name, (plate, *own)))
         places += zip(own, access.places[1:], strict=True)
-    wanted = _labels(monomial.accesses).union(*(t.axes for t in outside)) - {plate}
+    wanted = labels_of(*monomial.accesses).union(*(t.axes for t in outside)) - {plate}
     keep = wanted & {a for t in inside for a in t.axes}
     keep |= {axis for axis, _ in places}
     total = PlateSum(inside, tuple(free), frozenset(keep))
@@ -165,7 +163,7 @@ def _with_codes(monomial: Monomial, plate: Axis, layouts: Mapping[str, Layout]) 
     for access in monomial.accesses:
         places = []
         for place, axis in zip(access.places, layouts[access.name].axes, strict=False):
-            if isinstance(place, Lookup) and plate in place.positions.axes:
+            if isinstance(place, Lookup) and plate in place.labels:
                 known = [label for other, label in found if same_place(place, other)]
                 if not known:
                     known = [Axis("member", axis.size)]
@@ -186,7 +184,7 @@ def add_sums(a: Sums, b: Sums) -> Sums:
     """Return the sums of two parts together."""
     if not a:
         return b
-    return {key: _plus(a[key], table) for key, table in b.items()}
+    return {key: sum_tables(a[key], table) for key, table in b.items()}
 
 
 def turn(sums: Sums, labels: Sequence[Axis], matrix: Array, restart: Axis) -> Sums:
@@ -202,12 +200,3 @@ def _turned(table: Table, labels: Sequence[Axis], matrix: Array, restart: Axis) 
             found = contract_tables((Table(matrix, (restart, new, old)), table), keep)
             table = Table(found.values, tuple(old if a is new else a for a in found.axes))
     return table
-
-
-def _plus(a: Table, b: Table) -> Table:
-    labels = tuple(dict.fromkeys(a.axes + b.axes))
-    return Table(add_tables([a, b], labels), labels)
-
-
-def _labels(accesses: Iterable[Any]) -> set[Axis]:
-    return set[Axis]().union(*(labels_of(access) for access in accesses))

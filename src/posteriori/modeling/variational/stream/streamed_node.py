@@ -15,9 +15,7 @@ from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.modeling.variational.nodes.discrete_node import merge_states
 from posteriori.modeling.variational.nodes.node import Node
-from posteriori.modeling.variational.nodes.node_answers import (
-    Expectation,
-)
+from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.modeling.variational.stream.plate_sums import Sums, add_sums, turn
 from posteriori.numerics.types import Array
 
@@ -287,5 +285,4 @@ class StreamedProblem(Problem):
 
 def _unknown(accesses: Iterable[Any]) -> Table:
     """Return a table to be filled in, with all labels that it may have."""
-    axes = frozenset[Axis]().union(*(labels_of(access) for access in accesses))
-    return Table(np.zeros(()), tuple(axes))
+    return Table(np.zeros(()), tuple(labels_of(*accesses)))

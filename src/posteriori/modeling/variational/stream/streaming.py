@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from posteriori.modeling.binding.bound import GAUSSIAN
-from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, labels_of
+from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, count_of, labels_of
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem, Recipe, merge_monomials
@@ -115,13 +115,12 @@ def _is_of_rows(monomial: Monomial, approximation: Approximation, names: Sequenc
     for access in monomial.accesses:
         axes = approximation.bound.layouts[access.name].axes
         if access.name in names:
-            others = (labels_of(access._replace(places=(p,))) for p in access.places[1:])
-            if access.places[:1] != (plate,) or any(plate in labels for labels in others):
+            if access.places[:1] != (plate,) or any(plate in p.labels for p in access.places[1:]):
                 return False
             continue
         for place, axis in zip(access.places, axes, strict=False):
             codes = isinstance(place, Lookup) and axis.size <= MOST_MEMBERS
-            if plate in labels_of(access._replace(places=(place,))) and not codes:
+            if plate in place.labels and not codes:
                 return False
     return True
 
@@ -169,7 +168,7 @@ class Stream:
     def rows_in_part(self, starts: int) -> int:
         """Return how many rows to look at together."""
         wide = [table for term in self.terms for table in _wide(term, self.plate)]
-        data = {id(t[0]): _count(t.axes) for t in wide}
+        data = {id(t[0]): count_of(t.axes) for t in wide}
         numbers = max(SHARE * sum(data.values()), SMALLEST)
         numbers = min(numbers / 2 if self.has_covariances else numbers, LARGEST)
         return max(int(numbers / (self.width * starts)), FEWEST_ROWS)
@@ -236,7 +235,7 @@ class Stream:
         found: dict[int, tuple[Table, ...]] = {}
         for i, monomial in enumerate(m for m in self.apart() if m.accesses):
             if self.plate in axes_of(monomial):
-                labels = frozenset[Axis]().union(*(labels_of(a) for a in monomial.accesses))
+                labels = frozenset(labels_of(*monomial.accesses))
                 tables = (weight, *self.cut(monomial, label, rows).tables)
                 found[i] = (contract_tables(tables, labels),)
         return found
@@ -339,17 +338,13 @@ def _width(term: RowTerm, plate: Axis) -> int:
     local = [a for a in term.monomial.accesses if a not in term.shared]
     own = [labels_of(a) - {plate} for a in local]
     if isinstance(local[0], Access):  # sums over rows are matrix products; J and Σ are held
-        matrices = 2 * _count(own[0]) * _count(own[1]) if _is_matrix(term, plate) else 1
-        return max(matrices, *map(_count, (*own, *wide)))
+        matrices = 2 * count_of(own[0]) * count_of(own[1]) if _is_matrix(term, plate) else 1
+        return max(matrices, *map(count_of, (*own, *wide)))
     everything = set[Axis]().union(*own, *wide)
-    return _count(everything) // min([a.size for a in everything if a.size > 1], default=1)
+    return count_of(everything) // min([a.size for a in everything if a.size > 1], default=1)
 
 
 def _is_matrix(term: RowTerm, plate: Axis) -> bool:
     """Tell whether a term makes the precisions of normal vectors differ from row to row."""
     local = [a for a in term.monomial.accesses if a not in term.shared]
     return isinstance(local[0], Access) and len(local) == 2 and bool(_wide(term, plate))
-
-
-def _count(axes: Iterable[Axis]) -> int:
-    return math.prod(axis.size for axis in axes)
