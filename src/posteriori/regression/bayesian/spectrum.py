@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.regression.linear_weights import InterceptPrior
-from posteriori.inference.regression.regression_statistics import RegressionStatistics
+from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
 from posteriori.numerics.types import Array
+from posteriori.regression.bayesian.weight_evidence import InterceptPrior
 
 __all__ = ["Spectrum", "decompose"]
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.regression.regression_statistics import RegressionStatistics
 from posteriori.numerics.lazy import special
+from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
 from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
