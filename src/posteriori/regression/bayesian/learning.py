@@ -12,8 +12,8 @@ import numpy as np
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.least_squares.regression_statistics import (
     RegressionStatistics,
-    column_norms,
 )
+from posteriori.numerics.least_squares.triangle import column_norms
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array

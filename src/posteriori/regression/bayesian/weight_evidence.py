@@ -19,7 +19,7 @@ import numpy as np
 
 from posteriori.numerics.lazy import special
 from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
-from posteriori.numerics.linalg import inverse_from_factor
+from posteriori.numerics.least_squares.triangle import least_squares
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -54,11 +54,6 @@ class WeightPosterior(NamedTuple):
     log_ratio: float
     flat: int
 
-    @property
-    def cov(self) -> Array:
-        """Covariance for unit noise variance."""
-        return inverse_from_factor(self.factor.T)
-
 
 class InterceptPrior(NamedTuple):
     """Normal prior of the value at the column means, in units of the noise; precision 0 is flat."""
@@ -86,19 +81,12 @@ def weight_posterior(
         Which of the targets.
     """
     d = statistics.n_inputs
-    columns = [*range(d), d + target]
-    data = statistics.factor[:, columns]
+    data = statistics.factor[:, [*range(d), d + target]]
     prior = np.column_stack([prior_root, prior_root @ prior_mean])
-    stacked = np.concatenate([data, prior])
-    triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
-    r = np.zeros((d + 1, d + 1))
-    r[: len(triangle)] = triangle
-    factor = r[:d, :d]
-    mean = np.linalg.solve(factor, r[:d, d])
-    log_prior = _log_volume(prior_root, d)
-    log_posterior = float(np.log(np.abs(np.diagonal(factor))).sum())
-    log_ratio = log_prior - log_posterior
-    return WeightPosterior(mean, factor, float(r[d, d] ** 2), log_ratio, d - len(prior_root))
+    fit = least_squares(np.concatenate([data, prior]), d)
+    log_posterior = float(np.log(np.abs(np.diagonal(fit.factor))).sum())
+    log_ratio = _log_volume(prior_root, d) - log_posterior
+    return WeightPosterior(*fit, log_ratio, d - len(prior_root))
 
 
 def _log_volume(root: Array, d: int) -> float:
