@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from posteriori.inference.gaussian.arrays import cho_inverse
-from posteriori.inference.gaussian.equations import Equation, Latent, design_matrix
+from posteriori.inference.gaussian.dense import DenseSystem
+from posteriori.inference.gaussian.equations import Equation, Latent
+from posteriori.inference.gaussian.ordering import densify
 from posteriori.numerics.types import Array
 
 __all__ = ["joint_moments"]
@@ -26,28 +27,16 @@ def joint_moments(
     ValueError
         When the equations are too many to write out densely.
     """
-    slices: dict[str, slice] = {}
-    start = 0
-    for latent in latents:
-        slices[latent.name] = slice(start, start + latent.count * latent.size)
-        start += latent.count * latent.size
+    shapes = {latent.name: latent for latent in latents}
+    numbers = sum(latent.count * latent.size for latent in latents)
     rows = sum(len(e.constant) for e in equations)
-    if rows * start > _DENSE_LIMIT:
+    if rows * numbers > _DENSE_LIMIT:
         raise ValueError(
-            f"a joint distribution of {start} numbers under {rows} equations is too large to "
+            f"a joint distribution of {numbers} numbers under {rows} equations is too large to "
             "write out; ask for variables that meet in one equation"
         )
-    shapes = {latent.name: latent for latent in latents}
-    precision, h = np.zeros((start, start)), np.zeros(start)
-    for equation in equations:
-        design = design_matrix(equation, shapes, slices, start)
-        weighted = design * _full(equation.weight, equation)[:, None]
-        precision += weighted.T @ design
-        h += weighted.T @ equation.constant
-    factor = np.linalg.cholesky(precision)
-    cov = cho_inverse(factor)
-    return cov @ h, cov, slices
-
-
-def _full(weight: Array, equation: Equation) -> Array:
-    return np.broadcast_to(weight, equation.constant.shape)
+    several = {latent.name for latent in latents if latent.count > 1}
+    whole = [Latent(v.name, 1, v.count * v.size) for v in latents]
+    system = DenseSystem(whole, [densify(e, several, shapes) for e in equations])
+    means, _ = system.best_means()
+    return np.concatenate([means[v.name][0] for v in whole]), system.cov(), system.places
