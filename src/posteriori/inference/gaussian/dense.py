@@ -22,17 +22,20 @@ from posteriori.inference.gaussian.equations import (
     row_blocks,
     weighted_square,
 )
-from posteriori.inference.gaussian.ordering import FEW_NUMBERS
+from posteriori.inference.gaussian.ordering import FEW_NUMBERS, densify
 from posteriori.inference.gaussian.system import GaussianSystem
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.least_squares.triangle import INDEPENDENT, column_norms, triangle_of
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 
-__all__ = ["DenseSystem"]
+__all__ = ["DenseSystem", "joint_moments"]
 
 #: From so many numbers on, the routines for triangles repay the import of SciPy.
 _LARGE = 100
+
+#: Coefficients that are written out: 400 MB.
+_DENSE_LIMIT = 50_000_000
 
 
 class DenseSystem(GaussianSystem):
@@ -181,6 +184,31 @@ class DenseSystem(GaussianSystem):
 
     def _parted(self, values: Array) -> dict[str, Array]:
         return {name: values[place][None] for name, place in self.places.items()}
+
+
+def joint_moments(
+    latents: Sequence[Latent], equations: Sequence[Equation]
+) -> tuple[Array, Array, dict[str, slice]]:
+    """Return mean, covariance and places of all latents as one dense vector.
+
+    Raises
+    ------
+    ValueError
+        When the equations are too many to write out densely.
+    """
+    shapes = {latent.name: latent for latent in latents}
+    numbers = sum(latent.count * latent.size for latent in latents)
+    rows = sum(len(e.constant) for e in equations)
+    if rows * numbers > _DENSE_LIMIT:
+        raise ValueError(
+            f"a joint distribution of {numbers} numbers under {rows} equations is too large to "
+            "write out; ask for variables that meet in one equation"
+        )
+    several = {latent.name for latent in latents if latent.count > 1}
+    whole = [Latent(v.name, 1, v.count * v.size) for v in latents]
+    system = DenseSystem(whole, [densify(e, several, shapes) for e in equations])
+    means, _ = system.best_means()
+    return np.concatenate([means[v.name][0] for v in whole]), system.cov(), system.places
 
 
 class _Between(Mapping[tuple[str, str], tuple[Array, Any]]):

@@ -19,8 +19,8 @@ import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.inference.gaussian.dense import joint_moments
 from posteriori.inference.gaussian.equations import Link
-from posteriori.inference.gaussian.joint_moments import joint_moments
 from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import (
     Access,
