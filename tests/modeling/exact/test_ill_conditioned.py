@@ -61,6 +61,19 @@ def test_certified_weights_with_unknown_noise(name):
     assert fewest_digits(post.w.mean, problem.parameters) >= DIGITS.get(name, 12)
 
 
+@pytest.mark.parametrize("name", ["Longley", "Wampler3", "Filip"])
+def test_certified_weights_where_the_noise_is_integrated_out(name):
+    problem = PROBLEMS[name]
+    design = design_of(problem)
+    m = Model()
+    m.X = Input()
+    m.tau = Gamma(2.0**-10, 2.0**-10)
+    m.w = MvNormal(np.zeros(design.shape[1]), cov=WIDE * np.eye(design.shape[1]))
+    m.y = Normal(m.X @ m.w, precision=m.tau)
+    post = m.infer(X=design, y=problem.y)
+    assert fewest_digits(post.w.mean, problem.parameters) >= DIGITS.get(name, 11)
+
+
 @pytest.mark.parametrize("name", ["Longley", "Filip"])
 def test_an_intercept_apart_from_the_weights(name):
     problem = PROBLEMS[name]
