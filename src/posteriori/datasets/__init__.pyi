@@ -8,6 +8,7 @@ from posteriori.datasets.catalogue import (
     load_nile as load_nile,
     load_old_faithful as load_old_faithful,
     load_sunspots as load_sunspots,
+    yearly_counts as yearly_counts,
 )
 from posteriori.datasets.classes import (
     make_fish as make_fish,
@@ -44,4 +45,3 @@ from posteriori.datasets.outliers import (
     make_separable as make_separable,
     make_two_class_outliers as make_two_class_outliers,
 )
-from posteriori.datasets.yearly_events import yearly_counts as yearly_counts

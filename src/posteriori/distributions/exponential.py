@@ -70,13 +70,13 @@ class ExponentialFamily(Distribution):
 
     @classmethod
     def sufficient(cls, x: Any) -> Natural:
-        """Return the sufficient statistics T(x), one array per component."""
-        raise TypeError(f"{cls.__name__} states no sufficient statistics")
+        """Return the sufficient statistics T(x), one array per component: x itself unless stated."""
+        return (as_observation(x),)
 
-    @cached_property
+    @property
     def mean_params(self) -> Natural:
-        """Mean parameters E[T(x)] = ∇A(η), one array per component."""
-        raise TypeError(f"{type(self).__name__} states no mean parameters")
+        """Mean parameters E[T(x)] = ∇A(η), one array per component: the mean unless stated."""
+        return (self.mean,)
 
     def _log_normalizer(self) -> Array:
         raise TypeError(f"{type(self).__name__} states no log-normalizer")

@@ -48,7 +48,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.distributions.vectors.mvnormal": ("MvNormal",),
     "posteriori.distributions.joint.normal_inverse_gamma": ("NormalInverseGamma",),
     "posteriori.distributions.joint.normal_inverse_wishart": ("NormalInverseWishart",),
-    "posteriori.inference.regression.regression_statistics": ("RegressionStatistics", "SafeGram"),
+    "posteriori.numerics.least_squares.regression_statistics": ("RegressionStatistics", "SafeGram"),
     "posteriori.estimators.standardized": ("Standardization",),
     "posteriori.inference.predictors.weight_belief": ("WeightBelief",),
     "posteriori.numerics.evidence": ("Fingerprint", "LogEvidence"),

@@ -31,18 +31,8 @@ class ProbitRegression(BayesianLinearClassifier):
     approximation : {"laplace", "variational", "ep"}
         Laplace's method is the fastest; the variational belief is the normal one with the highest
         bound of the evidence; expectation propagation is nearly exact.
-    fit_intercept : bool
-    standardize : bool
-        Whether the prior is stated on standardised columns, or on the columns as they are.
-    class_weight : mapping from labels to numbers > 0, "balanced" or None
-        How often rows of a class count. "balanced" gives all classes the same total.
-    tol : float
-        Learning ends when a step is shorter than this many standard deviations.
-    max_iter : int
-        Most steps.
-    hyperparameters : {"fixed", "type-II"}
-        "fixed": the precision above. "type-II": the one of highest evidence by Laplace's method, looked
-        for around the one above.
+    fit_intercept, standardize, class_weight, tol, max_iter, hyperparameters
+        As of :class:`BayesianLogisticRegression`.
 
     Attributes
     ----------
@@ -52,18 +42,8 @@ class ProbitRegression(BayesianLinearClassifier):
     intercept_ : (1,)
     posterior_ : MvNormal
         Of the weights of the raw columns, then the intercept.
-    corrected_posterior_ : MvNormal
-        What probabilities, predictors and draws come from. Laplace's ``posterior_`` has the mode as
-        its mean; this one is moved and widened where the posterior is skewed. Equal to
-        ``posterior_`` for other approximations.
-    prior_precision_ : float
-        The given precision, or the learned one.
-    log_evidence_ : LogEvidence
-        Of kind "laplace", "bound" or "ep", or "type-II" with a learned precision; where an
-        approximation did not settle, a warning says so and posterior and evidence are Laplace's.
-    effective_parameters_ : float
-        How many weights the data determine.
-    n_iter_ : int
+    corrected_posterior_, prior_precision_, log_evidence_, effective_parameters_, n_iter_
+        As of :class:`BayesianLogisticRegression`.
     n_features_in_, feature_names_in_
 
     Examples

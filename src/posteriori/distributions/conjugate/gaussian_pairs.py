@@ -6,6 +6,7 @@ from 0 keep their digits.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -150,66 +151,80 @@ class NormalMeanPrecision(_NormalMean):
         return 1.0 / known
 
 
-@register
-class GammaPrecision(NaturalPair):
-    """Unknown precision τ (times a known factor), known mean: squared deviations add to the rate."""
+class _KnownMean(NaturalPair):
+    """Unknown spread (times a known factor), known mean: squared deviations add to the rate."""
 
-    prior_family, unknown, needs = Gamma, ("precision",), ("mean",)
     likelihood_family: ClassVar[type[Distribution]] = Normal
+    needs = ("mean",)
+    #: Of the exponent that turns the spread into a precision.
+    sign: ClassVar[float] = 1.0
 
     def check_maps(self) -> None:
-        """Allow a known factor times the precision."""
-        _require_factor(self.conditional.unknown["precision"], "precision")
+        """Allow a known positive factor times the spread."""
+        (name,) = self.unknown
+        unknown = self.conditional.unknown[name]
+        if unknown.matrix is not None or unknown.offset is not None:
+            raise TypeError(f"{name} must be the unknown or a known factor times it")
+        if not np.all(self._factor > 0):
+            raise ValueError(f"the known factor of {name} must be positive")
+
+    @property
+    def _factor(self) -> Array:
+        factor = self.conditional.unknown[self.unknown[0]].factor
+        return number(1.0) if factor is None else factor
+
+    @staticmethod
+    @abstractmethod
+    def _amount(belief: Any) -> Array:
+        """Return b."""
 
     def summarize(self, block: Array, start: int = 0) -> Sums:
-        """Return (N/2, −½ Σ c(x − m)²)."""
-        return _squared_deviations(self, "precision", block, start)
+        """Return (±N/2, −½ Σ c(x − m)²), where c times the unknown precision is that of a row."""
+        c = self.rows(self._factor, start, block) ** self.sign
+        deviation = block - self.rows(self.known["mean"], start, block)
+        squares = np.broadcast_to(c * deviation**2, block.shape).sum(axis=0)
+        half = np.full(block.shape[1:], 0.5 * len(block))[()]
+        carrier = 0.5 * np.broadcast_to(np.log(c) - LOG_2PI, block.shape).sum(axis=0)
+        return Sums(number(len(block)), (self.sign * half, -0.5 * squares), carrier)
 
-    def predictive(self, belief: Gamma) -> Distribution:
+    def predictive(self, belief: Any) -> Distribution:
         """Return a Student t with 2a degrees of freedom."""
-        c = _factor(self.conditional.unknown["precision"])
-        scale = np.sqrt(belief.rate / (belief.shape * c))
+        scale = np.sqrt(self._amount(belief) / (belief.shape * self._factor**self.sign))
         return StudentT(2.0 * belief.shape, self.known["mean"], scale=scale)
 
-    def prediction(self, belief: Gamma) -> Array:
+    def prediction(self, belief: Any) -> Array:
         """Return the expected squared deviation b/(a − 1)."""
-        return _expected_variance(belief.shape, belief.rate)
+        if np.any(belief.shape <= 1):
+            raise ValueError("the expected variance needs a prior with shape > 1")
+        return self._amount(belief) / (belief.shape - 1.0)
 
     def strengths(self, statistics: Sums) -> tuple[Array, Array, Array]:
         """Weigh a − 1 against N/2."""
-        half, deviations = statistics.sums[0], -statistics.sums[1]
+        half, deviations = self.sign * statistics.sums[0], -statistics.sums[1]
         return self.prior.shape - 1.0, half, deviations / half
 
 
 @register
-class InverseGammaVariance(NaturalPair):
-    """Unknown variance (times a known factor), known mean."""
+class GammaPrecision(_KnownMean):
+    """Unknown precision."""
 
-    prior_family, unknown, needs = InverseGamma, ("variance",), ("mean",)
-    likelihood_family: ClassVar[type[Distribution]] = Normal
+    prior_family, unknown = Gamma, ("precision",)
 
-    def check_maps(self) -> None:
-        """Allow a known factor times the variance."""
-        _require_factor(self.conditional.unknown["variance"], "variance")
+    @staticmethod
+    def _amount(belief: Gamma) -> Array:
+        return belief.rate
 
-    def summarize(self, block: Array, start: int = 0) -> Sums:
-        """Return (−N/2, −½ Σ (x − m)²/c)."""
-        return _squared_deviations(self, "variance", block, start)
 
-    def predictive(self, belief: InverseGamma) -> Distribution:
-        """Return a Student t with 2a degrees of freedom."""
-        c = _factor(self.conditional.unknown["variance"])
-        scale = np.sqrt(c * belief.scale / belief.shape)
-        return StudentT(2.0 * belief.shape, self.known["mean"], scale=scale)
+@register
+class InverseGammaVariance(_KnownMean):
+    """Unknown variance."""
 
-    def prediction(self, belief: InverseGamma) -> Array:
-        """Return the expected squared deviation b/(a − 1)."""
-        return _expected_variance(belief.shape, belief.scale)
+    prior_family, unknown = InverseGamma, ("variance",)
+    sign = -1.0
 
-    def strengths(self, statistics: Sums) -> tuple[Array, Array, Array]:
-        """Weigh a − 1 against N/2."""
-        half, deviations = -statistics.sums[0], -statistics.sums[1]
-        return self.prior.shape - 1.0, half, deviations / half
+    @staticmethod
+    def _amount(belief: InverseGamma) -> Array:
+        return belief.scale
 
 
 class _MeanAndSpread(Pair):
@@ -305,31 +320,3 @@ def _weighted_moments(z: Array, weight: Array) -> Moments:
     strength = weight.sum(axis=0)
     centre = (weight * z).sum(axis=0) / strength
     return Moments(strength, centre, (weight * (z - centre) ** 2).sum(axis=0))
-
-
-def _squared_deviations(pair: Pair, name: str, block: Array, start: int) -> Sums:
-    """Sums of the two pairs with known mean; ``name`` says which spread is unknown."""
-    sign = 1.0 if name == "precision" else -1.0
-    c = pair.rows(_factor(pair.conditional.unknown[name]), start, block) ** sign  # a precision
-    deviation = block - pair.rows(pair.known["mean"], start, block)
-    squares = np.broadcast_to(c * deviation**2, block.shape).sum(axis=0)
-    half = np.full(block.shape[1:], 0.5 * len(block))[()]
-    carrier = 0.5 * np.broadcast_to(np.log(c) - LOG_2PI, block.shape).sum(axis=0)
-    return Sums(number(len(block)), (sign * half, -0.5 * squares), carrier)
-
-
-def _factor(unknown: Any) -> Array:
-    return number(1.0) if unknown.factor is None else unknown.factor
-
-
-def _require_factor(unknown: Any, name: str) -> None:
-    if unknown.matrix is not None or unknown.offset is not None:
-        raise TypeError(f"{name} must be the unknown or a known factor times it")
-    if not np.all(_factor(unknown) > 0):
-        raise ValueError(f"the known factor of {name} must be positive")
-
-
-def _expected_variance(shape: Array, amount: Array) -> Array:
-    if np.any(shape <= 1):
-        raise ValueError("the expected variance needs a prior with shape > 1")
-    return amount / (shape - 1.0)

@@ -6,7 +6,7 @@ sums of squares of large numbers are never formed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -17,48 +17,15 @@ from posteriori.distributions.joint.vector_normal_inverse_gamma import VectorNor
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.numerics.least_squares.regression_statistics import (
+    RegressionStatistics,
+    regression_statistics,
+)
+from posteriori.numerics.least_squares.triangle import least_squares
 from posteriori.numerics.special import LOG_2PI
-from posteriori.numerics.types import Array, number
+from posteriori.numerics.types import Array
 
-__all__ = ["Triangle", "VectorNormalInverseGammaRegression", "WeightsVariance"]
-
-
-@dataclass(frozen=True, slots=True)
-class Triangle:
-    """Reduced rows of a least-squares system.
-
-    Attributes
-    ----------
-    count : float
-        Number of rows.
-    factor : (D + 1, D + 1)
-        R with RᵀR = [X, r]ᵀ [X, r].
-    log_carrier : float
-        Sum of the log likelihood's constant parts.
-    """
-
-    count: Array
-    factor: Array
-    log_carrier: Array
-
-    def merge(self, other: Triangle) -> Triangle:
-        """Return the reduction of both sets of rows."""
-        both = _triangle(np.concatenate([self.factor, other.factor]))
-        return Triangle(self.count + other.count, both, self.log_carrier + other.log_carrier)
-
-    def squared_error(self, shift: Array) -> Array:
-        """Return |r − X δ|²."""
-        size = self.factor.shape[-1] - 1
-        residual = self.factor[:, size] - shift @ self.factor[:, :size].T
-        return (residual**2).sum(axis=-1)
-
-    def minimise(self, root: Array) -> tuple[Array, Array, Array]:
-        """Minimise |root δ|² + |r − X δ|²; return δ, the new root and the minimum."""
-        size = root.shape[-1]
-        prior_rows = np.concatenate([root, np.zeros((len(root), 1))], axis=1)
-        r = _triangle(np.concatenate([prior_rows, self.factor]))
-        shift = np.linalg.solve(r[:size, :size], r[:size, size])
-        return shift, r[:size, :size], (r[size:, size] ** 2).sum()
+__all__ = ["VectorNormalInverseGammaRegression", "WeightsVariance"]
 
 
 class _Regression(Pair):
@@ -85,7 +52,12 @@ class _Regression(Pair):
     @property
     def prior_mean(self) -> Array:
         """Return m₀."""
-        raise TypeError("stated by subclasses")
+        return self._moments_of(self.prior)[0]
+
+    @staticmethod
+    @abstractmethod
+    def _moments_of(belief: Any) -> tuple[Array, Array]:
+        """Return location and precision of the weights."""
 
     def design(self, start: int, block: Array) -> Array:
         """Return the rows of X that belong to a block."""
@@ -99,7 +71,7 @@ class _Regression(Pair):
             raise ValueError(f"X has {len(matrix)} rows but y has at least {start + len(block)}")
         return rows
 
-    def reduce(self, block: Array, start: int, variance: Any) -> Triangle:
+    def reduce(self, block: Array, start: int, variance: Any) -> RegressionStatistics:
         """Reduce rows to a triangle under noise of the given variance."""
         if block.ndim != 1:
             raise ValueError(f"y must be one column, got shape {block.shape}")
@@ -107,12 +79,25 @@ class _Regression(Pair):
         offset = self.rows(self.conditional.unknown["mean"].offset, start, block)
         residual = block - x @ self.prior_mean - (0.0 if offset is None else offset)
         v = np.broadcast_to(self.rows(variance, start, block), block.shape)
-        system = np.column_stack([x, residual]) / np.sqrt(v)[:, None]
-        size = system.shape[1]
-        if len(system) < size:
-            system = np.concatenate([system, np.zeros((size - len(system), size))])
-        log_carrier = -0.5 * (LOG_2PI + np.log(v)).sum()
-        return Triangle(number(len(block)), _triangle(system), log_carrier)
+        return regression_statistics(x, residual[:, None], variance=v, centre=False)
+
+    def learn(self, belief: Any, statistics: RegressionStatistics) -> tuple[Array, Array, float]:
+        """Return m₀ + δ of least δᵀΛδ + |r − X δ|², the precision Λ + XᵀX, and what is left."""
+        location, precision = self._moments_of(belief)
+        prior = np.column_stack([np.linalg.cholesky(precision).T, np.zeros(len(location))])
+        rows = np.concatenate([prior, statistics.factor])
+        shift, factor, left = least_squares(rows, len(location))
+        return location + shift, factor.T @ factor, left
+
+    def squared_error(self, weights: Array, statistics: RegressionStatistics) -> Array:
+        """Return |r − X δ|², where δ is what the weights differ by from m₀."""
+        rows, size = statistics.factor, statistics.n_inputs
+        residual = rows[:, size] - (weights - self.prior_mean) @ rows[:, :size].T
+        return (residual**2).sum(axis=-1)
+
+    def log_constant(self, statistics: RegressionStatistics) -> float:
+        """Return what the known variances say: −½ Σ ln 2πv."""
+        return -0.5 * (statistics.rows * LOG_2PI + statistics.log_variance)
 
     def _next(self, belief_mean: Array) -> tuple[Array, Array]:
         """Return the design of the next data and their predicted means."""
@@ -121,18 +106,15 @@ class _Regression(Pair):
         offset = 0.0 if unknown.offset is None else unknown.offset
         return unknown.matrix, unknown.matrix @ belief_mean + offset
 
-    def _correction(self, before: Array, after: Array, statistics: Triangle) -> Correction:
+    def correction(self, posterior: Any, statistics: RegressionStatistics) -> Correction:
         """Return the view of the weights; the gain is that of the least-squares estimate."""
-        size = len(before)
-        gram = statistics.factor[:, :size].T @ statistics.factor[:, :size]
-        estimate, *_ = np.linalg.lstsq(
-            statistics.factor[:, :size], statistics.factor[:, size], rcond=None
-        )
-        gain = np.linalg.solve(gram + self._prior_information(), gram)
+        before, precision = self._moments_of(self.prior)
+        inputs, target = np.split(statistics.factor, [len(before)], axis=1)
+        estimate = np.linalg.lstsq(inputs, target[:, 0], rcond=None)[0]
+        gram = inputs.T @ inputs
+        gain = np.linalg.solve(gram + precision, gram)
+        after, _ = self._moments_of(posterior)
         return Correction(before, before + estimate, gain, estimate, gain @ estimate, after)
-
-    def _prior_information(self) -> Array:
-        raise TypeError("stated by subclasses")
 
 
 @register
@@ -141,39 +123,28 @@ class WeightsVariance(_Regression):
 
     prior_family, unknown, needs = MvNormal, ("mean",), ("variance",)
 
-    @property
-    def prior_mean(self) -> Array:
-        """Return m₀."""
-        mean: Array = self.prior.mean
-        return mean
+    @staticmethod
+    def _moments_of(belief: MvNormal) -> tuple[Array, Array]:
+        return belief.mean, belief.precision
 
-    def summarize(self, block: Array, start: int = 0) -> Triangle:
+    def summarize(self, block: Array, start: int = 0) -> RegressionStatistics:
         """Reduce the weighted rows."""
         return self.reduce(block, start, self.known["variance"])
 
-    def update(self, belief: MvNormal, statistics: Triangle) -> MvNormal:
+    def update(self, belief: MvNormal, statistics: RegressionStatistics) -> MvNormal:
         """Return mean m₀ + δ and precision W + XᵀV⁻¹X."""
-        root = np.linalg.cholesky(belief.precision).T
-        shift, factor, _ = statistics.minimise(root)
-        return MvNormal._from(mean=belief.mean + shift, precision=factor.T @ factor)
+        mean, precision, _ = self.learn(belief, statistics)
+        return MvNormal._from(mean=mean, precision=precision)
 
-    def log_likelihood(self, theta: Any, statistics: Triangle) -> Array:
+    def log_likelihood(self, theta: Any, statistics: RegressionStatistics) -> Array:
         """Return −½ |r − X(θ − m₀)|² + c."""
-        return statistics.log_carrier - 0.5 * statistics.squared_error(theta - self.prior_mean)
+        return self.log_constant(statistics) - 0.5 * self.squared_error(theta, statistics)
 
     def predictive(self, belief: MvNormal) -> Distribution:
         """Return N(Xm + b, diag(XPXᵀ) + v), one for each row of the likelihood's X."""
         x, mean = self._next(belief.mean)
         spread = ((x @ belief.cov) * x).sum(axis=-1)
         return Normal(mean, variance=spread + self.known["variance"])
-
-    def correction(self, posterior: MvNormal, statistics: Triangle) -> Correction:
-        """Return the view of the weights."""
-        return self._correction(self.prior.mean, posterior.mean, statistics)
-
-    def _prior_information(self) -> Array:
-        precision: Array = self.prior.precision
-        return precision
 
 
 @register
@@ -182,34 +153,31 @@ class VectorNormalInverseGammaRegression(_Regression):
 
     prior_family, unknown = VectorNormalInverseGamma, ("mean", "variance")
 
-    @property
-    def prior_mean(self) -> Array:
-        """Return m₀."""
-        mean: Array = self.prior.location
-        return mean
+    @staticmethod
+    def _moments_of(belief: VectorNormalInverseGamma) -> tuple[Array, Array]:
+        return belief.location, belief.mean_precision
 
-    def summarize(self, block: Array, start: int = 0) -> Triangle:
+    def summarize(self, block: Array, start: int = 0) -> RegressionStatistics:
         """Reduce the rows at unit variance."""
         return self.reduce(block, start, 1.0)
 
     def update(
-        self, belief: VectorNormalInverseGamma, statistics: Triangle
+        self, belief: VectorNormalInverseGamma, statistics: RegressionStatistics
     ) -> VectorNormalInverseGamma:
         """Return m₀ + δ, Λ + XᵀX, a + N/2 and b + half the penalised squared error."""
-        root = np.linalg.cholesky(belief.mean_precision).T
-        shift, factor, error = statistics.minimise(root)
+        location, precision, error = self.learn(belief, statistics)
         return VectorNormalInverseGamma(
-            belief.location + shift,
-            mean_precision=factor.T @ factor,
-            shape=belief.shape + 0.5 * statistics.count,
+            location,
+            mean_precision=precision,
+            shape=belief.shape + 0.5 * statistics.rows,
             scale=belief.scale + 0.5 * error,
         )
 
-    def log_likelihood(self, theta: Any, statistics: Triangle) -> Array:
+    def log_likelihood(self, theta: Any, statistics: RegressionStatistics) -> Array:
         """Return −|r − X(w − m₀)|²/(2σ²) − (N/2) ln 2πσ²."""
         weights, variance = theta
-        error = statistics.squared_error(weights - self.prior_mean)
-        constant = statistics.log_carrier - 0.5 * statistics.count * np.log(variance)
+        error = self.squared_error(weights, statistics)
+        constant = self.log_constant(statistics) - 0.5 * statistics.rows * np.log(variance)
         return constant - 0.5 * error / variance
 
     def predictive(self, belief: VectorNormalInverseGamma) -> Distribution:
@@ -218,17 +186,3 @@ class VectorNormalInverseGammaRegression(_Regression):
         spread = (x * np.linalg.solve(belief.mean_precision, x.T).T).sum(axis=-1)
         scale = np.sqrt(belief.scale / belief.shape * (1.0 + spread))
         return StudentT(2.0 * belief.shape, mean, scale=scale)
-
-    def correction(self, posterior: VectorNormalInverseGamma, statistics: Triangle) -> Correction:
-        """Return the view of the weights."""
-        return self._correction(self.prior.location, posterior.location, statistics)
-
-    def _prior_information(self) -> Array:
-        precision: Array = self.prior.mean_precision
-        return precision
-
-
-def _triangle(system: Array) -> Array:
-    """Return R of the QR decomposition."""
-    r: Array = np.linalg.qr(system, mode="r")  # type: ignore[assignment]  # the stubs miss the mode
-    return r

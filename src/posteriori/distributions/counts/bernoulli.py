@@ -17,7 +17,7 @@ from posteriori.distributions.statistics import Sums
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.types import Array, Natural, number
-from posteriori.numerics.validation import as_observation, probability as check_probability
+from posteriori.numerics.validation import probability as check_probability
 
 __all__ = ["Bernoulli"]
 
@@ -83,16 +83,6 @@ class Bernoulli(ExponentialFamily, Univariate):
         if np.any(np.isnan(log_odds)):
             raise ValueError("contradictory certainties: the product of the two is 0 everywhere")
         return cls._from(log_odds=log_odds)
-
-    @classmethod
-    def sufficient(cls, x: Any) -> Natural:
-        """Return T(x) = (x,)."""
-        return (as_observation(x),)
-
-    @property
-    def mean_params(self) -> Natural:
-        """(μ,)."""
-        return (self.probability,)
 
     @classmethod
     def from_mean_params(cls, *mean_params: Any) -> Self:

@@ -23,7 +23,7 @@ from posteriori.distributions.statistics import Sums
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
 from posteriori.numerics.types import Array, Natural, number
-from posteriori.numerics.validation import as_observation, probability as check_probability, whole
+from posteriori.numerics.validation import probability as check_probability, whole
 
 __all__ = ["Binomial"]
 
@@ -83,16 +83,6 @@ class Binomial(KnownTrials, Univariate):
     @classmethod
     def _make(cls, natural: Array, trials: Array) -> Self:
         return cls._from(trials=trials, probability=special.expit(natural))
-
-    @classmethod
-    def sufficient(cls, x: Any) -> Natural:
-        """Return T(x) = (x,)."""
-        return (as_observation(x),)
-
-    @property
-    def mean_params(self) -> Natural:
-        """(np,)."""
-        return (self.mean,)
 
     @classmethod
     def _make_from_mean(cls, mean: Array, trials: Array | None) -> Self:

@@ -19,7 +19,7 @@ from posteriori.numerics.lazy import special
 from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array, Natural, number
-from posteriori.numerics.validation import as_observation, probability as check_probability, whole
+from posteriori.numerics.validation import probability as check_probability, whole
 
 __all__ = ["Geometric", "success_probability"]
 
@@ -103,16 +103,6 @@ class Geometric(KnownParameter, Univariate):
     def is_proper(self) -> Any:
         """Whether the probability of success is positive."""
         return self.probability > 0
-
-    @classmethod
-    def sufficient(cls, x: Any) -> Natural:
-        """Return T(x) = (x,)."""
-        return (as_observation(x),)
-
-    @property
-    def mean_params(self) -> Natural:
-        """(s + (1 − θ)/θ,)."""
-        return (self.mean,)
 
     @classmethod
     def _make_from_mean(cls, mean: Array, known: Array) -> Self:

@@ -25,7 +25,7 @@ from posteriori.numerics.lazy import special
 from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
 from posteriori.numerics.types import Array, Natural, number
-from posteriori.numerics.validation import as_observation, probability_vector, whole
+from posteriori.numerics.validation import probability_vector, whole
 
 __all__ = ["Multinomial"]
 
@@ -119,16 +119,6 @@ class Multinomial(KnownTrials):
     @classmethod
     def _make(cls, natural: Array, trials: Array) -> Self:
         return cls._from(trials=trials, log_weights=check_log_weights(natural))
-
-    @classmethod
-    def sufficient(cls, x: Any) -> Natural:
-        """Return T(x) = (x,)."""
-        return (as_observation(x),)
-
-    @property
-    def mean_params(self) -> Natural:
-        """(Nμ,)."""
-        return (self.mean,)
 
     @classmethod
     def _make_from_mean(cls, mean: Array, trials: Array | None) -> Self:

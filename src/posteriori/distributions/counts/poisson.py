@@ -21,7 +21,7 @@ from posteriori.distributions.statistics import Sums
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
 from posteriori.numerics.types import Array, Natural, number
-from posteriori.numerics.validation import as_observation, positive
+from posteriori.numerics.validation import positive
 
 __all__ = ["Poisson"]
 
@@ -78,16 +78,6 @@ class Poisson(ExponentialFamily, Univariate):
     def _from_natural(cls, *natural: Array) -> Self:
         with np.errstate(over="ignore"):
             return cls(np.exp(natural[0]))
-
-    @classmethod
-    def sufficient(cls, x: Any) -> Natural:
-        """Return T(x) = (x,)."""
-        return (as_observation(x),)
-
-    @property
-    def mean_params(self) -> Natural:
-        """(λ,)."""
-        return (self.rate,)
 
     @classmethod
     def from_mean_params(cls, *mean_params: Any) -> Self:

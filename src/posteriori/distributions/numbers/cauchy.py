@@ -99,10 +99,8 @@ class Cauchy(Comparable):
 
         Parameters
         ----------
-        data : array_like (N, ...), or iterator of chunks
-            Rows are data points; further axes make a batch.
-        weights : array_like (N,), optional
-            Frequency weights: a weight of 2 equals a repeated row.
+        data, weights
+            As of :meth:`StudentT.fit`.
 
         Raises
         ------

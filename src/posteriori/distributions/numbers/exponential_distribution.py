@@ -15,7 +15,7 @@ from posteriori.distributions.base import Univariate
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.numerics.special import log1pmx
 from posteriori.numerics.types import Array, Natural
-from posteriori.numerics.validation import as_observation, positive
+from posteriori.numerics.validation import positive
 
 __all__ = ["Exponential"]
 
@@ -90,16 +90,6 @@ class Exponential(ExponentialFamily, Univariate):
     def is_proper(self) -> Any:
         """Whether the rate is positive."""
         return self.rate > 0
-
-    @classmethod
-    def sufficient(cls, x: Any) -> Natural:
-        """Return T(x) = (x,)."""
-        return (as_observation(x),)
-
-    @property
-    def mean_params(self) -> Natural:
-        """(1/λ,)."""
-        return (self.mean,)
 
     @classmethod
     def from_mean_params(cls, *mean_params: Any) -> Self:

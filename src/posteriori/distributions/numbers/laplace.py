@@ -105,10 +105,8 @@ class Laplace(Comparable):
 
         Parameters
         ----------
-        data : array_like (N, ...), or iterator of chunks
-            Rows are data points; further axes make a batch.
-        weights : array_like (N,), optional
-            Frequency weights: a weight of 2 equals a repeated row.
+        data, weights
+            As of :meth:`StudentT.fit`.
         """
         x, w = gather_rows(data, weights)
         centre = weighted_median(x, w)

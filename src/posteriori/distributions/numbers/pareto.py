@@ -149,10 +149,8 @@ class Pareto(KnownParameter, Univariate):
 
         Parameters
         ----------
-        data : array_like (N, ...), or iterator of chunks
-            Rows are data points; further axes make a batch.
-        weights : array_like (N,), optional
-            Frequency weights: a weight of 2 equals a repeated row.
+        data, weights
+            As of :meth:`StudentT.fit`.
         minimum : float or array (...), optional
             The known minimum; by default the least of the data, which is most likely.
         """

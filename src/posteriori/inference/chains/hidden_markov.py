@@ -14,7 +14,9 @@ backward pass is that of a smoother, :math:`\gamma_t(j) = \alpha_t(j) \sum_k A_{
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +33,7 @@ __all__ = [
     "forward_backward",
     "impossible_steps",
     "most_likely_path",
+    "run_series",
     "sample_path",
 ]
 
@@ -229,6 +232,40 @@ def impossible_steps(
     inputs = _checked(log_initial, log_transition, log_likelihood)
     failed = _first_impossible(inputs)
     return np.asarray(_as_batch(failed, inputs.batch_shape))
+
+
+def run_series(
+    method: Callable[[Array, Array, Array], Iterable[Any]], transition: Array, likelihood: Array
+) -> list[Array]:
+    """Run a method on all series, at once where they share their transitions.
+
+    Parameters
+    ----------
+    method : callable
+        From ln π (K,), ln A and ln likelihoods (..., T, K) to arrays (..., *shape).
+    transition : array (*series, T − 1 or 1, K, K)
+        Of length 1 along series that share it.
+    likelihood : array (*series, T, K)
+        The weights of the first states included.
+
+    Returns
+    -------
+    list of arrays (*series, *shape)
+    """
+    initial, wide = np.zeros(likelihood.shape[-1]), transition.shape[:-3]
+    found: list[Array] = []
+    for index in np.ndindex(*wide):
+        where = tuple(i if n > 1 else slice(None) for i, n in zip(index, wide, strict=True))
+        part = likelihood[where]
+        answers = [np.asarray(a) for a in method(initial, transition[index], part)]
+        if math.prod(wide) == 1:
+            return answers
+        if not found:
+            lead, depth = likelihood.shape[:-2], part.ndim - 2
+            found = [np.empty(lead + a.shape[depth:], a.dtype) for a in answers]
+        for out, answer in zip(found, answers, strict=True):
+            out[where] = answer
+    return found
 
 
 def _first_impossible(inputs: _Inputs) -> IntArray:

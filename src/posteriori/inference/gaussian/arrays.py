@@ -25,8 +25,11 @@ __all__ = [
     "sum_rows",
 ]
 
-#: So few rows at a time that products of thin blocks start no threads.
-_GRAM_ROWS = 1000
+#: So few rows at a time, and so few operations, that products of thin blocks start no threads.
+_GRAM_ROWS, _GRAM_PRODUCTS = 1000, 250_000
+
+#: Pairs of columns from which on threads are worth their start.
+_WIDE = 1250
 
 
 def sum_rows(link: Link, weighted: Array, count: int) -> Array:
@@ -50,9 +53,11 @@ def gram(a: Array, b: Array, equation: Equation) -> Array:
     weight = np.asarray(equation.weight)
     if not is_common(weight):
         a = a * weight[:, None]
-    total = np.zeros((a.shape[1], b.shape[1]))
-    for start in range(0, len(a), _GRAM_ROWS):
-        part = slice(start, start + _GRAM_ROWS)
+    pairs = a.shape[1] * b.shape[1]
+    step = min(_GRAM_ROWS, _GRAM_PRODUCTS // pairs) if 0 < pairs < _WIDE else _GRAM_ROWS
+    total = a[:step].T @ b[:step]
+    for start in range(step, len(a), step):
+        part = slice(start, start + step)
         total += a[part].T @ b[part]
     return total * weight.flat[0] if is_common(weight) and weight.size else total
 

@@ -11,8 +11,8 @@ a latent handles all its vectors at once: a million groups are one array operati
 A latent may be eliminated vector by vector as long as each of its vectors meets one vector of
 every neighbour; a neighbour met in several vectors (crossed effects) is first made dense: one
 vector of length count · size. Large latents that meet themselves in few places, as on a lattice, go
-number by number instead, in a sparse matrix; many single vectors are one. Marginals come back in reverse order (A. P. Dempster, 1972;
-S. Lauritzen, "Propagation of probabilities, means and variances", 1992).
+number by number instead, in a sparse matrix; single vectors, as in a regression, are one. Marginals
+come back in reverse order (A. P. Dempster, 1972; S. Lauritzen, "Propagation of probabilities, means and variances", 1992).
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ from posteriori.inference.gaussian.equations import (
     Link,
     log_heights,
     row_blocks,
-    weighted_square,
 )
 from posteriori.inference.gaussian.ordering import densify, is_dense, is_sparse, plan_gaussian
 from posteriori.inference.gaussian.sparse import SparseSystem
@@ -50,12 +49,6 @@ from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
 __all__ = ["GaussianPosterior", "factorize", "sample_gaussian", "solve_gaussian"]
-
-#: Residuals below this share of what they were taken from have lost digits: means are refined.
-_CANCELLATION = 1e-3
-
-#: Where less than this share of Σ w c² is left, sums have lost digits: the rows are read.
-_LOST = 1e-2
 
 
 class GaussianPosterior(NamedTuple):
@@ -73,6 +66,9 @@ class GaussianPosterior(NamedTuple):
         The order of elimination.
     log_volume : float
         Log evidence without the misfit, −½ Σ w residual² at the mean, that it contains.
+    root : mapping to (size, numbers), optional
+        Where all latents are one vector: B with cov(a, b) = B_a B_bᵀ, which keeps digits that
+        covariances of nearly dependent numbers lose.
     """
 
     mean: Mapping[str, Array]
@@ -81,6 +77,7 @@ class GaussianPosterior(NamedTuple):
     log_evidence: float
     order: tuple[str, ...]
     log_volume: float
+    root: Mapping[str, Array] | None = None
 
 
 def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> GaussianPosterior:
@@ -99,7 +96,7 @@ def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> 
     """
     system = factorize(latents, equations)
     shapes, equations = system.shapes, system.equations
-    means, misfit = _best_means(system)
+    means, misfit = system.best_means()
     cov, cross = system.covariances()
     heights = sum(log_heights(e) for e in equations)
     numbers = sum(v.count * v.size for v in shapes.values())
@@ -113,29 +110,8 @@ def solve_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> 
         log_volume - 0.5 * misfit,
         tuple(system.order),
         log_volume,
+        system.root(),
     )
-
-
-def _best_means(system: GaussianSystem) -> tuple[dict[str, Array], float]:
-    """Return the posterior means and Σ w r² there.
-
-    Where what is left over is far smaller than what was given, sums over the rows have lost its
-    digits: the rows are then read again, and the means refined.
-    """
-    means = system.solve(system.right)
-    given, left = system.misfit_by_sums(means)
-    if left > _LOST * given:
-        return means, left
-    misfit, left = system.misfit(means)
-    before = system.largest
-    for _ in range(2):
-        if left > _CANCELLATION * before:
-            break
-        step = system.solve(system.right_at(means))
-        means = {n: means[n] + step[n] for n in means}
-        before = left
-        misfit, left = system.misfit(means)
-    return means, misfit
 
 
 def sample_gaussian(
@@ -173,7 +149,7 @@ def factorize(latents: Sequence[Latent], equations: Sequence[Equation]) -> Gauss
     if is_sparse(latents, equations):
         return SparseSystem(latents, equations)
     if is_dense(latents):
-        return DenseSystem(latents, equations)
+        return DenseSystem(plan_gaussian(latents, equations), equations)
     originals = {latent.name: latent for latent in latents}
     shapes = {latent.name: latent for latent in plan_gaussian(latents, equations)}
     dense = {n for n, v in shapes.items() if v != originals[n]}
@@ -199,7 +175,6 @@ class _Elimination(GaussianSystem):
         for equation in equations:
             for part in row_blocks(equation, shapes):
                 self._gather(part)
-        self._keep_sums()
         self.sizes = {n: np.diagonal(j, axis1=1, axis2=2).copy() for n, j in self.own.items()}
         self.cliques: list[_Clique] = []
         self.log_det = 0.0
@@ -217,31 +192,12 @@ class _Elimination(GaussianSystem):
                 self._couple(link, other, equation)
         self._push(self.right, equation, equation.constant)
 
-    def _keep_sums(self) -> None:
-        """Keep J where it is small: all latents are one vector."""
-        single = all(v.count == 1 for v in self.shapes.values())
-        self.sums: dict[tuple[str, str], Array] = {}
-        if single:
-            self.sums = {(n, n): block[0].copy() for n, block in self.own.items()}
-            for pair, entries in self.pairs.items():
-                self.sums[pair] = sum(2.0 * block[0] for _, _, block in entries)
-
-    def misfit_by_sums(self, means: Mapping[str, Array]) -> tuple[float, float]:
-        """Return Σ w c² − 2 hᵀm + mᵀJm, whose error is of second order in that of m."""
-        if not self.sums:
-            return 0.0, 0.0
-        parts = (part for e in self.equations for part in row_blocks(e, self.shapes))
-        given = sum(weighted_square(part, part.constant) for part in parts)
-        linear = sum(float(self.right[n][0] @ m[0]) for n, m in means.items())
-        square = sum(float(means[a][0] @ j @ means[b][0]) for (a, b), j in self.sums.items())
-        return given, given - 2.0 * linear + square
-
     def _couple(self, link: Link, other: Link, equation: Equation) -> None:
         if link.name == other.name:
             cross = sum_outer(link, other, equation, self.shapes[link.name])
             self.own[link.name] += cross + np.swapaxes(cross, -1, -2)
             return
-        if _all_single(self.shapes, link, other):
+        if self.shapes[link.name].count == self.shapes[other.name].count == 1:
             block = gram(link.coefficients, other.coefficients, equation)[None]
             self._add_single(link.name, other.name, block)
             return
@@ -273,9 +229,7 @@ class _Elimination(GaussianSystem):
         try:
             factor = cholesky(precision, self.sizes[name])
         except np.linalg.LinAlgError:
-            raise ValueError(
-                f"the posterior of {name} is improper: prior and data leave it undetermined"
-            ) from None
+            self._refuse(name)
         self.log_det += 2.0 * float(np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum())
         couplings = self._couplings(name)
         solved = {other: cho_solve(factor, c) for other, (c, _) in couplings.items()}
@@ -366,10 +320,6 @@ class _Elimination(GaussianSystem):
                 own = own - gain @ np.swapaxes(cross[clique.name, b][0], -1, -2)
             cov[clique.name] = symmetrize(own)
         return cov, cross
-
-
-def _all_single(shapes: Mapping[str, Latent], *links: Link) -> bool:
-    return all(shapes[link.name].count == 1 for link in links)
 
 
 def _blocks(cov: Array, latent: Latent) -> Array:

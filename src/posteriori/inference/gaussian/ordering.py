@@ -14,19 +14,22 @@ import numpy as np
 
 from posteriori.inference.gaussian.equations import Equation, Latent, Link, spread_link
 
-__all__ = ["densify", "is_dense", "is_sparse", "plan_gaussian"]
+__all__ = ["FEW_NUMBERS", "densify", "is_dense", "is_sparse", "plan_gaussian"]
 
 _MANY_NUMBERS = 1000  # of a latent that meets itself
 _MANY_LATENTS = 200  # from which on numbers may go one by one
 _FILLED = 0.1  # share of all pairs that meet below which they do
-_MANY_VECTORS = 16  # latents from which on short ones go together, densely
-_FEW_NUMBERS = 512  # up to which they do, however few their latents are
+_MANY_VECTORS = 16  # latents from which on short ones go together, however many numbers they have
+#: Numbers of single vectors up to which they go together, densely, and rows may be made triangular.
+FEW_NUMBERS = 512
 
 
 def plan_gaussian(latents: Sequence[Latent], equations: Sequence[Equation]) -> tuple[Latent, ...]:
     """Return the latents in the order of their elimination, as one vector where they go densely."""
-    if is_sparse(latents, equations) or is_dense(latents):
+    if is_sparse(latents, equations):
         return tuple(latents)
+    if is_dense(latents):
+        return tuple(sorted(latents, key=_rank))
     originals = {latent.name: latent for latent in latents}
     dense = _choose_dense(originals, equations)
     shapes = [_densified(v) if v.name in dense else v for v in latents]
@@ -55,10 +58,15 @@ def is_sparse(latents: Sequence[Latent], equations: Sequence[Equation]) -> bool:
 
 
 def is_dense(latents: Sequence[Latent]) -> bool:
-    """Tell whether many latents of one short vector each go together, as one vector."""
+    """Tell whether latents of one vector each go together, as one vector.
+
+    One does, however long it is, and so do several that are short.
+    """
+    if not latents or any(latent.count > 1 for latent in latents):
+        return False
     numbers = sum(latent.size for latent in latents)
-    few = numbers <= max(_FEW_NUMBERS, 4 * len(latents))
-    return len(latents) >= _MANY_VECTORS and few and all(v.count == 1 for v in latents)
+    short = len(latents) >= _MANY_VECTORS and numbers <= 4 * len(latents)
+    return len(latents) == 1 or numbers <= FEW_NUMBERS or short
 
 
 def _seen_twice(equation: Equation) -> set[str]:

@@ -46,7 +46,8 @@ class SparseSystem(GaussianSystem):
         starts, rows, self.lower, failed = factorize_upper(*_upper(precision, self.place))
         self.pattern = starts, rows
         if failed >= 0:
-            self._refuse(int(np.flatnonzero(self.place == failed)[0]))
+            number = int(np.flatnonzero(self.place == failed)[0])
+            self._refuse([n for n, start in self.first.items() if start <= number][-1])
         self.log_det = 2.0 * float(np.log(self.lower[self.pattern[0][:-1]]).sum())
 
     def solve(self, right: Mapping[str, Array]) -> dict[str, Array]:
@@ -127,12 +128,6 @@ class SparseSystem(GaussianSystem):
             name: values[start : start + v.count * v.size].reshape(v.count, v.size, -1)
             for (name, v), start in zip(self.shapes.items(), self.first.values(), strict=True)
         }
-
-    def _refuse(self, number: int) -> None:
-        name = [n for n, start in self.first.items() if start <= number][-1]
-        raise ValueError(
-            f"the posterior of {name} is improper: prior and data leave it undetermined"
-        )
 
 
 def _find_order(precision: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from posteriori.inference.gaussian.equations import (
 from posteriori.numerics.types import Array
 
 __all__ = ["GaussianSystem"]
+
+#: Residuals below this share of what they were taken from have lost digits: means are refined.
+_CANCELLATION = 1e-3
+
+#: Where less than this share of Σ w c² is left, sums have lost digits: the rows are read.
+_LOST = 1e-2
 
 
 class GaussianSystem(ABC):
@@ -55,9 +61,38 @@ class GaussianSystem(ABC):
     def covariances(self) -> tuple[dict[str, Array], Mapping[tuple[str, str], tuple[Array, Any]]]:
         """Return marginal covariances, and those between vectors that meet."""
 
+    def root(self) -> Mapping[str, Array] | None:
+        """Return rows B of each latent with B Bᵀ = J⁻¹, where all are one vector."""
+        return None
+
     @abstractmethod
     def deviations(self, size: int, rng: np.random.Generator) -> dict[str, Array]:
         """Return draws about the mean, (count, size of a vector, draws)."""
+
+    def shift(self, means: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Return what is to be added to means, or to zeros, to reach those of the posterior."""
+        return self.solve(self.right if means is None else self.right_at(means))
+
+    def best_means(self) -> tuple[dict[str, Array], float]:
+        """Return the posterior means and Σ w r² there.
+
+        Where what is left over is far smaller than what was given, sums over the rows have lost its
+        digits: the rows are then read again, and the means refined.
+        """
+        means = self.shift()
+        given, left = self.misfit_by_sums(means)
+        if left > _LOST * given:
+            return means, left
+        misfit, left = self.misfit(means)
+        before = self.largest
+        for _ in range(2):
+            if left > _CANCELLATION * before:
+                break
+            step = self.shift(means)
+            means = {n: means[n] + step[n] for n in means}
+            before = left
+            misfit, left = self.misfit(means)
+        return means, misfit
 
     def misfit_by_sums(self, means: Mapping[str, Array]) -> tuple[float, float]:
         """Return Σ w c² and Σ w r² without reading the rows; zeros where that is not possible."""
@@ -86,6 +121,12 @@ class GaussianSystem(ABC):
         weighted = equation.weight * left
         for link in equation.links:
             right[link.name][...] += sum_rows(link, weighted, self.shapes[link.name].count)
+
+    def _refuse(self, name: str) -> NoReturn:
+        raise ValueError(
+            f"the posterior of {name} is improper, or nearer to that than rounding: prior and data "
+            "leave it undetermined; give it a narrower prior"
+        )
 
     def _zeros(self) -> dict[str, Array]:
         return {n: np.zeros((v.count, v.size)) for n, v in self.shapes.items()}

@@ -26,8 +26,8 @@ from posteriori.estimators.estimator_rows import (
     check_rows,
 )
 from posteriori.estimators.parameters import check_parameters
-from posteriori.inference.regression.regression_statistics import regression_statistics
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.numerics.least_squares.regression_statistics import regression_statistics
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.inference.regression.linear_weights import InterceptPrior
-from posteriori.inference.regression.regression_statistics import RegressionStatistics
+from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
 from posteriori.numerics.types import Array
 from posteriori.regression.bayesian.priors import LinearPrior
+from posteriori.regression.bayesian.weight_evidence import InterceptPrior
 
 __all__ = ["column_scales", "intercept_prior", "noise_scale", "noise_shape", "scaled_prior"]
 

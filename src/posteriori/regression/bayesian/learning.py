@@ -9,14 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.regression.linear_weights import (
-    InterceptPrior,
-    integrated_evidence,
-    known_noise_evidence,
-    weight_posterior,
-)
-from posteriori.inference.regression.regression_statistics import RegressionStatistics, column_norms
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
+from posteriori.numerics.least_squares.regression_statistics import (
+    RegressionStatistics,
+)
+from posteriori.numerics.least_squares.triangle import column_norms
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
@@ -41,6 +38,12 @@ from posteriori.regression.bayesian.relevance import (
 )
 from posteriori.regression.bayesian.spectrum import Spectrum, decompose
 from posteriori.regression.bayesian.type_two import climb_by_fixed_point, maximise_evidence
+from posteriori.regression.bayesian.weight_evidence import (
+    InterceptPrior,
+    integrated_evidence,
+    known_noise_evidence,
+    weight_posterior,
+)
 
 __all__ = ["Learned", "Solution", "solve"]
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.regression.linear_weights import InterceptPrior
-from posteriori.inference.regression.regression_statistics import RegressionStatistics
+from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
 from posteriori.numerics.types import Array
+from posteriori.regression.bayesian.weight_evidence import InterceptPrior, intercept_terms
 
 __all__ = ["Spectrum", "decompose"]
 
@@ -82,12 +82,8 @@ def decompose(
     factor = statistics.factor[:d, :d]
     target = statistics.factor[:d, d] - factor @ prior_mean
     left, values, right = np.linalg.svd(factor / scales)
-    rest = float(statistics.factor[d, d] ** 2)
-    rows, constant = statistics.rows, -0.5 * statistics.log_variance
-    if intercept is not None:
-        w, kappa = statistics.weight, intercept.precision
-        rest += w * kappa / (w + kappa) * (statistics.mean[d] - intercept.mean) ** 2
-        constant -= 0.5 * np.log(w + kappa) - (0.5 * np.log(kappa) if kappa > 0 else 0.0)
-        rows -= 0.0 if kappa > 0 else 1.0
+    rows, misfit, log_ratio = intercept_terms(statistics, intercept)
+    rest = float(statistics.factor[d, d] ** 2) + misfit
+    constant = log_ratio - 0.5 * statistics.log_variance
     directions = right.T / scales[:, None]
-    return Spectrum(values**2, left.T @ target, directions, float(rest), rows, float(constant))
+    return Spectrum(values**2, left.T @ target, directions, rest, rows, constant)

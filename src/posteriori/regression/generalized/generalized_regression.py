@@ -48,13 +48,8 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
 
     Parameters
     ----------
-    prior_precision : float
-        Precision α of every weight on standardised columns, and of the intercept.
-    fit_intercept : bool
-    tol : float
-        The ascent ends when a Newton step is shorter than this many standard deviations.
-    max_iter : int
-        Most passes over the data.
+    prior_precision, fit_intercept, tol, max_iter
+        As of :class:`PoissonRegression`.
     """
 
     def __init__(

@@ -45,10 +45,8 @@ class OrdinalRegression(ClassifierMixin, LinearPredictorEstimator):
     ----------
     prior_precision : float
         Precision α.
-    tol : float
-        The ascent ends when a Newton step is shorter than this many standard deviations.
-    max_iter : int
-        Most passes over the data.
+    tol, max_iter
+        As of :class:`PoissonRegression`.
 
     Attributes
     ----------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from posteriori.inference.chains.hidden_markov import (
     forward_backward,
     impossible_steps,
     most_likely_path,
+    run_series,
     sample_path,
 )
 from posteriori.modeling.binding.labelled import Axis, Table, count_of, gather, shape_of
@@ -237,32 +239,20 @@ def _run(
         0 for series that are impossible.
     possible : array of bool
     """
-    initial = np.zeros(arrays.likelihood.shape[-1])
-    width = len(arrays.lead)
-    wide = arrays.transition.shape[:width]
-    failed = np.full(arrays.shape, -1)
-    found: list[Array] = []
-    for index in np.ndindex(*wide):
-        where = tuple(i if n > 1 else slice(None) for i, n in zip(index, wide, strict=True))
-        likelihood = arrays.likelihood[where]
-        failed[where], answers = _possible(method, initial, arrays.transition[index], likelihood)
-        if not found:
-            depth = likelihood.ndim - 2
-            found = [np.zeros(arrays.shape + a.shape[depth:]) for a in answers]
-        for out, answer in zip(found, answers, strict=True):
-            out[where] = answer
+    failed, *found = run_series(partial(_possible, method), arrays.transition, arrays.likelihood)
     _require_possible(arrays, failed)
     return found, failed < 0
 
 
-def _possible(
-    method: Callable[[Any, Any, Any], Sequence[Any]], *arguments: Array
-) -> tuple[IntArray, list[Array]]:
-    """Run a method; where series are impossible, return the step of each and leave them out."""
+def _possible(method: Callable[[Any, Any, Any], Sequence[Any]], *arguments: Array) -> list[Array]:
+    """Return the step at which each series is impossible, −1 for most, and what a method answers.
+
+    Impossible ones are left out of it.
+    """
     initial, transition, likelihood = arguments
     batch = likelihood.shape[:-2]
     try:
-        return np.full(batch, -1), [np.asarray(a) for a in method(*arguments)]
+        return [np.full(batch, -1), *map(np.asarray, method(*arguments))]
     except ValueError:
         failed = np.asarray(impossible_steps(*arguments))
         if np.all(failed < 0):
@@ -273,12 +263,12 @@ def _possible(
     else:  # for the shapes alone
         free = np.zeros((1, *likelihood.shape[-2:]))
         answers = method(initial, np.zeros_like(transition), free)
-    filled = []
+    filled = [failed]
     for answer in answers:
         full = np.zeros(batch + answer.shape[1:])
         full[fine] = answer[: np.count_nonzero(fine)]
         filled.append(full)
-    return failed, filled
+    return filled
 
 
 def _require_possible(arrays: _Arrays, failed: IntArray) -> None:

@@ -19,8 +19,8 @@ import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.inference.gaussian.dense import joint_moments
 from posteriori.inference.gaussian.equations import Link
-from posteriori.inference.gaussian.joint_moments import joint_moments
 from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import (
     Access,
@@ -294,12 +294,22 @@ def _moments(
     for name, k, index in views:
         mean += np.einsum("rei,ri->re", k, sources[name].mean_of(name)[index])
     cov = np.zeros((count, width, width))
+    for source in {id(sources[name]): sources[name] for name, _, _ in views}.values():
+        cov += _covariance(source, [view for view in views if sources[view[0]] is source])
+    return mean.reshape(*shape, width), cov.reshape(*shape, width, width)
+
+
+def _covariance(source: Any, views: list[tuple[str, Array, Any]]) -> Array:
+    """Return the covariance of Σ K x for each row, of vectors of one source."""
+    root = source.result.posterior.root if isinstance(source, Vectors) else None
+    if root is not None:
+        seen = sum(k @ root[name] for name, k, _ in views)
+        return np.einsum("rei,rfi->ref", seen, seen)
+    total: Any = 0.0
     for a, ka, ia in views:
         for b, kb, ib in views:
-            if sources[a] is sources[b]:
-                between = sources[a].covariance(a, b, ia, ib)
-                cov += _sandwich(ka, between, kb)
-    return mean.reshape(*shape, width), cov.reshape(*shape, width, width)
+            total = total + _sandwich(ka, source.covariance(a, b, ia, ib), kb)
+    return np.asarray(total)
 
 
 def _sandwich(a: Array, cov: Array, b: Array) -> Array:

@@ -10,9 +10,9 @@ import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.inference.gaussian.dense import joint_moments
 from posteriori.inference.gaussian.energy import RowEnergies
 from posteriori.inference.gaussian.equations import Equation, Latent
-from posteriori.inference.gaussian.joint_moments import joint_moments
 from posteriori.modeling.beliefs.group_beliefs import (
     Belief,
     NormalBelief,

@@ -25,7 +25,11 @@ def student(unit: Any, belief: Any, owners: Any) -> Any:
     a, b = (np.ravel(part)[owners] for part in (belief.shape, amount))
     if isinstance(unit, Normal):
         return StudentT(2.0 * a, unit.mean, scale=np.sqrt(b / a * unit.variance))
-    return MvStudentT(2.0 * a, unit.mean, scale=np.asarray(b / a)[..., None, None] * unit.cov)
+    return MvStudentT._from(  # as little definite as the covariance may be
+        dof=np.asarray(2.0 * a),
+        location=unit.mean,
+        scale=np.asarray(b / a)[..., None, None] * unit.cov,
+    )
 
 
 def _student_of_vectors(unit: Normal, belief: Any, owners: Any) -> MvStudentT:

@@ -140,8 +140,8 @@ class GaussianNode(NormalNode):
         if not np.all(exceeds_rounding(pivots**2, precision.diagonal(axis1=-2, axis2=-1))):
             raise ValueError(
                 f"the belief about {', '.join(self.names)} has become improper by rounding: precisions "
-                "in its prior and in what depends on it differ by too many powers of 10; bring them "
-                "nearer to one another"
+                "in its prior and in what depends on it differ by too many powers of 10, or inputs are "
+                "nearly dependent; bring them nearer to one another, or centre and scale the inputs"
             )
         inverse = explicit_inverse(root)  # that of a triangle would load SciPy
         cov = np.swapaxes(inverse, -1, -2) @ inverse

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.chains.hidden_markov import forward_backward
+from posteriori.inference.chains.hidden_markov import forward_backward, run_series
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
 from posteriori.modeling.binding.places import add_tables, same_place
 from posteriori.modeling.variational.densities.monomials import Monomial
@@ -123,31 +122,15 @@ def solve_state_chain(
     size = chain.labels[-1].size
     moves = np.broadcast_to(moves, (*moves.shape[:-2], size, size))
     here = np.moveaxis(logits.values, 1 + chain.time, -2)
-    answer = _smooth(moves, here)
-    totals = answer[2].reshape(restart.size, -1).sum(axis=1)
-    return ChainBelief(answer[0], answer[1], totals, here, moves)
+    p, pairs, log_evidence = run_series(_smooth, moves, here)
+    totals = log_evidence.reshape(restart.size, -1).sum(axis=1)
+    return ChainBelief(p, pairs, totals, here, moves)
 
 
-def _smooth(moves: Array, here: Array) -> tuple[Array, Array, Array]:
+def _smooth(initial: Array, moves: Array, here: Array) -> tuple[Array, Any, Array]:
     """Return probabilities of states, of steps, and the evidence of each series."""
-    initial = np.zeros(here.shape[-1])
-    wide = moves.shape[:-3]
-    found: tuple[Array, Array, Array] | None = None
-    for index in np.ndindex(*wide):  # series that share their steps are one call
-        where = tuple(i if n > 1 else slice(None) for i, n in zip(index, wide, strict=True))
-        answered = forward_backward(initial, moves[index], here[where], pairs=True)
-        p, _, pairs, log_evidence = answered
-        assert pairs is not None
-        answer = (p, pairs, log_evidence)
-        if math.prod(wide) == 1:
-            return answer
-        if found is None:
-            lead = here.shape[:-2]
-            found = (np.empty(here.shape), np.empty(lead + pairs.shape[-3:]), np.empty(lead))
-        for out, part in zip(found, answer, strict=True):
-            out[where] = part
-    assert found is not None
-    return found
+    p, _, pairs, log_evidence = forward_backward(initial, moves, here, pairs=True)
+    return p, pairs, log_evidence
 
 
 def _expected(p: Array, logs: Array) -> Array:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posteriori.inference.regression.regression_statistics import SafeGram, regression_statistics
+from posteriori.numerics.least_squares.regression_statistics import SafeGram, regression_statistics
 
 pytestmark = pytest.mark.blas
 

@@ -22,13 +22,15 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.numerics.block_sizes import WITH_COPY, rows_per_block
+from posteriori.numerics.least_squares.triangle import (
+    INDEPENDENT,
+    column_norms,
+    triangle,
+    triangle_of,
+)
 from posteriori.numerics.types import Array
 
-__all__ = ["RegressionStatistics", "column_norms", "regression_statistics"]
-
-#: Inputs of which the others leave less than this share of the variance are triangularised, not
-#: squared: errors of rounding in the Gram matrix grow by as much.
-_INDEPENDENT = 1e-4
+__all__ = ["RegressionStatistics", "regression_statistics"]
 
 #: A share of the target's variance this small that is left over wants all digits.
 _PERFECT = 1e-6
@@ -91,7 +93,7 @@ class RegressionStatistics:
             safe = _safe_gram(gram, mine.left + theirs.left, self.n_inputs, total)
         if safe is not None:
             return RegressionStatistics(*total, safe, self.n_inputs, self.centred)
-        factor = _triangular(np.concatenate([self.factor, other.factor, between[None]]))
+        factor = triangle(np.concatenate([self.factor, other.factor, between[None]]))
         factor = _without_rounding(factor, total)
         return RegressionStatistics(*total, factor, self.n_inputs, self.centred)
 
@@ -185,13 +187,6 @@ def regression_statistics(
     return alone if earlier is None else earlier.merge(alone)
 
 
-def column_norms(a: Array) -> Array:
-    """Return the Euclidean lengths of the columns, also where squares over- or underflow."""
-    largest = np.abs(a).max(axis=0, initial=0.0)
-    safe = np.where(largest > 0, largest, 1.0)
-    return largest * np.sqrt(((a / safe) ** 2).sum(axis=0))
-
-
 # -- sums ------------------------------------------------------------------------------------
 
 
@@ -260,7 +255,7 @@ def _safe_gram(gram: Array, left: Array, n_inputs: int, sums: _Sums) -> SafeGram
     constant = sums.weight * (_CONSTANT * sums.mean) ** 2
     if not (np.all(squares > constant + _SMALLEST) and squares.max() < _LARGEST):
         return None
-    needed = _INDEPENDENT * squares
+    needed = INDEPENDENT * squares
     needed[n_inputs:] = _PERFECT * squares[n_inputs:]
     if np.all(left >= needed):
         return SafeGram(gram, left)
@@ -284,7 +279,7 @@ def _careful_statistics(
     if not ordinary:
         x, y = x / scales[:d], y / scales[d:]
         sums = sums._replace(mean=_means(x, y, weights, sums.weight, centre))
-    factor = _without_rounding(_householder(x, y, weights, sums.mean), sums)
+    factor = _without_rounding(triangle_of(_blocks(x, y, weights, sums.mean), len(sums.mean)), sums)
     if ordinary:
         return RegressionStatistics(*sums, factor, d, centre)
     sums = sums._replace(mean=sums.mean * scales)
@@ -316,22 +311,3 @@ def _blocks(x: Array, y: Array, weights: Array | None, mean: Array) -> Iterator[
         if weights is not None:
             block *= np.sqrt(weights[rows])[:, None]
         yield block
-
-
-def _householder(x: Array, y: Array, weights: Array | None, mean: Array) -> Array:
-    """Return R by Householder's method, block after block."""
-    factor = np.zeros((0, len(mean)))
-    for block in _blocks(x, y, weights, mean):
-        factor = _triangular(np.concatenate([factor, block]))
-    return factor
-
-
-def _triangular(rows: Array) -> Array:
-    """Return R of a QR decomposition with columns scaled to unit length, padded to a square."""
-    width = rows.shape[1]
-    lengths = column_norms(rows)
-    safe = np.where(lengths > 0, lengths, 1.0)
-    r = np.linalg.qr(rows / safe, mode="r") * safe
-    padded = np.zeros((width, width))
-    padded[: len(r)] = r
-    return padded

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.regression.regression_statistics import RegressionStatistics
 from posteriori.numerics.lazy import special
-from posteriori.numerics.linalg import inverse_from_factor
+from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
+from posteriori.numerics.least_squares.triangle import least_squares
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -27,6 +27,7 @@ __all__ = [
     "InterceptPrior",
     "WeightPosterior",
     "integrated_evidence",
+    "intercept_terms",
     "known_noise_evidence",
     "weight_posterior",
 ]
@@ -53,11 +54,6 @@ class WeightPosterior(NamedTuple):
     misfit: float
     log_ratio: float
     flat: int
-
-    @property
-    def cov(self) -> Array:
-        """Covariance for unit noise variance."""
-        return inverse_from_factor(self.factor.T)
 
 
 class InterceptPrior(NamedTuple):
@@ -86,19 +82,12 @@ def weight_posterior(
         Which of the targets.
     """
     d = statistics.n_inputs
-    columns = [*range(d), d + target]
-    data = statistics.factor[:, columns]
+    data = statistics.factor[:, [*range(d), d + target]]
     prior = np.column_stack([prior_root, prior_root @ prior_mean])
-    stacked = np.concatenate([data, prior])
-    triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
-    r = np.zeros((d + 1, d + 1))
-    r[: len(triangle)] = triangle
-    factor = r[:d, :d]
-    mean = np.linalg.solve(factor, r[:d, d])
-    log_prior = _log_volume(prior_root, d)
-    log_posterior = float(np.log(np.abs(np.diagonal(factor))).sum())
-    log_ratio = log_prior - log_posterior
-    return WeightPosterior(mean, factor, float(r[d, d] ** 2), log_ratio, d - len(prior_root))
+    fit = least_squares(np.concatenate([data, prior]), d)
+    log_posterior = float(np.log(np.abs(np.diagonal(fit.factor))).sum())
+    log_ratio = _log_volume(prior_root, d) - log_posterior
+    return WeightPosterior(*fit, log_ratio, d - len(prior_root))
 
 
 def _log_volume(root: Array, d: int) -> float:
@@ -120,12 +109,10 @@ def known_noise_evidence(
     A flat intercept (precision 0) counts with density 1 in the units of y: such evidences compare
     with one another and with nothing else.
     """
-    rows, misfit, log_ratio = _with_intercept(statistics, weights, intercept, target)
-    flat = intercept is not None and intercept.precision == 0.0
-    fit = -0.5 * misfit / noise_variance
-    free = rows - 1.0 if flat else rows
-    volume = -0.5 * (free * (LOG_2PI + np.log(noise_variance)) + statistics.log_variance)
-    return float(fit + volume + log_ratio)
+    rows, misfit, log_ratio = intercept_terms(statistics, intercept, target)
+    fit = -0.5 * (weights.misfit + misfit) / noise_variance
+    volume = -0.5 * (rows * (LOG_2PI + np.log(noise_variance)) + statistics.log_variance)
+    return float(fit + volume + weights.log_ratio + log_ratio)
 
 
 def integrated_evidence(
@@ -159,15 +146,15 @@ def integrated_evidence(
     ----------
     G. Box & G. Tiao, "Bayesian Inference in Statistical Analysis", 1973, section 2.7.
     """
-    rows, misfit, log_ratio = _with_intercept(statistics, weights, intercept, target)
-    flat = intercept is not None and intercept.precision == 0.0
-    free = rows - 1.0 if flat else rows
-    new_shape, new_scale = shape + 0.5 * (free - weights.flat), scale + 0.5 * misfit
+    rows, misfit, log_ratio = intercept_terms(statistics, intercept, target)
+    new_shape = shape + 0.5 * (rows - weights.flat)
+    new_scale = scale + 0.5 * (weights.misfit + misfit)
     if weights.flat:
         return -np.inf, new_shape, new_scale
     log_evidence = (
-        log_ratio
-        - 0.5 * (free * LOG_2PI + statistics.log_variance)
+        weights.log_ratio
+        + log_ratio
+        - 0.5 * (rows * LOG_2PI + statistics.log_variance)
         + shape * np.log(scale)
         - new_shape * np.log(new_scale)
         + special.gammaln(new_shape)
@@ -176,22 +163,18 @@ def integrated_evidence(
     return float(log_evidence), new_shape, new_scale
 
 
-def _with_intercept(
-    statistics: RegressionStatistics,
-    weights: WeightPosterior,
-    intercept: InterceptPrior | None,
-    target: int,
+def intercept_terms(
+    statistics: RegressionStatistics, intercept: InterceptPrior | None, target: int = 0
 ) -> tuple[float, float, float]:
-    """Return rows, misfit and log Occam factor with the intercept integrated out.
+    """Return the rows that count, and the misfit and log Occam factor of an intercept integrated out.
 
-    The value at the column means is independent of the weights: W = Σ f/v rows say ȳ of it.
+    The value at the column means is independent of the weights: W = Σ f/v rows say ȳ of it. A flat
+    one takes a row.
     """
-    rows, misfit, log_ratio = statistics.rows, weights.misfit, weights.log_ratio
     if intercept is None:
-        return rows, misfit, log_ratio
+        return statistics.rows, 0.0, 0.0
     w, kappa = statistics.weight, intercept.precision
     average = statistics.mean[statistics.n_inputs + target]
-    misfit += w * kappa / (w + kappa) * (average - intercept.mean) ** 2
-    log_ratio -= 0.5 * np.log(w + kappa)
-    log_ratio += 0.5 * np.log(kappa) if kappa > 0 else 0.0
-    return rows, misfit, float(log_ratio)
+    misfit = w * kappa / (w + kappa) * (average - intercept.mean) ** 2
+    log_ratio = -0.5 * np.log(w + kappa) + (0.5 * np.log(kappa) if kappa > 0 else 0.0)
+    return statistics.rows - (kappa == 0), float(misfit), float(log_ratio)

@@ -1,1 +1,0 @@
-"""Statistics and weights of linear regression."""

@@ -1,0 +1,1 @@
+"""Least squares: triangular factors of data, and the weights that they determine."""
