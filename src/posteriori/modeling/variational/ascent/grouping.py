@@ -14,11 +14,12 @@ from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Access, Axis, Switch
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.monomials import Monomial
-from posteriori.modeling.variational.nodes.normal_node import batch_axes
+from posteriori.modeling.variational.nodes.normal_node import batch_axes, longest_vector
+from posteriori.modeling.variational.nodes.sparse_numbers import SparseNumbers
 
 __all__ = ["Bilinear", "Structure", "find_structure"]
 
-#: Normal vectors longer than this are not made by joining variables.
+#: Normal vectors longer than this are not made by joining variables, unless few of their numbers meet.
 LARGEST_JOINT = 2000
 
 
@@ -210,23 +211,7 @@ def _multiplied(bound: Bound, factors: Sequence[BoundFactor]) -> set[frozenset[s
                     "which is not normal; model it in another way"
                 )
             found |= {frozenset((a, b)) for a in normal for b in normal if a != b}
-    for name in bound.layouts:  # a chain keeps its own block
-        if _follows_itself(name, factors):
-            found |= {
-                frozenset((name, other))
-                for other in bound.layouts
-                if other != name and bound.families[name] in GAUSSIAN
-            }
     return found
-
-
-def _follows_itself(name: str, factors: Sequence[BoundFactor]) -> bool:
-    return any(
-        isinstance(a, Access) and a.name == name
-        for factor in factors
-        if factor.name == name
-        for a in factor.accesses
-    )
 
 
 def _meeting(name: str, factors: Sequence[BoundFactor], bound: Bound) -> set[str]:
@@ -239,11 +224,9 @@ def _meeting(name: str, factors: Sequence[BoundFactor], bound: Bound) -> set[str
 
 
 def _fits(names: Sequence[str], bound: Bound, monomials: Sequence[Monomial]) -> bool:
-    """Tell whether a joint normal vector stays short enough."""
-    groups = batch_axes(names, bound.layouts, monomials)
-    total = 0
-    for k, name in enumerate(names):
-        axes = bound.layouts[name].axes
-        shared = {group[k] for group in groups}
-        total += math.prod(a.size for i, a in enumerate(axes) if i not in shared)
-    return total <= LARGEST_JOINT
+    """Tell whether a joint normal vector stays short, or few of its numbers meet."""
+    apart = batch_axes(names, bound.layouts, monomials)
+    if longest_vector(names, bound.layouts, apart) <= LARGEST_JOINT:
+        return True
+    touching = [m for m in monomials if any(a.name in names for a in m.accesses)]
+    return SparseNumbers(names, bound.layouts, touching).fits

@@ -44,7 +44,7 @@ class GaussianNode(NormalNode):
     """
 
     kind = "normal"
-    moves_freely = True
+    moves_freely = can_turn = True
 
     def __init__(
         self,
