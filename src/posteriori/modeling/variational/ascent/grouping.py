@@ -13,6 +13,7 @@ from typing import NamedTuple
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Access, Axis, Switch
 from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.modeling.variational.ascent.linear_systems import LinearSystem, find_systems
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.nodes.normal_node import batch_axes, longest_vector
 from posteriori.modeling.variational.nodes.sparse_numbers import SparseNumbers
@@ -50,6 +51,8 @@ class Structure(NamedTuple):
     exchangeable : dict
         Variables whose parts could change places: "classes" or "factors".
     bilinears : tuple of Bilinear
+    systems : tuple of LinearSystem
+        Chains whose states are turned with their transition and all that multiplies them.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -57,6 +60,7 @@ class Structure(NamedTuple):
     local: tuple[tuple[str, ...], ...]
     exchangeable: dict[str, str]
     bilinears: tuple[Bilinear, ...]
+    systems: tuple[LinearSystem, ...]
 
 
 def find_structure(
@@ -83,12 +87,16 @@ def find_structure(
         groups = _group_variables(bound, names, factors, monomials, foes)
     plate = _data_plate(bound, groups)
     local = [g for g in groups if all(plate in bound.layouts[name].plates for name in g)]
+    systems = find_systems(factors, bound)
+    states = {system.states for system in systems}
+    bilinears = _find_bilinears(factors, bound)
     return Structure(
         tuple(groups),
         plate,
         tuple(local),
         _exchangeable_variables(bound, factors),
-        tuple(_find_bilinears(factors, bound)),
+        tuple(pair for pair in bilinears if states.isdisjoint((pair.scores, pair.loadings))),
+        tuple(systems),
     )
 
 
