@@ -13,6 +13,11 @@ import warnings
 import bayespy.nodes as bn
 import numpy as np
 from bayespy.inference import VB
+from bayespy.inference.vmp.transformations import (
+    RotateGaussianARD,
+    RotateGaussianMarkovChain,
+    RotationOptimizer,
+)
 from harness import Comparison, compare, peak_memory, report
 from threadpoolctl import threadpool_limits
 
@@ -188,6 +193,91 @@ def hidden_markov(length: int, k: int, bar: float) -> Comparison:
     return compare(f"hidden Markov model T={length}, {k} states", ours, peer, bar=bar, faster=True)
 
 
+# -- linear systems --------------------------------------------------------------------------
+
+#: NumPy's global generator: BayesPy's nodes draw from it, and the data of its example.
+DRAWN_FROM = np.random.mtrand._rand
+
+#: The bound of BayesPy's example of a linear system at which both are stopped.
+REACHED = -8904.0
+
+
+def system_peer():
+    """BayesPy's example: ten states for the four of the data, 30 series of which it sees a fifth."""
+    DRAWN_FROM.seed(1)
+    k, width, length = 10, 30, 400
+    alpha, gamma = (bn.Gamma(1e-5, 1e-5, plates=(k,)) for _ in range(2))
+    a = bn.GaussianARD(0, alpha, shape=(k,), plates=(k,))
+    x = bn.GaussianMarkovChain(np.zeros(k), 1e-3 * np.eye(k), a, np.ones(k), n=length)
+    c = bn.GaussianARD(0, gamma, shape=(k,), plates=(width, 1))
+    c.initialize_from_random()
+    tau = bn.Gamma(1e-5, 1e-5)
+    y = bn.GaussianARD(bn.Dot(c, x), tau)
+    data = system_data(width, length)
+    y.observe(np.nan_to_num(data).T, mask=~np.isnan(data).T)
+    turn_x = RotateGaussianMarkovChain(x, RotateGaussianARD(a, alpha))
+    turns = RotationOptimizer(turn_x, RotateGaussianARD(c, gamma), k)
+    return VB(x, c, gamma, a, alpha, tau, y), turns, data
+
+
+def system_data(width: int, length: int) -> np.ndarray:
+    """Draw an oscillation, a random walk and noise through random loadings; most is missing."""
+    cos, sin = np.cos(0.3), np.sin(0.3)
+    move = np.array([[cos, -sin, 0, 0], [sin, cos, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]])
+    loadings = DRAWN_FROM.randn(width, 4)
+    state = 10 * DRAWN_FROM.randn(4)
+    rows = [loadings @ state + 3 * DRAWN_FROM.randn(width)]
+    for _ in range(length - 1):
+        state = move @ state + [1, 1, 10, 10] * DRAWN_FROM.randn(4)
+        rows.append(loadings @ state + 3 * DRAWN_FROM.randn(width))
+    seen = DRAWN_FROM.rand(width, length) < 0.2
+    return np.where(seen.T, rows, np.nan)
+
+
+def system_model(k: int, width: int) -> Model:
+    m = Model()
+    m.alpha = Gamma(1e-5, 1e-5).iid(k)
+    m.A = Normal(0.0, precision=m.alpha).iid(k)
+    m.gamma = Gamma(1e-5, 1e-5).iid(k)
+    m.C = Normal(0.0, precision=m.gamma).iid(width)
+    m.x = Chain(
+        MvNormal(np.zeros(k), cov=1e3 * np.eye(k)),
+        lambda x: MvNormal(m.A @ x, cov=np.eye(k)),
+        length="t",
+    )
+    m.tau = Gamma(1e-5, 1e-5)
+    m.y = Normal(m.C @ m.x, precision=m.tau)
+    return m
+
+
+def linear_system(bar: float) -> Comparison:
+    """Both from their own start, with turns of the states, until the bound is reached."""
+    sweeps = {}
+
+    def peer() -> None:
+        inference, turns, _ = system_peer()
+        inference.update(repeat=10, tol=None, verbose=False)  # as in the example
+        inference.callback = turns.rotate
+        while inference.L[inference.iter - 1] < REACHED and inference.iter < 400:
+            inference.update(repeat=1, tol=None, verbose=False)
+        sweeps["BayesPy"] = inference.iter, inference.L[inference.iter - 1]
+
+    _, _, data = system_peer()
+    model = system_model(10, 30)
+
+    def ours() -> None:
+        post = model.infer(y=data, rng=0, callback=lambda _, bound: bound >= REACHED)
+        (result,) = post._solved.results
+        sweeps["ours"] = len(result.trace), result.log_evidence
+
+    row = compare("linear system 400 x 30, to the same bound", ours, peer, bar=bar, faster=True)
+    for who, (count, bound) in sweeps.items():
+        print(f"  {who}: {count} sweeps to {bound:.2f}")
+        assert bound >= REACHED
+    assert sweeps["ours"][0] < sweeps["BayesPy"][0]
+    return row
+
+
 # -- growth ----------------------------------------------------------------------------------
 
 
@@ -222,6 +312,7 @@ if __name__ == "__main__":
                 mixture(2000, 10, 40, bar=25),
                 *components(2000, 100, 40, bar=25),
                 hidden_markov(10**4, 5, bar=100),
+                linear_system(bar=5),
             ],
         )
         growth(10**6)

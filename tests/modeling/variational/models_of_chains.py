@@ -6,6 +6,7 @@ from posteriori import (
     Categorical,
     Dirichlet,
     Gamma,
+    Input,
     MvNormal,
     Normal,
     Poisson,
@@ -149,6 +150,56 @@ def chain_with_offset():
     m.s = Chain(Normal(0.0, variance=1.0), lambda s: Normal(0.9 * s, precision=m.q), length="t")
     m.y = Normal(m.s + m.c, variance=0.3)
     return m, {"y": 2.0 + np.cumsum(noise(6, seed=28))}
+
+
+@case
+def level_with_slope():
+    """A random walk with gaps beside a slope, both precisions unknown."""
+    m = Model()
+    m.x = Input("t")
+    m.b = Normal(0.0, variance=4.0)
+    m.q = Gamma(3.0, rate=1.0)
+    m.r = Gamma(3.0, rate=0.5)
+    m.s = Chain(Normal(0.0, variance=1.0), lambda s: Normal(s, precision=m.q), length="t")
+    m.y = Normal(m.s + m.b * m.x, precision=m.r)
+    y = np.cumsum(noise(7, seed=41))
+    y[2] = y[5] = np.nan
+    return m, {"x": np.linspace(-1.0, 1.0, 7), "y": y}
+
+
+@case
+def two_chains_and_groups():
+    """A level and a cycle of vectors, beside effects of groups."""
+    m = Model()
+    m.g = Input("t")
+    m.u = Normal(0.0, variance=2.0).iid(3)
+    m.r = Gamma(3.0, rate=0.5)
+    turn = 0.9 * np.array([[0.6, 0.8], [-0.8, 0.6]])
+    m.s = Chain(Normal(0.0, variance=1.0), lambda s: Normal(s, variance=0.2), length="t")
+    m.c = Chain(
+        MvNormal(np.zeros(2), cov=np.eye(2)),
+        lambda c: MvNormal(turn @ c, cov=0.1 * np.eye(2)),
+        length="t",
+    )
+    m.y = Normal(m.s + m.c @ np.array([1.0, 0.0]) + m.u[m.g], precision=m.r)
+    return m, {"g": np.array([0, 2, 1, 1, 0]), "y": np.cumsum(noise(5, seed=42))}
+
+
+@case
+def panel_with_offsets():
+    """Several series with an offset each and a common slope."""
+    m = Model()
+    m.x = Input("t", "series")
+    m.b = Normal(0.0, variance=4.0)
+    m.u = Normal(0.0, variance=2.0).iid("series")
+    m.r = Gamma(3.0, rate=1.0)
+    m.s = Chain(
+        Normal(0.0, variance=0.1).iid("series"), lambda s: Normal(s, variance=0.2), length="t"
+    )
+    m.y = Normal(m.s + m.u + m.b * m.x, precision=m.r)
+    y = np.cumsum(noise(4, 3, seed=43), axis=0)
+    y[2, 1] = np.nan
+    return m, {"x": noise(4, 3, seed=44), "y": y}
 
 
 @case

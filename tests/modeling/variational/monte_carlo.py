@@ -56,7 +56,7 @@ def sampled_bound(m: Model, data: Mapping[str, Any], *results: Any, size: int) -
 
 def offset(result: Any, node: Any, name: str) -> Any:
     """Return how far a result moves what its node believes: nodes may count from a reference."""
-    if node.kind not in ("normal", "normal chain"):
+    if node.kind not in ("normal", "sparse normal", "normal chain"):
         return 0
     return result.marginal(name).mean - node.marginal(name).mean
 
@@ -161,6 +161,18 @@ def normal(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarray]:
     return draws, log_prob
 
 
+def sparse_normal(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarray]:
+    """Draw all variables as one dense vector."""
+    mean, cov = node.joint_moments(node.names)
+    belief = MvNormal(mean, cov=cov)
+    vectors = belief.sample(size, rng=rng)
+    shapes = [node.layouts[name].shape for name in node.names]
+    cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+    parts = zip(node.names, shapes, np.split(vectors, cuts, axis=1), strict=True)
+    draws = {name: part.reshape(size, *shape) for name, shape, part in parts}
+    return draws, np.asarray(belief.log_prob(vectors))
+
+
 def normal_chain(node: Any, size: int, rng: Any) -> tuple[dict[str, Any], np.ndarray]:
     """Draw one member after another, given the one before."""
     length, n = node.time.size, node.size
@@ -249,6 +261,7 @@ def neighbours(node: Any) -> np.ndarray:
 SAMPLERS = {
     "conjugate": from_marginal,
     "normal": normal,
+    "sparse normal": sparse_normal,
     "normal chain": normal_chain,
     "discrete": discrete,
 }

@@ -13,7 +13,13 @@ from posteriori.modeling import Model
 from posteriori.modeling.variational.messages.expected_factors import node_graphs
 from tests.modeling.variational.cases import clusters, noise
 from tests.modeling.variational.models import NAMES, by_name, solve, variational
-from tests.modeling.variational.test_messages import conjugate, normal, normal_chain, states
+from tests.modeling.variational.test_messages import (
+    conjugate,
+    normal,
+    normal_chain,
+    sparse_normal,
+    states,
+)
 from tests.modeling.variational.test_streaming import cut_into_parts
 
 LOOPY = {"factorial_hmm"}  # two chains that meet at each time
@@ -59,6 +65,9 @@ def own_order(values: np.ndarray, node: Any, name: str) -> np.ndarray:
 def parts_of(product: Any, node: Any, name: str) -> list[np.ndarray]:
     """Return means and variances of one variable of a joint normal belief."""
     found = moments(product)
+    if node.kind == "sparse normal":
+        first, size = node.numbers.first[name], int(np.prod(node.layouts[name].shape))
+        return [v[first : first + size] for v in found]
     if node.kind not in ("normal", "normal chain") or isinstance(product, Normal):
         return found
     if node.kind == "normal chain":
@@ -121,6 +130,9 @@ def _added(part: np.ndarray, members: np.ndarray, count: int) -> np.ndarray:
 
 def normal_state(node: Any) -> list[np.ndarray]:
     """Return means and second moments of the vectors of a normal group."""
+    if node.kind == "sparse normal":
+        mean, cov = node.joint_moments(node.names)
+        return [mean[None], second_moments(mean, cov)[None]]
     n = node.size
     if node.kind == "normal":
         mean = node.mean[0].reshape(-1, n)
@@ -179,7 +191,7 @@ def disturb_conjugate(node: Any, rng: np.random.Generator) -> Any:
 
 def disturb_normal(node: Any, rng: np.random.Generator) -> Any:
     before = normal_state(node)
-    (normal if node.kind == "normal" else normal_chain)(node, rng)
+    MOVE[node.kind](node, rng)
     mean, second = (a - b for a, b in zip(normal_state(node), before, strict=True))
 
     def change(message: Any, variable: str) -> float:
@@ -204,9 +216,12 @@ def disturb_discrete(node: Any, rng: np.random.Generator) -> Any:
     return change
 
 
+MOVE = {"normal": normal, "sparse normal": sparse_normal, "normal chain": normal_chain}
+
 DISTURB = {
     "conjugate": disturb_conjugate,
     "normal": disturb_normal,
+    "sparse normal": disturb_normal,
     "normal chain": disturb_normal,
     "discrete": disturb_discrete,
 }

@@ -16,7 +16,16 @@ from posteriori.numerics import rank
 from posteriori.numerics.compilation import compiled
 from posteriori.numerics.types import Array
 
-__all__ = ["entries_of_inverse", "factorize_upper", "pick_entries", "solve_lower", "solve_upper"]
+__all__ = [
+    "entries_of_inverse",
+    "factorize_like",
+    "factorize_upper",
+    "find_columns",
+    "find_entries",
+    "pick_entries",
+    "solve_lower",
+    "solve_upper",
+]
 
 _exceeds_rounding = compiled(rank.exceeds_rounding)
 
@@ -60,6 +69,36 @@ def _row_pattern(k: int, starts: Any, rows: Any, parent: Any, mark: Any, stack: 
 
 
 @compiled
+def find_columns(starts: Any, rows: Any, most: int) -> Any:
+    """Return the elimination tree and where the columns of the factor begin.
+
+    Parameters
+    ----------
+    starts, rows : arrays
+        The upper triangle of A.
+    most : int
+        Entries of the factor beyond which the search ends: the last column then begins at −1.
+    """
+    size = len(starts) - 1
+    parent = _elimination_tree(starts, rows)
+    mark = np.full(size, -1, dtype=np.int64)
+    stack = np.empty(size, dtype=np.int64)
+    counts = np.ones(size, dtype=np.int64)
+    begin = np.zeros(size + 1, dtype=np.int64)
+    found = size
+    for k in range(size):
+        top = _row_pattern(k, starts, rows, parent, mark, stack)
+        found += size - top
+        if found > most:
+            begin[size] = -1
+            return parent, begin
+        for s in range(top, size):
+            counts[stack[s]] += 1
+    begin[1:] = np.cumsum(counts)
+    return parent, begin
+
+
+@compiled
 def factorize_upper(starts: Any, rows: Any, values: Any) -> Any:
     """Return lower L with L Lᵀ = A by columns, from the upper triangle of A; and where it failed.
 
@@ -71,20 +110,21 @@ def factorize_upper(starts: Any, rows: Any, values: Any) -> Any:
         The first row whose pivot is a rounding error of the diagonal or less, −1 for none.
     """
     size = len(starts) - 1
-    parent = _elimination_tree(starts, rows)
+    parent, begin = find_columns(starts, rows, size * (size + 1) // 2)
+    index, lower, failed = factorize_like(starts, rows, values, parent, begin)
+    return begin, index, lower, failed
+
+
+@compiled
+def factorize_like(starts: Any, rows: Any, values: Any, parent: Any, begin: Any) -> Any:
+    """Return rows and values of the factor whose columns are known, and where it failed."""
+    size = len(starts) - 1
     mark = np.full(size, -1, dtype=np.int64)
     stack = np.empty(size, dtype=np.int64)
-    counts = np.ones(size, dtype=np.int64)
-    for k in range(size):
-        for s in range(_row_pattern(k, starts, rows, parent, mark, stack), size):
-            counts[stack[s]] += 1
-    begin = np.zeros(size + 1, dtype=np.int64)
-    begin[1:] = np.cumsum(counts)
     index = np.empty(begin[size], dtype=np.int64)
     lower = np.empty(begin[size])
     free = begin[:-1].copy()
     x = np.zeros(size)
-    mark[:] = -1
     for k in range(size):
         top = _row_pattern(k, starts, rows, parent, mark, stack)
         for p in range(starts[k], starts[k + 1]):
@@ -102,20 +142,22 @@ def factorize_upper(starts: Any, rows: Any, values: Any) -> Any:
             lower[free[i]] = entry
             free[i] += 1
         if not _exceeds_rounding(pivot, diagonal):
-            return begin, index, lower, k
+            return index, lower, k
         index[free[k]] = k
         lower[free[k]] = np.sqrt(pivot)
         free[k] += 1
-    return begin, index, lower, -1
+    return index, lower, -1
 
 
 @compiled
 def solve_lower(starts: Any, rows: Any, lower: Array, b: Array) -> None:
     """Replace B (n, m) by L⁻¹ B."""
     for j in range(len(starts) - 1):
-        b[j] /= lower[starts[j]]
+        for c in range(b.shape[1]):  # entry by entry: slices of short rows cost more than they hold
+            b[j, c] /= lower[starts[j]]
         for p in range(starts[j] + 1, starts[j + 1]):
-            b[rows[p]] -= lower[p] * b[j]
+            for c in range(b.shape[1]):
+                b[rows[p], c] -= lower[p] * b[j, c]
 
 
 @compiled
@@ -123,8 +165,10 @@ def solve_upper(starts: Any, rows: Any, lower: Array, b: Array) -> None:
     """Replace B (n, m) by L⁻ᵀ B."""
     for j in range(len(starts) - 2, -1, -1):
         for p in range(starts[j] + 1, starts[j + 1]):
-            b[j] -= lower[p] * b[rows[p]]
-        b[j] /= lower[starts[j]]
+            for c in range(b.shape[1]):
+                b[j, c] -= lower[p] * b[rows[p], c]
+        for c in range(b.shape[1]):
+            b[j, c] /= lower[starts[j]]
 
 
 @compiled
@@ -164,9 +208,9 @@ def entries_of_inverse(starts: Any, rows: Any, lower: Array) -> Array:
 
 
 @compiled
-def pick_entries(starts: Any, rows: Any, values: Array, i: Any, j: Any) -> Array:
-    """Return entries (i, j) of a symmetric matrix given on the pattern of L, which must hold them."""
-    found = np.empty(len(i))
+def find_entries(starts: Any, rows: Any, i: Any, j: Any) -> Any:
+    """Return where entries (i, j) of a symmetric matrix stand on the pattern of L; −1: nowhere."""
+    found = np.empty(len(i), dtype=np.int64)
     for n in range(len(i)):
         column, row = min(i[n], j[n]), max(i[n], j[n])
         low, high = starts[column], starts[column + 1]
@@ -176,5 +220,11 @@ def pick_entries(starts: Any, rows: Any, values: Array, i: Any, j: Any) -> Array
                 low = middle
             else:
                 high = middle
-        found[n] = values[low]
+        found[n] = low if rows[low] == row else -1
     return found
+
+
+@compiled
+def pick_entries(starts: Any, rows: Any, values: Array, i: Any, j: Any) -> Array:
+    """Return entries (i, j) of a symmetric matrix given on the pattern of L, which must hold them."""
+    return values[find_entries(starts, rows, i, j)]

@@ -150,6 +150,7 @@ def _solve(approximation: Approximation) -> tuple[Problem, Ascent]:
         max_iter=options.max_iter,
         callback=options.callback,
         pairs=approximation.structure.bilinears,
+        systems=approximation.structure.systems,
         classes=classes,
         progress=options.progress,
     )

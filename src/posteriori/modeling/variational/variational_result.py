@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,7 +13,12 @@ from posteriori.modeling.beliefs.group_beliefs import Belief
 from posteriori.modeling.contract.engine import Result, Terms
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
-from posteriori.modeling.forms.message_graph import NoMessages, PassedMessages, pass_inside
+from posteriori.modeling.forms.message_graph import (
+    BlockGraph,
+    NoMessages,
+    PassedMessages,
+    pass_inside,
+)
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent
 from posteriori.modeling.variational.ascent.problem import Problem
@@ -22,6 +28,9 @@ from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
 __all__ = ["VariationalResult"]
+
+#: Numbers of all messages of a factor: 400 MB.
+_MOST_NUMBERS = 50_000_000
 
 
 class VariationalResult(Result):
@@ -87,10 +96,14 @@ class VariationalResult(Result):
     def messages(self) -> Iterator[PassedMessages]:
         """Pass messages inside each group that is believed in independently."""
         for graph in node_graphs(self.informed):
+            names = ", ".join(graph.variables)
+            if _numbers_of_messages(graph) > _MOST_NUMBERS:
+                reason = f"no messages to {names}: one for each row would be too large to write out"
+                yield PassedMessages(graph, NoMessages(graph.variables, reason))
+                continue
             try:
                 yield pass_inside(graph)
             except ValueError:
-                names = ", ".join(graph.variables)
                 reason = (
                     f"no messages between {names}: factors that join their members close a loop. Their "
                     "belief is that of all of them together, and post[...] has its marginals"
@@ -150,3 +163,13 @@ class VariationalResult(Result):
                 expected = p.reshape(-1, p.shape[-1]).sum(axis=0)
                 found[name] = (int(np.sum(expected >= 0.5)), len(expected))
         return found
+
+
+def _numbers_of_messages(graph: BlockGraph) -> int:
+    """Return how many numbers the messages of a factor to all its rows have at most."""
+    sizes = [
+        factor.rows * sum(math.prod(shape) for shape in graph.variables[view.variable].shapes)
+        for factor in graph.factors
+        for view in factor.views
+    ]
+    return max(sizes, default=0)

@@ -7,16 +7,16 @@ measured from; and it makes the nodes of the groups, in the order of their updat
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis, Lookup, Table, spread
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.forms.state_tables import DISCRETE, number_of_states
-from posteriori.modeling.variational.ascent.grouping import find_structure
+from posteriori.modeling.variational.ascent.grouping import LARGEST_JOINT, find_structure
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.densities.addressing import add_up_rows
 from posteriori.modeling.variational.densities.densities import log_density, why_not_variational
@@ -28,8 +28,10 @@ from posteriori.modeling.variational.nodes.conjugate_node import ConjugateNode
 from posteriori.modeling.variational.nodes.discrete_node import DiscreteNode
 from posteriori.modeling.variational.nodes.gaussian_node import GaussianNode
 from posteriori.modeling.variational.nodes.node import Node
-from posteriori.modeling.variational.nodes.normal_node import batch_axes, time_of
+from posteriori.modeling.variational.nodes.normal_node import batch_axes, longest_vector, time_of
 from posteriori.modeling.variational.nodes.point_node import PointNode
+from posteriori.modeling.variational.nodes.sparse_node import SparseNode
+from posteriori.modeling.variational.nodes.sparse_numbers import SparseNumbers
 
 __all__ = ["Approximation", "Turn"]
 
@@ -100,8 +102,16 @@ class Approximation:
         ]
         self.monomials = add_up_rows(written, bound.layouts)
         self.structure = find_structure(
-            bound, self.names, self.factors, self.monomials, options.factorize, groups
+            bound, self.names, self.factors, self.monomials, self._apart(), groups
         )
+
+    def _apart(self) -> Iterable[Iterable[str]] | str:
+        """Return what is not to be joined: a point would make points of all that it is joined with."""
+        apart, points = self.options.factorize, self.options.form.keys()
+        if isinstance(apart, str):
+            return apart
+        others = [name for name in self.names if name not in points]
+        return [*apart, *((point, other) for point in points for other in others)]
 
     @cached_property
     def largest(self) -> float:
@@ -163,13 +173,28 @@ class Approximation:
             node = DiscreteNode(bound, sizes, restart)
         elif family in GAUSSIAN:
             written = self.monomials if monomials is None else monomials
-            touching = [m for m in written if any(a.name in group for a in m.accesses)]
-            time = time_of(group[0], layout, touching) if len(group) == 1 else None
-            apart = batch_axes(group, bound.layouts, touching)
-            if time is None:
-                node = GaussianNode(group, bound.layouts, apart, restart)
-            else:
-                node = ChainNode(group[0], time, bound.layouts, apart, restart)
+            node = _normal_node(group, bound.layouts, written, restart)
         else:
             node = (LAWS[family].node or ConjugateNode)(group[0], family, layout, restart)
         return PointNode(node) if self.options.form.keys() & set(group) else node
+
+
+def _normal_node(
+    group: tuple[str, ...],
+    layouts: Mapping[str, Layout],
+    monomials: Sequence[Monomial],
+    restart: Axis,
+) -> Node:
+    """Return the node of a chain alone, of chains beside others, or of dense vectors."""
+    touching = [m for m in monomials if any(a.name in group for a in m.accesses)]
+    apart = batch_axes(group, layouts, touching)
+    times = {name: time_of(name, layouts[name], touching) for name in group}
+    time = times[group[0]]
+    if len(group) == 1 and time is not None:
+        return ChainNode(group[0], time, layouts, apart, restart)
+    chained = any(found is not None for found in times.values())
+    if chained or longest_vector(group, layouts, apart) > LARGEST_JOINT:
+        numbers = SparseNumbers(group, layouts, touching)
+        if numbers.fits:
+            return SparseNode(numbers, restart)
+    return GaussianNode(group, layouts, apart, restart)

@@ -16,8 +16,10 @@ import numpy as np
 
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.ascent.grouping import Bilinear
+from posteriori.modeling.variational.ascent.linear_systems import LinearSystem
 from posteriori.modeling.variational.ascent.problem import Problem, Snapshot, restore
 from posteriori.modeling.variational.ascent.rotation import rotate
+from posteriori.modeling.variational.ascent.state_rotation import rotate_states
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
@@ -90,6 +92,7 @@ def ascend(
     max_iter: int,
     callback: Callable[[int, float], Any] | None = None,
     pairs: Sequence[Bilinear] = (),
+    systems: Sequence[LinearSystem] = (),
     classes: Sequence[str] = (),
     progress: bool | None = False,
 ) -> Ascent:
@@ -108,6 +111,8 @@ def ascend(
             bounds = sweep(problem, passes)
             for pair in pairs:
                 bounds = rotate(problem, pair, bounds)
+            for system in systems:
+                bounds = rotate_states(problem, system, bounds)
             bound = float(bounds[0])
             jumped = jump.is_pending
             if jump.failed(bound):
@@ -132,7 +137,7 @@ def ascend(
             if rise < tol:
                 converged, message = True, f"converged after {counted(i, 'sweep')}"
                 break
-            passes = _PASSES if pairs and rise < _SLOW else 1
+            passes = _PASSES if (pairs or systems) and rise < _SLOW else 1
             if i < max_iter and rise < _SLOW:
                 jump.consider(bound)
             else:

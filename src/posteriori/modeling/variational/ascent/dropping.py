@@ -50,6 +50,8 @@ def _weakest(problem: Problem, pairs: Sequence[Bilinear]) -> Iterator[tuple[Bili
     """Yield the weakest factor of each pair that is not off."""
     for pair in pairs:
         loadings, scores = problem.owner[pair.loadings], problem.owner[pair.scores]
+        if not (loadings.can_turn and scores.can_turn):
+            continue
         means = loadings.marginal(pair.loadings).mean
         others = tuple(i for i in range(means.ndim) if i != pair.loadings_axis)
         squares = np.sum(np.square(means), axis=others)

@@ -13,12 +13,14 @@ from typing import NamedTuple
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Access, Axis, Switch
 from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.modeling.variational.ascent.linear_systems import LinearSystem, find_systems
 from posteriori.modeling.variational.densities.monomials import Monomial
-from posteriori.modeling.variational.nodes.normal_node import batch_axes
+from posteriori.modeling.variational.nodes.normal_node import batch_axes, longest_vector
+from posteriori.modeling.variational.nodes.sparse_numbers import SparseNumbers
 
 __all__ = ["Bilinear", "Structure", "find_structure"]
 
-#: Normal vectors longer than this are not made by joining variables.
+#: Normal vectors longer than this are not made by joining variables, unless few of their numbers meet.
 LARGEST_JOINT = 2000
 
 
@@ -49,6 +51,8 @@ class Structure(NamedTuple):
     exchangeable : dict
         Variables whose parts could change places: "classes" or "factors".
     bilinears : tuple of Bilinear
+    systems : tuple of LinearSystem
+        Chains whose states are turned with their transition and all that multiplies them.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -56,6 +60,7 @@ class Structure(NamedTuple):
     local: tuple[tuple[str, ...], ...]
     exchangeable: dict[str, str]
     bilinears: tuple[Bilinear, ...]
+    systems: tuple[LinearSystem, ...]
 
 
 def find_structure(
@@ -82,12 +87,16 @@ def find_structure(
         groups = _group_variables(bound, names, factors, monomials, foes)
     plate = _data_plate(bound, groups)
     local = [g for g in groups if all(plate in bound.layouts[name].plates for name in g)]
+    systems = find_systems(factors, bound)
+    states = {system.states for system in systems}
+    bilinears = _find_bilinears(factors, bound)
     return Structure(
         tuple(groups),
         plate,
         tuple(local),
         _exchangeable_variables(bound, factors),
-        tuple(_find_bilinears(factors, bound)),
+        tuple(pair for pair in bilinears if states.isdisjoint((pair.scores, pair.loadings))),
+        tuple(systems),
     )
 
 
@@ -210,23 +219,7 @@ def _multiplied(bound: Bound, factors: Sequence[BoundFactor]) -> set[frozenset[s
                     "which is not normal; model it in another way"
                 )
             found |= {frozenset((a, b)) for a in normal for b in normal if a != b}
-    for name in bound.layouts:  # a chain keeps its own block
-        if _follows_itself(name, factors):
-            found |= {
-                frozenset((name, other))
-                for other in bound.layouts
-                if other != name and bound.families[name] in GAUSSIAN
-            }
     return found
-
-
-def _follows_itself(name: str, factors: Sequence[BoundFactor]) -> bool:
-    return any(
-        isinstance(a, Access) and a.name == name
-        for factor in factors
-        if factor.name == name
-        for a in factor.accesses
-    )
 
 
 def _meeting(name: str, factors: Sequence[BoundFactor], bound: Bound) -> set[str]:
@@ -239,11 +232,9 @@ def _meeting(name: str, factors: Sequence[BoundFactor], bound: Bound) -> set[str
 
 
 def _fits(names: Sequence[str], bound: Bound, monomials: Sequence[Monomial]) -> bool:
-    """Tell whether a joint normal vector stays short enough."""
-    groups = batch_axes(names, bound.layouts, monomials)
-    total = 0
-    for k, name in enumerate(names):
-        axes = bound.layouts[name].axes
-        shared = {group[k] for group in groups}
-        total += math.prod(a.size for i, a in enumerate(axes) if i not in shared)
-    return total <= LARGEST_JOINT
+    """Tell whether a joint normal vector stays short, or few of its numbers meet."""
+    apart = batch_axes(names, bound.layouts, monomials)
+    if longest_vector(names, bound.layouts, apart) <= LARGEST_JOINT:
+        return True
+    touching = [m for m in monomials if any(a.name in names for a in m.accesses)]
+    return SparseNumbers(names, bound.layouts, touching).fits

@@ -26,6 +26,8 @@ __all__ = ["rotate"]
 def rotate(problem: Problem, pair: Bilinear, before: Array) -> Array:
     """Turn the common axis of a pair; keep the turn if the bound rises. Return the bound."""
     scores, loadings = problem.owner[pair.scores], problem.owner[pair.loadings]
+    if not (scores.can_turn and loadings.can_turn):
+        return before
     kept = problem.snapshot()
     for turn, back in _turns(
         scores.second_moment(pair.scores, pair.scores_axis),

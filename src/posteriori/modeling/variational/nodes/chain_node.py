@@ -37,6 +37,7 @@ class ChainNode(NormalNode):
     """
 
     kind = "normal chain"
+    can_turn = True
 
     def __init__(
         self,

@@ -42,7 +42,7 @@ class GaussianNode(NormalNode):
     """
 
     kind = "normal"
-    moves_freely = True
+    moves_freely = can_turn = True
 
     def __init__(
         self,
@@ -204,7 +204,13 @@ class GaussianNode(NormalNode):
     # -- turning -----------------------------------------------------------------------------
 
     def transform(self, name: str, axis: int, matrix: Array) -> None:
-        """Multiply all vectors along an axis by a matrix (starts, K, K)."""
+        """Multiply all vectors along an axis by a matrix (starts, K, K).
+
+        Along an axis that tells vectors apart they are mixed, and each keeps its own covariance only.
+        """
+        if axis in self._shared[name]:
+            self._mix(self._shared[name].index(axis), matrix)
+            return
         axes = self.layouts[name].axes
         own = self._own[name]
         full = np.broadcast_to(np.eye(self.size), (len(matrix), self.size, self.size)).copy()
@@ -215,6 +221,21 @@ class GaussianNode(NormalNode):
         cov = full @ self.cov @ np.swapaxes(full, -1, -2)
         self._log_det = self._log_det - 2.0 * np.linalg.slogdet(full)[1]
         self.set(mean, cov)
+
+    def _mix(self, batch: int, matrix: Array) -> None:
+        """Mix vectors: v_i → Σ_k M_ik v_k has the covariance Σ_k M_ik² Σ_k."""
+        if len(self.names) > 1:
+            raise self.cannot("be turned along an axis of several variables")
+        count = self.batch[batch].size
+        shape = [*self.cov.shape[: batch + 1], count, *self.cov.shape[batch + 2 :]]
+        cov = np.moveaxis(np.broadcast_to(self.cov, shape), batch + 1, -1)
+        mean = np.moveaxis(self.mean, batch + 1, -1)
+        wide = (len(matrix), *(1,) * (mean.ndim - 3), count, count)
+        back = np.swapaxes(matrix, -1, -2)
+        mean = mean @ back.reshape(wide)
+        cov = cov @ np.square(back).reshape(*wide[:1], 1, *wide[1:])
+        self.set(np.moveaxis(mean, -1, batch + 1), np.moveaxis(cov, -1, batch + 1))
+        self._log_det = -np.linalg.slogdet(self.cov)[1]
 
     def _vector(self, a: Any, table: Table) -> Array:
         axes = self._own_axes[a.name]

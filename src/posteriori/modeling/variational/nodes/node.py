@@ -32,13 +32,15 @@ class Node(NodeAnswers, ABC):
         The label of the starts.
     moves_freely : bool
         Whether any proper parameters can be set, so that an ascent may jump or take small steps.
+    can_turn : bool
+        Whether all its vectors along an axis can be multiplied by a matrix.
     follows_means, comes_last : bool
         Whether it is updated after those that are measured, or after all on the data's plate.
     """
 
     form: str
     restart: Axis
-    moves_freely = follows_means = comes_last = False
+    moves_freely = can_turn = follows_means = comes_last = False
 
     @abstractmethod
     def expect(self, accesses: Sequence[Any]) -> Expectation:

@@ -21,7 +21,14 @@ from posteriori.modeling.variational.densities.planned_products import contract_
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.numerics.types import Array
 
-__all__ = ["NormalNode", "along_axis", "batch_axes", "time_of", "times_of"]
+__all__ = [
+    "NormalNode",
+    "along_axis",
+    "batch_axes",
+    "longest_vector",
+    "time_of",
+    "times_of",
+]
 
 #: The first start.
 _FIRST = Lookup(Table(np.zeros((), dtype=np.intp), ()))
@@ -66,6 +73,18 @@ def batch_axes(
         for key, members in groups.items()
         if key not in bad and sorted(n for n, _ in members) == sorted(names)
     ]
+
+
+def longest_vector(
+    names: Sequence[str], layouts: Mapping[str, Layout], apart: Sequence[tuple[int, ...]]
+) -> int:
+    """Return how many numbers a vector has along all axes but those that tell members apart."""
+    total = 0
+    for k, name in enumerate(names):
+        shared = {group[k] for group in apart}
+        axes = layouts[name].axes
+        total += math.prod(a.size for i, a in enumerate(axes) if i not in shared)
+    return total
 
 
 class NormalNode(Node):

@@ -38,6 +38,7 @@ class PointNode(Node):
         self.names, self.kind, self.form = node.names, node.kind, node.form
         self.restart = node.restart
         self.follows_means, self.comes_last = node.follows_means, node.comes_last
+        self.can_turn = node.can_turn
         self._log_total = np.zeros(node.restart.size)
 
     def update(self, messages: Iterable[Message]) -> None:

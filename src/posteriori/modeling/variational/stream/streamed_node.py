@@ -38,6 +38,8 @@ class StreamedNode(Node):
     restart : Axis
     """
 
+    can_turn = True
+
     def __init__(
         self,
         stream: Stream,
