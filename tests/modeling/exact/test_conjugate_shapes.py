@@ -261,7 +261,7 @@ def seen_by(prior: Any, likelihood: Callable[[Any], Any], **data: Any) -> Any:
     m = Model()
     m.theta = prior
     m.y = likelihood(m.theta)
-    return m.infer(data)
+    return m.infer(**data)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def seen_by(prior: Any, likelihood: Callable[[Any], Any], **data: Any) -> Any:
 )
 def test_refusals(prior: Any, likelihood: Any, y: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
-        seen_by(prior, likelihood, y=y)
+        seen_by(prior, likelihood, y=y, algorithm="vmp")
 
 
 def test_row_numbers_among_gaps_say_what_they_count() -> None:

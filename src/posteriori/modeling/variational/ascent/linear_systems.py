@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Access, Axis
 
-__all__ = ["Columns", "LinearSystem", "find_systems"]
+__all__ = ["Loadings", "LinearSystem", "find_systems"]
 
 
-class Columns(NamedTuple):
+class Loadings(NamedTuple):
     """A normal variable that multiplies states along one of its axes, and its own factor."""
 
     name: str
@@ -30,11 +30,11 @@ class LinearSystem(NamedTuple):
         The axis of the states that is multiplied.
     first, step : BoundFactor
         Of the first member and of the others.
-    transition : Columns
+    transition : Loadings
         A, with the axis that is summed over.
     out : int
         The other axis of A.
-    loadings : tuple of Columns
+    loadings : tuple of Loadings
     layouts : mapping
         Of all variables.
     """
@@ -43,9 +43,9 @@ class LinearSystem(NamedTuple):
     axis: int
     first: BoundFactor
     step: BoundFactor
-    transition: Columns
+    transition: Loadings
     out: int
-    loadings: tuple[Columns, ...]
+    loadings: tuple[Loadings, ...]
     layouts: Mapping[str, Layout]
 
     @property
@@ -73,7 +73,7 @@ def find_systems(factors: Sequence[BoundFactor], bound: Bound) -> list[LinearSys
             continue
         loadings = _loadings(factor.name, axis, own, factors, bound)
         if loadings:
-            transition = Columns(matrix.name, into, own[matrix.name])
+            transition = Loadings(matrix.name, into, own[matrix.name])
             steps = (own[factor.name], factor)
             found.append(
                 LinearSystem(
@@ -108,9 +108,9 @@ def _axes(state: Access, matrix: Access, factor: BoundFactor) -> tuple[int, int,
 
 def _loadings(
     name: str, axis: int, own: dict[str, BoundFactor], factors: Sequence[BoundFactor], bound: Bound
-) -> list[Columns]:
+) -> list[Loadings]:
     """Return what multiplies the states; nothing where they are seen in another way."""
-    found: dict[str, Columns] = {}
+    found: dict[str, Loadings] = {}
     for factor in factors:
         if factor.name == name:
             continue
@@ -126,7 +126,7 @@ def _loadings(
             if place not in others[0].places or others[0].name not in own:
                 return []
             other = others[0].name
-            found[other] = Columns(other, others[0].places.index(place), own[other])
+            found[other] = Loadings(other, others[0].places.index(place), own[other])
     return list(found.values())
 
 

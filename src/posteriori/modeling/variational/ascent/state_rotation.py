@@ -24,7 +24,7 @@ import numpy as np
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, spread
-from posteriori.modeling.variational.ascent.linear_systems import Columns, LinearSystem
+from posteriori.modeling.variational.ascent.linear_systems import LinearSystem, Loadings
 from posteriori.modeling.variational.ascent.problem import Problem, restore
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.planned_products import contract_tables
@@ -231,7 +231,7 @@ def _transition(problem: Problem, system: LinearSystem) -> tuple[Array, Array]:
 
 
 def _column_prior(
-    columns: Columns, square: Array, problem: Problem, system: LinearSystem
+    columns: Loadings, square: Array, problem: Problem, system: LinearSystem
 ) -> ColumnPrior:
     factor = columns.factor
     size = len(square)
