@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 #: So few rows at a time, and so few operations, that products of thin blocks start no threads.
-_GRAM_ROWS, _GRAM_PRODUCTS = 1000, 250_000
+_GRAM_ROWS, _GRAM_PRODUCTS = 1000, 400_000
 
 #: Pairs of columns from which on threads are worth their start.
 _WIDE = 1250
