@@ -13,7 +13,6 @@ from scipy.special import digamma, gammaln, logsumexp, multigammaln
 __all__ = [
     "Mixture",
     "ascend_mixture",
-    "eight_schools",
     "gamma_divergence",
     "mean_and_precision",
     "relevance_regression",
@@ -117,29 +116,6 @@ def relevance_regression(X: Any, y: Any, weights: Any, noise: Any) -> WithPrecis
     bound += 0.5 * np.linalg.slogdet(2 * np.pi * np.e * cov)[1]
     bound -= np.sum(gamma_divergence(a, b, a0, b0)) + gamma_divergence(c, d, c0, d0)
     return WithPrecision(mean, cov, a, b, float(bound))
-
-
-def eight_schools(y: Any, error: Any, normal: Any, gamma: Any) -> WithPrecision:
-    """μ ~ N(m0, v0), λ ~ Gamma(a0, b0), θ_j ~ N(μ, 1/λ), y_j ~ N(θ_j, error_j²); the mean: μ, θ."""
-    (m0, v0), (a0, b0) = normal, gamma
-    n = len(y)
-    differ = np.column_stack([-np.ones(n), np.eye(n)])  # θ_j − μ
-    a, b = a0 + n / 2, b0
-    for _ in range(SWEEPS):
-        known = np.diag(np.append(1 / v0, error**-2.0))
-        cov = np.linalg.inv(known + a / b * differ.T @ differ)
-        mean = cov @ np.append(m0 / v0, y / error**2)
-        squares = np.sum((differ @ mean) ** 2 + np.diag(differ @ cov @ differ.T))
-        b = b0 + squares / 2
-    theta, spread = mean[1:], np.diag(cov)[1:]
-    bound = np.sum(-0.5 * ((y - theta) ** 2 + spread) / error**2 - np.log(error) - 0.5 * LOG_2PI)
-    bound += -0.5 * ((mean[0] - m0) ** 2 + cov[0, 0]) / v0 - 0.5 * np.log(2 * np.pi * v0)
-    bound += 0.5 * n * (digamma(a) - np.log(b) - LOG_2PI) - 0.5 * a / b * squares
-    bound += 0.5 * np.linalg.slogdet(2 * np.pi * np.e * cov)[1] - gamma_divergence(a, b, a0, b0)
-    return WithPrecision(mean, cov, a, b, float(bound))
-
-
-# -- mixtures ----------------------------------------------------------------------------------
 
 
 class Mixture(NamedTuple):

@@ -84,34 +84,6 @@ def check_ard_regression(page: Names) -> None:
         assert other.bound < exact.bound - 10
 
 
-def check_eight_schools(page: Names) -> None:
-    y, error = page["y"], page["error"]
-    exact = oracle.eight_schools(y, error, (0, 400), (1, 25))
-    post = settle(page, exact.bound, y=y, error=error)
-    close(post.mu.mean, exact.mean[0])
-    close(post.theta.mean, exact.mean[1:])
-    close(post.theta.variance, np.diag(exact.cov)[1:])
-    close([post.precision.shape, post.precision.rate], [exact.shape, exact.rate], 1e-6)
-
-    def density(t: float, what: str = "1") -> float:
-        """Of t = ln λ, with μ and θ averaged over, times a moment of the first θ."""
-        cov = 400.0 * np.ones((8, 8)) + np.diag(np.exp(-t) + error**2)
-        prior = 400.0 * np.ones(8) + np.exp(-t) * np.eye(8)[0]  # of the first θ with all y
-        gain = np.linalg.solve(cov, prior)
-        mean, variance = gain @ y, prior[0] - gain @ prior
-        moment = {"1": 1.0, "mean": mean, "square": mean**2 + variance}[what]
-        weight = stats.gamma(1, scale=1 / 25).pdf(np.exp(t)) * np.exp(t)
-        return float(moment * weight * stats.multivariate_normal(np.zeros(8), cov).pdf(y))
-
-    total, first, second = (
-        integrate.quad(density, -14, 1, args=(k,), epsabs=0, epsrel=1e-9, limit=200)[0]
-        for k in ("1", "mean", "square")
-    )
-    close(page["exact"], np.log(total), 1e-4)
-    close(page["first"], first / total, 1e-3)
-    close(page["sd"], np.sqrt(second / total - (first / total) ** 2), 1e-3)
-
-
 def sample_relevance_regression(
     X: Any, y: Any, n_draws: int, rng: np.random.Generator
 ) -> np.ndarray:
@@ -269,7 +241,6 @@ PAGES: dict[str, Callable[[Names], None]] = {
     "ard_regression": check_ard_regression,
     "bernoulli_mixture": check_bernoulli_mixture,
     "change_point": check_change_point,
-    "eight_schools": check_eight_schools,
     "gaussian_mixture": check_gaussian_mixture,
     "independent_priors": check_independent_priors,
     "latent_classes": check_latent_classes,

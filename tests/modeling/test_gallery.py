@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from tests.modeling import latent_pages, mean_field_pages
+from tests.modeling import integral_pages, latent_pages, mean_field_pages
 
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 Names = dict[str, Any]
@@ -309,6 +309,7 @@ PAGES: dict[str, Callable[[Names], None]] = {
     "two_sensors": check_two_sensors,
     **mean_field_pages.PAGES,
     **latent_pages.PAGES,
+    **integral_pages.PAGES,
 }
 
 

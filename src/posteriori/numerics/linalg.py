@@ -86,6 +86,8 @@ def cholesky_jittered(a: Array) -> Factor:
 
 def triangular_inverse(lower: Array) -> Array:
     """Return L⁻¹ for lower-triangular L."""
+    if not lower.size:  # of no rows: LAPACK would complain on the terminal
+        return np.array(lower)
     if lower.ndim == 2:
         inverse: Array = lapack.dtrtri(lower, lower=1)[0]
         return inverse

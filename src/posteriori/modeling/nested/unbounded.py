@@ -116,6 +116,8 @@ def as_free(factor: BoundFactor, shape: tuple[int, ...]) -> Free | str:
         return f"where {factor.name} ends is unknown"
     prior = _stand_in(factor)
     if isinstance(prior, Dirichlet):
+        if shape[-1] < 2:
+            return f"{factor.name} has one class"
         return Free(factor.name, shape, prior, np.zeros(()), np.ones(()), True)
     if isinstance(prior, MvNormal):
         return Free(factor.name, shape, prior, np.asarray(-np.inf), np.asarray(np.inf), False)
