@@ -20,7 +20,7 @@ from posteriori.classification import (
     mean_separation,
 )
 from posteriori.numerics import ConvergenceWarning
-from tests.classification.test_gaussian import some_rows
+from tests.classification.generative.test_gaussian import some_rows
 from tests.scikit_learn_checks import every_check
 
 CORNERS = np.array(list(product([0.0, 1.0], repeat=2)))

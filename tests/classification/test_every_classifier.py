@@ -21,7 +21,7 @@ from posteriori.classification import (
 )
 from posteriori.decision import confusion, proper_scores
 from posteriori.distributions import MvNormal, Normal, NormalInverseGamma
-from tests.classification.test_gaussian import some_rows
+from tests.classification.generative.test_gaussian import some_rows
 
 CLASSIFIERS = [
     BayesianLogisticRegression(),

@@ -12,7 +12,7 @@ from posteriori.classification import (
     Quadric,
 )
 from posteriori.distributions import MvNormal
-from tests.classification.test_gaussian import APPLE, COV, PEACH, exact_rows, some_rows
+from tests.classification.generative.test_gaussian import APPLE, COV, PEACH, exact_rows, some_rows
 
 
 @pytest.mark.topic("000/G13")
