@@ -12,6 +12,7 @@ from posteriori.distributions import (
     Gamma,
     HalfCauchy,
     HalfNormal,
+    HalfStudentT,
     InverseGamma,
     Laplace,
     LogNormal,
@@ -139,6 +140,14 @@ NUMBERS = (
         outside=[-0.1],
         rule=oracles.positive_line,
         peer=lambda: stats.halfcauchy(0.0, 1.3),
+    ),
+    Case(
+        one=lambda: HalfStudentT(9.0, 1.3),
+        two=lambda: HalfStudentT(14.0, 0.8),
+        batch=lambda: HalfStudentT([3.0, 5.0, 1e6], [0.5, 1.0, 3.0]),
+        inside=[0.0, 0.2, 1.1, 7.5],
+        outside=[-0.1],
+        rule=oracles.positive_line,
     ),
     Case(
         one=lambda: LogNormal(0.3, variance=0.25),

@@ -13,6 +13,7 @@ from posteriori.distributions import (
     Geometric,
     HalfCauchy,
     HalfNormal,
+    HalfStudentT,
     Laplace,
     LogNormal,
     NegativeBinomial,
@@ -30,6 +31,7 @@ FITTED = {
     "Laplace": (Laplace, ("mean", "scale"), Laplace(1.0, 2.0)),
     "Cauchy": (Cauchy, ("location", "scale"), Cauchy(1.0, 2.0)),
     "HalfCauchy": (HalfCauchy, ("scale",), HalfCauchy(2.0)),
+    "HalfStudentT": (HalfStudentT, ("dof", "scale"), HalfStudentT(3.0, 2.0)),
     "NegativeBinomial": (NegativeBinomial, ("count", "probability"), NegativeBinomial(1.5, 0.2)),
 }
 
@@ -98,6 +100,8 @@ def test_fit_in_closed_form():
         (lambda: HalfCauchy.fit([0.0, 0.0, 1.0]), "half of the data"),
         (lambda: HalfCauchy.fit([-1.0, 1.0]), "support of HalfCauchy"),
         (lambda: HalfNormal.fit([0.0, 0.0]), "mean square"),
+        (lambda: HalfStudentT.fit([-1.0, 1.0]), "support of HalfStudentT"),
+        (lambda: HalfStudentT(0.5, 1.0).mean, "exists only for dof > 1"),
         (lambda: Pareto.fit([2.0, 2.0]), "spread of the data"),
         (lambda: Pareto.fit([1.0, 2.0], minimum=1.5), "support of Pareto"),
         (lambda: Geometric.fit([0, 1], start=1), "support of Geometric"),
@@ -173,6 +177,8 @@ def test_families_that_are_special_cases_of_others():
     x, k = np.array([0.1, 0.9, 2.5]), np.array([0.0, 1.0, 4.0])
     pairs = [
         (Cauchy(0.5, 2.0), StudentT(1.0, 0.5, scale=2.0), x),
+        (HalfCauchy(1.3), HalfStudentT(1.0, 1.3), x),
+        (HalfNormal(1.3), HalfStudentT(1e13, 1.3), x),
         (HalfNormal(1.3), TruncatedNormal(0.0, 0.0, np.inf, scale=1.3), x),
         (Normal(0.2, variance=2.0), TruncatedNormal(0.2, -np.inf, np.inf, variance=2.0), x),
         (Geometric(0.3), NegativeBinomial(1.0, 0.3), k),
@@ -230,6 +236,9 @@ def test_tails_are_exact():
     assert Cauchy(0.0, 1.0).cdf(-1e300) == pytest.approx(1e-300 / np.pi, rel=1e-14)
     assert Cauchy(0.0, 1.0).log_prob(1e200) == pytest.approx(-np.log(np.pi) - 400 * np.log(10.0))
     assert HalfCauchy(1.0).quantile(1e-300) == pytest.approx(1e-300 * np.pi / 2, rel=1e-14)
+    assert HalfStudentT(1.0, 1.0).quantile(1e-300) == pytest.approx(1e-300 * np.pi / 2, rel=1e-14)
+    np.testing.assert_array_equal(HalfStudentT(3.0, 1.0).quantile([0.0, 1.0]), [0.0, np.inf])
+    np.testing.assert_array_equal(HalfStudentT(3.0, 1.0).cdf([0.0, 1e200, np.inf]), [0.0, 1.0, 1.0])
     assert Laplace(0.0, 1.0).quantile(1e-300) == pytest.approx(np.log(2e-300), rel=1e-14)
     assert Geometric(1e-15).cdf(10) == pytest.approx(1.1e-14, rel=1e-12)
     assert Pareto(2.0, 1.0).cdf(1.0 + 1e-12) == pytest.approx(2e-12, rel=1e-3)

@@ -96,8 +96,11 @@ from posteriori.distributions.numbers.beta import Beta as Beta
 from posteriori.distributions.numbers.cauchy import Cauchy as Cauchy
 from posteriori.distributions.numbers.exponential_distribution import Exponential as Exponential
 from posteriori.distributions.numbers.gamma import Gamma as Gamma
-from posteriori.distributions.numbers.half_cauchy import HalfCauchy as HalfCauchy
 from posteriori.distributions.numbers.half_normal import HalfNormal as HalfNormal
+from posteriori.distributions.numbers.half_student_t import (
+    HalfCauchy as HalfCauchy,
+    HalfStudentT as HalfStudentT,
+)
 from posteriori.distributions.numbers.inverse_gamma import InverseGamma as InverseGamma
 from posteriori.distributions.numbers.laplace import Laplace as Laplace
 from posteriori.distributions.numbers.log_normal import LogNormal as LogNormal

@@ -42,6 +42,7 @@ _FAMILIES = (
     "Geometric",
     "HalfCauchy",
     "HalfNormal",
+    "HalfStudentT",
     "InverseGamma",
     "InverseWishart",
     "Laplace",

@@ -32,6 +32,7 @@ _POWERS: Mapping[str, Mapping[str, int]] = {
     "Cauchy": {"scale": 1},
     "HalfNormal": {"scale": 1, "precision": -2},
     "HalfCauchy": {"scale": 1},
+    "HalfStudentT": {"scale": 1},
     "Gamma": {"shape": -2, "rate": -2},
     "InverseGamma": {"shape": -2, "scale": -2},
     "Beta": {"a": -2, "b": -2},
