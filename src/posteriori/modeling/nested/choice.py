@@ -59,9 +59,9 @@ def choose_outside(group: Group, inside: Inside) -> Outside | str:
     candidates = _candidates(group)
     # normal unknowns are what exact blocks are best at: they are fixed last
     for fixed in (_without_normals(candidates, group), candidates):
+        if _could_change_places(fixed, group):
+            return "parts that could change places have many equal posteriors"
         if fixed and _is_exact(fixed, group, inside):
-            if _could_change_places(fixed, group):
-                return "parts that could change places have many equal posteriors"
             found = _fewest(fixed, group, inside)
             numbers = sum(i.size for i in found.values() if isinstance(i, Free))
             if numbers <= MOST_NUMBERS:
