@@ -28,6 +28,9 @@ class GridResult(Result):
     def marginal(self, name):
         return Gamma.fit(GRID, weights=self.weights)
 
+    def expect(self, name, function):
+        return self.weights @ function(GRID)
+
     def sample(self, size, *, rng=None):
         draws = np.random.default_rng(rng).choice(GRID, size=size, p=self.weights)
         return {self.names[0]: draws}
@@ -115,6 +118,8 @@ def test_it_is_solved(kinds):
     assert post.log_evidence.kind == "exact"
     weights = np.exp(logs) / np.sum(np.exp(logs))
     assert float(post.rate.mean) == pytest.approx(float(weights @ GRID[::40]), rel=1e-3)
+    third = post.expect("rate", lambda x: x**3)  # of the grid, not of the gamma that is shown
+    assert third == pytest.approx(float(weights @ GRID[::40] ** 3), rel=1e-3)
     assert post.most_likely()["rate"] == pytest.approx(GRID[::40][np.argmax(logs)], abs=0.2)
     assert post.sample(5, rng=0)["rate"].shape == (5,)
     assert "rate  Gamma" in repr(post)

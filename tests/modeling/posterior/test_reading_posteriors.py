@@ -1,11 +1,13 @@
 """What a posterior shows of itself."""
 
-from posteriori.distributions import (
-    Bernoulli,
-    Beta,
-    Normal,
-)
-from posteriori.modeling import Chain
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posteriori.distributions import Bernoulli, Beta, Gamma, HalfNormal, MvNormal, Normal, Poisson
+from posteriori.modeling import Chain, Model
 from tests.modeling.prediction_models import Y, groups, mixture_of_unknown_kind
 
 
@@ -52,3 +54,50 @@ def test_the_most_likely_point_has_the_highest_density() -> None:
     for name, value in best.items():
         for step in (-1e-3, 1e-3):
             assert m.log_joint({**data, **best, name: value + step}) < top
+
+
+def one_of_each_kind() -> Model:
+    m = groups()  # normal
+    m.p = Beta(2.0, 3.0)  # conjugate
+    m.flips = Bernoulli(m.p).iid("k")
+    m.tau = Gamma(3.0, rate=2.0)  # a common precision
+    m.b = Normal(0.0, precision=m.tau)
+    m.x = Normal(m.b, precision=m.tau).iid("h")
+    m.rate = HalfNormal(scale=2.0)  # an integral
+    m.k = Poisson(m.rate).iid("j")
+    m.w = MvNormal([0.0, 0.0], cov=np.eye(2))
+    m.v = Normal(m.w @ [1.0, 2.0], variance=1.0)
+    m.leaf = Normal(m.mu, variance=1.0)  # predicted
+    return m
+
+
+DATA = {"y": Y, "flips": [1, 0, 1], "x": [1.0, 2.0, 0.5], "k": [2, 3], "v": 1.0}
+
+
+@pytest.mark.parametrize("name", ["mu", "theta", "p", "tau", "b", "rate", "leaf"])
+@pytest.mark.parametrize("function", [np.square, np.cos, lambda x: 1.0 / (1.0 + np.exp(-x))])
+def test_expectations_are_means_of_draws(name: str, function: Callable[[Any], Any]) -> None:
+    post = one_of_each_kind().infer(DATA)
+    draws = function(post.sample(4000, rng=0)[name])
+    error = draws.std(axis=0) / np.sqrt(len(draws))
+    found = post.expect(name, function)
+    assert np.shape(found) == np.shape(error)
+    assert np.all(np.abs(found - draws.mean(axis=0)) < 5.0 * error)
+
+
+def test_expectations_under_a_variational_belief() -> None:
+    m = Model()
+    m.mu = Normal(0.0, variance=4.0)
+    m.tau = Gamma(3.0, rate=2.0)
+    m.x = Normal(m.mu, precision=m.tau).iid("n")
+    post = m.infer(x=[1.0, 2.0, 0.5], algorithm="vmp")
+    assert post.expect("mu", np.square) == pytest.approx(post.mu.mean**2 + post.mu.variance)
+    assert post.expect("tau", np.log) == pytest.approx(post.tau.mean_params[0])
+
+
+def test_vectors_have_no_expectation_of_this_kind() -> None:
+    post = one_of_each_kind().infer(DATA)
+    with pytest.raises(TypeError, match="w is not a number: average over"):
+        post.expect("w", np.square)
+    with pytest.raises(KeyError, match="no variable 'muu'"):
+        post.expect("muu", np.square)

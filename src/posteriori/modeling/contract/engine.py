@@ -2,8 +2,7 @@
 
 The planner groups unknown variables and finds, for each group, the first kind of block that fits.
 A block solves its group; all that is asked of a posterior afterwards is asked of the results of its
-blocks, and no caller needs to know which kind it has. A new kind is a block, a result and a row of
-the planner's table.
+blocks, whatever their kind. A new kind is a block, a result and a row of the planner's table.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from posteriori import distributions
 from posteriori.modeling.beliefs.group_beliefs import Belief
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.contract.options import Options
@@ -37,15 +37,12 @@ class Group(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Whether a kind of block fits a group; what it found there, or why it does not fit.
-
-    A kind that fits but costs too much says so in ``instead``.
-    """
+    """Whether a kind of block fits a group; what it found there, or why it does not fit."""
 
     holds: bool
     found: Any = None
     reason: str = ""
-    instead: str = ""
+    instead: str = ""  #: What fits, but costs too much.
 
 
 class Block(ABC):
@@ -103,6 +100,10 @@ class Result(ABC):
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
         """Draw all variables together, (size, *shape) each."""
 
+    def expect(self, name: str, function: Callable[[Array], Any]) -> Array:
+        """Return E[f(x)] of every member of a variable; the members are numbers."""
+        return distributions.expect(self.marginal(name), function)
+
     def most_likely(self) -> dict[str, Any]:
         """Return the most probable configuration of all variables together."""
         raise TypeError(f"{', '.join(self.names)} cannot be asked for most_likely yet")
@@ -141,14 +142,9 @@ class Result(ABC):
 
     #: The jointly normal variables as solved equations, at unit precision if that is unknown.
     normals: Any = None
-    #: The result itself where all its variables are discrete.
-    states: Any = None
-    #: Nodes that answer for variables of an approximation.
-    nodes: Mapping[str, Any] = {}
+    states: Any = None  #: The result itself where all its variables are discrete.
+    nodes: Mapping[str, Any] = {}  #: What answers for each variable of an approximation.
+    independent: Any = None  #: The belief about a variable whose members share no data.
     #: The unknown precision or variance that scales all noise, and whose members own which others.
     spread: str = ""
     owners: Mapping[str, Any] = {}
-
-    def independent(self, name: str) -> Any:
-        """Return the belief about a variable whose members depend on nothing else, or None."""
-        return None

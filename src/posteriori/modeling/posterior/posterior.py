@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import operator
 import os
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori import distributions
+from posteriori.distributions.base import Univariate
 from posteriori.modeling import posterior as questions
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.posterior.description import describe
@@ -262,6 +265,39 @@ class Posterior:
             if name not in self._solved.bound.latent:
                 self[name]  # raises the error that fits
         return questions.joint(self._solved, names)
+
+    def expect(self, name: str, function: Callable[[Array], Any]) -> Array:
+        """Return E[f(x) | data], one for each member of a variable.
+
+        Parameters
+        ----------
+        name : str
+            A variable whose members are numbers.
+        function : callable
+            Elementwise and smooth.
+
+        Raises
+        ------
+        TypeError
+            When the members are vectors or categories: average over :meth:`sample`.
+
+        Examples
+        --------
+        >>> from posteriori import Model, Normal
+        >>> m = Model()
+        >>> m.mu = Normal(0, variance=9)
+        >>> m.y = Normal(m.mu, variance=1).iid("n")
+        >>> m.infer(y=[2.0, 3.0, 4.0]).expect("mu", np.exp).round(6)  # exp(mean + variance/2)
+        np.float64(21.190891)
+        """
+        marginal = self[name]
+        if not isinstance(marginal, Univariate):
+            raise TypeError(
+                f"{name} is not a number: average over post.sample(1000)[{name!r}] instead"
+            )
+        if name in self._solved.by_name:
+            return self._solved.by_name[name].expect(name, function)
+        return distributions.expect(marginal, function)
 
     def explain(self) -> Account:
         """Return what each factor and each block adds to the log evidence.

@@ -130,7 +130,7 @@ def _predict_anew(solved: Solved, anew: Anew, name: str) -> Any:
     results = {p: solved.by_name[p] for p in above - anew.unsolved}
     if len(above) == 1 and not new:
         (parent,) = above
-        known = results[parent].independent(parent) if results else None
+        known = results[parent].independent if results else None
         if known is not None or not results:
             belief = _predict_anew(solved, anew, parent) if known is None else known
             return conjugate_predictive(factor, parent, anew.layouts[parent], belief)

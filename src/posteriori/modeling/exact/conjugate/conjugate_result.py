@@ -37,16 +37,12 @@ class ConjugateResult(Result):
 
     def __init__(self, posterior: Any, log_evidence: float, block: ConjugateBlock) -> None:
         self.names = block.names
-        self.posterior = posterior
+        self.posterior = self.independent = posterior  # each member has its own data
         self.log_evidence = log_evidence
         self.block = block
 
     def marginal(self, name: str) -> Any:
         """Return the posterior, a batch over the variable's plates and integer axes."""
-        return self.posterior
-
-    def independent(self, name: str) -> Any:
-        """Return the posterior: each member has its own data."""
         return self.posterior
 
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
