@@ -205,9 +205,7 @@ def test_the_bases_state_nothing_of_their_own():
     d = Silent._from(x=np.float64(1.0))
     for ask in (
         lambda: d.natural,
-        lambda: d.mean_params,
         lambda: d.log_normalizer(),
-        lambda: Silent.sufficient(1.0),
         lambda: Silent.from_natural(1.0),
         lambda: Silent.from_mean_params(1.0),
         lambda: d.sample(),
@@ -215,3 +213,6 @@ def test_the_bases_state_nothing_of_their_own():
     ):
         with pytest.raises(TypeError, match="Silent"):
             ask()
+    with pytest.raises(AttributeError, match="Silent has no mean_params"):
+        d.mean_params  # noqa: B018
+    assert Silent.sufficient(1.0) == (1.0,)

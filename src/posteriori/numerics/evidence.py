@@ -193,7 +193,7 @@ class LogEvidence:
 
     def __repr__(self) -> str:
         number = np.array2string(self.value, precision=6, separator=", ", threshold=6)
-        error = "" if self.error is None else f", error={np.max(self.error):.1g}"
+        error = "" if self.error is None else f", error={np.max(self.error):.2g}"
         return f'LogEvidence({number}, kind="{self.kind}", of="{self.of}"{error})'
 
     def __format__(self, spec: str) -> str:
