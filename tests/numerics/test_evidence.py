@@ -95,7 +95,9 @@ def test_what_is_no_evidence_is_refused():
         evidence(np.nan)
     with pytest.raises(ValueError, match="cannot be NaN"):
         evidence([-1.0, np.nan])
-    with pytest.raises(ValueError, match=r"kind must be one of exact, quadrature, bound.*got 'guess'"):
+    with pytest.raises(
+        ValueError, match=r"kind must be one of exact, quadrature, bound.*got 'guess'"
+    ):
         evidence(-1.0, kind="guess")
     assert float(evidence(-np.inf)) == -np.inf
 
