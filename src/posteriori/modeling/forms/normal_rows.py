@@ -30,7 +30,18 @@ from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.types import Array
 
-__all__ = ["Rows", "noise_cov", "residual_rows", "summed_lookups"]
+__all__ = [
+    "Rows",
+    "as_variance",
+    "known_variance",
+    "noise_cov",
+    "residual_rows",
+    "spread_of",
+    "summed_lookups",
+]
+
+#: Powers that turn what a normal number is given into its variance.
+_POWERS = {"variance": 1.0, "scale": 2.0, "precision": -1.0}
 
 
 class Rows(NamedTuple):
@@ -121,10 +132,28 @@ def _ordered(table: Table, row: Axis, column: Axis) -> Table:
     return Table(np.transpose(table.values, [table.axes.index(a) for a in axes]), axes)
 
 
+def spread_of(factor: BoundFactor) -> tuple[str, Polynomial]:
+    """Return the parameter of a normal factor that states its noise, with its name."""
+    ((key, poly),) = [(k, p) for k, p in factor.parameters.items() if k != "mean"]
+    return key, poly
+
+
+def as_variance(key: str, value: Array, *, matrix: bool) -> Array:
+    """Return a variance, or a covariance matrix, whatever it was given by."""
+    if matrix:
+        return explicit_inverse(value) if key == "precision" else value
+    return value ** _POWERS[key]
+
+
+def known_variance(factor: BoundFactor) -> Array:
+    """Return the noise of a normal factor, (*rows) or (*rows, D, D), where it is known."""
+    key, poly = spread_of(factor)
+    return as_variance(key, poly.value(), matrix=bool(factor.events))
+
+
 def noise_cov(factor: BoundFactor) -> Table:
     """Return the covariance with labels (rows that it varies with, another event axis, event)."""
-    key = "precision" if "precision" in factor.parameters else "cov"
-    poly = factor.parameters[key]
+    key, poly = spread_of(factor)
     if not poly.is_known:
         raise TypeError(f"{key} of {factor.name} is unknown: that takes more than one block")
     matrix = poly.value()
@@ -137,7 +166,7 @@ def noise_cov(factor: BoundFactor) -> Table:
         raise ValueError(f"{key} of {factor.name} must be positive definite") from None
     (event,) = factor.events
     axes = (*(factor.rows[i] for i in varies), Axis("twin", event.size), event)
-    return Table(explicit_inverse(matrix) if key == "precision" else matrix, axes)
+    return Table(as_variance(key, matrix, matrix=True), axes)
 
 
 def _whitened(terms: tuple[Term, ...], rows: tuple[Axis, ...], event: Axis, cov: Table) -> Rows:
@@ -163,18 +192,10 @@ def _multiply_root(term: Term, root: Table, event: Axis) -> Term:
 
 
 def _precision(factor: BoundFactor, labels: tuple[Axis, ...]) -> Array:
-    parameters = factor.parameters
-    if "precision" in parameters:
-        return _known(parameters["precision"], labels, factor.name, "precision")
-    if "scale" in parameters:
-        return _known(parameters["scale"], labels, factor.name, "scale") ** -2.0
-    return 1.0 / _known(parameters["variance"], labels, factor.name, "variance")
-
-
-def _known(poly: Polynomial, labels: tuple[Axis, ...], name: str, key: str) -> Array:
+    key, poly = spread_of(factor)
     total = poly.over(labels)
     if not np.all(total > 0):
         where = tuple(np.argwhere(~(total > 0))[0])
         at = f" at index {', '.join(map(str, where))}" if where else ""
-        raise ValueError(f"{key} of {name} must be positive, got {total[where]:g}{at}")
-    return total
+        raise ValueError(f"{key} of {factor.name} must be positive, got {total[where]:g}{at}")
+    return total ** -_POWERS[key]

@@ -12,11 +12,11 @@ from posteriori.graphs.forney_nodes import Expansion, Node
 from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.binding.bound import GAUSSIAN
 from posteriori.modeling.binding.construction import member
+from posteriori.modeling.forms.normal_rows import as_variance
 from posteriori.modeling.forms.simulation import log_joint
 from posteriori.modeling.language.chain import Previous
 from posteriori.modeling.language.dependencies import arguments_of, named_plates
 from posteriori.modeling.language.expressions import Expression, Input, Operation, Variable
-from posteriori.numerics.linalg import explicit_inverse
 
 __all__ = ["expand_model", "find_plates", "parents_of"]
 
@@ -166,9 +166,8 @@ class _Expander:
     def spread(self, family: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the variance of a Gaussian node, whatever it was called."""
         ((key, value),) = ((k, self.value(v)) for k, v in parameters.items() if k != "mean")
-        if family is Normal:
-            return {"variance": {"scale": value**2, "precision": 1.0 / value}.get(key, value)}
-        return {"cov": explicit_inverse(value) if key == "precision" else value}
+        name = "variance" if family is Normal else "cov"
+        return {name: as_variance(key, value, matrix=name == "cov")}
 
     # -- expressions -----------------------------------------------------------------------
 

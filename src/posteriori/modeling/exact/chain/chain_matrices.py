@@ -20,6 +20,7 @@ from posteriori.modeling.binding.labelled import (
     shape_of,
 )
 from posteriori.modeling.forms.links import Split, make_link
+from posteriori.modeling.forms.normal_rows import as_variance, spread_of
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
 
@@ -176,15 +177,11 @@ def _added(total: Array, block: Array, place: slice) -> Array:
 def _noise(factor: BoundFactor, time: Axis | None, width: int) -> Array:
     """Return the noise covariance (1 or T, E, E); rows at one time are independent."""
     rows = tuple(a for a in factor.rows if a is not time)
-    for key, power in (("variance", 1.0), ("scale", 2.0), ("precision", -1.0)):
-        if factor.family is Normal and key in factor.parameters:
-            values = _known(factor.parameters[key], rows, time) ** power
-            return values.reshape(-1, width)[:, :, None] * np.eye(width)
-    key = "cov" if "cov" in factor.parameters else "precision"
-    poly = factor.parameters[key]
-    matrix = _known(poly, rows + poly.axes[-2:], time)
-    if key == "precision":
-        matrix = explicit_inverse(matrix)
+    key, poly = spread_of(factor)
+    if factor.family is Normal:
+        values = as_variance(key, _known(poly, rows, time), matrix=False)
+        return values.reshape(-1, width)[:, :, None] * np.eye(width)
+    matrix = as_variance(key, _known(poly, rows + poly.axes[-2:], time), matrix=True)
     size = matrix.shape[-1]
     count = width // size
     blocks = matrix.reshape(-1, count, size, size)

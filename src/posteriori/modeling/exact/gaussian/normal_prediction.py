@@ -38,8 +38,8 @@ from posteriori.modeling.binding.labelled import (
 from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
 from posteriori.modeling.exact.gaussian.normal_result import in_layout_order
 from posteriori.modeling.forms.links import Split, make_link
-from posteriori.modeling.forms.normal_rows import summed_lookups
-from posteriori.numerics.linalg import explicit_inverse, symmetrize
+from posteriori.modeling.forms.normal_rows import known_variance, summed_lookups
+from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array
 
 __all__ = ["predict_normal"]
@@ -152,8 +152,8 @@ def predict_normal(
     whole = factor._replace(parameters={**factor.parameters, "mean": mean})
     center, cov = _moments(sources, whole, layouts)
     if factor.family is Normal:
-        return Normal(center[..., 0], variance=cov[..., 0, 0] + _noise_variance(factor))
-    return MvNormal(center, cov=symmetrize(cov + _noise_cov(factor)))
+        return Normal(center[..., 0], variance=cov[..., 0, 0] + known_variance(factor))
+    return MvNormal(center, cov=symmetrize(cov + known_variance(factor)))
 
 
 def _require_affine(factor: BoundFactor, name: str) -> None:
@@ -222,11 +222,10 @@ def _make_noise(
     order = split.batch + together
     count = int(np.prod([axes[i].size for i in split.batch]))
     copies = int(np.prod([axes[i].size for i in together]))
+    noise = known_variance(parent)
     if parent.family is Normal:
-        cov = np.transpose(_noise_variance(parent), order)[..., None, None]
-    else:
-        whole = _noise_cov(parent)
-        cov = np.transpose(whole, (*order, whole.ndim - 2, whole.ndim - 1))
+        noise = noise[..., None, None]
+    cov = np.transpose(noise, (*order, noise.ndim - 2, noise.ndim - 1))
     width = cov.shape[-1]
     blocks = cov.reshape(count, copies, width, 1, width)
     same = np.eye(copies)[:, None, :, None]
@@ -330,23 +329,3 @@ def _view(link: Link, source: Any, count: int, width: int) -> tuple[Array, Any]:
     return coefficients.reshape(count, width, coefficients.shape[-1]), index.reshape(count, width)[
         :, 0
     ]
-
-
-def _noise_variance(factor: BoundFactor) -> Array:
-    for key, power in (("variance", 1.0), ("scale", 2.0), ("precision", -1.0)):
-        if key in factor.parameters:
-            return _value(factor.parameters[key], factor.rows) ** power
-    raise AssertionError("a normal factor has a spread")
-
-
-def _noise_cov(factor: BoundFactor) -> Array:
-    if "cov" in factor.parameters:
-        return factor.parameters["cov"].value()
-    return explicit_inverse(factor.parameters["precision"].value())
-
-
-def _value(poly: Polynomial, labels: Any) -> Array:
-    total: Any = 0.0
-    for term in poly.terms:
-        total = total + spread(term.table, labels)
-    return np.broadcast_to(total, tuple(axis.size for axis in labels))

@@ -34,8 +34,8 @@ from posteriori.modeling.binding.labelled import (
     shape_of,
     spread,
 )
+from posteriori.modeling.forms.normal_rows import known_variance, spread_of
 from posteriori.modeling.variational.densities.addressing import seen
-from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.rank import ROUNDING
 from posteriori.numerics.types import Array
 
@@ -366,13 +366,9 @@ def _require_near(
 
 def _known_deviation(factor: BoundFactor) -> Array:
     """Return the standard deviation of each number of a normal factor whose noise is known."""
-    key = next(k for k in factor.parameters if k != "mean")
-    value = factor.parameters[key].value()
+    variance = known_variance(factor)
     if factor.events:
-        value = explicit_inverse(value) if key == "precision" else value
-        value = np.diagonal(value, axis1=-2, axis2=-1)
-    elif key == "precision":
-        value = 1.0 / value
-    if np.any(value <= 0):
-        raise ValueError(f"{key} of {factor.name} must be positive")
-    return value if key == "scale" else np.sqrt(value)
+        variance = np.diagonal(variance, axis1=-2, axis2=-1)
+    if np.any(variance <= 0):
+        raise ValueError(f"{spread_of(factor)[0]} of {factor.name} must be positive")
+    return np.sqrt(variance)

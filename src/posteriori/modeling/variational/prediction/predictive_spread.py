@@ -18,6 +18,7 @@ from posteriori.distributions.vectors.inverse_wishart import InverseWishart
 from posteriori.distributions.vectors.wishart import Wishart
 from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Table, labels_of, spread
+from posteriori.modeling.forms.normal_rows import known_variance, spread_of
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
@@ -56,14 +57,9 @@ class Spread(NamedTuple):
 
 def noise_of(factor: BoundFactor, look_up: Lookup) -> Spread:
     """Return the noise of a normal factor without switches."""
-    key = next(k for k in ("precision", "variance", "scale", "cov") if k in factor.parameters)
-    poly = factor.parameters[key]
+    key, poly = spread_of(factor)
     if poly.is_known:
-        value = poly.value()
-        matrix = bool(factor.events)
-        if key == "precision":
-            return Spread(explicit_inverse(value) if matrix else 1.0 / value, None)
-        return Spread(value**2 if key == "scale" else value, None)
+        return Spread(known_variance(factor), None)
     if len(poly.terms) != 1:
         raise TypeError(_refusal(factor, f"its {key} is a sum of unknowns"))
     ((table, accesses),) = poly.terms
