@@ -15,10 +15,20 @@ from sklearn.utils.validation import (
 )
 
 from posteriori.estimators.contract import NamesColumns, offers
+from posteriori.estimators.group_columns import learn_levels, split_columns
+from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 
-__all__ = ["Rows", "check_inputs", "check_noise_variance", "check_rows", "column_names"]
+__all__ = [
+    "Rows",
+    "check_grouped_inputs",
+    "check_inputs",
+    "check_noise_variance",
+    "check_rows",
+    "column_names",
+    "has_groups",
+]
 
 
 class Rows(NamedTuple):
@@ -32,12 +42,20 @@ class Rows(NamedTuple):
         How often each row counts; None is once. No row counts 0 times.
     variance : (N,) or None
         Noise variance of each row, relative to the common one; None is 1.
+    codes : (N, C) or None
+        Levels of rows in the columns that hold groups, which x does not have; None without groups.
     """
 
     x: Array
     y: Array
     frequency: Array | None
     variance: Array | None
+    codes: Any = None
+
+    @property
+    def inputs(self) -> Any:
+        """The inputs, with levels where there are groups."""
+        return self.x if self.codes is None else GroupedRows(self.x, self.codes)
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -55,6 +73,21 @@ def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
         x = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
     _require_finite_columns(x, X)
     return x
+
+
+def has_groups(estimator: Any) -> bool:
+    """Tell whether an estimator is given columns that hold groups."""
+    groups = getattr(estimator, "groups", None)
+    return groups is not None and len(groups) > 0
+
+
+def check_grouped_inputs(estimator: Any, X: Any) -> Any:
+    """Return what a fitted estimator predicts from: finite float64 (N, D), with levels if it has groups."""
+    if not has_groups(estimator):
+        return check_inputs(estimator, X)
+    x, labels, _ = split_columns(estimator, X, reset=False)
+    _require_finite_columns(x, None)
+    return GroupedRows(x, estimator._groups.codes(labels))
 
 
 def check_rows(
@@ -90,7 +123,12 @@ def check_rows(
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
-    x = check_inputs(estimator, X, reset=reset)
+    labels = None
+    if has_groups(estimator):
+        x, labels, names = split_columns(estimator, X, reset=reset)
+        _require_finite_columns(x, None)
+    else:
+        x = check_inputs(estimator, X, reset=reset)
     targets = _check_targets(y, several_targets)
     if len(x) != len(targets):
         check_consistent_length(x, targets)  # says so
@@ -102,11 +140,17 @@ def check_rows(
     if noise_variance is not None:
         variance = check_noise_variance(noise_variance, len(x))
     keep = _rows_that_count(targets, frequency, missing)
-    if keep is None:
-        return Rows(x, targets, frequency, variance)
-    return Rows(
-        x[keep], targets[keep], *(a if a is None else a[keep] for a in (frequency, variance))
-    )
+    rows = Rows(x, targets, frequency, variance)
+    if keep is not None:
+        kept = (a if a is None else a[keep] for a in (frequency, variance))
+        rows = Rows(x[keep], targets[keep], *kept)
+    if labels is None:
+        return rows
+    if keep is not None:
+        labels = [label[keep] for label in labels]
+    if reset:
+        estimator._groups = learn_levels(labels, names)
+    return rows._replace(codes=estimator._groups.codes(labels))
 
 
 def column_names(estimator: Any) -> list[str]:

@@ -17,7 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.algebra.maps import ExpMap
 from posteriori.distributions.algebra.transformed import Transformed
-from posteriori.estimators.estimator_rows import check_inputs, check_rows
+from posteriori.estimators.estimator_rows import check_grouped_inputs, check_rows
+from posteriori.estimators.group_columns import GroupEffects
+from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.types import Array, Seed
 from posteriori.regression.bayesian.bayesian_regression import BayesianLinearRegression
@@ -30,7 +32,7 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    prior_precision, noise_precision, hyperparameters, fit_intercept
+    prior_precision, noise_precision, hyperparameters, fit_intercept, groups
         As in :class:`BayesianLinearRegression`, of ln y.
 
     Attributes
@@ -39,7 +41,7 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
         The linear model of ln y.
     coef_, intercept_
         Posterior means: exp(coef) is the factor by which a unit of the column multiplies y.
-    posterior_, effective_parameters_
+    posterior_, effective_parameters_, group_effects_
         Those of the linear model.
     log_evidence_ : LogEvidence
         ln p(y | X), in units of y: it compares with that of a linear model of y.
@@ -61,11 +63,13 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
         noise_precision: float | None = None,
         hyperparameters: str = "fixed",
         fit_intercept: bool = True,
+        groups: Any = None,
     ) -> None:
         self.prior_precision = prior_precision
         self.noise_precision = noise_precision
         self.hyperparameters = hyperparameters
         self.fit_intercept = fit_intercept
+        self.groups = groups
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows.
@@ -86,8 +90,12 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
                 "any number"
             )
         logs = np.log(rows.y)
-        model = BayesianLinearRegression(**self.get_params(deep=False))
-        self.model_ = model.fit(rows.x, logs, sample_weight=rows.frequency)
+        inputs, codes = rows.x, rows.codes
+        groups = None if codes is None else list(range(-codes.shape[1], 0))
+        if codes is not None:
+            inputs = np.column_stack([rows.x, codes])
+        model = BayesianLinearRegression(**self.get_params(deep=False) | {"groups": groups})
+        self.model_ = model.fit(inputs, logs, sample_weight=rows.frequency)
         self.coef_, self.intercept_ = self.model_.coef_, self.model_.intercept_
         self.effective_parameters_ = self.model_.effective_parameters_
         slope = logs.sum() if rows.frequency is None else rows.frequency @ logs
@@ -155,9 +163,18 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
         scaled = self.model_.with_prior_scaled(factor).get_params(deep=False)
         return clone(self).set_params(prior_precision=scaled["prior_precision"])
 
-    def _inputs(self, X: Any) -> Array:
+    @property
+    def group_effects_(self) -> dict[str, GroupEffects]:
+        """Effects of the levels of each column that holds groups, on ln y."""
         check_is_fitted(self)
-        return check_inputs(self, X)
+        found, columns = self.model_.group_effects_.values(), self._groups
+        known = zip(columns.names, columns.levels, found, strict=True)
+        return {name: effects._replace(levels=levels) for name, levels, effects in known}
+
+    def _inputs(self, X: Any) -> Any:
+        check_is_fitted(self)
+        x = check_grouped_inputs(self, X)
+        return np.column_stack([x.x, x.codes]) if isinstance(x, GroupedRows) else x
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

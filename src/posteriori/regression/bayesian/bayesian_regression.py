@@ -21,10 +21,12 @@ from sklearn.utils.metaestimators import available_if
 from posteriori.estimators.contract import copy_columns
 from posteriori.estimators.estimator_rows import (
     Rows,
-    check_inputs,
+    check_grouped_inputs,
     check_noise_variance,
     check_rows,
+    has_groups,
 )
+from posteriori.estimators.group_columns import GroupEffects
 from posteriori.estimators.parameters import check_parameters
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.least_squares.regression_statistics import regression_statistics
@@ -33,6 +35,7 @@ from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
 from posteriori.regression.bayesian.belief import LinearBelief
 from posteriori.regression.bayesian.default_priors import scaled_prior
+from posteriori.regression.bayesian.grouped_learning import GroupedLearned, learn_groups
 from posteriori.regression.bayesian.hyper_grid import HyperGrid
 from posteriori.regression.bayesian.learning import Learned
 from posteriori.regression.bayesian.left_out_rows import (
@@ -46,7 +49,12 @@ __all__ = ["BayesianLinearRegression"]
 
 def _prior_is_kept(estimator: Any) -> bool:
     """Tell whether the prior does not depend on each row through chosen hyper-parameters."""
-    return estimator.hyperparameters in ("fixed", "grid")
+    return estimator.hyperparameters in ("fixed", "grid") and not has_groups(estimator)
+
+
+def _rows_add_up(estimator: Any) -> bool:
+    """Tell whether sums over rows are all that is learned from: spreads need the rows of levels."""
+    return not has_groups(estimator)
 
 
 def _or_one(variance: Array | None) -> Array | float:
@@ -98,11 +106,16 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         What NaN in y means: an error, or a missing target, whose row says nothing.
     solver : {"newton", "fixed-point"}
         How "type-II" climbs: a scan with Newton's method, or MacKay's updates.
+    groups : sequence of str or int, optional
+        Columns of X, by name or number, whose entries name groups: texts, categories or codes. Each
+        level has an effect N(0, σ_c²) on the intercept, with one spread σ_c for each column that the
+        evidence chooses. Rare levels stay near the mean, and a level that was not seen has the width
+        of the spread. A missing entry is a level of its own.
 
     Attributes
     ----------
     coef_ : (D,)
-        Posterior means of the weights.
+        Posterior means of the weights, of the columns that hold no groups.
     intercept_ : float
     posterior_ : MvNormal, VectorNormalInverseGamma or Mixture
         Of the weights, the intercept last if there is one.
@@ -118,6 +131,8 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         Known or chosen β.
     hyper_posterior_ : HyperGrid
         Nodes and weights of the integral over α/β, for "grid".
+    group_effects_ : dict of GroupEffects
+        By column: levels, means and standard deviations of their effects, and the spread.
     n_iter_ : int
     n_features_in_, feature_names_in_
 
@@ -154,6 +169,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         precision_rate: float | None = None,
         missing: str = "error",
         solver: str = "newton",
+        groups: Any = None,
     ) -> None:
         self.prior_precision = prior_precision
         self.prior_mean = prior_mean
@@ -169,6 +185,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         self.precision_rate = precision_rate
         self.missing = missing
         self.solver = solver
+        self.groups = groups
 
     # -- learning --------------------------------------------------------------------------
 
@@ -193,6 +210,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         self._learned = learned
         return self
 
+    @available_if(_rows_add_up)
     def partial_fit(
         self, X: Any, y: Any, sample_weight: Any = None, noise_variance: Any = None
     ) -> Self:
@@ -204,6 +222,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         self._learned = self._summarise(X, y, sample_weight, noise_variance, known=known)
         return self
 
+    @available_if(_rows_add_up)
     def merge(self, other: BayesianLinearRegression) -> BayesianLinearRegression:
         """Return the model that has seen the data of both; parameters are those of this one."""
         mine, theirs = self._fitted(), other._fitted()
@@ -235,6 +254,10 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
             reset=known is None,
         )
         prior = check_prior(self, rows.x.shape[1]) if known is None else known.prior
+        before = Fingerprint() if known is None else known.fingerprint
+        fingerprint = before.update(rows.y, rows.frequency)
+        if rows.codes is not None:
+            return learn_groups(rows, prior, fingerprint)
         statistics = regression_statistics(
             rows.x,
             rows.y[:, None],
@@ -243,17 +266,16 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
             centre=prior.fit_intercept,
             earlier=None if known is None else known.statistics,
         )
-        before = Fingerprint() if known is None else known.fingerprint
-        return Learned(prior, statistics, before.update(rows.y, rows.frequency))
+        return Learned(prior, statistics, fingerprint)
 
     # -- predictions -----------------------------------------------------------------------
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the expected targets (N,), with ``return_std`` also their standard deviations."""
         belief = self._belief
-        x = check_inputs(self, X)
+        x = check_grouped_inputs(self, X)
         if not return_std:
-            return belief.level + (x - belief.centre) @ belief.coef
+            return belief.values(x) @ belief.probabilities
         mean, variance = belief.mean_variance(x, 1.0)
         return mean, np.sqrt(variance)
 
@@ -282,7 +304,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
             Of these, for hyperparameters="grid".
         """
         belief = self._belief
-        x = check_inputs(self, X)
+        x = check_grouped_inputs(self, X)
         level: Array | float = 1.0 if noise else 0.0
         if noise_variance is not None:
             level = level * check_noise_variance(noise_variance, len(x))
@@ -294,9 +316,10 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         It is that of the noise-free function, σ² φ(x)ᵀA⁻¹φ(x'), with the posterior mean of σ².
         """
         belief = self._belief
-        x = check_inputs(self, X)
-        return belief.covariance(x, x if other is None else check_inputs(self, other))
+        x = check_grouped_inputs(self, X)
+        return belief.covariance(x, x if other is None else check_grouped_inputs(self, other))
 
+    @available_if(_rows_add_up)
     def equivalent_kernel(self, X: Any, X_train: Any, noise_variance: Any = None) -> Array:
         r"""Return how much each training target counts in each prediction: (N, N_train).
 
@@ -315,7 +338,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         """
         learned = self._fitted()
         belief = learned.solution.belief
-        x, rows = check_inputs(self, X), check_inputs(self, X_train)
+        x, rows = check_grouped_inputs(self, X), check_grouped_inputs(self, X_train)
         kernel = np.tensordot(belief.probabilities, belief.co_spread(x, rows), axes=1)
         if belief.level_precision is not None and learned.prior.intercept_mean is None:
             kernel += 1.0 / learned.statistics.weight - 1.0 / belief.level_precision
@@ -331,7 +354,9 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
 
     def sample_functions(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw functions from the posterior and return their values at X: (S, N)."""
-        values, _ = self._belief.sample_values(check_inputs(self, X), size, as_generator(rng))
+        values, _ = self._belief.sample_values(
+            check_grouped_inputs(self, X), size, as_generator(rng)
+        )
         return values
 
     # -- how the rows fare -----------------------------------------------------------------
@@ -344,26 +369,26 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         and not offered where all rows have chosen the hyper-parameters.
         """
         rows = self._seen_rows(X, y, noise_variance)
-        return leave_one_out_log_density(self._belief, rows.x, rows.y, _or_one(rows.variance))
+        return leave_one_out_log_density(self._belief, rows.inputs, rows.y, _or_one(rows.variance))
 
     def expected_log_likelihood(self, X: Any, y: Any, noise_variance: Any = None) -> Array:
         """Return E[ln p(y_n | w, σ²)] under the posterior, (N,): how well each row is fitted."""
         rows = self._seen_rows(X, y, noise_variance)
-        return expected_log_likelihood(self._belief, rows.x, rows.y, _or_one(rows.variance))
+        return expected_log_likelihood(self._belief, rows.inputs, rows.y, _or_one(rows.variance))
 
     def log_likelihood_draws(
         self, X: Any, y: Any, size: int, rng: Seed = None, noise_variance: Any = None
     ) -> Array:
         """Return ln p(y_n | θ_s) of rows under draws of the posterior, (S, N)."""
         rows = self._seen_rows(X, y, noise_variance)
-        values, noise = self._belief.sample_values(rows.x, size, as_generator(rng))
+        values, noise = self._belief.sample_values(rows.inputs, size, as_generator(rng))
         variance = noise[:, None] * _or_one(rows.variance)
         return -0.5 * (LOG_2PI + np.log(variance) + (rows.y - values) ** 2 / variance)
 
     def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""
         generator = as_generator(rng)
-        values, noise = self._belief.sample_values(check_inputs(self, X), size, generator)
+        values, noise = self._belief.sample_values(check_grouped_inputs(self, X), size, generator)
         return values + np.sqrt(noise)[:, None] * generator.standard_normal(values.shape)
 
     def with_prior_scaled(self, factor: float) -> BayesianLinearRegression:
@@ -441,6 +466,14 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
     def hyper_posterior_(self) -> HyperGrid:
         """Posterior of α/β on a grid."""
         return self._learned_value("grid", "grid")
+
+    @property
+    def group_effects_(self) -> dict[str, GroupEffects]:
+        """Effects of the levels of each column that holds groups."""
+        learned = self._fitted()
+        if not isinstance(learned, GroupedLearned):
+            raise AttributeError("there are no groups here: needs groups=")
+        return learned.effects(self._groups)
 
     @property
     def n_iter_(self) -> int:

@@ -1,0 +1,160 @@
+"""Columns that hold groups: which ones they are, the levels that were seen, and their effects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import _num_samples, check_array, validate_data
+
+from posteriori.numerics.lazy import pandas
+from posteriori.numerics.types import Array
+
+__all__ = ["GroupColumns", "GroupEffects", "find_groups", "learn_levels", "split_columns"]
+
+#: Work that one factorisation may cost, K²L for L levels of the largest column and K of all others.
+_MOST_WORK = 8e9
+
+
+class GroupColumns(NamedTuple):
+    """Which columns hold groups, and their levels.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns, or their numbers as texts.
+    levels : tuple of (L,)
+        Labels that were seen, sorted where they can be.
+    """
+
+    names: tuple[str, ...]
+    levels: tuple[Any, ...]
+
+    def codes(self, labels: Sequence[Any]) -> Array:
+        """Return the places of labels among the levels, (N, C).
+
+        Labels that were not seen have negative numbers, each its own.
+        """
+        return np.column_stack(
+            [_codes_of(known, label) for known, label in zip(self.levels, labels, strict=True)]
+        )
+
+
+class GroupEffects(NamedTuple):
+    """Effects of the levels of one column.
+
+    Attributes
+    ----------
+    levels : (L,)
+        Labels.
+    mean, std : (L,)
+        Posterior of each level's effect, on the scale of the predictor.
+    spread : float
+        σ, the standard deviation of effects, chosen by the evidence: what a new level has.
+    spread_interval : tuple of float
+        Where σ lies with a probability of about 90 %.
+    """
+
+    levels: Any
+    mean: Array
+    std: Array
+    spread: float
+    spread_interval: tuple[float, float]
+
+
+def find_groups(groups: Any, X: Any) -> list[int]:
+    """Return which columns of X hold groups, from their names or numbers.
+
+    Raises
+    ------
+    ValueError
+        When there is no such column, or one is named twice.
+    """
+    width = X.shape[1]
+    names = [str(name) for name in X.columns] if hasattr(X, "columns") else []
+    if isinstance(groups, str) or not isinstance(groups, (Sequence, np.ndarray)):
+        raise ValueError(
+            f"groups must be a list of columns, by name or number, got {groups!r}; "
+            f"write groups=[{groups!r}]"
+        )
+    places = []
+    for group in groups:
+        if isinstance(group, str):
+            if group not in names:
+                known = (
+                    f"there are {', '.join(map(repr, names[:12]))}" if names else "X has no names"
+                )
+                raise ValueError(f"groups names {group!r}, which is no column of X: {known}")
+            places.append(names.index(group))
+        elif isinstance(group, (int, np.integer)) and -width <= group < width:
+            places.append(int(group) % width)
+        else:
+            raise ValueError(f"groups holds {group!r}, but X has {width} columns, 0 to {width - 1}")
+    if len(set(places)) < len(places):
+        raise ValueError(f"groups names a column twice: {list(groups)!r}")
+    return places
+
+
+def split_columns(
+    estimator: Any, X: Any, *, reset: bool
+) -> tuple[Array, list[Any], tuple[str, ...]]:
+    """Return the columns of numbers (N, D), not yet looked at, and labels and names of the others."""
+    X = validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if not hasattr(X, "iloc"):
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(
+                f"Expected 2D array, got {X.ndim}D array instead: X with groups is (N, D)"
+            )
+    if _num_samples(X) < 1:
+        raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while 1 is required")
+    places = find_groups(estimator.groups, X)
+    rest = [j for j in range(X.shape[1]) if j not in places]
+    frame = hasattr(X, "iloc")
+    labels = [X.iloc[:, j].to_numpy() if frame else X[:, j] for j in places]
+    names = tuple(str(X.columns[j]) if frame else str(j) for j in places)
+    if not rest:
+        return np.zeros((len(X), 0)), labels, names
+    columns: Any = rest
+    if rest == list(range(rest[0], rest[0] + len(rest))):
+        columns = slice(rest[0], rest[0] + len(rest))  # nothing is copied
+    numbers = X.iloc[:, columns] if frame else X[:, columns]
+    return (
+        check_array(numbers, dtype=np.float64, ensure_all_finite=False, estimator=estimator),
+        labels,
+        names,
+    )
+
+
+def learn_levels(labels: Sequence[Any], names: tuple[str, ...]) -> GroupColumns:
+    """Return the columns with the levels that labels have; a missing label is one of them."""
+    levels = tuple(_levels_of(label) for label in labels)
+    sizes = np.array([len(level) for level in levels], dtype=np.float64)
+    work = (sizes.sum() - sizes.max()) ** 2 * sizes.max()
+    if work > _MOST_WORK:
+        told = ", ".join(
+            f"{name!r} {len(level):,}" for name, level in zip(names, levels, strict=True)
+        )
+        raise ValueError(
+            f"groups have too many levels beside one another ({told}): one column may have "
+            "100,000, the others together some hundreds then; merge rare levels of the smaller ones"
+        )
+    return GroupColumns(names, levels)
+
+
+def _levels_of(label: Any) -> Any:
+    levels = np.asarray(pandas.unique(label))
+    try:
+        return np.sort(levels)
+    except TypeError:  # texts and missing ones have no order
+        return levels
+
+
+def _codes_of(levels: Any, label: Any) -> Array:
+    index = pandas.Index(levels)
+    codes = np.asarray(index.get_indexer(pandas.Index(label)), dtype=np.int64)
+    new = codes < 0
+    if new.any():
+        codes[new] = -1 - pandas.factorize(np.asarray(label)[new], use_na_sentinel=False)[0]
+    return codes

@@ -1,0 +1,192 @@
+r"""Where the effects of categories stand among the coordinates, and what rows say of them.
+
+.. math:: \eta_n = x_n\cdot w + \sum_c u_c[\ell_{nc}],\qquad u_c[\ell]\sim N(0, \sigma_c^2)
+
+The category with most levels has the corner of a :class:`Bordered` matrix; plain coordinates and the
+levels of the others are its core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posteriori.inference.effects.bordered import Bordered, BorderedFactor
+from posteriori.numerics.block_sizes import WITH_COPY, rows_per_block
+from posteriori.numerics.lazy import sparse
+from posteriori.numerics.types import Array
+
+__all__ = ["EffectLayout", "GroupedRows", "effect_gram", "level_sums", "open_rows"]
+
+
+@dataclass(frozen=True)
+class GroupedRows:
+    """Inputs of rows, and their levels in every category.
+
+    Attributes
+    ----------
+    x : (N, D)
+    codes : (N, C)
+        Negative where a level is unknown: rows of one unknown level have the same number.
+    """
+
+    x: Array
+    codes: Array
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, rows: Any) -> GroupedRows:
+        return GroupedRows(self.x[rows], self.codes[rows])
+
+
+@dataclass(frozen=True)
+class EffectLayout:
+    """Coordinates: the plain ones, then the levels of all categories, those of the largest last.
+
+    Attributes
+    ----------
+    plain : int
+        How many coordinates are no effects of levels.
+    sizes : tuple of int
+        How many levels each category has.
+    """
+
+    plain: int
+    sizes: tuple[int, ...]
+
+    @property
+    def largest(self) -> int:
+        """Which category has the corner."""
+        return int(np.argmax(self.sizes))
+
+    @property
+    def places(self) -> list[slice]:
+        """Where the levels of each category stand, in the order of the categories."""
+        order = [c for c in range(len(self.sizes)) if c != self.largest] + [self.largest]
+        ends = self.plain + np.cumsum([self.sizes[c] for c in order])
+        found = {
+            c: slice(int(end) - self.sizes[c], int(end)) for c, end in zip(order, ends, strict=True)
+        }
+        return [found[c] for c in range(len(self.sizes))]
+
+    @property
+    def core(self) -> int:
+        """K, the size of the core."""
+        return self.plain + sum(self.sizes) - self.sizes[self.largest]
+
+    @property
+    def size(self) -> int:
+        """How many coordinates there are."""
+        return self.plain + sum(self.sizes)
+
+    def spread_out(self, plain: Array, per_category: Array) -> Array:
+        """Return a number for every coordinate from those of plain ones and one for each category."""
+        whole = np.empty(self.size)
+        whole[: self.plain] = plain
+        for place, value in zip(self.places, per_category, strict=True):
+            whole[place] = value
+        return whole
+
+    def values(self, coordinates: Array, codes: Array) -> Array:
+        """Return the sum of the effects of each row's levels (N, ...); unknown levels have none."""
+        total = np.zeros((len(codes), *coordinates.shape[1:]))
+        for place, code in zip(self.places, codes.T, strict=True):
+            if np.all(code >= 0):
+                total += np.take(coordinates[place], code, axis=0)
+            else:
+                known = np.flatnonzero(code >= 0)
+                total[known] += coordinates[place][code[known]]
+        return total
+
+
+def level_sums(values: Array, code: Array, size: int, weight: Array | None = None) -> Array:
+    """Return the weighted sums of rows (N, D) over each level, (L, D); all levels are known."""
+    return np.asarray(_indicator(code, size, weight).T @ values)
+
+
+def effect_gram(x: Array, codes: Array, weight: Array, layout: EffectLayout) -> Bordered:
+    """Return Σ_n h_n z_n z_nᵀ of rows z = (x, indicators of levels) with weights h.
+
+    Parameters
+    ----------
+    x : (N, D)
+        The first plain coordinates; others are left 0.
+    codes : (N, C)
+        Levels of rows in each category, all known.
+    weight : (N,)
+    layout : EffectLayout
+    """
+    d, places, k = x.shape[1], layout.places, layout.core
+    core, border = np.zeros((k, k)), np.zeros((layout.size - k, k))
+    for first in range(0, len(x), step := rows_per_block(d, WITH_COPY)):
+        rows = slice(first, first + step)
+        core[:d, :d] += (x[rows] * weight[rows, None]).T @ x[rows]
+    weighted = [_indicator(codes[:, c], n, weight) for c, n in enumerate(layout.sizes)]
+    single = [_indicator(codes[:, c], n) for c, n in enumerate(layout.sizes)]
+    for c, place in enumerate(places):
+        block = core if c != layout.largest else border
+        own = place if c != layout.largest else slice(None)
+        block[own, :d] = weighted[c].T @ x
+        for other in range(len(places)):
+            if other not in (c, layout.largest):
+                block[own, places[other]] = (weighted[c].T @ single[other]).toarray()
+    counts = [np.bincount(codes[:, c], weight, n) for c, n in enumerate(layout.sizes)]
+    for c, place in enumerate(places):
+        if c != layout.largest:
+            core[:d, place] = core[place, :d].T
+            core[place, place] = np.diag(counts[c])
+    return Bordered(core, border, counts[layout.largest])
+
+
+def open_rows(
+    x: Array, codes: Array, factor: BorderedFactor, layout: EffectLayout, variances: Array
+) -> Iterator[tuple[slice, Array, Array]]:
+    r"""Yield what rows say of the core, and what variance they have beside it, block by block.
+
+    With V and e of a row its predictor has the variance :math:`V^TS^{-1}V + e`, where A = ``factor``
+    is the precision of all coordinates; an unknown level has its category's prior variance.
+
+    Parameters
+    ----------
+    x : (N, D)
+    codes : (N, C)
+        Negative where a level is unknown.
+    factor : BorderedFactor
+    layout : EffectLayout
+    variances : (C,)
+        Prior variances of the categories.
+
+    Yields
+    ------
+    rows : slice
+    open : (n, K)
+        V.
+    extra : (n,)
+        e.
+    """
+    largest, places = layout.largest, layout.places
+    for first in range(0, len(x), step := rows_per_block(layout.core, WITH_COPY)):
+        rows = slice(first, first + step)
+        here = codes[rows]
+        core = np.zeros((len(here), layout.core))
+        core[:, : x.shape[1]] = x[rows]
+        known, extra = here >= 0, (here < 0) @ variances
+        for c, place in enumerate(places):
+            at = np.flatnonzero(known[:, c])
+            if c == largest:
+                core[at] -= factor.shares[here[at, c]]
+                extra[at] += 1.0 / factor.corner[here[at, c]]
+            else:
+                core[at, place.start + here[at, c]] += 1.0
+        yield rows, core, extra
+
+
+def _indicator(code: Array, size: int, weight: Array | None = None) -> Any:
+    """Return the matrix (N, L) that has each row's weight, or 1, at its level."""
+    data = np.ones(len(code)) if weight is None else weight
+    ends = np.arange(len(code) + 1)
+    return sparse.csr_array((data, code, ends), shape=(len(code), size))

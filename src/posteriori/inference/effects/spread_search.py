@@ -1,0 +1,113 @@
+r"""Spreads of effects that have the highest evidence, each by its logarithm.
+
+The slope of the log evidence in :math:`\ln\sigma_c` is known, so that a quasi-Newton ascent finds the
+spreads of any number of categories in about ten evaluations. Where a category has no effect the
+evidence is flat towards 0, and the ascent ends where nothing is left to gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.numerics.lazy import optimize
+from posteriori.numerics.types import Array
+
+__all__ = ["Spreads", "maximise_spreads", "spread_interval"]
+
+#: Logarithms of the least and the largest spread that are looked at, in units of the noise.
+LOWEST, HIGHEST = float(np.log(1e-4)), float(np.log(1e5))
+
+#: The ascent ends when no slope exceeds this; the evidence is then within its square of the highest.
+_FLAT = 1e-3
+
+#: Gains below this share of the log evidence are rounding.
+_ROUNDING = 1e-11
+
+#: Most evaluations of the evidence.
+_MOST = 100
+
+#: Of a normal distribution 90 % lie within so many standard deviations; of an exponential one 95 %
+#: below so many means.
+_NORMAL, _EXPONENTIAL = 1.6449, 2.9957
+
+#: Fewer levels than this, in effect, leave the logarithm of a spread open towards 0.
+_FEW = 0.5
+
+#: The widest standard deviation of the logarithm of a spread that is stated.
+_WIDEST = 2.0
+
+
+class Spreads(NamedTuple):
+    """The spreads of highest evidence.
+
+    Attributes
+    ----------
+    log_spreads : (C,)
+    slopes : (C,)
+        Of the log evidence in the logarithms, there.
+    n_evaluations : int
+    converged : bool
+    """
+
+    log_spreads: Array
+    slopes: Array
+    n_evaluations: int
+    converged: bool
+
+
+def maximise_spreads(
+    evidence: Callable[[Array], tuple[float, Array]], start: Array, unit: float = 1.0
+) -> Spreads:
+    """Return the spreads of highest evidence.
+
+    Parameters
+    ----------
+    evidence : callable
+        From logarithms of spreads (C,) to the log evidence and its slopes (C,).
+    start : (C,)
+        Logarithms to begin at.
+    unit : float
+        What spreads are measured in, to know which are small.
+    """
+    shift = float(np.log(unit))
+
+    def minus(t: Array) -> tuple[float, Any]:
+        value, slopes = evidence(t)
+        return -value, -slopes
+
+    bounds = [(LOWEST + shift, HIGHEST + shift)] * len(start)
+    found = optimize.minimize(
+        minus,
+        np.clip(start, LOWEST + shift, HIGHEST + shift),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"gtol": _FLAT, "ftol": _ROUNDING, "maxfun": _MOST, "maxcor": 20},
+    )
+    return Spreads(found.x, -found.jac, int(found.nfev), bool(found.nfev < _MOST))
+
+
+def spread_interval(log_spread: float, slope: float, determined: Array) -> tuple[float, float]:
+    r"""Return where a spread lies with a probability of about 90 %.
+
+    The logarithm of the spread has the information :math:`2\sum_l\gamma_l^2`, where γ is the share
+    of each effect that the data determine. Where that is next to nothing the evidence falls
+    exponentially in the variance, and the interval begins at 0.
+
+    Parameters
+    ----------
+    log_spread, slope : float
+        Where the evidence is highest, and its slope there.
+    determined : (L,)
+        γ of the levels.
+    """
+    information = 2.0 * float(determined @ determined)
+    spread = float(np.exp(log_spread))
+    if information < _FEW and slope < 0:
+        fall = -0.5 * slope / spread**2  # −dF/dσ²
+        return 0.0, float(np.hypot(spread, np.sqrt(_EXPONENTIAL / fall)))
+    half = _NORMAL * min(_WIDEST, information**-0.5 if information > 0 else _WIDEST)
+    return spread * float(np.exp(-half)), spread * float(np.exp(half))
