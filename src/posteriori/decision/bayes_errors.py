@@ -16,7 +16,8 @@ from posteriori.decision.class_posteriors import check_classes, log_posterior
 from posteriori.decision.cubature import MOST_DIMENSIONS, integrate_over_space
 from posteriori.decision.intervals import decision_regions
 from posteriori.decision.rules import check_priors
-from posteriori.distributions.algebra.integrals import integrate_against
+from posteriori.distributions.algebra.integrals import integrate_against, trusted
+from posteriori.distributions.algebra.landmarks import landmarks
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.batches import has_atoms
 from posteriori.numerics.random import as_generator
@@ -168,8 +169,12 @@ def expect_posterior(members: Sequence[Any], weights: Array, f: Callable[[Array]
     def at(x: Array) -> Array:
         return f(np.exp(log_posterior(members, weights, x)))
 
-    parts = zip(weights, members, strict=True)
-    return sum(float(w) * integrate_against(m, at).value for w, m in parts if w > 0)
+    places = np.concatenate([landmarks(m) for m in members])
+    return sum(
+        float(w * trusted(integrate_against(m, at, places), f"the error where {m!r} is true"))
+        for w, m in zip(weights, members, strict=True)
+        if w > 0
+    )
 
 
 def _expect_in_space(members: Sequence[Any], weights: Array, f: Callable[[Array], Array]) -> float:

@@ -76,6 +76,8 @@ class Distribution:
     #: What defines the value, in constructor order; ``repr`` names those that end in "=".
     _shown: ClassVar[tuple[str, ...]]
     _event_ndim: ClassVar[int] = 0
+    #: Whether ``log_prob`` is the probability of a point, not a density.
+    _has_atoms: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Lock the arrays that properties remember, so that no caller can change them."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-import numpy as np
-
 from posteriori.distributions.base import Distribution
 
 __all__ = ["has_atoms", "take_members"]
@@ -14,8 +12,6 @@ _D = TypeVar("_D", bound=Distribution)
 
 #: What a value may keep beside its parameters.
 _KEPT = ("_labels", "_event_ndim")
-#: Families without a cdf whose density is a mass.
-_DISCRETE = ("Bernoulli", "Categorical", "DirichletMultinomial", "Multinomial", "PointMass")
 
 
 def take_members(d: _D, index: Any) -> _D:
@@ -38,22 +34,10 @@ def take_members(d: _D, index: Any) -> _D:
 def has_atoms(d: Any) -> bool:
     """Tell whether single points have probability: whether ``log_prob`` is a mass.
 
-    Families say so by ``_has_atoms``; numbers are asked for a jump of the cdf at the median.
-
     Examples
     --------
     >>> from posteriori import Normal, Poisson
     >>> has_atoms(Poisson(3.0)), has_atoms(Normal(0.0, variance=1.0))
     (True, False)
     """
-    stated = getattr(d, "_has_atoms", None)
-    if stated is not None:
-        return bool(stated)
-    if not hasattr(type(d), "cdf"):
-        return type(d).__name__ in _DISCRETE
-    if d.batch_shape and np.prod(d.batch_shape) > 1:
-        d = take_members(d, (0,) * len(d.batch_shape))  # one member speaks for its family
-    middle = np.asarray(d.median)
-    before = np.nextafter(middle, -np.inf)
-    jump = d.cdf(middle) - d.cdf(before)
-    return bool(np.all(jump > 0.5 * np.exp(d.log_prob(middle))))  # a mass is its own jump
+    return bool(d._has_atoms)

@@ -83,7 +83,7 @@ def _least_expected(
         )
     if n_draws is None and isinstance(d, Univariate):
         return _minimize_number(
-            lambda a: integrate_against(d, lambda x: loss(a, x), split=a).value, d
+            lambda a: integrate_against(d, lambda x: loss(a, x), breaks=a).value, d
         )
     draws = d.sample(n_draws or 20_000, rng=rng)
     if isinstance(d, Univariate):

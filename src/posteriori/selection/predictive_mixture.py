@@ -57,7 +57,7 @@ class PredictiveMixture(Univariate):
         return self.members[0].batch_shape
 
     @property
-    def _has_atoms(self) -> bool:
+    def _has_atoms(self) -> bool:  # type: ignore[override]
         return any(has_atoms(member) for member in self.members)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -10,32 +10,34 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.algebra.count_panels import sum_counts
+from posteriori.distributions.algebra.density_panels import integrate_density
+from posteriori.distributions.algebra.landmarks import landmarks
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.batches import has_atoms
-from posteriori.numerics.calculus.quadrature import Integral, integrate
-from posteriori.numerics.types import Array
+from posteriori.numerics.calculus.quadrature import Integral
+from posteriori.numerics.types import Array, number
 
-__all__ = ["integrate_against"]
+__all__ = ["integrate_against", "trusted"]
 
-_FAR = 30.0  # ends of the support so many widths away do not shape the integrand
+_INFINITE = Integral(np.inf, 0.0, np.inf)
 
-#: Atoms that are added up: 80 MB.
-_MOST_ATOMS = 10_000_000
+#: Estimated error, relative to E|f|, beyond which an integral is refused.
+_TOLERANCE = 1e-6
 
 
-def integrate_against(
-    d: Univariate, f: Callable[[Array], Any], split: float | None = None
-) -> Integral:
-    """Return E[f(x)] under a single distribution of one number, and its error.
+def integrate_against(d: Univariate, f: Callable[[Array], Any], breaks: Any = ()) -> Integral:
+    """Return E[f(x)] under a single distribution of one number, its error, and E|f(x)|.
 
     Parameters
     ----------
     d : distribution of a number, without batch axes
-        Discrete ones live on whole numbers.
+        Discrete ones live on whole numbers or list their points.
     f : callable
         Takes points (n,) of positive probability and returns one number for each.
-    split : float, optional
-        Where f has a kink or a jump; both sides are integrated on their own.
+    breaks : array, optional
+        Where f has kinks, jumps or narrow parts, such as the :func:`landmarks` of another
+        distribution that f asks.
 
     Examples
     --------
@@ -45,52 +47,42 @@ def integrate_against(
     """
     if d.batch_shape:
         raise ValueError(f"a single distribution is needed, got batch shape {d.batch_shape}")
-    return _sum_atoms(d, f) if has_atoms(d) else _integrate_density(d, f, split)
+    if not has_atoms(d):
+        return integrate_density(d, f, _divided(landmarks(d), breaks))
+    if "points" in d.__dict__ or hasattr(type(d), "points"):
+        return _sum_points(d, f)
+    if "base" in d.__dict__:  # of mapped whole numbers: E[f(h(x))]
+        return integrate_against(d.base, lambda x: f(d.map.forward(x)))
+    return sum_counts(d, f, _divided(landmarks(d), breaks))
 
 
-def _sum_atoms(d: Univariate, f: Callable[[Array], Any]) -> Integral:
-    """Sum over listed points, or over whole numbers, twice as many until the last are nothing."""
-    points = getattr(d, "points", None)
-    if points is not None:
-        return Integral(float(_terms(d, f, points).sum()), 0.0)
-    spread = float(np.sqrt(d.variance))
-    start, stop = (float(d.quantile(q)) for q in (0.0, 1.0))
-    start = start if np.isfinite(start) else float(np.floor(d.median - 60.0 * spread))
-    size = int(stop - start) + 1 if np.isfinite(stop) else int(d.median - start + 20 * spread) + 32
-    while True:
-        x = start + np.arange(min(size, _MOST_ATOMS), dtype=np.float64)
-        terms = _terms(d, f, x)
-        total, last = float(terms.sum()), float(np.abs(terms[-1]) * len(x))
-        if x[-1] >= stop or not np.isfinite(total):
-            return Integral(total, 0.0)
-        if last <= 1e-14 * max(abs(total), 1e-300):
-            return Integral(total, last)
-        if size >= _MOST_ATOMS:
-            return Integral(total, np.inf)
-        size *= 2
+def trusted(found: Integral, what: str) -> Array:
+    """Return the value of an integral, infinite where it is, or refuse one that is not known.
+
+    Raises
+    ------
+    ValueError
+        When the error is beyond 1e-6 of E|f|.
+    """
+    known = found.error <= _TOLERANCE * found.size
+    if not (known and np.isfinite(found.value)) and found != _INFINITE:
+        raise ValueError(
+            f"{what} could not be integrated: the error is about {found.error:.2g}; it may be "
+            "undefined or infinite, or change within less than neighbouring floating-point numbers"
+        )
+    return number(found.value)
 
 
-def _integrate_density(d: Univariate, f: Callable[[Array], Any], split: float | None) -> Integral:
-    lower, left, middle, right, upper = (float(d.quantile(q)) for q in (0.0, 0.25, 0.5, 0.75, 1.0))
-    width = right - left
-    lower = lower if 0 <= middle - lower < _FAR * width else -np.inf
-    upper = upper if 0 <= upper - middle < _FAR * width else np.inf
-    scale = middle - lower if np.isfinite(lower) else upper - middle
-    scale = scale if np.isfinite(scale) else width
-
-    def part(a: float, b: float) -> Integral:
-        return integrate(lambda x: _terms(d, f, x), a, b, centre=middle, scale=scale)
-
-    if split is None or not lower < split < upper:
-        return part(lower, upper)
-    left_part, right_part = part(lower, split), part(split, upper)
-    return Integral(left_part.value + right_part.value, left_part.error + right_part.error)
+def _divided(places: Array, breaks: Any) -> Array:
+    """Add breaks that lie within the ends of the support."""
+    more = np.ravel(breaks)
+    inside = (more > places[0]) & (more < places[-1]) & np.isfinite(more)
+    return np.unique(np.append(places, more[inside])) if inside.any() else places
 
 
-def _terms(d: Univariate, f: Callable[[Array], Any], x: Array) -> Array:
-    """Return p(x) f(x), asking for f only where p is positive."""
-    p = np.exp(d.log_prob(x))
-    possible = p > 0
-    values = np.zeros(x.shape)
-    values[possible] = np.asarray(f(x[possible]), dtype=np.float64)
-    return p * values
+def _sum_points(d: Any, f: Callable[[Array], Any]) -> Integral:
+    weights = np.broadcast_to(d.weights, d.points.shape)
+    possible = weights > 0
+    terms = weights[possible] * np.asarray(f(d.points[possible]), dtype=np.float64)
+    size = float(np.abs(terms).sum())
+    return Integral(float(terms.sum()), 0.0 if np.isfinite(size) else np.inf, size)

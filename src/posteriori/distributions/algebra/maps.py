@@ -132,7 +132,8 @@ class ExpMap(Map):
     increasing = True
 
     def forward(self, x: Array) -> Array:
-        return np.exp(x)
+        with np.errstate(over="ignore"):
+            return np.exp(x)
 
     def preimages(self, y: Array) -> Sequence[Preimage]:
         positive = y > 0

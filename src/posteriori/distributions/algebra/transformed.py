@@ -17,6 +17,7 @@ from posteriori.distributions.algebra.expectations import expect
 from posteriori.distributions.algebra.maps import (
     AbsoluteMap,
     Bijection,
+    ExpMap,
     Map,
     MonotoneMap,
     PiecewiseMap,
@@ -119,7 +120,7 @@ class TransformedFamily(Distribution):
         return self.base._event_ndim
 
     @cached_property
-    def _has_atoms(self) -> bool:
+    def _has_atoms(self) -> bool:  # type: ignore[override]
         return has_atoms(self.base)
 
     def _outside(self, x: Array) -> Any:
@@ -216,22 +217,23 @@ class UnivariateTransformed(TransformedFamily, Univariate):
 
     @cached_property
     def mean(self) -> Array:
-        """E[h(x)], by quadrature."""
+        """E[h(x)], by quadrature; infinite where the tails are too heavy."""
         return self._expect(lambda y: y)
 
     @cached_property
     def variance(self) -> Array:
-        """Var[h(x)], by quadrature."""
+        """Var[h(x)], by quadrature; infinite where the mean is."""
         out = np.empty(self.batch_shape)
         for index in np.ndindex(*self.batch_shape):
-            member = take_members(self, index)
-            out[index] = member._expect(partial(_squared_gap, mean=np.asarray(self.mean)[index]))
+            mean = np.asarray(self.mean)[index]
+            gap = partial(_squared_gap, mean=mean)
+            out[index] = take_members(self, index)._expect(gap) if np.isfinite(mean) else np.inf
         return out[()]
 
     def _expect(self, f: Callable[[Array], Array]) -> Array:
-        """Integrate over x, or over y = h(x) where h has a kink or a turning point."""
+        """Integrate over x, or over y = h(x) where h turns or overflows before x has its tails."""
         turns = isinstance(self.map, (AbsoluteMap, PowerMap)) and self.map.increasing is None
-        if turns and not self._has_atoms:
+        if (turns or isinstance(self.map, ExpMap)) and not self._has_atoms:
             return expect(self, f)
         return expect(self.base, lambda x: f(self.map.forward(x)))
 

@@ -82,7 +82,7 @@ class MixtureFamily(Distribution):
         return self.components._event_ndim
 
     @property
-    def _has_atoms(self) -> bool:
+    def _has_atoms(self) -> bool:  # type: ignore[override]
         return has_atoms(self.components)
 
     @property

@@ -50,7 +50,6 @@ class Numeric(Univariate):
 
     _parameters = {"nodes": 1, "density": 1, "error": 0}
     _shown = ("nodes", "density", "error=")
-    _has_atoms = False
 
     nodes: Array
     density: Array

@@ -43,6 +43,7 @@ class PointMass(Distribution):
 
     _parameters = {"location": 0}
     _shown = ("location", "event_ndim=")
+    _has_atoms = True
 
     location: Array
 

@@ -40,6 +40,7 @@ class Bernoulli(ExponentialFamily, Univariate):
 
     _parameters = {"probability": 0, "log_odds": 0}
     _shown = ("probability",)
+    _has_atoms = True
     _natural_ndims = (0,)
 
     def __new__(cls, probability: Any) -> Self:

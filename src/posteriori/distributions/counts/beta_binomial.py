@@ -39,6 +39,7 @@ class BetaBinomial(Univariate):
 
     _parameters = {"trials": 0, "a": 0, "b": 0}
     _shown = ("trials", "a", "b")
+    _has_atoms = True
 
     trials: Array
     a: Array

@@ -48,6 +48,7 @@ class Binomial(KnownTrials, Univariate):
 
     _parameters = {"trials": 0, "probability": 0}
     _shown = ("trials", "probability")
+    _has_atoms = True
     _natural_ndims = (0,)
 
     probability: Array

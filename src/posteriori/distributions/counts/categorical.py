@@ -53,6 +53,7 @@ class Categorical(ExponentialFamily):
 
     _parameters = {"probabilities": 1, "log_weights": 1}
     _shown = ("probabilities", "labels=")
+    _has_atoms = True
     _natural_ndims = (1,)
 
     _labels: tuple[Any, ...] | None = None

@@ -44,6 +44,7 @@ class DirichletMultinomial(Distribution):
 
     _parameters = {"trials": 0, "concentration": 1}
     _shown = ("trials", "concentration")
+    _has_atoms = True
     _event_ndim = 1
 
     trials: Array

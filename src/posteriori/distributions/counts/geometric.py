@@ -44,6 +44,7 @@ class Geometric(KnownParameter, Univariate):
 
     _parameters = {"probability": 0, "start": 0}
     _shown = ("probability", "start=")
+    _has_atoms = True
     _natural_ndims = (0,)
     _known = "start"
 

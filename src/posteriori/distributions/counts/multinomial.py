@@ -50,6 +50,7 @@ class Multinomial(KnownTrials):
 
     _parameters = {"trials": 0, "probabilities": 1, "log_weights": 1}
     _shown = ("trials", "probabilities")
+    _has_atoms = True
     _natural_ndims = (1,)
     _event_ndim = 1
 

@@ -53,6 +53,7 @@ class NegativeBinomial(Univariate):
 
     _parameters = {"count": 0, "probability": 0, "mean": 0}
     _shown = ("count", "mean=")
+    _has_atoms = True
 
     count: Array
 

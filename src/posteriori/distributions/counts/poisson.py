@@ -44,6 +44,7 @@ class Poisson(ExponentialFamily, Univariate):
 
     _parameters = {"rate": 0}
     _shown = ("rate",)
+    _has_atoms = True
     _natural_ndims = (0,)
     constant_carrier = False
 

@@ -26,10 +26,11 @@ _END = 6.5  # x reaches 1e±226 here: far tails without overflow
 
 
 class Integral(NamedTuple):
-    """An integral and its error: the change when the grid was last halved, and the end terms."""
+    """An integral, its estimated error, and the integral of the absolute value."""
 
     value: float
     error: float
+    size: float
 
 
 def integrate(
@@ -61,20 +62,20 @@ def integrate(
     """
     if not lower < upper:
         raise ValueError(f"lower must be below upper, got {lower!r} and {upper!r}")
-    value, ends = _sum(f, lower, upper, centre, scale, _FIRST_LEVEL)
+    value, ends, size = _sum(f, lower, upper, centre, scale, _FIRST_LEVEL)
     change = np.inf
     for level in range(_FIRST_LEVEL + 1, _LAST_LEVEL + 1):
         previous, last = value, change
-        value, ends = _sum(f, lower, upper, centre, scale, level)
+        value, ends, size = _sum(f, lower, upper, centre, scale, level)
         change = abs(value - previous)
         if change <= rtol * abs(value) or (level > 8 and change >= 0.5 * last):
             break
-    return Integral(value, change + ends)
+    return Integral(value, change + ends, size)  # the last change, and the terms at the ends
 
 
 def _sum(
     f: Callable[[Array], Any], lower: float, upper: float, centre: float, scale: float, level: int
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     step = 2.0**-level
     t = np.arange(-_END, _END + step / 2, step)
     x, slope = _mapped(t, lower, upper, centre, scale)
@@ -82,7 +83,7 @@ def _sum(
     with np.errstate(over="ignore", under="ignore"):
         terms = np.asarray(f(x[inside]), dtype=np.float64) * slope[inside]
     ends = np.abs(terms[[0, -1]]).sum() if len(terms) else 0.0
-    return float(step * terms.sum()), float(ends)
+    return float(step * terms.sum()), float(ends), float(step * np.abs(terms).sum())
 
 
 def _mapped(
