@@ -91,6 +91,8 @@ class _CompiledOnUse:
 
 def as_kernel_input(a: Array) -> Array:
     """Return contiguous read-only float64: one type for the compiler, whatever was handed in."""
+    if a.dtype == np.float64 and a.flags.c_contiguous and not a.flags.writeable:
+        return a
     view = np.ascontiguousarray(a, dtype=np.float64).view()
     view.setflags(write=False)
     return view

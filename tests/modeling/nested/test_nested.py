@@ -25,7 +25,7 @@ from posteriori.modeling import load_posterior
 from posteriori.modeling.contract.engine import Group
 from posteriori.modeling.nested.choice import choose_outside
 from posteriori.modeling.nested.nested_block import NestedBlock
-from posteriori.modeling.planning.planner import exact_blocks
+from posteriori.modeling.planning.planner import exact_parts
 
 SCHOOLS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
 ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
@@ -149,7 +149,7 @@ def forced(model: Model, **data) -> NestedBlock:
     """The nested block of a model that the planner would solve otherwise."""
     bound = model.plan(**data).bound
     group = Group(bound, bound.latent, bound.factors)
-    return NestedBlock(group, choose_outside(group, exact_blocks), exact_blocks)
+    return NestedBlock(group, choose_outside(group, exact_parts), exact_parts)
 
 
 def test_a_gamma_prior_gives_the_conjugate_answer():

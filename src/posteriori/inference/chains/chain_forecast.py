@@ -7,18 +7,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posteriori.inference.chains.chain_arguments import check_chain
+from posteriori.inference.chains.chain_arguments import ChainArrays, check_chain
 from posteriori.inference.chains.chain_passes import simulate
 from posteriori.inference.chains.linear_gaussian_chain import (
     ChainPosterior,
     FilteredChain,
     LinearGaussianChain,
 )
+from posteriori.inference.chains.many_chains import check_chains
 from posteriori.inference.chains.semidefinite import factor_semidefinite
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
-__all__ = ["ChainForecast", "ChainSample", "predict_chain", "simulate_chain"]
+__all__ = ["ChainForecast", "ChainSample", "predict_chain", "predict_chains", "simulate_chain"]
 
 
 class ChainForecast(NamedTuple):
@@ -60,27 +61,59 @@ def predict_chain(
     >>> ahead.state_cov[:, 0, 0], ahead.cov[:, 0, 0]
     (array([2.33333333, 3.33333333]), array([4.33333333, 5.33333333]))
     """
+    _require_steps(steps)
+    arrays = check_chain(_of_the_future(chain), steps + 1)
+    return _run_on(arrays, posterior.mean[..., -1, :], posterior.cov[..., -1, :, :], steps)
+
+
+def predict_chains(
+    chains: LinearGaussianChain, posterior: ChainPosterior, steps: int
+) -> ChainForecast:
+    """Return the same for each of K chains, from what is known under each of them.
+
+    Parameters
+    ----------
+    chains : LinearGaussianChain
+        With a leading axis in every field, as for :func:`evidence_of_chains`.
+    posterior : ChainPosterior
+        (K, T, D), under each chain.
+    steps : int
+    """
+    _require_steps(steps)
+    arrays = check_chains(_of_the_future(chains, axis=1), steps + 1)
+    return _run_on(arrays, posterior.mean[..., -1, :], posterior.cov[..., -1, :, :], steps)
+
+
+def _require_steps(steps: int) -> None:
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got {steps}")
-    arrays = check_chain(_of_the_future(chain), steps + 1)
-    state_mean, state_cov = posterior.mean[..., -1, :], posterior.cov[..., -1, :, :]
-    batch, size = state_mean.shape[:-1], state_mean.shape[-1]
-    outputs = arrays.emission.shape[1]
-    forecast = ChainForecast(
-        np.empty((*batch, steps, size)),
-        np.empty((*batch, steps, size, size)),
-        np.empty((*batch, steps, outputs)),
-        np.empty((*batch, steps, outputs, outputs)),
-    )
+
+
+def _run_on(arrays: ChainArrays, mean: Array, cov: Array, steps: int) -> ChainForecast:
+    """Move the moments of the last state on, step by step."""
+    found = []
     for t in range(steps):
-        a, root = _at(arrays.transition, t), _at(arrays.transition_factor, t)
-        state_mean = state_mean @ a.T + _at(arrays.transition_offset, t)  # m ← A m + b
-        state_cov = a @ state_cov @ a.T + root @ root.T  # P ← A P Aᵀ + Q
-        c = _at(arrays.emission, t + 1)
-        forecast.state_mean[..., t, :], forecast.state_cov[..., t, :, :] = state_mean, state_cov
-        forecast.mean[..., t, :] = state_mean @ c.T + _at(arrays.emission_offset, t + 1)
-        forecast.cov[..., t, :, :] = c @ state_cov @ c.T + _at(arrays.emission_cov, t + 1)
-    return forecast
+        a, root = _at(arrays.transition, t, 2), _at(arrays.transition_factor, t, 2)
+        mean = _times(a, mean) + _at(arrays.transition_offset, t, 1)  # m ← A m + b
+        cov = _around(a, cov) + root @ np.swapaxes(root, -1, -2)  # P ← A P Aᵀ + Q
+        c, noise = _at(arrays.emission, t + 1, 2), _at(arrays.emission_cov, t + 1, 2)
+        seen = _times(c, mean) + _at(arrays.emission_offset, t + 1, 1)
+        found.append((mean, cov, seen, _around(c, cov) + noise))
+    means, covs, seen_means, seen_covs = zip(*found, strict=True)
+    return ChainForecast(
+        np.stack(means, axis=-2),
+        np.stack(covs, axis=-3),
+        np.stack(seen_means, axis=-2),
+        np.stack(seen_covs, axis=-3),
+    )
+
+
+def _times(a: Array, x: Array) -> Array:
+    return np.asarray((a @ x[..., None])[..., 0])
+
+
+def _around(a: Array, cov: Array) -> Array:
+    return np.asarray(a @ cov @ np.swapaxes(a, -1, -2))
 
 
 def simulate_chain(
@@ -113,13 +146,15 @@ def simulate_chain(
     return ChainSample(states, y) if size is not None else ChainSample(states[0], y[0])
 
 
-def _of_the_future(chain: LinearGaussianChain) -> LinearGaussianChain:
+def _of_the_future(chain: LinearGaussianChain, axis: int = 0) -> LinearGaussianChain:
     """Prepend an unused entry to emissions with a time axis: forecasts start one step ahead."""
 
     def shifted(value: ArrayLike, event_ndim: int) -> ArrayLike:
         a = np.asarray(value, dtype=np.float64)
-        long = a.ndim > event_ndim and len(a) > 1
-        return np.concatenate([a[:1], a]) if long else value
+        if a.ndim <= event_ndim + axis or a.shape[axis] < 2:
+            return value
+        first = np.take(a, [0], axis=axis)
+        return np.concatenate([first, a], axis=axis)
 
     return chain._replace(
         emission=shifted(chain.emission, 2),
@@ -128,5 +163,7 @@ def _of_the_future(chain: LinearGaussianChain) -> LinearGaussianChain:
     )
 
 
-def _at(a: Array, t: int) -> Array:
-    return a[t] if len(a) > 1 else a[0]
+def _at(a: Array, t: int, event_ndim: int) -> Array:
+    """Return what holds at step t; time is the last axis before those of the event."""
+    axis = a.ndim - event_ndim - 1
+    return np.take(a, t if a.shape[axis] > 1 else 0, axis=axis)

@@ -54,7 +54,7 @@ def add_static_effects(
     Parameters
     ----------
     chain : LinearGaussianChain
-        The chain without c.
+        The chain without c. All arrays may have one more leading axis, of different chains.
     cov, mean : arrays (M, M) and (M,)
         Prior of c.
     initial : array (D, M), optional
@@ -75,18 +75,20 @@ def add_static_effects(
     """
     prior = np.atleast_2d(real("cov", cov))
     m0 = np.atleast_1d(np.asarray(chain.initial_mean, dtype=np.float64))
-    d, m = len(m0), len(prior)
-    c0 = np.broadcast_to(np.asarray(real("mean", mean)), (m,))
     c = _matrices(chain.emission)
-    e0 = _gain("initial", initial, (d, m))[0]
-    e, f = _gain("transition", transition, (d, m)), _gain("emission", emission, (c.shape[1], m))
+    d, m = m0.shape[-1], prior.shape[-1]
+    c0 = np.broadcast_to(np.asarray(real("mean", mean)), (*prior.shape[:-2], m))
+    e0 = _gain("initial", initial, (d, m))
+    e0 = e0[0] if initial is None or np.ndim(initial) < 3 else e0
+    e, f = _gain("transition", transition, (d, m)), _gain("emission", emission, (c.shape[-2], m))
     still = np.concatenate([np.zeros((m, d)), np.eye(m)], axis=1)[None]
     p0 = np.atleast_2d(np.asarray(chain.initial_cov, dtype=np.float64))
     cross = e0 @ prior
     q = _matrices(chain.transition_cov)
+    turned = np.swapaxes(cross, -1, -2)
     return LinearGaussianChain(
-        np.concatenate([m0 + e0 @ c0, c0]),
-        np.block([[p0 + cross @ e0.T, cross], [cross.T, prior]]),
+        _stack((m0 + (e0 @ c0[..., None])[..., 0])[..., None], c0[..., None])[..., 0],
+        _stack(_beside(p0 + cross @ np.swapaxes(e0, -1, -2), cross), _beside(turned, prior)),
         _stack(_beside(_matrices(chain.transition), e), still),
         _padded(chain.transition_offset, d, m),
         _stack(_beside(q, np.zeros((1, d, m))), np.zeros((1, m, d + m))),
@@ -115,34 +117,36 @@ def split_static_effects(posterior: ChainPosterior, n_static: int) -> StaticPost
 
 def _matrices(value: ArrayLike) -> Array:
     a = np.atleast_2d(np.asarray(value, dtype=np.float64))
-    return a if a.ndim == 3 else a[None]
+    return a if a.ndim > 2 else a[None]
 
 
 def _gain(name: str, value: Any, shape: tuple[int, int]) -> Array:
     if value is None:
         return np.zeros((1, *shape))
     a = _matrices(real(name, value))
-    if a.shape[1:] != shape:
-        raise ValueError(f"{name} must have event shape {shape}, got {a.shape[1:]}")
+    if a.shape[-2:] != shape:
+        raise ValueError(f"{name} must have event shape {shape}, got {a.shape[-2:]}")
     return a
 
 
 def _beside(left: Array, right: Array) -> Array:
-    return np.concatenate(_same_length(left, right), axis=2)
+    return np.concatenate(_same_length(left, right), axis=-1)
 
 
 def _stack(top: Array, bottom: Array) -> Array:
-    return np.concatenate(_same_length(top, bottom), axis=1)
+    return np.concatenate(_same_length(top, bottom), axis=-2)
 
 
 def _same_length(a: Array, b: Array) -> tuple[Array, Array]:
-    length = max(len(a), len(b))
-    if len(a) not in (1, length) or len(b) not in (1, length):
-        raise ValueError(f"time axes of lengths {len(a)} and {len(b)} do not fit")
-    return tuple(np.broadcast_to(x, (length, *x.shape[1:])) for x in (a, b))  # type: ignore[return-value]
+    try:
+        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        lengths = f"{a.shape[-3]} and {b.shape[-3]}"
+        raise ValueError(f"time axes of lengths {lengths} do not fit") from None
+    return tuple(np.broadcast_to(x, lead + x.shape[-2:]) for x in (a, b))  # type: ignore[return-value]
 
 
 def _padded(offset: ArrayLike, d: int, m: int) -> Array:
     a = np.asarray(offset, dtype=np.float64)
     a = np.full((1, d), float(a)) if a.ndim == 0 else np.atleast_2d(a)
-    return np.concatenate([a, np.zeros((len(a), m))], axis=1)
+    return np.concatenate([a, np.zeros((*a.shape[:-1], m))], axis=-1)

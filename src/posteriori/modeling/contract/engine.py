@@ -24,7 +24,7 @@ from posteriori.numerics.types import Array, Seed
 if TYPE_CHECKING:
     from posteriori.modeling.contract.solved import Solved
 
-__all__ = ["Block", "Fit", "Group", "Kind", "Result", "Terms"]
+__all__ = ["Block", "Fit", "Group", "Kind", "Planned", "Result", "Terms"]
 
 
 class Group(NamedTuple):
@@ -73,6 +73,20 @@ class Kind(NamedTuple):
     fits: Callable[[Group], Fit]
     make: Callable[[Group, Any], Block]
     is_exact: bool = True
+
+
+class Planned(NamedTuple):
+    """A group with the kind of block that fits it, and what that kind found there."""
+
+    kind: Kind
+    group: Group
+    found: Any
+
+    def block(self, bound: Bound | None = None, factors: Sequence[BoundFactor] = ()) -> Block:
+        """Return the block, of these factors or of others that differ in known numbers only."""
+        if bound is None:
+            return self.kind.make(self.group, self.found)
+        return self.kind.make(self.group._replace(bound=bound, factors=tuple(factors)), self.found)
 
 
 class Terms(NamedTuple):

@@ -1,14 +1,23 @@
-"""A model some of whose unknowns are given a value, without binding it anew."""
+"""A model some of whose unknowns are given values, without binding it anew: at one point, or many."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from posteriori.modeling.binding.bound import Bound, BoundFactor
-from posteriori.modeling.binding.labelled import Table, substitute
+import numpy as np
+
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.labelled import (
+    Axis,
+    Polynomial,
+    Table,
+    Term,
+    look_up,
+    substitute,
+)
 from posteriori.numerics.types import Array
 
-__all__ = ["fix", "fix_factors"]
+__all__ = ["at_point", "fix", "fix_at_points", "fix_factors", "with_points"]
 
 
 def fix(bound: Bound, values: Mapping[str, Array]) -> Bound:
@@ -34,3 +43,73 @@ def fix_factors(
         else factor
         for factor in factors
     )
+
+
+# -- many points: one more plate ---------------------------------------------------------------
+
+
+def fix_at_points(
+    factors: Collection[BoundFactor], bound: Bound, values: Mapping[str, Array], points: Axis
+) -> tuple[BoundFactor, ...]:
+    """Return factors with values (K, ...) of some unknowns at K points.
+
+    Factors that the values touch get the points as the first of their rows, the others stay as they
+    are.
+    """
+    tables = {
+        name: Table(value, (points, *bound.layouts[name].axes)) for name, value in values.items()
+    }
+    return tuple(_at_all(factor, tables, points) for factor in factors)
+
+
+def with_points(bound: Bound, values: Mapping[str, Array], points: Axis) -> Bound:
+    """Return the model with some unknowns observed at each of some points, which are a plate."""
+    layouts = dict(bound.layouts)
+    for name in values:
+        plates, ints, events = layouts[name]
+        layouts[name] = Layout((points, *plates), ints, events)
+    return bound._replace(layouts=layouts, observed={**bound.observed, **values})
+
+
+def at_point(factor: BoundFactor, points: Axis, k: int) -> BoundFactor:
+    """Return a factor at one of its points."""
+    where = Table(np.asarray(k), ())
+    parameters = {
+        key: poly._replace(
+            terms=look_up(poly.terms, points, where),
+            plates=tuple(a for a in poly.plates if a is not points),
+        )
+        for key, poly in factor.parameters.items()
+    }
+    rows = tuple(a for a in factor.rows if a is not points)
+    places = tuple(p for p in factor.places if p is not points)
+    return factor._replace(parameters=parameters, rows=rows, places=places)
+
+
+def _at_all(factor: BoundFactor, tables: Mapping[str, Table], points: Axis) -> BoundFactor:
+    is_child = factor.name in tables
+    if not is_child and not any(access.name in tables for access in factor.accesses):
+        return factor
+    return factor._replace(
+        parameters={
+            key: substitute(_seen_at(poly, tables, points), tables)
+            for key, poly in factor.parameters.items()
+        },
+        rows=(points, *factor.rows),
+        places=(points, *factor.places) if is_child else factor.places,
+    )
+
+
+def _seen_at(poly: Polynomial, tables: Mapping[str, Table], points: Axis) -> Polynomial:
+    """Return an expression one of whose plates are the points, at which it sees the tables."""
+    terms = tuple(
+        Term(
+            term.table,
+            tuple(
+                a._replace(places=(points, *a.places)) if a.name in tables else a
+                for a in term.accesses
+            ),
+        )
+        for term in poly.terms
+    )
+    return poly._replace(terms=terms, plates=(points, *poly.plates))

@@ -12,7 +12,7 @@ from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.numerics.types import Array
 
-__all__ = ["average"]
+__all__ = ["average", "average_first"]
 
 
 def average(weights: Array, found: Sequence[Any]) -> Any:
@@ -28,6 +28,14 @@ def average(weights: Array, found: Sequence[Any]) -> Any:
     if isinstance(first, MixtureFamily):
         return _of_mixtures(weights, found)
     return MixtureFamily._make(weights, _stacked(found))
+
+
+def average_first(weights: Array, found: Sequence[Any]) -> Any:
+    """Return the mixture over the first axes of batches, taken one after another."""
+    kind, lead = type(found[0]), len(found[0].batch_shape) - 1
+    whole = {key: np.concatenate([_own(d, key) for d in found]) for key in _keys(found[0])}
+    columns = {key: np.moveaxis(values, 0, lead) for key, values in whole.items()}
+    return MixtureFamily._make(weights, kind._from(**columns))
 
 
 def _mean(weights: Array, values: Sequence[Any]) -> Array:

@@ -9,16 +9,16 @@ import numpy as np
 
 from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor
 from posteriori.modeling.binding.labelled import Switch
-from posteriori.modeling.contract.engine import Block, Group
+from posteriori.modeling.contract.engine import Group, Planned
 from posteriori.modeling.forms.fixing import fix_factors
 from posteriori.modeling.nested.states import States, as_states
 from posteriori.modeling.nested.unbounded import Free, as_free
 from posteriori.numerics.types import Array
 
-__all__ = ["Inside", "Outside", "choose_outside", "leave", "solve_inside"]
+__all__ = ["Inside", "Outside", "choose_outside", "leave"]
 
-#: Exact blocks for what is left of a group, or None where there are none.
-Inside = Callable[[Group], "tuple[tuple[Block, ...], tuple[BoundFactor, ...]] | None"]
+#: Exact parts of what is left of a group, and its known factors, or None where there are none.
+Inside = Callable[[Group], "tuple[tuple[Planned, ...], tuple[BoundFactor, ...]] | None"]
 
 #: Numbers that are integrated over at most: a lattice has ten times as many points for each.
 MOST_NUMBERS = 5
@@ -26,8 +26,10 @@ MOST_NUMBERS = 5
 MOST_STATES = 10_000.0
 #: Points of a lattice, for plans: about as many as a normal density needs.
 _POINTS = {0: 1, 1: 40, 2: 150, 3: 700, 4: 1600, 5: 3000}
-#: Seconds that a plan takes for one point, whatever is solved there, and for one operation.
+#: Seconds that one point takes, whatever is solved there, and one operation.
 _SECONDS, _SECONDS_PER_OPERATION = 2e-3, 3e-9
+#: … of chains, whose matrices are read for all points at once: about what a laptop needs.
+_SECONDS_OF_CHAINS = 1.5e-4
 
 
 class Outside(NamedTuple):
@@ -37,6 +39,7 @@ class Outside(NamedTuple):
     states: tuple[States, ...]
     operations: float = 0.0
     bytes: float = 0.0
+    all_chains: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,7 +54,8 @@ class Outside(NamedTuple):
     @property
     def seconds(self) -> float:
         """About how long that takes."""
-        return self.points * (_SECONDS + _SECONDS_PER_OPERATION * self.operations)
+        start = _SECONDS_OF_CHAINS if self.all_chains else _SECONDS
+        return self.points * (start + _SECONDS_PER_OPERATION * self.operations)
 
 
 def choose_outside(group: Group, inside: Inside) -> Outside | str:
@@ -76,12 +80,6 @@ def leave(group: Group, values: Mapping[str, Array]) -> Group:
     names = tuple(name for name in group.names if name not in values)
     known = bound._replace(observed={**bound.observed, **values})
     return Group(known, names, fix_factors(group.factors, bound, values), group.options)
-
-
-def solve_inside(group: Group, values: Mapping[str, Array], inside: Inside) -> tuple[Group, Any]:
-    """Return what is left when some unknowns have values, and its exact blocks."""
-    left = leave(group, values)
-    return left, inside(left)
 
 
 def _candidates(group: Group) -> dict[str, Free | States]:
@@ -141,7 +139,7 @@ def _fewest(
 def _is_exact(items: Mapping[str, Free | States], group: Group, inside: Inside) -> bool:
     """Tell whether the others are exact, in the first and in the last states."""
     return all(
-        solve_inside(group, _typical(items, state), inside)[1] is not None
+        inside(leave(group, _typical(items, state))) is not None
         for state in ((0, -1) if any(isinstance(i, States) for i in items.values()) else (0,))
     )
 
@@ -157,11 +155,15 @@ def _typical(items: Mapping[str, Free | States], state: int) -> dict[str, Array]
 
 
 def _with_cost(items: Mapping[str, Free | States], group: Group, inside: Inside) -> Outside:
-    _, found = solve_inside(group, _typical(items, 0), inside)
-    blocks, _ = found
-    costs = [block.cost for block in blocks]
+    found = inside(leave(group, _typical(items, 0)))
+    assert found is not None
+    parts, _ = found
+    costs = [part.block().cost for part in parts]
     return Outside(
-        *_sorted(items.values()), sum(c.operations for c in costs), sum(c.bytes for c in costs)
+        *_sorted(items.values()),
+        sum(c.operations for c in costs),
+        sum(c.bytes for c in costs),
+        all(part.kind.name == "chain" for part in parts),
     )
 
 

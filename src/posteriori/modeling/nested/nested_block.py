@@ -11,26 +11,16 @@ models by using integrated nested Laplace approximations", 2009; here the inner 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Mapping
 
 import numpy as np
 
 from posteriori.inference.quadrature.lattices import Lattice, NoFallError, integrate
-from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, Fit, Group
-from posteriori.modeling.forms.fixing import fix_factors
-from posteriori.modeling.forms.simulation import log_prob_of_known
-from posteriori.modeling.nested.choice import (
-    Inside,
-    Outside,
-    choose_outside,
-    leave,
-    solve_inside,
-)
-from posteriori.modeling.nested.nested_result import Branch, NestedResult, Point
-from posteriori.modeling.nested.reweighting import Reweighted, reweighted
+from posteriori.modeling.nested.choice import Inside, Outside, choose_outside, leave
+from posteriori.modeling.nested.nested_result import Branch, NestedResult
+from posteriori.modeling.nested.rest import Rest
 from posteriori.modeling.nested.states import joint_states
 from posteriori.modeling.nested.unbounded import Coordinates
 from posteriori.numerics.progress import Progress
@@ -119,6 +109,11 @@ class NestedBlock(Block):
         points = self.outside.points
         return Cost(points * self.outside.operations, self.outside.bytes)
 
+    @property
+    def keeps(self) -> bool:
+        """Whether the results of all points fit into memory."""
+        return self.outside.points * self.outside.bytes <= _KEPT_BYTES
+
     def describe(self) -> str:
         """Say how often the rest is solved."""
         return f"the rest is solved exactly at about {counted(round(self.outside.points), 'point')}"
@@ -142,72 +137,38 @@ class NestedBlock(Block):
             ) from search.failure
         return NestedResult(self, branches)
 
-    @cached_property
-    def _reweighted(self) -> Reweighted | None:
-        """The rest as rows that are weighted anew, where those outside are spreads only."""
-        if self.outside.states:
-            return None
-        starts, _ = self.coordinates.starts()
-        values, _ = self.coordinates.read(starts[0])
-        left = leave(self.group, values)
-        return reweighted(self.group, left, self.outside.names)
-
-    def quickly_at(self, values: Mapping[str, Array]) -> Point:
-        """Solve the rest, without reading all rows again where only their weights differ."""
-        rows = self._reweighted
-        if rows is None:
-            return self.at(values)
-        bound = self.group.bound
-        known = fix_factors(self._priors, bound, values)
-        left = bound._replace(observed={**bound.observed, **values})
-        log_known = sum(log_prob_of_known(factor, left) for factor in known)
-        result = rows.at(values)
-        total = float(result.log_evidence) + log_known
-        return Point(values, (rows.block,), (result,), known, log_known, total)
-
-    @cached_property
-    def _priors(self) -> tuple[BoundFactor, ...]:
-        """Factors that have no unknowns but those outside."""
-        outside = set(self.outside.names)
-        return tuple(f for f in self.factors if self.group.bound.unknowns_of(f) <= outside)
-
-    def at(self, values: Mapping[str, Array]) -> Point:
-        """Solve the rest given values of those outside."""
-        left, found = solve_inside(self.group, values, self.inside)
-        if found is None:
-            raise TypeError(f"not exact given {', '.join(values)}")
-        blocks, known = found
-        log_known = sum(log_prob_of_known(factor, left.bound) for factor in known)
-        results = tuple(block.solve() for block in blocks)
-        total = sum(float(result.log_evidence) for result in results) + log_known
-        return Point(values, blocks, results, known, log_known, total)
-
 
 class _Search:
-    """Solves the rest at points, and keeps what it found where memory allows."""
+    """Finds where the mass lies, for each joint state."""
 
     def __init__(self, block: NestedBlock, progress: Progress) -> None:
         self.block = block
         self.progress = progress
         self.count = 0
         self.failure: Exception | None = None
-        points = block.outside.points
-        self.keeps = points * block.outside.bytes <= _KEPT_BYTES
 
     def branch(self, states: Mapping[str, Array]) -> Branch | None:
         """Return one joint state with its lattice; None where the data are impossible."""
-        solved: dict[bytes, Point] = {}
-        if not self.block.coordinates.size:
-            point = self._solve(states)
-            return None if point is None else Branch(states, None, [point])
-        lattice = self._lattice(self._log_density(states, solved))
-        if lattice is None:
-            return None
-        points = [solved.get(u.tobytes()) for u in lattice.points]
-        return Branch(states, lattice, points)
+        block = self.block
+        if not block.coordinates.size:
+            rest = Rest(block.group, states, block.inside, block.keeps)
+            self._say(1)
+            log_joint = float(rest.log_joints({n: v[None] for n, v in states.items()})[0])
+            self.failure = self.failure or rest.failure
+            return Branch(states, None, rest, log_joint) if np.isfinite(log_joint) else None
+        starts, scales = block.coordinates.starts()
+        group = leave(block.group, states) if states else block.group
+        rest = Rest(group, block.coordinates.read(starts[0])[0], block.inside, block.keeps)
+        lattice = self._lattice(rest, starts, scales)
+        self.failure = self.failure or rest.failure
+        return None if lattice is None else Branch(states, lattice, rest)
 
-    def _lattice(self, log_density: Callable[[Array], Array]) -> Lattice | None:
-        starts, scales = self.block.coordinates.starts()
+    def _lattice(self, rest: Rest, starts: Array, scales: Array) -> Lattice | None:
+        def log_density(points: Array) -> Array:
+            self._say(len(points))
+            values, log_jacobian = self.block.coordinates.read(points)
+            return rest.log_joints(values) + log_jacobian
+
         try:
             return integrate(log_density, starts, scales)
         except NoFallError as error:
@@ -217,32 +178,9 @@ class _Search:
                 "the data do not rule out extreme values; give it a prior that does"
             ) from None
         except ValueError as error:
-            if self.failure is None:
-                self.failure = error
+            self.failure = self.failure or error
             return None
 
-    def _log_density(
-        self, states: Mapping[str, Array], solved: dict[bytes, Point]
-    ) -> Callable[[Array], Array]:
-        def at(u: Array) -> float:
-            values, log_jacobian = self.block.coordinates.read(u)
-            point = self._solve({**states, **values})
-            if point is None:
-                return -np.inf
-            if self.keeps:
-                solved[u.tobytes()] = point
-            return point.log_joint + log_jacobian
-
-        return lambda points: np.array([at(u) for u in points])
-
-    def _solve(self, values: Mapping[str, Array]) -> Point | None:
-        self.count += 1
+    def _say(self, count: int) -> None:
+        self.count += count
         self.progress.say(f"{self.count} of about {self.block.outside.points:.0f} points")
-        try:
-            with np.errstate(all="ignore"):
-                point = self.block.quickly_at(values)
-        except (ValueError, np.linalg.LinAlgError, OverflowError) as error:
-            if self.failure is None:
-                self.failure = error
-            return None  # impossible, or beyond what numbers can hold
-        return point if np.isfinite(point.log_joint) else None

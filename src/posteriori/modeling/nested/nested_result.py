@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,14 @@ from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.inference.quadrature.lattices import BEND, Lattice
 from posteriori.inference.quadrature.margins import margin
-from posteriori.modeling.binding.bound import BoundFactor
-from posteriori.modeling.contract.engine import Block, Result, Terms
+from posteriori.modeling.contract.engine import Result, Terms
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.forms.fixing import fix
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.forms.state_tables import DISCRETE
-from posteriori.modeling.nested.averages import average
+from posteriori.modeling.nested.averages import average, average_first
+from posteriori.modeling.nested.rest import Point, Rest, WholePoint
 from posteriori.modeling.nested.unbounded import Free
 from posteriori.modeling.posterior.prediction import predict_request
 from posteriori.numerics.logspace import log_sum_exp
@@ -33,7 +33,7 @@ from posteriori.numerics.types import Array, Seed
 if TYPE_CHECKING:
     from posteriori.modeling.nested.nested_block import NestedBlock
 
-__all__ = ["NestedResult", "Branch", "Point"]
+__all__ = ["Branch", "NestedResult"]
 
 #: Points of less weight than this are left out of mixtures.
 _LEAST_WEIGHT = 1e-6
@@ -44,45 +44,21 @@ _JITTER = 0.35
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
-    """What is left of the model, solved at values of those outside.
-
-    Attributes
-    ----------
-    values : mapping
-    blocks, results : tuples
-    known : tuple of BoundFactor
-        Factors that have no unknowns there, with the prior of those outside.
-    log_known, log_joint : float
-        ln p of these, and ln p(values, data).
-    """
-
-    values: Mapping[str, Array]
-    blocks: tuple[Block, ...]
-    results: tuple[Result, ...]
-    known: tuple[BoundFactor, ...]
-    log_known: float
-    log_joint: float
-
-
-@dataclass(frozen=True, eq=False)
 class Branch:
-    """A joint state of discrete ones outside, with the lattice of the others.
+    """A joint state of discrete ones outside, with the lattice of the others and what is left.
 
-    ``points`` are solved already, or None.
+    Without others, ``log_joint`` is ln p(states, data).
     """
 
     states: Mapping[str, Array]
     lattice: Lattice | None
-    points: list[Point | None]
+    rest: Rest
+    log_joint: float = 0.0
 
     @property
     def logs(self) -> Array:
         """Log masses of the points."""
-        if self.lattice is None:
-            assert self.points[0] is not None
-            return np.array([self.points[0].log_joint])
-        return self.lattice.log_masses
+        return np.array([self.log_joint]) if self.lattice is None else self.lattice.log_masses
 
     @property
     def log_mass(self) -> float:
@@ -126,20 +102,46 @@ class NestedResult(Result):
     @cached_property
     def weights(self) -> Array:
         """Probabilities of the points that matter."""
-        found = np.array([self._shares_of(i)[k] for i, k in self._places])
+        shares = [self._shares_of(i) for i in range(len(self.branches))]
+        found = np.array([shares[i][k] for i, k in self._places])
         return found / found.sum()
 
-    def _point(self, i: int, k: int) -> Point:
+    def _values(self, i: int, numbers: Array) -> dict[str, Array]:
+        """Return what the rest of a branch is solved at, for some of its points."""
         branch = self.branches[i]
-        point = branch.points[k]
-        if point is not None:
-            return point
-        assert branch.lattice is not None
-        values, _ = self.block.coordinates.read(branch.lattice.points[k])
-        return self.block.quickly_at({**branch.states, **values})
+        if branch.lattice is None:
+            return {name: values[None] for name, values in branch.states.items()}
+        return self.block.coordinates.read(branch.lattice.points[numbers])[0]
 
-    def _points(self) -> Any:
-        return (self._point(i, k) for i, k in self._places)
+    def _points(self) -> Iterable[Point]:
+        """Solve the points that matter, or those of an earlier question."""
+        return self._kept if self.block.keeps else self._solved()
+
+    @cached_property
+    def _kept(self) -> list[Point]:
+        return list(self._solved())
+
+    def _solved(self) -> Iterator[Point]:
+        places = np.array(self._places)
+        for i, branch in enumerate(self.branches):
+            numbers = places[places[:, 0] == i, 1]
+            if len(numbers):
+                for point in branch.rest.points(self._values(i, numbers)):
+                    yield point._replace(values={**branch.states, **point.values})
+
+    def _point(self, n: int) -> Point:
+        if self.block.keeps:
+            return self._kept[n]
+        i, k = self._places[n]
+        (point,) = self.branches[i].rest.points(self._values(i, np.array([k])))
+        return point._replace(values={**self.branches[i].states, **point.values})
+
+    def _whole_points(self) -> Iterator[WholePoint]:
+        """Solve the points that matter with all their rows."""
+        for i, k in self._places:
+            branch, values = self.branches[i], self._values(i, np.array([k]))
+            point = branch.rest.at({name: array[0] for name, array in values.items()})
+            yield replace(point, values={**branch.states, **point.values})
 
     # -- answers ---------------------------------------------------------------------------
 
@@ -179,9 +181,8 @@ class NestedResult(Result):
             for share, lattice in zip(self.shares, lattices, strict=True)
         )
         one = item._replace(shape=(1,), low=np.ravel(item.low)[[j]], high=np.ravel(item.high)[[j]])
-        read = [one.read(u[None]) for u in at]
-        nodes = np.array([float(values[0]) for values, _ in read])
-        heights = density * np.exp(-np.array([log_jacobian for _, log_jacobian in read]))
+        values, log_jacobian = one.read(at[:, None])
+        nodes, heights = values[:, 0], density * np.exp(-log_jacobian)
         order = np.argsort(nodes)
         nodes, heights = nodes[order], heights[order]
         kept = np.append(np.diff(nodes) > 0, True) & np.isfinite(heights)
@@ -214,18 +215,14 @@ class NestedResult(Result):
 
     def _draws_at(self, n: int, count: int, rng: np.random.Generator) -> dict[str, Any]:
         i, k = self._places[n]
-        branch, point = self.branches[i], self._point(i, k)
+        branch, point = self.branches[i], self._point(n)
         found: dict[str, Any] = {}
         for result in point.results:
             found |= result.sample(count, rng=rng)
         for name, values in branch.states.items():
             found[name] = _in_words(np.repeat(values[None], count, axis=0), self._labels(name))
         if branch.lattice is not None:
-            read = [
-                self.block.coordinates.read(u)[0] for u in _between(branch.lattice, k, count, rng)
-            ]
-            for item in self.block.outside.free:
-                found[item.name] = np.array([values[item.name] for values in read])
+            found |= self.block.coordinates.read(_between(branch.lattice, k, count, rng))[0]
         return found
 
     def _labels(self, name: str) -> Any:
@@ -233,7 +230,7 @@ class NestedResult(Result):
 
     def most_likely(self) -> dict[str, Any]:
         """Return the best point of those outside, and of all others given it."""
-        point = self._point(*self._places[int(np.argmax(self.weights))])
+        point = self._point(int(np.argmax(self.weights)))
         best: dict[str, Any] = {}
         for name, values in point.values.items():
             labels = self._labels(name) if name in self.block.outside.names else None
@@ -250,7 +247,7 @@ class NestedResult(Result):
                 "draws from it"
             )
         found = []
-        for point in self._points():
+        for point in self._whole_points():
             results = {
                 result for result in _by_name(point).values() if set(names) & set(result.names)
             }
@@ -261,16 +258,21 @@ class NestedResult(Result):
 
     def predict(self, solved: Solved, request: Request) -> Any:
         """Return the mixture of what is predicted at the points."""
-        points = (self.block.at(point.values) for point in self._points())  # chains as chains
-        found = [predict_request(self._at(solved, point), request) for point in points]
-        return average(self.weights, found)
+        if len(self.branches) == 1:
+            numbers = np.array(self._places)[:, 1]
+            found = self.branches[0].rest.predict(self._values(0, numbers), request)
+            if found:
+                return average_first(self.weights, found)
+        points = self._whole_points()
+        return average(
+            self.weights, [predict_request(self._at(solved, point), request) for point in points]
+        )
 
     def account(self) -> Terms:
         """Average the terms at the points; those outside have the entropy of their density."""
         energies: dict[str, float] = {}
         entropies: dict[str, float] = {}
-        for weight, found in zip(self.weights, self._points(), strict=True):
-            point = self.block.at(found.values)  # with all its rows
+        for weight, point in zip(self.weights, self._whole_points(), strict=True):
             terms = [result.account() for result in point.results]
             for name, value in (pair for t in terms for pair in t.energies):
                 energies[name] = energies.get(name, 0.0) + weight * value
@@ -283,10 +285,10 @@ class NestedResult(Result):
         outside = ", ".join(self.block.outside.names)
         return Terms(list(energies.items()), {**entropies, outside: self.log_evidence - total})
 
-    def _bound_at(self, point: Point) -> Any:
+    def _bound_at(self, point: WholePoint) -> Any:
         return fix(self.block.group.bound, point.values)
 
-    def _at(self, solved: Solved, point: Point) -> Solved:
+    def _at(self, solved: Solved, point: WholePoint) -> Solved:
         """Return all that is solved, with this block at one of its points."""
         others = [r is not self for r in solved.results]
         blocks = [b for b, other in zip(solved.blocks, others, strict=True) if other]
@@ -301,7 +303,7 @@ class NestedResult(Result):
         )
 
 
-def _by_name(point: Point) -> dict[str, Result]:
+def _by_name(point: Point | WholePoint) -> dict[str, Result]:
     return {name: result for result in point.results for name in result.names}
 
 

@@ -13,14 +13,12 @@ from posteriori.inference.gaussian.row_reduction import UnitRows, reduce_rows
 from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Access, Polynomial
 from posteriori.modeling.contract.engine import Group
-from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock, is_affine
+from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
 from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
 from posteriori.numerics.types import Array
 
 __all__ = ["Reweighted", "reweighted"]
 
-#: Numbers of chains that are solved as one vector; longer ones are faster step by step.
-_MOST_DENSE = 150
 #: Powers that turn the spread of a normal factor into its precision.
 _POWERS = {"precision": 1.0, "scale": -2.0, "variance": -1.0}
 
@@ -81,21 +79,14 @@ def reweighted(group: Group, left: Group, outside: Sequence[str]) -> Reweighted 
     Parameters
     ----------
     group, left : Group
-        With unknown spreads, and with some values of them.
+        Of normal factors: with unknown spreads, and with some values of them.
     outside : sequence of str
         The spreads.
     """
-    bound, unknown = left.bound, set(left.names)
-    places = [i for i, f in enumerate(left.factors) if unknown & bound.unknowns_of(f)]
-    factors = tuple(left.factors[i] for i in places)
-    numbers = sum(int(np.prod(bound.layouts[name].shape)) for name in left.names)
-    chains = any(bound.variables[n].step is not None for n in left.names if n in bound.variables)
-    if not factors or not all(is_affine(f) for f in factors) or (chains and numbers > _MOST_DENSE):
-        return None
-    block = GaussianBlock(bound, left.names, factors)
+    block = GaussianBlock(left.bound, left.names, left.factors)
     latents, equations, _ = block.system()
     shapes = {latent.name: latent for latent in latents}
-    originals = [group.factors[places[i]] for i in block.origins]
+    originals = [group.factors[i] for i in block.origins]
     fixed: list[Equation] = []
     alike: dict[tuple[Any, ...], list[Equation]] = {}
     for factor, equation in zip(originals, equations, strict=True):

@@ -60,8 +60,8 @@ class Free(NamedTuple):
         count = int(np.prod(self.shape))
         return count - count // self.shape[-1] if self.is_simplex else count
 
-    def read(self, u: Array) -> tuple[Array, float]:
-        """Return the values at coordinates, and the log of the Jacobian."""
+    def read(self, u: Array) -> tuple[Array, Array]:
+        """Return the values (..., *shape) at coordinates (..., size), and logs of the Jacobian."""
         u = np.clip(u, -_LARGEST, _LARGEST)
         if self.is_simplex:
             return self._probabilities(u)
@@ -76,13 +76,16 @@ class Free(NamedTuple):
         positive = np.exp(u)
         one_end = np.where(above, self.low + positive, self.high - positive)
         values = np.where(both, inside, np.where(above | below, one_end, u))
-        return values.reshape(self.shape), float(np.where(above | below, logs, 0.0).sum())
+        log_jacobian = np.where(above | below, logs, 0.0).sum(axis=-1)
+        return values.reshape(u.shape[:-1] + self.shape), log_jacobian
 
-    def _probabilities(self, u: Array) -> tuple[Array, float]:
+    def _probabilities(self, u: Array) -> tuple[Array, Array]:
         classes = self.shape[-1]
-        logits = np.append(u.reshape(-1, classes - 1), np.zeros((u.size // (classes - 1), 1)), -1)
+        rows = u.reshape(*u.shape[:-1], -1, classes - 1)
+        logits = np.concatenate([rows, np.zeros((*rows.shape[:-1], 1))], axis=-1)
         logs = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
-        return np.exp(logs).reshape(self.shape), float(logs.sum())  # |dπ/du| = Π π_k
+        # |dπ/du| = Π π_k
+        return np.exp(logs).reshape(u.shape[:-1] + self.shape), logs.sum(axis=(-2, -1))
 
     def write(self, values: Array) -> Array:
         """Return the coordinates of values (..., *shape)."""
@@ -161,12 +164,12 @@ class Coordinates:
         """The variable that each coordinate belongs to."""
         return [item.name for item in self.free for _ in range(item.size)]
 
-    def read(self, u: Array) -> tuple[dict[str, Array], float]:
-        """Return the values of all variables at a point (D,), and the log of the Jacobian."""
-        values, total, start = {}, 0.0, 0
+    def read(self, u: Array) -> tuple[dict[str, Array], Array]:
+        """Return the values of all variables at points (..., D), and logs of the Jacobian."""
+        values, total, start = {}, np.zeros(u.shape[:-1]), 0
         for item in self.free:
-            values[item.name], log_jacobian = item.read(u[start : start + item.size])
-            total += log_jacobian
+            values[item.name], log_jacobian = item.read(u[..., start : start + item.size])
+            total = total + log_jacobian
             start += item.size
         return values, total
 

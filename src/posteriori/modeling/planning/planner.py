@@ -8,7 +8,7 @@ from typing import Any
 
 from posteriori.modeling import variational
 from posteriori.modeling.binding.bound import Bound, BoundFactor
-from posteriori.modeling.contract.engine import Block, Fit, Group, Kind
+from posteriori.modeling.contract.engine import Block, Fit, Group, Kind, Planned
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock, fits_chain
@@ -45,8 +45,8 @@ KINDS: list[Kind] = [
     ),
     Kind(
         "nested",
-        lambda group: fits_nested(group, exact_blocks),
-        lambda group, outside: NestedBlock(group, outside, exact_blocks),
+        lambda group: fits_nested(group, exact_parts),
+        lambda group, outside: NestedBlock(group, outside, exact_parts),
     ),
     Kind(
         "variational",
@@ -180,11 +180,11 @@ def _components(
     return sorted(groups.values(), key=lambda group: rank[group[0][0]])
 
 
-def exact_blocks(group: Group) -> tuple[tuple[Block, ...], tuple[BoundFactor, ...]] | None:
-    """Return exact blocks for what is unknown of a group, and its known factors, or None."""
+def exact_parts(group: Group) -> tuple[tuple[Planned, ...], tuple[BoundFactor, ...]] | None:
+    """Return exact parts for what is unknown of a group, and its known factors, or None."""
     bound = group.bound
     known = tuple(f for f in group.factors if not bound.unknowns_of(f))
-    blocks = []
+    parts = []
     for names, factors in _components((f for f in group.factors if bound.unknowns_of(f)), bound):
         part = Group(bound, tuple(names), tuple(factors))
         kinds = (kind for kind in KINDS if kind.is_exact and kind.name != "nested")
@@ -192,8 +192,8 @@ def exact_blocks(group: Group) -> tuple[tuple[Block, ...], tuple[BoundFactor, ..
         found = next(((kind, fit) for kind, fit in fits if fit.holds), None)
         if found is None:
             return None
-        blocks.append(found[0].make(part, found[1].found))
-    return tuple(blocks), known
+        parts.append(Planned(found[0], part, found[1].found))
+    return tuple(parts), known
 
 
 def _block(group: Group) -> Block:

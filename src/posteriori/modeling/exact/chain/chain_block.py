@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from posteriori.modeling.exact.chain.chain_matrices import (
 )
 from posteriori.modeling.exact.chain.chain_result import ChainResult
 from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock, fits_gaussian
+from posteriori.modeling.forms.fixing import at_point
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["GaussianChainBlock", "find_chain", "fits_chain"]
@@ -56,7 +58,11 @@ def find_chain(
 
 
 class GaussianChainBlock(Block):
-    """Normal chains with known covariances, observed along their time; unknown constants."""
+    """Normal chains with known covariances, observed along their time; unknown constants.
+
+    Factors may have ``points`` as one of their rows: numbers that differ between them are then
+    tried out, and there is a chain for each point.
+    """
 
     method = "Kalman smoother in square roots"
     order = ("forwards in time", "backwards")
@@ -67,10 +73,12 @@ class GaussianChainBlock(Block):
         names: Iterable[str],
         factors: Iterable[BoundFactor],
         chains: tuple[str, ...],
+        points: Axis | None = None,
     ) -> None:
         self.bound = bound
         self.names = tuple(names)
         self.chains = chains
+        self.points = points
         self.constants = tuple(n for n in self.names if n not in chains)
         self.factors = kept = list(factors)
         own = [[f for f in kept if f.name == chain] for chain in chains]
@@ -110,12 +118,19 @@ class GaussianChainBlock(Block):
 
     def solve(self) -> ChainResult:
         """Return the smoothed states, the constants and the exact evidence."""
-        y = np.concatenate([self.data(f) for f in self.emissions], axis=1)
-        seen = join_parts(self.part_of(f) for f in self.emissions)
-        chain, log_evidence = self.chain_of(seen)
-        posterior = smooth_chain(chain, y, pairs=False)
+        chain, log_evidence = self.chain_of(self.seen())
+        posterior = smooth_chain(chain, self.y, pairs=False)
         total = float(posterior.log_evidence) + log_evidence
-        return ChainResult(total, posterior, chain, y, self)
+        return ChainResult(total, posterior, chain, self.y, self)
+
+    @cached_property
+    def y(self) -> Array:
+        """All observations, (T, P)."""
+        return np.concatenate([self.data(f) for f in self.emissions], axis=1)
+
+    def seen(self) -> StepMatrices:
+        """Return the matrices of all emissions."""
+        return join_parts(self.part_of(f) for f in self.emissions)
 
     @property
     def places(self) -> dict[str, slice]:
@@ -126,13 +141,17 @@ class GaussianChainBlock(Block):
         }
         return dict(self.columns.states) | moved
 
-    def chain_of(self, seen: StepMatrices) -> tuple[LinearGaussianChain, float]:
-        """Return the chain of states and constants, and the evidence of what it leaves out."""
+    def chain_of(self, seen: StepMatrices) -> tuple[LinearGaussianChain, Any]:
+        """Return the chain of states and constants, and the evidence of what it leaves out.
+
+        Where there are points, all arrays have them as their first axis, of length 1 if nothing
+        differs.
+        """
         start = join_parts(self.first_parts())
         step = solve_for_now(join_parts(self.step_parts()))
         chain = LinearGaussianChain(
-            start.offset[0],
-            start.noise[0],
+            start.offset[..., 0, :],
+            start.noise[..., 0, :, :],
             step.before,
             step.offset,
             step.noise,
@@ -147,7 +166,7 @@ class GaussianChainBlock(Block):
             chain,
             cov,
             mean=mean,
-            initial=start.constants[0],
+            initial=start.constants[..., 0, :, :],
             transition=step.constants,
             emission=seen.constants,
         )
@@ -159,7 +178,7 @@ class GaussianChainBlock(Block):
 
     def step_parts(self) -> list[StepMatrices]:
         """Return the matrices of the steps of each chain."""
-        return [self.read(f, f.rows[0]) for f in self.steps]
+        return [self.read(f, f.rows[-1]) for f in self.steps]  # rows: points, if any, and arrivals
 
     def part_of(self, factor: BoundFactor) -> StepMatrices:
         """Return the matrices of a factor along the chain's time, at any of it."""
@@ -167,15 +186,21 @@ class GaussianChainBlock(Block):
         part = self.read(factor, axis)
         if axis is self.time or axis is None:
             return part
-        size = self.time.size
-        return StepMatrices(*(a if len(a) == 1 else _at_times(a, times, size) for a in part))
+        lead = 0 if self.points is None else 1
+        return StepMatrices(
+            *(
+                a if a.shape[lead] == 1 else _at_times(a, times, self.time.size, along=lead)
+                for a in part
+            )
+        )
 
     def data(self, factor: BoundFactor) -> Array:
         """Return the observations of an emission, (T, P); NaN at times that it does not see."""
         axis, times = self.times_of(factor)
         values = self.bound.observed[factor.name]
         if axis is not None:
-            values = np.moveaxis(values, factor.rows.index(axis), 0)
+            rows = [row for row in factor.rows if row is not self.points]
+            values = np.moveaxis(values, rows.index(axis), 0)
         values = values.reshape(len(times), -1)
         if axis is self.time:
             return values
@@ -187,11 +212,21 @@ class GaussianChainBlock(Block):
 
     def read(self, factor: BoundFactor, time: Axis | None) -> StepMatrices:
         """Return the matrices of a factor at the times of one of its axes."""
-        return read_part(factor, time, self.bound.layouts, self.columns)
+        return read_part(factor, time, self.bound.layouts, self.columns, self.points)
 
-    def _constants_prior(self) -> tuple[Array, Array, float]:
+    def _constants_prior(self) -> tuple[Array, Array, Any]:
         """Return what is known of the constants without the chain, as one vector."""
-        solved = GaussianBlock(self.bound, self.constants, self.priors).solve()
+        if self.points is None or not any(self.points in f.rows for f in self.priors):
+            return self._constants_given(self.priors)
+        found = [
+            self._constants_given([at_point(f, self.points, k) for f in self.priors])
+            for k in range(self.points.size)
+        ]
+        mean, cov, log_evidence = (np.array(column) for column in zip(*found, strict=True))
+        return mean, cov, log_evidence
+
+    def _constants_given(self, priors: list[BoundFactor]) -> tuple[Array, Array, float]:
+        solved = GaussianBlock(self.bound, self.constants, priors).solve()
         return *solved.dense_moments(self.constants), solved.log_evidence
 
 
@@ -251,8 +286,11 @@ def _seen(factor: BoundFactor, chains: tuple[str, ...]) -> list[Access]:
     return [access for access in factor.accesses if access.name in chains]
 
 
-def _at_times(values: Array, times: IntArray, n_steps: int, fill: float = 0.0) -> Array:
+def _at_times(
+    values: Array, times: IntArray, n_steps: int, fill: float = 0.0, along: int = 0
+) -> Array:
     """Put what belongs to some times among all."""
-    out = np.full((n_steps, *values.shape[1:]), fill)
-    out[times] = values
-    return out
+    moved = np.moveaxis(values, along, 0)
+    out = np.full((n_steps, *moved.shape[1:]), fill)
+    out[times] = moved
+    return np.moveaxis(out, 0, along)

@@ -52,7 +52,8 @@ class Columns(NamedTuple):
 class StepMatrices(NamedTuple):
     """Mean offset + now · s_t + before · s_{t−1} + constants · c, and noise covariance.
 
-    Each has a leading time axis, of length 1 where nothing changes.
+    Each has a leading time axis, of length 1 where nothing changes; ahead of it may stand one of
+    points at which numbers outside of the chain are tried out.
     """
 
     offset: Array
@@ -64,7 +65,7 @@ class StepMatrices(NamedTuple):
     @property
     def sees(self) -> Array:
         """How an emission sees (s_t, c)."""
-        return _joined([self.now, self.constants], axis=2)
+        return _joined([self.now, self.constants], axis=-1)
 
     @property
     def solver(self) -> Array:
@@ -82,7 +83,11 @@ def place_side_by_side(sizes: Mapping[str, int]) -> dict[str, slice]:
 
 
 def read_part(
-    factor: BoundFactor, time: Axis | None, layouts: Mapping[str, Layout], columns: Columns
+    factor: BoundFactor,
+    time: Axis | None,
+    layouts: Mapping[str, Layout],
+    columns: Columns,
+    points: Axis | None = None,
 ) -> StepMatrices:
     """Return the affine mean and the noise of a factor, one entry a step or one for all.
 
@@ -92,38 +97,43 @@ def read_part(
         Normal, with a mean affine in the unknowns and a known spread.
     time : Axis or None
         Its row axis that runs along the chain: of arrivals, for a step.
+    points : Axis, optional
+        Its row axis that runs over points: the matrices then have one ahead of that of time.
     """
-    labels = tuple(a for a in factor.rows if a is not time) + factor.events
-    width = count_of(labels)
-    offset: Any = np.zeros((1, width))
-    states = dict.fromkeys((True, False), np.zeros((1, width, columns.n_states)))
-    constants: Any = np.zeros((1, width, columns.n_constants))
+    outer = (time,) if points is None else (points, time)
+    labels = tuple(a for a in factor.rows if a not in outer) + factor.events
+    width, ones = count_of(labels), (1,) * len(outer)
+    offset: Any = np.zeros((*ones, width))
+    states = dict.fromkeys((True, False), np.zeros((*ones, width, columns.n_states)))
+    constants: Any = np.zeros((*ones, width, columns.n_constants))
     for term in factor.parameters["mean"].terms:
         inner = [_within(access, columns) for access in term.accesses]
         moving = set(term.table.axes).union(labels_of(*inner))
-        lead = (time,) if time is not None and time in moving else ()
+        lead = tuple(a for a in outer if a is not None and a in moving)
+        lengths = tuple(a.size if a is not None and a in moving else 1 for a in outer)
         if not inner:
-            offset = offset + term.table.over(lead + labels).reshape(-1, width)
+            offset = offset + term.table.over(lead + labels).reshape(*lengths, width)
             continue
         (access,) = inner
         block = _coefficients(term, access, lead + labels, layouts, columns)
-        block = block.reshape(-1, width, block.shape[-1])
+        block = block.reshape(*lengths, width, block.shape[-1])
         if access.name in columns.constants:
             constants = _added(constants, block, columns.constants[access.name])
         else:
             now = factor.name not in columns.states or _is_arrival(term.accesses[0].places[0])
             states[now] = _added(states[now], block, columns.states[access.name])
-    return StepMatrices(offset, states[True], states[False], constants, _noise(factor, time, width))
+    noise = _noise(factor, outer, width)
+    return StepMatrices(offset, states[True], states[False], constants, noise)
 
 
 def join_parts(parts: Iterable[StepMatrices]) -> StepMatrices:
     """Stack what several factors say of one time."""
     offset, now, before, constants, noise = (list(column) for column in zip(*parts, strict=True))
     return StepMatrices(
-        _joined(offset, axis=1),
-        _joined(now, axis=1),
-        _joined(before, axis=1),
-        _joined(constants, axis=1),
+        _joined([a[..., None] for a in offset], axis=-2)[..., 0],
+        _joined(now, axis=-2),
+        _joined(before, axis=-2),
+        _joined(constants, axis=-2),
         _block_diagonal(noise),
     )
 
@@ -135,7 +145,7 @@ def solve_for_now(step: StepMatrices) -> StepMatrices:
     solver = step.solver
     return StepMatrices(
         (solver @ step.offset[..., None])[..., 0],
-        np.zeros_like(step.now[:1]),
+        np.zeros_like(step.now),
         solver @ step.before,
         solver @ step.constants,
         solver @ step.noise @ np.swapaxes(solver, -1, -2),
@@ -168,47 +178,50 @@ def _coefficients(
 
 def _added(total: Array, block: Array, place: slice) -> Array:
     """Add the coefficients of one variable to those of all."""
-    longest = max(len(total), len(block))
-    out = np.array(np.broadcast_to(total, (longest, *total.shape[1:])))
+    lead = np.broadcast_shapes(total.shape[:-2], block.shape[:-2])
+    out = np.array(np.broadcast_to(total, lead + total.shape[-2:]))
     out[..., place] += block
     return out
 
 
-def _noise(factor: BoundFactor, time: Axis | None, width: int) -> Array:
+def _noise(factor: BoundFactor, outer: tuple[Axis | None, ...], width: int) -> Array:
     """Return the noise covariance (1 or T, E, E); rows at one time are independent."""
-    rows = tuple(a for a in factor.rows if a is not time)
+    rows = tuple(a for a in factor.rows if a not in outer)
     key, poly = spread_of(factor)
     if factor.family is Normal:
-        values = as_variance(key, _known(poly, rows, time), matrix=False)
-        return values.reshape(-1, width)[:, :, None] * np.eye(width)
-    matrix = as_variance(key, _known(poly, rows + poly.axes[-2:], time), matrix=True)
+        values = as_variance(key, _known(poly, rows, outer), matrix=False)
+        return values.reshape(*values.shape[: len(outer)], width, 1) * np.eye(width)
+    matrix = as_variance(key, _known(poly, rows + poly.axes[-2:], outer), matrix=True)
     size = matrix.shape[-1]
     count = width // size
-    blocks = matrix.reshape(-1, count, size, size)
-    return _block_diagonal([blocks[:, i] for i in range(count)])
+    blocks = matrix.reshape(*matrix.shape[: len(outer)], count, size, size)
+    return _block_diagonal([blocks[..., i, :, :] for i in range(count)])
 
 
-def _known(poly: Polynomial, labels: tuple[Axis, ...], time: Axis | None) -> Array:
-    moves = time is not None and any(time in term.table.axes for term in poly.terms)
-    lead = (time,) if moves and time is not None else ()
+def _known(poly: Polynomial, labels: tuple[Axis, ...], outer: tuple[Axis | None, ...]) -> Array:
+    """Return a known expression over the outer axes, of length 1 where it does not vary."""
+    seen = {axis for term in poly.terms for axis in term.table.axes}
+    lead = tuple(a for a in outer if a is not None and a in seen)
     full = np.broadcast_to(poly.over(lead + labels), shape_of(lead + labels))
-    return full if lead else full[None]
+    lengths = tuple(a.size if a is not None and a in seen else 1 for a in outer)
+    return full.reshape(lengths + full.shape[len(lead) :])
 
 
 def _joined(parts: list[Array], axis: int) -> Array:
-    longest = max(len(p) for p in parts)
-    return np.concatenate([np.broadcast_to(p, (longest, *p.shape[1:])) for p in parts], axis=axis)
+    """Put matrices beside or below one another, at all steps and points of any of them."""
+    lead = np.broadcast_shapes(*(p.shape[:-2] for p in parts))
+    return np.concatenate([np.broadcast_to(p, lead + p.shape[-2:]) for p in parts], axis=axis)
 
 
 def _block_diagonal(parts: list[Array]) -> Array:
     if len(parts) == 1:
         return parts[0]
-    longest = max(len(p) for p in parts)
+    lead = np.broadcast_shapes(*(p.shape[:-2] for p in parts))
     width = sum(p.shape[-1] for p in parts)
-    out = np.zeros((longest, width, width))
+    out = np.zeros((*lead, width, width))
     start = 0
     for p in parts:
         stop = start + p.shape[-1]
-        out[:, start:stop, start:stop] = p
+        out[..., start:stop, start:stop] = p
         start = stop
     return out

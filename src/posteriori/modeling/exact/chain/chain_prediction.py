@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.inference.chains.chain_forecast import predict_chain
+from posteriori.inference.chains.chain_forecast import predict_chain, predict_chains
 from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis
@@ -16,6 +17,7 @@ from posteriori.modeling.contract.engine import Result
 from posteriori.modeling.contract.requests import Request, names_used
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.chain.chain_matrices import StepMatrices
+from posteriori.modeling.forms.fixing import fix_at_points
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array
 
@@ -23,11 +25,14 @@ if TYPE_CHECKING:
     from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock
     from posteriori.modeling.exact.chain.chain_result import ChainResult
 
-__all__ = ["predict_along"]
+__all__ = ["predict_along", "predict_at_points"]
 
 
 class _Moments(NamedTuple):
-    """Mean (L, E) and covariance (L, E, E) of all numbers of a variable at L times."""
+    """Mean (L, E) and covariance (L, E, E) of all numbers of a variable at L times.
+
+    Points, where there are any, come first.
+    """
 
     mean: Array
     cov: Array
@@ -55,6 +60,44 @@ def predict_along(result: Any, solved: Solved, request: Request) -> Any:
     return result.averaged(_ahead(chain, future, units, request))
 
 
+def predict_at_points(
+    result: ChainResult, bound: Bound, values: Mapping[str, Array], request: Request
+) -> Any:
+    """Predict what depends on smoothed chains and on values outside; None for all else.
+
+    Parameters
+    ----------
+    result : ChainResult
+        At all points: moments (K, T, D), of a block with points.
+    bound : Bound
+        The model in which those outside are unknown.
+    values : mapping
+        Of those outside, (K, ...).
+
+    Returns
+    -------
+    distribution
+        A batch whose first axis counts the points.
+    """
+    block, points = result.block, result.block.points
+    assert points is not None
+    own = [f for f in bound.factors if f.name == request.name]
+    seen = {access.name for f in own for access in f.accesses}
+    known = {*result.names, *values}
+    is_alone = own[0].family in GAUSSIAN and seen <= known and seen & set(result.names)
+    if request.values or not (request.name in result.names or (len(own) == 1 and is_alone)):
+        return None
+    if not request.sizes and not request.inputs and len(own) == 1:
+        return _along(result, *fix_at_points(own, bound, values, points))
+    if block.time.name not in request.sizes:
+        return None
+    future = _bind_future(bound, result, request)
+    factors = [f for f in future.factors if f.name == request.name or f.name in result.names]
+    there = {name: array for name, array in values.items() if name in future.layouts}
+    fixed = fix_at_points(factors, future, there, points)
+    return _ahead(result, future, list(fixed), request)
+
+
 def _depends_alone(result: Result, solved: Solved, name: str) -> bool:
     """Tell whether a variable belongs to a result, or is normal and depends on nothing else."""
     if name in solved.by_name:
@@ -76,26 +119,29 @@ def _along(result: ChainResult, factor: BoundFactor) -> Any:
     if axis is not None and axis not in factor.rows:  # constants alone, the same at all times
         axis, times = None, np.array([-1])
     part = block.read(factor, axis)
-    mean = (part.sees @ post.mean[times][..., None])[..., 0] + part.offset
-    cov = part.sees @ post.cov[times] @ np.swapaxes(part.sees, -1, -2) + part.noise
-    return _distribution(factor, axis, _Moments(mean, cov))
+    mean = (part.sees @ post.mean[..., times, :][..., None])[..., 0] + part.offset
+    around = part.sees @ post.cov[..., times, :, :] @ np.swapaxes(part.sees, -1, -2)
+    return _distribution(factor, axis, _Moments(mean, around + part.noise), block.points)
 
 
-def _distribution(factor: BoundFactor, axis: Axis | None, moments: _Moments) -> Any:
+def _distribution(
+    factor: BoundFactor, axis: Axis | None, moments: _Moments, points: Axis | None
+) -> Any:
     """Return a batch over the rows of a factor, whose axis along time may have another length."""
-    others = tuple(a.size for a in factor.rows if a is not axis)
-    length, count = len(moments.mean), int(np.prod(others))
-    mean = moments.mean.reshape(length, count, -1)
+    rows = [a for a in factor.rows if a is not points]
+    others = tuple(a.size for a in rows if a is not axis)
+    lead, count = moments.mean.shape[:-1], int(np.prod(others))  # (K,) if any, L
+    mean = moments.mean.reshape(*lead, count, -1)
     size = mean.shape[-1]
-    square = moments.cov.reshape(length, count, size, count, size)
-    each = np.arange(count)
-    cov = np.moveaxis(square[:, each, :, each], 0, 1)  # (L, rows, E, E)
-    mean, cov = mean.reshape(length, *others, size), cov.reshape(length, *others, size, size)
+    square = moments.cov.reshape(*lead, count, size, count, size)
+    cov = np.stack([square[..., i, :, i, :] for i in range(count)], axis=-3)
+    mean, cov = mean.reshape(*lead, *others, size), cov.reshape(*lead, *others, size, size)
+    first = len(lead) - 1
     if axis is None:
-        mean, cov = mean[0], cov[0]
+        mean, cov = np.take(mean, 0, axis=first), np.take(cov, 0, axis=first)
     else:
-        place = factor.rows.index(axis)
-        mean, cov = np.moveaxis(mean, 0, place), np.moveaxis(cov, 0, place)
+        place = first + rows.index(axis)
+        mean, cov = np.moveaxis(mean, first, place), np.moveaxis(cov, first, place)
     if factor.family is MvNormal:
         return MvNormal(mean, cov=symmetrize(cov))
     return Normal(mean[..., 0][()], variance=cov[..., 0, 0][()])
@@ -144,34 +190,48 @@ def _ahead(result: ChainResult, bound: Bound, factors: list[BoundFactor], reques
     """Run chains on from their last members; entry 0 of the new times is that of these."""
     names = tuple(n for n in result.names if n in request.needed)
     chains = tuple(n for n in result.block.chains if n in names)
-    block = type(result.block)(bound, names, [f for f in factors if f.name in names], chains)
+    points = result.block.points
+    made = [f for f in factors if f.name in names]
+    block = type(result.block)(bound, names, made, chains, points)
     if request.name in chains:
         factor = next(f for f in block.steps if f.name == request.name)
-        axis, seen = factor.rows[0], _state_itself(block, request.name)
+        axis, seen = factor.rows[-1], _state_itself(block, request.name)
     else:
         (factor,) = (f for f in factors if f.name == request.name)
-        axis = block.time
-        seen = StepMatrices(*(a[1:] if len(a) > 1 else a for a in block.read(factor, axis)))
+        axis, seen = block.time, _later(block.read(factor, block.time), block)
     chain, _ = block.chain_of(seen)
     kept = np.concatenate(
         [np.arange(p.start, p.stop) for p in (result.places[n] for n in block.places)]
     )
     last = result.moments._replace(
-        mean=result.moments.mean[-1:, kept], cov=result.moments.cov[-1:, kept[:, None], kept]
+        mean=result.moments.mean[..., -1:, kept],
+        cov=result.moments.cov[..., -1:, kept[:, None], kept],
     )
-    forecast = predict_chain(chain, last, request.sizes[block.time.name])
-    return _distribution(factor, axis, _Moments(forecast.mean, forecast.cov))
+    ahead = predict_chain if points is None else predict_chains
+    forecast = ahead(chain, last, request.sizes[block.time.name])
+    return _distribution(factor, axis, _Moments(forecast.mean, forecast.cov), points)
+
+
+def _later(part: StepMatrices, block: GaussianChainBlock) -> StepMatrices:
+    """Leave out the last member that is known, where times differ."""
+    along = 0 if block.points is None else 1
+    return StepMatrices(
+        *(
+            np.take(a, range(1, a.shape[along]), axis=along) if a.shape[along] > 1 else a
+            for a in part
+        )
+    )
 
 
 def _state_itself(block: GaussianChainBlock, name: str) -> StepMatrices:
     """Return the matrices of an observation of one chain without noise."""
-    columns = block.columns
-    rows = np.eye(columns.n_states)[None, columns.states[name]]
-    size = rows.shape[1]
+    columns, lead = block.columns, (1,) if block.points is None else (1, 1)
+    rows = np.eye(columns.n_states)[columns.states[name]]
+    size = len(rows)
     return StepMatrices(
-        np.zeros((1, size)),
-        rows,
-        np.zeros_like(rows),
-        np.zeros((1, size, columns.n_constants)),
-        np.zeros((1, size, size)),
+        np.zeros((*lead, size)),
+        rows.reshape(*lead, *rows.shape),
+        np.zeros((*lead, *rows.shape)),
+        np.zeros((*lead, size, columns.n_constants)),
+        np.zeros((*lead, size, size)),
     )
