@@ -81,9 +81,11 @@ def test_densities_are_compared():
 
 def test_held_out_and_evidence_add_up():
     found = fast(linear_table())
-    for name, outcome in found.outcomes.items():
-        row = found.ranking[name]
+    for row in found.ranking:
+        outcome = found.outcomes[row.name]
         assert row.elpd == pytest.approx(outcome.unseen.log_density.sum())
+    for row in found.single_rows:
+        outcome = found.outcomes[row.name]
         assert row.log_evidence == pytest.approx(float(outcome.model[-1].log_evidence_))
     weights = np.exp([found.ranking[n].log_evidence for n in ("constant", "linear")])
     assert found.ranking["linear"].probability == pytest.approx(weights[1] / weights.sum())
@@ -175,9 +177,10 @@ def failing(monkeypatch):
 @pytest.mark.usefixtures("failing")
 def test_a_failing_candidate_is_listed_with_its_reason():
     found = fast(linear_table(), models=["constant", "robust linear", "linear"])
-    assert [row.name for row in found.ranking.rows] == ["linear", "constant", "robust linear"]
+    assert [row.name for row in found.single_rows] == ["linear", "constant", "robust linear"]
+    assert found.ranking.rows[-1].name == "robust linear"
     assert found.outcomes["robust linear"].failure == "RuntimeError: no luck today"
-    assert "robust linear" in repr(found)
+    assert "straight lines (robust)" in repr(found)
     with pytest.raises(ValueError, match="'robust linear' was not fitted: RuntimeError"):
         found.table_model("robust linear")
 

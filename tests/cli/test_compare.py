@@ -1,5 +1,6 @@
 """The commands compare, predict and show, on clean and on broken files."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -57,8 +58,8 @@ def test_compare_prints_what_it_guessed_and_the_verdict(written: tuple[str, Path
     assert "read as text in utf-8, columns separated by commas" in output
     assert "'when': dates, year first: used as decimal years" in output
     assert "regression: 'y' is a number" in output
-    assert "“linear” predicts unseen rows best" in output
-    assert "Model saved to" in output
+    assert "“straight lines” predicts unseen rows best" in output
+    assert re.search(r"“[\w ()]+” saved to", output)
     assert "Report written to" in output
 
 
@@ -95,7 +96,11 @@ def test_max_rows(table: Path) -> None:
 @pytest.mark.parametrize("task", ["regression", "classification", "density"])
 def test_the_task_can_be_chosen(tmp_path: Path, task: str) -> None:
     path = small(tmp_path / "t.csv", "x,y\n" + ROWS)
-    first = {"regression": "linear", "classification": "logistic", "density": "normal"}[task]
+    first = {
+        "regression": "straight lines",
+        "classification": "straight boundaries (logistic)",
+        "density": "normal",
+    }[task]
     done = run("compare", path, "--target", "y", "--task", task, "--models", first, "--jobs", 1)
     assert done.exit_code == 0, done.output
     assert f"“{first}” is the only model" in " ".join(done.output.split())

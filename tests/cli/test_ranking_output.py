@@ -25,10 +25,10 @@ def analysis() -> Analysis:
     return analyze(table, "y", models=names, folds=2, jobs=1)
 
 
-def printed(analysis: Analysis, width: int) -> list[str]:
+def printed(analysis: Analysis, width: int, details: bool = False) -> list[str]:
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
-        print_analysis(console, analysis)
+        print_analysis(console, analysis, details=details)
     return captured.get().splitlines()
 
 
@@ -51,15 +51,24 @@ def test_names_are_whole_and_lines_fit(analysis: Analysis, width: int, elpd: flo
     )
     lines = printed(far, width)
     for row in far.ranking.rows:
-        assert any(f"{line}  ".startswith(f"{row.name}  ") for line in lines), row.name
+        name = analysis.words(row.name)
+        assert any(f"{line}  ".startswith(f"{name}  ") for line in lines), name
     assert all(len(line) <= width for line in lines)
     assert not [line for line in lines if "…" in line or "e+" in line]
 
 
-def test_columns_go_in_the_order_of_their_use(analysis: Analysis) -> None:
-    order = ["seconds", "kind", "evidence", "prob.", "RMSE", "held out"]
+ORDERS = {
+    False: ["weight", "R²", "miss", "RMSE", "score"],
+    True: ["seconds", "kind", "evidence", "prob.", "RMSE", "held out"],
+}
+
+
+@pytest.mark.parametrize("details", [False, True])
+def test_columns_go_in_the_order_of_their_use(analysis: Analysis, details: bool) -> None:
+    order = ORDERS[details]
     shown = [
-        printed(analysis, width)[1].replace("held out", "held_out") for width in range(30, 120)
+        printed(analysis, width, details)[1].replace("held out", "held_out")
+        for width in range(36, 120)
     ]
     for line in shown:
         columns = [name.replace("_", " ") for name in line.split()]
@@ -67,14 +76,14 @@ def test_columns_go_in_the_order_of_their_use(analysis: Analysis) -> None:
         assert left_out == order[: len(left_out)]
         assert {"model", "behind"} <= set(columns)
     assert shown[0].split() == ["model", "behind"]
-    assert len(shown[-1].split()) == 8
+    assert len(shown[-1].split()) == len(order) + 2
 
 
 def test_narrow_windows_say_what_they_do_not_show(analysis: Analysis) -> None:
-    assert "a wider window also shows" not in " ".join(printed(analysis, 90))
-    assert "a wider window also shows: RMSE, evidence, prob." in " ".join(
-        line.strip() for line in printed(analysis, 52)
-    )
+    assert "a wider window also shows" not in " ".join(printed(analysis, 100))
+    for details, hidden in ((False, "R², weight"), (True, "evidence, prob.")):
+        narrow = " ".join(line.strip() for line in printed(analysis, 66, details))
+        assert f"a wider window also shows: {hidden}" in narrow
 
 
 def test_errors_of_large_targets_are_written_in_full(analysis: Analysis) -> None:
@@ -93,9 +102,10 @@ def test_what_has_no_result_is_named_by_the_reason(
 ) -> None:
     *others, last = analysis.ranking.rows
     lost = replace(analysis, ranking=Comparison([*others, Row(last.name, failure=failure)]))
-    line = next(line for line in printed(lost, 100) if line.startswith(last.name))
-    assert line.split("  ")[0] == last.name
-    assert line.removeprefix(last.name).strip() == word
+    name = analysis.words(last.name)
+    line = next(line for line in printed(lost, 100) if line.startswith(name))
+    assert line.split("  ")[0] == name
+    assert line.removeprefix(name).strip() == word
 
 
 def test_the_same_reason_is_said_once(analysis: Analysis) -> None:
@@ -104,7 +114,7 @@ def test_the_same_reason_is_said_once(analysis: Analysis) -> None:
         for name, o in analysis.outcomes.items()
     }
     lines = [line for line in printed(replace(analysis, outcomes=outcomes), 120) if ": " in line]
-    others = ", ".join(name for name in outcomes if name != "linear")
+    others = ", ".join(analysis.words(name) for name in outcomes if name != "linear")
     assert [line for line in lines if OUT_OF_TIME in line] == [f"  {others}: {OUT_OF_TIME}"]
 
 

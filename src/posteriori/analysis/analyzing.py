@@ -12,7 +12,8 @@ from posteriori.analysis.fitting.findings import Findings, conclude
 from posteriori.analysis.fitting.running import Outcome, run_candidates
 from posteriori.analysis.fitting.table_model import TableModel
 from posteriori.analysis.fitting.table_problem import make_problem, read_target, suited_candidates
-from posteriori.analysis.report.ranking_words import aligned, ranking_table, verdict_of
+from posteriori.analysis.report.ranking_tables import aligned, ranking_table
+from posteriori.analysis.report.verdict_words import verdict_of
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.analysis.table.reading import to_pandas
 
@@ -46,13 +47,16 @@ class Analysis(Findings):
 
     @property
     def verdict(self) -> str:
-        """One sentence: which model, how sure that is, what would change it."""
+        """How well the target can be predicted, by which model, how sure that is."""
         return verdict_of(self)
 
     @property
     def model(self) -> TableModel:
-        """The best model, with the columns that it needs: it predicts tables and can be saved."""
-        return self.table_model(self.ranking.best)
+        """The model to act on, with the columns that it needs: it predicts tables and can be saved.
+
+        The one that predicts unseen rows best, if its errors are not larger than without any column.
+        """
+        return self.table_model(self.kept)
 
     def table_model(self, name: str) -> TableModel:
         """Return one of the fitted models, with the columns that it needs."""
@@ -99,6 +103,7 @@ class Analysis(Findings):
             "held_out": self.ranking[outcome.name].elpd,
             "metrics": dict(self.metrics[outcome.name]),
             "seed": self.seed,
+            "loss": self.problem.loss,
             "version": version("posteriori"),
         }
 
@@ -118,6 +123,7 @@ def analyze(
     jobs: int | None = None,
     time_limit: float | None = None,
     seed: int = 0,
+    loss: str = "squared",
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
 ) -> Analysis:
     """Try models on a table and rank them by how well they predict unseen rows.
@@ -141,6 +147,9 @@ def analyze(
     time_limit : float, optional
         Seconds after which no result is waited for.
     seed : int
+    loss : {"squared", "absolute", "log"}
+        What a wrong number costs: means are predicted for squared differences, medians for absolute
+        ones and for those of logarithms.
     on_outcome : callable, optional
         Called as ``on_outcome(outcome, total, seconds_left)`` after every candidate.
 
@@ -166,7 +175,7 @@ def analyze(
     frame = to_pandas(table)
     goal = read_target(frame, target, task)
     columns = describe_columns(frame, drop, goal.column.name)
-    problem = make_problem(frame, goal, columns, folds, seed)
+    problem = make_problem(frame, goal, columns, folds, seed, loss)
     candidates = suited_candidates(goal, problem, models)
     outcomes, ended = run_candidates(
         candidates,

@@ -75,7 +75,7 @@ def compare(
         Path | None, typer.Option(help="Write a report to this file.", dir_okay=False)
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(help="Save the best model to this file.", dir_okay=False)
+        Path | None, typer.Option(help="Save the model to act on to this file.", dir_okay=False)
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random split into folds.", min=0)] = 0,
     jobs: Annotated[
@@ -87,6 +87,18 @@ def compare(
     max_rows: Annotated[
         int | None, typer.Option(help="Read no more than so many rows.", min=1)
     ] = None,
+    loss: Annotated[
+        str,
+        typer.Option(
+            help="What a wrong number costs: squared, absolute or log difference.", metavar="LOSS"
+        ),
+    ] = "squared",
+    details: Annotated[
+        bool, typer.Option("--details", help="Print evidences, their kinds and groups.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print how long each model took.")
+    ] = False,
 ) -> None:
     """Find out which model a table supports, how surely, and what it predicts.
 
@@ -113,6 +125,9 @@ def compare(
         jobs,
         time_limit,
         max_rows,
+        loss,
+        details,
+        verbose,
     )
     _tell_errors(lambda: run_compare(choices))
 

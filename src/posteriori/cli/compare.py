@@ -12,14 +12,15 @@ from rich.text import Text
 
 from posteriori.analysis.analyzing import Analysis, analyze
 from posteriori.analysis.fitting.model_files import save_model
-from posteriori.analysis.report.ranking_words import (
+from posteriori.analysis.report.ranking_tables import (
+    detailed_table,
     explanations,
     failures_of,
     fit_columns,
     ranking_table,
-    verdict_of,
     warnings_of,
 )
+from posteriori.analysis.report.verdict_words import verdict_of
 from posteriori.analysis.table.reading import read_table, reading_code
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.record_files import write_whole
@@ -44,6 +45,9 @@ class Choices(NamedTuple):
     jobs: int | None = None
     time_limit: float | None = None
     max_rows: int | None = None
+    loss: str = "squared"
+    details: bool = False
+    verbose: bool = False
 
 
 def run_compare(choices: Choices) -> None:
@@ -78,7 +82,7 @@ def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices, loa
     """
     analysis = _analyze_with_progress(console, frame, choices)
     _print_notes(console, analysis.notes)
-    print_analysis(console, analysis)
+    print_analysis(console, analysis, details=choices.details)
     if analysis.interrupted:
         raise KeyboardInterrupt
     if analysis.ranking.rows[0].failure:
@@ -90,15 +94,16 @@ def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices, loa
         console.print(f"Report written to {choices.html}", markup=False, soft_wrap=True)
     if choices.save is not None:
         save_model(analysis.model, choices.save)
-        console.print(f"Model saved to {choices.save}", markup=False, soft_wrap=True)
+        kept = analysis.words(analysis.kept)
+        console.print(f"“{kept}” saved to {choices.save}", markup=False, soft_wrap=True)
 
 
-def print_analysis(console: Console, analysis: Analysis) -> None:
-    """Print the ranking, what failed and why, and the verdict."""
-    header, rows = ranking_table(analysis)
+def print_analysis(console: Console, analysis: Analysis, *, details: bool = False) -> None:
+    """Print the ranking, with evidences if details are asked for, what failed, and the verdict."""
+    header, rows = (detailed_table if details else ranking_table)(analysis)
     lines, hidden = fit_columns(header, rows, console.width)
     remarks = (
-        ("dim", explanations(analysis, hidden)),
+        ("dim", explanations(analysis, header, hidden)),
         ("yellow", failures_of(analysis)),
         ("dim", warnings_of(analysis)),
     )
@@ -133,8 +138,10 @@ def _analyze_with_progress(console: Console, frame: pd.DataFrame, choices: Choic
         def show(outcome: Outcome, total: int, remaining: float) -> None:
             left = f"about {remaining:.0f} s left" if remaining >= 1.0 else ""
             progress.update(bar, total=total, advance=1, left=left)
-            mark = "failed" if outcome.failure else f"{outcome.seconds:.2g} s"
-            progress.console.print(f"  {outcome.name}: {mark}", style="dim", markup=False)
+            if choices.verbose:
+                mark = "failed" if outcome.failure else f"{outcome.seconds:.2g} s"
+                line = f"  {outcome.candidate.words}: {mark}"
+                progress.console.print(line, style="dim", markup=False)
 
         return analyze(
             frame,
@@ -145,6 +152,7 @@ def _analyze_with_progress(console: Console, frame: pd.DataFrame, choices: Choic
             jobs=choices.jobs,
             time_limit=choices.time_limit,
             seed=choices.seed,
+            loss=choices.loss,
             on_outcome=show,
         )
 

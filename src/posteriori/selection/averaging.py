@@ -11,7 +11,7 @@ predictive distributions", 2018.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +27,13 @@ from posteriori.selection.held_out import held_out_density
 from posteriori.selection.model_set import ModelSet
 from posteriori.selection.predictive_mixture import PredictiveMixture
 
-__all__ = ["ClassifierAverage", "ModelAverage", "average", "stacking_weights"]
+__all__ = [
+    "ClassifierAverage",
+    "ModelAverage",
+    "average",
+    "stacking_weights",
+    "weights_of_other_folds",
+]
 
 
 class _Average(BaseEstimator):
@@ -76,9 +82,19 @@ class _Average(BaseEstimator):
             held = [held_out_density(m, X, y).pointwise for m in models.values()]
             found = stacking_weights(np.stack(held, axis=1))
             self.weights_ = dict(zip(models, found.tolist(), strict=True))
+        copy_columns(next(iter(models.values())), self)
+        return self._keep(models)
+
+    @classmethod
+    def of_fitted(cls, models: Mapping[str, Any], weights: Mapping[str, float]) -> Self:
+        """Return the average of models that are fitted already, with weights that sum to 1."""
+        found = cls([], weights="stacking")
+        found.weights_ = {name: float(weights[name]) for name in models}
+        return found._keep(dict(models))
+
+    def _keep(self, models: dict[str, Any]) -> Self:
         self.models_ = models
         first = next(iter(models.values()))
-        copy_columns(first, self)
         if offers(first, Classifies):
             self.classes_ = first.classes_
         return self
@@ -251,3 +267,20 @@ def stacking_weights(log_densities: Any) -> Array:
     )
     w = np.maximum(found.x, 0.0)
     return w / w.sum()
+
+
+def weights_of_other_folds(log_densities: Array, splits: Sequence[tuple[Any, Any]]) -> Array:
+    """Return for each row the stacking weights that the rows of other folds ask for, (N, K).
+
+    An average that is scored with them has not chosen its weights by the rows that it is scored on.
+
+    Parameters
+    ----------
+    log_densities : (N, K)
+    splits : sequence of pairs of rows
+        Those outside each fold, and those in it.
+    """
+    found = np.empty_like(log_densities)
+    for others, rows in splits:
+        found[rows] = stacking_weights(log_densities[others])
+    return found

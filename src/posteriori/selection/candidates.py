@@ -41,6 +41,8 @@ class Candidate(NamedTuple):
         What it can be fitted to.
     most_inputs, most_rows : float
         Where it would take too long or too much memory; beyond, it runs only if it is asked for.
+    title : str
+        What it is, in words that need no course; the name where that says it.
     """
 
     name: str
@@ -55,6 +57,12 @@ class Candidate(NamedTuple):
     targets: str = "any"
     most_inputs: float = float("inf")
     most_rows: float = float("inf")
+    title: str = ""
+
+    @property
+    def words(self) -> str:
+        """What the model is called where it is shown."""
+        return self.title or self.name
 
     def make(self) -> Any:
         """Return the estimator, unfitted."""
@@ -85,7 +93,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         0.5,
         encoding="nothing",
     ),
-    Candidate("linear", "regression", _LINEAR, prior=_UNIT),
+    Candidate("linear", "regression", _LINEAR, prior=_UNIT, title="straight lines"),
     Candidate(
         "linear (learned scale)",
         "regression",
@@ -93,6 +101,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         {"hyperparameters": "type-II"},
         "one scale of all weights and one of the noise, chosen by evidence",
         1.5,
+        title="straight lines (shrunken)",
     ),
     Candidate(
         "linear (sparse)",
@@ -101,6 +110,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         {"hyperparameters": "ard"},
         "a scale for each weight, chosen by evidence; useless columns are pruned",
         2.0,
+        title="straight lines (few columns)",
     ),
     Candidate(
         "robust linear",
@@ -108,6 +118,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "posteriori.regression.RobustRegression",
         prior="Student-t noise; " + _UNIT,
         cost=4.0,
+        title="straight lines (robust)",
     ),
     Candidate(
         "splines",
@@ -119,6 +130,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         basis="posteriori.regression.SplineBasis",
         basis_parameters={"n_knots": 5},
         most_inputs=60,
+        title="smooth curves",
     ),
     Candidate(
         "quadratic",
@@ -130,6 +142,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         basis="posteriori.regression.PolynomialBasis",
         basis_parameters={"degree": 2},
         most_inputs=15,
+        title="curves and products",
     ),
     Candidate(
         "Poisson",
@@ -138,6 +151,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         prior=_LOGIT,
         cost=3.0,
         targets="counts",
+        title="counts (Poisson)",
     ),
     Candidate(
         "negative binomial",
@@ -146,6 +160,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         prior=_LOGIT + "; log dispersion N(0, 1)",
         cost=5.0,
         targets="counts",
+        title="counts (negative binomial)",
     ),
     Candidate(
         "log-linear",
@@ -153,6 +168,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "posteriori.regression.LogLinearRegression",
         prior="of the logarithm: " + _UNIT,
         targets="positive",
+        title="growth rates (log-linear)",
     ),
     Candidate(
         "normal",
@@ -212,6 +228,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         prior="a conjugate prior for every column in every class",
         cost=0.5,
         encoding="codes",
+        title="independent columns (naive Bayes)",
     ),
     Candidate(
         "linear discriminant",
@@ -220,6 +237,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         {"covariance": "shared"},
         "normal–inverse-Wishart around the data's scale",
         0.5,
+        title="normal classes of one shape",
     ),
     Candidate(
         "quadratic discriminant",
@@ -228,6 +246,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         {"covariance": "per-class"},
         "normal–inverse-Wishart around the data's scale, for each class",
         0.7,
+        title="normal classes of any shape",
     ),
     Candidate(
         "logistic",
@@ -235,6 +254,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "posteriori.classification.BayesianLogisticRegression",
         prior=_LOGIT,
         cost=1.0,
+        title="straight boundaries (logistic)",
     ),
     Candidate(
         "logistic (learned)",
@@ -244,6 +264,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "one scale of all weights, chosen by evidence",
         2.0,
         most_rows=10_000,  # with more, the scale of the prior hardly matters
+        title="straight boundaries (shrunken)",
     ),
     Candidate(
         "probit",
@@ -252,6 +273,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         prior=_LOGIT,
         cost=1.5,
         targets="two classes",
+        title="straight boundaries (probit)",
     ),
     Candidate(
         "logistic splines",
@@ -262,6 +284,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         basis="posteriori.regression.SplineBasis",
         basis_parameters={"n_knots": 5},
         most_inputs=40,
+        title="curved boundaries",
     ),
     Candidate(
         "splines (learned)",
@@ -274,6 +297,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         basis_parameters={"n_knots": 5},
         most_inputs=40,
         most_rows=10_000,
+        title="curved boundaries (shrunken)",
     ),
     Candidate(
         "nearest neighbours",
@@ -302,7 +326,7 @@ def candidates_for(
     ----------
     task : str
     names : sequence of str
-        Only these, however costly; all that suit by default.
+        Only these, however costly, by name or title; all that suit by default.
     targets : sequence of {"counts", "positive", "two classes"}
         What is known about the targets.
     inputs, rows : int
@@ -317,9 +341,11 @@ def candidates_for(
         When a name is unknown, or the model does not suit the targets.
     """
     known = {c.name: c for c in CANDIDATES if c.task == task}
+    called = {c.words: c.name for c in known.values()}
+    names = [called.get(name, name) for name in names]
     for name in names:
         if name not in known:
-            near = get_close_matches(name, known, n=1, cutoff=0.6)
+            near = get_close_matches(name, {**known, **called}, n=1, cutoff=0.6)
             hint = f"; did you mean {near[0]!r}?" if near else "."
             raise ValueError(f"no {task} model {name!r}{hint} There are: {', '.join(known)}")
         if not _suits(known[name], targets):

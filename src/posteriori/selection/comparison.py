@@ -45,6 +45,8 @@ class Row:
         Time of the fit; NaN for a model that came fitted.
     pareto_shape : float
         Largest k̂ of importance sampling: above 0.7 it was not trusted.
+    weight : float
+        Share in the average of all models.
     measure : str
         "density" or "probability", which do not compare.
     blanks : str
@@ -71,6 +73,7 @@ class Row:
     prior_sensitivity: float = float("nan")
     seconds: float = float("nan")
     pareto_shape: float = float("nan")
+    weight: float = float("nan")
     measure: str = ""
     blanks: str = ""
     failure: str = ""
@@ -142,6 +145,7 @@ class Comparison:
             "parameters": [_number(r.effective_parameters, 3) for r in self.rows],
             "prior ±": [_number(r.prior_sensitivity, 3) for r in self.rows],
             "seconds": [_number(r.seconds, 2) for r in self.rows],
+            "weight": [_number(r.weight, 2) for r in self.rows],
             "failed": ["see note" if r.failure else "" for r in self.rows],
         }
         shown = {title: cells for title, cells in columns.items() if any(cells)}

@@ -28,12 +28,14 @@ from posteriori.estimators.contract import (
 from posteriori.numerics.types import Array
 
 __all__ = [
+    "LOSSES",
     "Metrics",
     "Unseen",
     "cross_validate",
     "fit_in_parts",
     "join_folds",
     "metrics_of",
+    "point_prediction",
     "predict_fold",
     "recorded_log_density",
     "recording_step",
@@ -58,6 +60,9 @@ _FINEST = 1e-8
 #: Errors that a person knows, by name, best first in importance.
 Metrics = dict[str, float]
 
+#: What a wrong number may cost: (y − ŷ)², |y − ŷ|, |ln y − ln ŷ|; and the error that tells of it first.
+LOSSES = {"squared": "RMSE", "absolute": "MAE", "log": "factor"}
+
 
 class Unseen(NamedTuple):
     """What a model says about rows that it has not seen.
@@ -68,7 +73,7 @@ class Unseen(NamedTuple):
         Log predictive density of the target, averaged over the step to which targets are recorded
         (whole numbers: the probability of the unit around them); or log probability of its class.
     prediction : (N,) or (N, K)
-        Predictive mean, or probabilities of the classes.
+        The number of least expected loss, or probabilities of the classes.
     level : (N,)
         Predictive probability of targets up to the one that came (½ of it where it has mass);
         uniform for a calibrated model. Not a number for classes.
@@ -121,7 +126,12 @@ def split_rows(y: Any, folds: int, seed: int, *, classes: bool) -> list[tuple[An
 
 
 def predict_fold(
-    estimator: Any, X: Any, y: Any, split: tuple[Any, Any], classes: Any = None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    split: tuple[Any, Any],
+    classes: Any = None,
+    loss: str = "squared",
 ) -> Unseen:
     """Fit to all rows but those of one fold, and predict these.
 
@@ -135,6 +145,8 @@ def predict_fold(
         Training rows, and those held out.
     classes : (K,), optional
         All labels, sorted, for classification.
+    loss : {"squared", "absolute", "log"}
+        For which numbers are predicted.
     """
     train, held_out = split
     learned = None
@@ -146,7 +158,7 @@ def predict_fold(
         rows = held_out[start : start + _PART]
         inputs, targets = _safe_indexing(X, rows), y[rows]
         parts.append(
-            _predict_numbers(learned, inputs, targets, step)
+            _predict_numbers(learned, inputs, targets, step, loss)
             if classes is None
             else _predict_classes(learned, inputs, targets, classes, y[train])
         )
@@ -221,16 +233,24 @@ def recorded_log_density(predictive: Any, y: Array, step: float) -> Array:
     return np.where(sure, np.log(np.where(sure, mass, 1.0) / step), log_density)
 
 
-def metrics_of(unseen: Unseen, y: Any, classes: Any = None) -> Metrics:
-    """Return RMSE, mean absolute error, R² and coverage, or accuracy, log loss and Brier score."""
+def metrics_of(unseen: Unseen, y: Any, classes: Any = None, loss: str = "squared") -> Metrics:
+    """Return errors of unseen rows, that of the loss first.
+
+    RMSE, mean absolute error, R² and coverage, for the loss "log" also by which factor predictions are
+    typically off, exp of the mean of |ln y − ln ŷ|; or accuracy, log loss and Brier score.
+    """
     if classes is None:
         error, around = y - unseen.prediction, np.mean((y - y.mean()) ** 2)
-        return {
+        found = {
             "RMSE": float(np.sqrt(np.mean(error**2))),
             "MAE": float(np.mean(np.abs(error))),
             "R²": float(1.0 - np.mean(error**2) / around),
             "90% coverage": float(np.mean(np.abs(unseen.level - 0.5) <= 0.45)),
         }
+        if loss == "log":
+            found["factor"] = _typical_factor(y, unseen.prediction)
+        first = LOSSES[loss]
+        return {first: found[first], **found}
     p, codes = unseen.prediction, np.searchsorted(classes, y)
     came = p[np.arange(len(p)), codes]
     squares = ((p - (codes[:, None] == np.arange(len(classes)))) ** 2).sum(axis=1)
@@ -242,14 +262,30 @@ def metrics_of(unseen: Unseen, y: Any, classes: Any = None) -> Metrics:
     }
 
 
-def _predict_numbers(model: Any, X: Any, y: Any, step: float) -> Unseen:
+def _typical_factor(y: Array, predicted: Array) -> float:
+    """Return exp of the mean of |ln y − ln ŷ|; infinite where a prediction is not positive."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        apart = np.where(predicted > 0.0, np.abs(np.log(y) - np.log(predicted)), np.inf)
+        return float(np.exp(np.mean(apart)))
+
+
+def point_prediction(model: Any, X: Any, predictive: Any, loss: str) -> Array:
+    """Return the numbers of least expected loss: means of squared ones, medians of the others.
+
+    The median is also where E|ln y − ln ŷ| is least, since logarithms keep the order.
+    """
+    found = model.predict(X) if loss == "squared" else predictive.median
+    return np.asarray(found, dtype=np.float64)
+
+
+def _predict_numbers(model: Any, X: Any, y: Any, step: float, loss: str) -> Unseen:
     y = np.asarray(y, dtype=np.float64)
     predictive = predictive_of(model, X)
     log_density = recorded_log_density(predictive, y, step)
     level = np.asarray(predictive.cdf(y))
     if has_atoms(predictive):
         level = level - 0.5 * np.exp(log_density)
-    return Unseen(log_density, np.asarray(model.predict(X), dtype=np.float64), level)
+    return Unseen(log_density, point_prediction(model, X, predictive, loss), level)
 
 
 def _predict_classes(model: Any, X: Any, y: Any, classes: Any, seen: Any) -> Unseen:

@@ -393,8 +393,13 @@ def test_all_classes_of_the_table_are_used(tmp_path: Path) -> None:
     for (task, name), target in TARGETS.items():
         saved(target, task, name, tmp_path / "m.po")
         collect(content_of(tmp_path / "m.po")[0])
-    save_model(long_analysis_of("positive", "regression").table_model("linear"), tmp_path / "m.po")
-    collect(content_of(tmp_path / "m.po")[0])
+    for kept in (
+        long_analysis_of("positive", "regression").table_model("linear"),
+        long_analysis_of("positive", "regression").table_model("average"),
+        long_analysis_of("two", "classification").table_model("average"),
+    ):
+        save_model(kept, tmp_path / "m.po")
+        collect(content_of(tmp_path / "m.po")[0])
     assert found == {f"{module}:{name}" for module, names in CLASSES.items() for name in names}
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import Analysis, analyze
+from posteriori.analysis.report.insights import weight_effects
 from tests.analysis.tables import analysis_of, mixed_table
 
 _VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -19,7 +20,8 @@ _VOID = {"meta", "br", "hr", "img", "link", "input"}
 SECTIONS = (
     "The ranking",
     "How well the best model predicts",
-    "What the best model has learned",
+    "What drives the predictions",
+    "What the best single model has learned",
     "Surprising rows",
     "Sensitivity to the prior",
     "The data at a glance",
@@ -103,11 +105,11 @@ def test_pages_are_sound(page: tuple[Analysis, str]) -> None:
 
 def test_all_sections_are_there(page: tuple[Analysis, str]) -> None:
     analysis, text = page
-    expected = [
-        title
-        for title in SECTIONS
-        if analysis.target.task != "density" or title != "What the best model has learned"
-    ]
+    expected = list(SECTIONS)
+    if analysis.target.task == "density":
+        expected.remove("What drives the predictions")
+    if analysis.importance is None or weight_effects(analysis.best) is None:
+        expected.remove("What the best single model has learned")
     if not any(analysis.sensitivity.values()):
         expected.remove("Sensitivity to the prior")
     assert Page(text).headings == expected
@@ -194,7 +196,7 @@ def test_a_failed_candidate_is_listed_with_its_reason(monkeypatch) -> None:
     result = analyze(mixed_table()[["x", "y"]], "y", models=names, folds=2, jobs=1)
     page = Page(result.html())
     require_sound(page)
-    assert "robust linear: RuntimeError: <b>no</b> luck" in page.text
+    assert "straight lines (robust): RuntimeError: <b>no</b> luck" in page.text
     assert "“constant” is the only model that was fitted" in page.text
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from posteriori import analyze
-from posteriori.analysis.report.insights import column_importance
+from posteriori.analysis.fitting.importance import column_importance
 
 
 def test_shuffling_the_column_that_decides_loses_most():

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import pandas as pd
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
+from posteriori.analysis.fitting.averaged import AVERAGE, average_outcome
 from posteriori.analysis.fitting.cautions import cautions, revealing_columns
+from posteriori.analysis.fitting.importance import Effects, column_importance
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome
 from posteriori.analysis.fitting.table_problem import Problem, Target
+from posteriori.analysis.table.association import strongest_first
 from posteriori.analysis.table.columns import Column
 from posteriori.estimators.contract import ScalesPrior, offers
 from posteriori.selection.candidates import Candidate
@@ -28,6 +32,12 @@ __all__ = ["Findings", "conclude"]
 #: Share of missing entries from which on a note says what stands in their place.
 _MANY_MISSING = 0.2
 
+
+#: Columns that are shuffled at most, to see what they are worth.
+_MOST_SHUFFLED = 30
+
+#: A model is not kept whose error is more than this many times that of the one without columns.
+_WORSE = 1.05
 
 _ENDED = {"time": "the time limit was reached", "interrupted": "stopped by Ctrl-C"}
 
@@ -48,8 +58,72 @@ class Findings:
 
     @property
     def best(self) -> Any:
-        """The pipeline that predicts unseen rows best, fitted to all rows."""
-        return self.outcomes[self.ranking.best].model
+        """The pipeline of one model that predicts unseen rows best, fitted to all rows."""
+        return self.outcomes[self.best_single].model
+
+    @property
+    def best_single(self) -> str:
+        """The name of the best model that is no average."""
+        return next((row.name for row in self.single_rows), self.ranking.best)
+
+    @cached_property
+    def single_rows(self) -> list[Row]:
+        """The ranking without the average, with differences to the best of these."""
+        rows = {row.name: row for row in self.ranking.rows if row.name != AVERAGE}
+        unseen = {name: self.outcomes[name].unseen for name in rows}
+        said = {name: part.log_density for name, part in unseen.items() if part is not None}
+        return best_first(with_differences(rows, said).values())
+
+    @cached_property
+    def importance(self) -> Effects | None:
+        """Log density per row that the best single model loses when a column is shuffled, largest first.
+
+        Of many columns, those that go with the target most closely. Costs three predictions each
+        when it is first asked for.
+        """
+        outcome = self.outcomes[self.best_single]
+        if outcome.candidate.encoding == "nothing" or not self.problem.kinds:
+            return None
+        columns = {str(name): self.problem.X[name] for name in self.problem.X}
+        names = strongest_first(self.targets, columns)[:_MOST_SHUFFLED]
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return column_importance(outcome.model, self.problem, self.seed, names)
+
+    @property
+    def targets(self) -> pd.Series:
+        """The known targets: numbers, or classes as texts."""
+        values = pd.Series(self.problem.y)
+        return values if self.problem.classes is None else values.astype(str).astype(object)
+
+    @property
+    def baseline(self) -> str:
+        """The name of the model that ignores all columns; empty if there is none."""
+        if self.target.task == "density":
+            return ""
+        flat = (o.name for o in self.outcomes.values() if o.candidate.encoding == "nothing")
+        return next(flat, "")
+
+    @property
+    def kept(self) -> str:
+        """The model to act on: the best by density among those that err no more than without columns.
+
+        Of classes, the best by density.
+        """
+        names = [row.name for row in self.ranking.rows if not row.failure]
+        return next((name for name in names if self.error_ratio(name) <= _WORSE), self.ranking.best)
+
+    def error_ratio(self, name: str) -> float:
+        """How large the error of a model is beside that of the model without columns."""
+        flat = self.metrics.get(self.baseline)
+        if flat is None or self.problem.classes is not None:
+            return 1.0
+        first = next(iter(flat))
+        return self.metrics[name][first] / flat[first] if flat[first] > 0.0 else 1.0
+
+    def words(self, name: str) -> str:
+        """What a model is called where it is shown."""
+        return self.outcomes[name].candidate.words
 
     @cached_property
     def sensitivity(self) -> dict[str, dict[float, float]]:
@@ -57,8 +131,8 @@ class Findings:
 
         Costs four fits of each when it is first asked for.
         """
-        best = list(self.outcomes.values())[:2]
-        return {o.name: _scaled_evidences(o, self.problem) for o in best if o.evidence is not None}
+        best = [o for o in self.outcomes.values() if o.evidence is not None][:2]
+        return {o.name: _scaled_evidences(o, self.problem) for o in best}
 
     @property
     def interrupted(self) -> bool:
@@ -79,13 +153,21 @@ def conclude(
     why = OUT_OF_TIME if ended == "time" else INTERRUPTED
     outcomes = {c.name: Outcome(c, failure=why) for c in candidates}
     outcomes |= {outcome.name: outcome for outcome in reached}
+    averaged = average_outcome(outcomes, problem, goal.task)
+    weights: dict[str, float] = {}
+    if averaged is not None:
+        outcomes[AVERAGE], weights = averaged
     rows = {name: _row(outcome, problem) for name, outcome in outcomes.items()}
+    rows |= {name: replace(rows[name], weight=share) for name, share in weights.items()}
     evidences = {name: o.evidence for name, o in outcomes.items() if o.evidence is not None}
     unseen = {name: o.unseen for name, o in outcomes.items() if o.unseen is not None}
     rows = with_probabilities(rows, evidences)
     rows = with_differences(rows, {name: part.log_density for name, part in unseen.items()})
     ranking = best_first(rows.values())
-    metrics = {name: metrics_of(part, problem.y, problem.classes) for name, part in unseen.items()}
+    metrics = {
+        name: metrics_of(part, problem.y, problem.classes, problem.loss)
+        for name, part in unseen.items()
+    }
     notes = _notes(goal, columns)
     revealing = revealing_columns(problem)
     notes += cautions(problem, goal.column.name, revealing)

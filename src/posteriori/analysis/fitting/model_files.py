@@ -11,10 +11,11 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.object_tree import from_tree, to_tree
-from posteriori.analysis.fitting.preparation import NumberColumns
+from posteriori.analysis.fitting.preparation import NoColumns, NumberColumns
 from posteriori.analysis.fitting.table_model import TARGET_KINDS, TableModel
 from posteriori.analysis.table.columns import Column
 from posteriori.numerics.record_files import Format, read_record, write_record
+from posteriori.selection.averaging import ClassifierAverage, ModelAverage
 
 __all__ = ["load_model", "save_model"]
 
@@ -25,7 +26,7 @@ _COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("limits", "levels"), (tuple,)),
 }
 _FACT_TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("task", "prior", "kind", "version"), (str,)),
+    **dict.fromkeys(("task", "prior", "kind", "version", "loss"), (str,)),
     **dict.fromkeys(("rows", "seed"), (int,)),
     "log_evidence": (float, type(None)),
     "held_out": (float,),
@@ -81,8 +82,8 @@ def _read_content(content: dict[str, Any]) -> tuple[TableModel, Any, Any]:
     columns = tuple(Column(*fields) for fields in content["columns"])
     if not all(isinstance(name, str) for name in names):
         raise ValueError("its names are no texts")
-    if not isinstance(content["pipeline"], Pipeline):
-        raise ValueError("it holds no pipeline")
+    if not _is_model(content["pipeline"]):
+        raise ValueError("it holds no model")
     if not all(_is_usable(c) for c in columns):
         raise ValueError("its columns are not described as columns are")
     if not (_has_types(facts, _FACT_TYPES) and _has_types(facts["metrics"], {})):
@@ -93,6 +94,15 @@ def _read_content(content: dict[str, Any]) -> tuple[TableModel, Any, Any]:
         *names, content["pipeline"], columns, content["classes"], facts, content["target_kind"]
     )
     return model, content["trial"], content["answers"]
+
+
+def _is_model(found: Any) -> bool:
+    """Tell whether something is a pipeline, or an average of pipelines."""
+    if isinstance(found, (ModelAverage, ClassifierAverage)):
+        models, weights = found.models_, found.weights_
+        alike = isinstance(models, dict) and isinstance(weights, dict) and bool(models)
+        return alike and all(isinstance(m, Pipeline) for m in models.values())
+    return isinstance(found, Pipeline)
 
 
 def _is_usable(column: Column) -> bool:
@@ -117,21 +127,25 @@ def _usual_rows(model: TableModel) -> dict[str, list[Any]]:
 
     The weights of columns at their mean would not be felt.
     """
-    columns = model.pipeline[0]
-    scales = columns.scales_ if isinstance(columns, NumberColumns) else ()
+    encoders = [pipeline[0] for pipeline in model.pipelines]
+    scales = [s for e in encoders if isinstance(e, NumberColumns) for s in e.scales_]
     usual = {scale.name: scale.mean + scale.std for scale in scales}
+    usual |= {column.name: 1.0 for column in model.columns if column.kind == "boolean"}
     return {
-        column.name: [_first_level(columns, column.name), None]
+        column.name: [_first_level(encoders, column.name), None]
         if column.kind == "category"
         else [float(usual.get(column.name, 1.0)), None]
         for column in model.columns
     }
 
 
-def _first_level(columns: Any, name: str) -> str:
-    known = columns.levels_
-    levels = known[name] if isinstance(known, dict) else dict(known).get(name, ())
-    return str(levels[0]) if levels else "other"
+def _first_level(encoders: list[Any], name: str) -> str:
+    """Return a level that is known to some of the models."""
+    for known in (encoder.levels_ for encoder in encoders if not isinstance(encoder, NoColumns)):
+        levels = known.get(name, ()) if isinstance(known, dict) else dict(known).get(name, ())
+        if levels:
+            return str(levels[0])
+    return "other"
 
 
 def _as_inputs(model: TableModel, rows: dict[str, list[Any]]) -> pd.DataFrame:

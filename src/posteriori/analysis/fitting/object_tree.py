@@ -62,6 +62,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.regression.log_linear": ("LogLinearRegression",),
     "posteriori.regression.bayesian.priors": ("LinearPrior",),
     "posteriori.regression.generalized.robust": ("RobustRegression",),
+    "posteriori.selection.averaging": ("ClassifierAverage", "ModelAverage"),
     "sklearn.preprocessing": ("PolynomialFeatures", "SplineTransformer"),
 }
 _NAMES = {f"{module}:{name}" for module, names in CLASSES.items() for name in names}

@@ -247,7 +247,9 @@ def _result(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
     pipeline = make_pipeline(candidate, problem.kinds)
     if fold is None:
         return fit_in_parts(pipeline, problem.X, problem.y)
-    unseen = predict_fold(pipeline, problem.X, problem.y, problem.splits[fold], problem.classes)
+    unseen = predict_fold(
+        pipeline, problem.X, problem.y, problem.splits[fold], problem.classes, problem.loss
+    )
     if np.isnan(unseen.log_density).any():
         raise ValueError("what it predicts for some unseen rows is no number")
     return unseen

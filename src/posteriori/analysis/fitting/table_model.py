@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.new_rows import notes_on_new_rows
 from posteriori.analysis.table.columns import Column, convert_column
@@ -14,6 +15,7 @@ from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.values import dates_of
 from posteriori.estimators.contract import predictive_of
 from posteriori.numerics.types import Array
+from posteriori.selection.cross_validation import point_prediction
 
 __all__ = ["TARGET_KINDS", "TableModel"]
 
@@ -29,7 +31,8 @@ class TableModel:
     name : str
         Of the candidate.
     target : str
-    pipeline : Pipeline
+    pipeline : Pipeline, ModelAverage or ClassifierAverage
+        Of an average, its members are pipelines.
     columns : tuple of Column
         What it predicts from.
     classes : (K,) or None
@@ -103,7 +106,21 @@ class TableModel:
         Predictions are made all the same.
         """
         frame = to_pandas(table)
-        return notes_on_new_rows(self.columns, self.pipeline[0], frame, self.read(frame))
+        encoder = self.pipelines[0][0]
+        return notes_on_new_rows(self.columns, encoder, frame, self.read(frame))
+
+    @property
+    def pipelines(self) -> list[Pipeline]:
+        """The pipeline, or those of an average, the one of largest weight first."""
+        if isinstance(self.pipeline, Pipeline):
+            return [self.pipeline]
+        shares = self.pipeline.weights_
+        return [self.pipeline.models_[name] for name in sorted(shares, key=lambda n: -shares[n])]
+
+    @property
+    def loss(self) -> str:
+        """For which numbers are predicted."""
+        return str(self.facts.get("loss", "squared"))
 
     def predict_inputs(self, inputs: pd.DataFrame, mass: float = 0.9) -> pd.DataFrame:
         """Return predictions for columns that :meth:`read` has returned; of dates, decimal years."""
@@ -120,8 +137,9 @@ class TableModel:
     def _numbers(self, inputs: pd.DataFrame, mass: float) -> dict[str, Array]:
         predictive = predictive_of(self.pipeline, inputs)
         low, high = (np.asarray(predictive.quantile(q)) for q in (0.5 - mass / 2, 0.5 + mass / 2))
+        point = point_prediction(self.pipeline, inputs, predictive, self.loss)
         return {
-            f"{self.target}_mean": np.asarray(self.pipeline.predict(inputs), dtype=np.float64),
+            f"{self.target}_{'mean' if self.loss == 'squared' else 'median'}": point,
             f"{self.target}_low": low,
             f"{self.target}_high": high,
         }

@@ -14,7 +14,7 @@ from posteriori.analysis.table.columns import Column, column_name, convert_colum
 from posteriori.analysis.table.values import are_whole_days
 from posteriori.analysis.table.wording import counted
 from posteriori.selection.candidates import Candidate, candidates_for
-from posteriori.selection.cross_validation import repeated_value, split_rows
+from posteriori.selection.cross_validation import LOSSES, repeated_value, split_rows
 
 __all__ = ["TASKS", "Problem", "Target", "make_problem", "read_target", "suited_candidates"]
 
@@ -90,6 +90,8 @@ class Problem(NamedTuple):
     kinds : dict from column to kind
     classes : (K,) or None
     splits : list of pairs of rows
+    loss : {"squared", "absolute", "log"}
+        For which numbers are predicted.
     """
 
     X: pd.DataFrame
@@ -97,12 +99,19 @@ class Problem(NamedTuple):
     kinds: dict[str, str]
     classes: Any
     splits: list[tuple[Any, Any]]
+    loss: str = "squared"
 
 
 def make_problem(
-    frame: pd.DataFrame, goal: Target, columns: list[Column], folds: int, seed: int
+    frame: pd.DataFrame,
+    goal: Target,
+    columns: list[Column],
+    folds: int,
+    seed: int,
+    loss: str = "squared",
 ) -> Problem:
     """Convert the rows with a known target, and cut them into folds."""
+    _require_loss(loss, goal)
     used = [c for c in columns if c.used and goal.task != "density"]
     if not used and goal.task != "density":
         why = "; ".join(f"{c.name!r}: {c.note}" for c in columns[:5])
@@ -113,7 +122,24 @@ def make_problem(
     X = pd.DataFrame({c.name: convert_column(c, rows[c.name]) for c in used}, index=rows.index)
     splits = split_rows(goal.values, folds, seed, classes=goal.classes is not None)
     kinds = {c.name: c.kind for c in used}
-    return Problem(X.reset_index(drop=True), goal.values, kinds, goal.classes, splits)
+    return Problem(X.reset_index(drop=True), goal.values, kinds, goal.classes, splits, loss)
+
+
+def _require_loss(loss: str, goal: Target) -> None:
+    """Refuse a loss that there is not, or that the targets cannot have."""
+    if loss not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}")
+    if loss == "squared":
+        return
+    name = goal.column.name
+    if goal.classes is not None:
+        raise ValueError(f"the loss {loss!r} is for numbers, and {name!r} is classified")
+    if loss == "log" and not (goal.values > 0.0).all():
+        least = goal.values.min()
+        raise ValueError(
+            f"the loss 'log' compares logarithms, and {name!r} is {least:g} in some row; take "
+            "'absolute'"
+        )
 
 
 def suited_candidates(

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from posteriori.analysis.fitting.findings import Findings
-from posteriori.analysis.report.insights import Effects
+from posteriori.analysis.fitting.importance import Effects
 from posteriori.analysis.table.wording import short_number
 from posteriori.distributions.batches import has_atoms
 from posteriori.estimators.contract import predictive_of
@@ -48,7 +48,7 @@ _MOST_BARS = 20
 
 def draw_predictions(found: Findings) -> str:
     """Draw targets against predictions of unseen rows."""
-    unseen = found.outcomes[found.ranking.best].unseen
+    unseen = found.outcomes[found.kept].unseen
     assert unseen is not None
     rows = _some_rows(len(found.problem.y))
     predicted, actual = unseen.prediction[rows], found.problem.y[rows]
@@ -67,7 +67,7 @@ def draw_predictions(found: Findings) -> str:
 def draw_density(found: Findings) -> str:
     """Draw the targets with the predictive density of another one."""
     y = found.problem.y
-    predictive = predictive_of(found.best, found.problem.X.iloc[:1])
+    predictive = predictive_of(found.outcomes[found.kept].model, found.problem.X.iloc[:1])
 
     def paint(axes: Axes) -> None:
         low, high = np.quantile(y, [0.001, 0.999])
@@ -83,7 +83,7 @@ def draw_density(found: Findings) -> str:
 
 def draw_residuals(found: Findings) -> str:
     """Draw residuals of unseen rows against predictions."""
-    unseen = found.outcomes[found.ranking.best].unseen
+    unseen = found.outcomes[found.kept].unseen
     assert unseen is not None
     rows = _some_rows(len(found.problem.y))
     predicted = unseen.prediction[rows]
@@ -132,7 +132,7 @@ def draw_effects(effects: Effects, label: str) -> str:
         axes.grid(axis="x")
         axes.grid(visible=False, axis="y")
 
-    return render_svg("effects", label, paint, (BROAD, 0.9 + 0.26 * len(names)))
+    return render_svg(f"effects: {label}", label, paint, (BROAD, 0.9 + 0.26 * len(names)))
 
 
 def draw_sensitivity(curves: dict[str, dict[float, float]]) -> str:

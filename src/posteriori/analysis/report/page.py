@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
@@ -15,7 +16,6 @@ import pandas as pd
 from posteriori.analysis.fitting.findings import Findings
 from posteriori.analysis.fitting.table_problem import suited_candidates
 from posteriori.analysis.report import figures
-from posteriori.analysis.report.association import association_matrix, strongest_first
 from posteriori.analysis.report.class_figures import (
     MOST_CLASSES,
     confusion_counts,
@@ -24,20 +24,18 @@ from posteriori.analysis.report.class_figures import (
     frequent_confusions,
     reliability_bins,
 )
-from posteriori.analysis.report.insights import (
-    LIMIT,
-    column_importance,
-    surprise_table,
-    weight_effects,
-)
+from posteriori.analysis.report.insights import LIMIT, surprise_table, weight_effects
 from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
-from posteriori.analysis.report.ranking_words import (
+from posteriori.analysis.report.ranking_tables import (
+    detailed_table,
+    explanations,
     failures_of,
     group_legend,
     ranking_table,
-    verdict_of,
     warnings_of,
 )
+from posteriori.analysis.report.verdict_words import verdict_of
+from posteriori.analysis.table.association import association_matrix, strongest_first
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.numerics.types import Array
@@ -69,10 +67,11 @@ def make_page(found: Findings, title: str, loading: str = "") -> str:
         Python code that makes ``table`` of them.
     """
     lede, footer = _lede(found), _versions(found)
-    columns = strongest_first(_values(found), _columns(found))
+    columns = strongest_first(found.targets, _columns(found))
     parts = [_ranking(found)]
     if not found.ranking.rows[0].failure:
-        parts += [_predictions(found), _posterior(found), _surprises(found, columns)]
+        parts += [_predictions(found), _drivers(found), _posterior(found)]
+        parts += [_surprises(found, columns)]
         parts += [_sensitivity(found)]
     code = f"<pre><code>{escape(code_of(found, loading))}</code></pre>"
     parts += [_glance(found, columns), section("The same in Python", code)]
@@ -97,44 +96,59 @@ def _lede(found: Findings) -> str:
     )
     return (
         f"{what} in {counted(len(found.problem.y), 'row')}; "
-        f"{counted(len(found.ranking.rows), 'model')} compared by how well they predict rows that "
+        f"{counted(len(found.single_rows), 'model')} compared by how well they predict rows that "
         "they have not seen."
     )
 
 
 def _ranking(found: Findings) -> str:
     header, rows = ranking_table(found)
-    remarks = [*group_legend(found), *failures_of(found), *warnings_of(found)]
+    remarks = [*explanations(found, header, ()), *failures_of(found), *warnings_of(found)]
     return section(
         "The ranking",
-        "<p>Held out is the log predictive density of all rows, each predicted by a model that was "
-        "fitted without it, ± one standard error; behind is the difference to the best, row by row. "
-        "The evidence is the log probability of the data under the model, prior and all; the "
-        "probability of a model assumes that all of its group were equally probable before.</p>"
-        + table(header, rows, "ranking")
+        table(header, rows, "ranking")
         + bullet_list(remarks)
-        + _ranking_figure(found),
+        + _ranking_figure(found)
+        + _details(found),
+    )
+
+
+def _details(found: Findings) -> str:
+    """Return what those want to know who know evidences, folded away."""
+    header, rows = detailed_table(found)
+    named = [
+        (row[0], ranked.name, *row[1:]) for row, ranked in zip(rows, found.ranking, strict=True)
+    ]
+    return (
+        "<details><summary>Evidences and technical names</summary>"
+        "<p>Held out is the log predictive density of all rows, each predicted by a model that was "
+        "fitted without it, ± one standard error. The evidence is the log probability of the data "
+        "under the model, prior and all; the probability of a model assumes that all of its group "
+        "were equally probable before.</p>"
+        + table((header[0], "technical name", *header[1:]), named, "ranking")
+        + bullet_list(group_legend(found))
+        + "</details>"
     )
 
 
 def _ranking_figure(found: Findings) -> str:
     if sum(not row.failure for row in found.ranking.rows) < 2:
         return ""
-    scale = choose_scale(found.ranking.rows)
+    scale = choose_scale([replace(row, name=found.words(row.name)) for row in found.ranking])
     return figure(draw_ranking(scale), far_models(scale), broad=True)
 
 
 def _predictions(found: Findings) -> str:
-    best = found.ranking.best
+    best = found.kept
     metrics = found.metrics[best]
     words = ", ".join(f"{name} {short_number(value)}" for name, value in metrics.items())
-    text = f"<p>“{escape(best)}” on unseen rows: {escape(words)}.</p>"
+    text = f"<p>“{escape(found.words(best))}” on unseen rows: {escape(words)}.</p>"
     told = _predicted_numbers(found) if found.problem.classes is None else _predicted_classes(found)
     return section("How well the best model predicts", text + told)
 
 
 def _predicted_numbers(found: Findings) -> str:
-    unseen = found.outcomes[found.ranking.best].unseen
+    unseen = found.outcomes[found.kept].unseen
     assert unseen is not None
     drawn = (
         [figures.draw_density(found)]
@@ -149,7 +163,7 @@ def _predicted_numbers(found: Findings) -> str:
 
 
 def _predicted_classes(found: Findings) -> str:
-    unseen, classes = found.outcomes[found.ranking.best].unseen, found.problem.classes
+    unseen, classes = found.outcomes[found.kept].unseen, found.problem.classes
     assert unseen is not None
     codes = np.searchsorted(classes, found.problem.y)
     shown = [figure(_reliability(unseen.prediction, codes, classes))]
@@ -186,33 +200,41 @@ def _reliability(p: Array, codes: Array, classes: Array) -> str:
     return draw_reliability(bins, f"stated probability of “{short_text(str(classes[1]), 16)}”")
 
 
-def _posterior(found: Findings) -> str:
+def _drivers(found: Findings) -> str:
     if not found.problem.kinds:
         return ""
-    if found.outcomes[found.ranking.best].candidate.encoding == "nothing":
+    name = escape(found.words(found.best_single))
+    if found.importance is None:
         return section(
-            "What the best model has learned",
-            "<p>That the columns do not help: it predicts the same for every row.</p>",
+            "What drives the predictions",
+            f"<p>No column: “{name}” predicts the same for every row.</p>",
         )
+    drawn = figures.draw_effects(found.importance, "log density per row lost by shuffling")
+    return section(
+        "What drives the predictions",
+        f"<p>What “{name}” loses when the entries of one column are shuffled: the more, the more it "
+        "relies on that column. Lines are the range of three shuffles.</p>"
+        + figure(drawn, broad=True),
+    )
+
+
+def _posterior(found: Findings) -> str:
+    if found.importance is None:
+        return ""
     effects = weight_effects(found.best)
-    if effects is not None and len(effects.names):
-        text = (
-            "<p>Weights with their 90% posterior intervals. Columns of numbers are in units of "
-            "their standard deviation; a level stands against the most frequent one.</p>"
-        )
-        drawn = figures.draw_effects(effects, "weight, posterior mean and 90% interval")
-    else:
-        importance = column_importance(found.best, found.problem, found.seed)
-        text = (
-            "<p>What is lost when the entries of one column are shuffled: the more, the more the "
-            "model relies on it. Lines are the range of three shuffles.</p>"
-        )
-        drawn = figures.draw_effects(importance, "log density per row lost by shuffling")
-    return section("What the best model has learned", text + figure(drawn, broad=True))
+    if effects is None or not len(effects.names):
+        return ""
+    drawn = figures.draw_effects(effects, "weight, posterior mean and 90% interval")
+    return section(
+        "What the best single model has learned",
+        f"<p>“{escape(found.words(found.best_single))}”: weights with their 90% posterior intervals. Columns of numbers are in units of "
+        "their standard deviation; a level stands against the most frequent one.</p>"
+        + figure(drawn, broad=True),
+    )
 
 
 def _surprises(found: Findings, columns: list[str]) -> str:
-    unseen = found.outcomes[found.ranking.best].unseen
+    unseen = found.outcomes[found.kept].unseen
     assert unseen is not None
     places = np.flatnonzero(found.target.known)
     header, rows = surprise_table(unseen, found.problem, places, columns[:_MOST_TOLD])
@@ -231,7 +253,7 @@ def _surprises(found: Findings, columns: list[str]) -> str:
 
 
 def _sensitivity(found: Findings) -> str:
-    curves = {name: curve for name, curve in found.sensitivity.items() if curve}
+    curves = {found.words(name): curve for name, curve in found.sensitivity.items() if curve}
     if not curves:
         return ""
     moves = [
@@ -253,7 +275,7 @@ def _glance(found: Findings, strongest: list[str]) -> str:
     drawn = [(column, X.get(column.name)) for column in shown]
     body = "".join(
         _column_row(column, series, key, total)
-        for key, (column, series) in enumerate([(found.target.column, _values(found)), *drawn])
+        for key, (column, series) in enumerate([(found.target.column, found.targets), *drawn])
     )
     more = len(found.columns) - _MOST_COLUMNS
     rest = f"<p>And {more} more columns.</p>" if more > 0 else ""
@@ -270,12 +292,6 @@ def _glance(found: Findings, strongest: list[str]) -> str:
             + figure(svg, broad=len(related) > 6)
         )
     return section("The data at a glance", bullet_list(found.notes) + listed + rest)
-
-
-def _values(found: Findings) -> pd.Series:
-    """Return the known targets: numbers, or classes as texts."""
-    values = pd.Series(found.problem.y)
-    return values if found.problem.classes is None else values.astype(str).astype(object)
 
 
 def _column_row(column: Column, series: pd.Series | None, key: int, total: int) -> str:
@@ -298,7 +314,7 @@ def _most_associated(found: Findings, strongest: list[str]) -> dict[str, pd.Seri
     """Return the target and the columns that go with it most closely, in their order."""
     chosen = set(strongest[:_MOST_ASSOCIATED])
     columns = {name: series for name, series in _columns(found).items() if name in chosen}
-    return {found.target.column.name: _values(found), **columns}
+    return {found.target.column.name: found.targets, **columns}
 
 
 def _versions(found: Findings) -> str:
@@ -339,7 +355,7 @@ def _unusual_options(found: Findings) -> dict[str, object]:
     dropped = [column.name for column in found.columns if column.kind == "dropped"]
     if dropped:
         options["drop"] = dropped
-    tried = list(found.outcomes)
+    tried = [row.name for row in found.single_rows]
     if set(tried) != {c.name for c in suited_candidates(found.target, found.problem)}:
         options["models"] = tried
     folds = len(found.problem.splits)

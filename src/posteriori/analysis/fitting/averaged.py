@@ -1,0 +1,92 @@
+r"""The average of all candidates: one more model, weighted by what each says of unseen rows.
+
+.. math:: p(y_n) = \sum_k w_k\,p(y_n\mid D_{-f(n)}, m_k)
+
+with the weights of highest held-out density. The average is scored fold by fold with weights that
+the other folds have chosen; the one that is kept has the weights of all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from posteriori.analysis.fitting.running import Outcome
+from posteriori.analysis.fitting.table_problem import Problem
+from posteriori.numerics.types import Array
+from posteriori.selection.averaging import (
+    ClassifierAverage,
+    ModelAverage,
+    stacking_weights,
+    weights_of_other_folds,
+)
+from posteriori.selection.candidates import Candidate
+from posteriori.selection.cross_validation import Unseen
+
+__all__ = ["AVERAGE", "average_outcome"]
+
+#: The name of the average among the models.
+AVERAGE = "average"
+
+#: Models of a smaller share are left out: they cost time and change no prediction that matters.
+_LEAST_SHARE = 0.01
+
+
+def average_outcome(
+    outcomes: Mapping[str, Outcome], problem: Problem, task: str
+) -> tuple[Outcome, dict[str, float]] | None:
+    """Return the average as one more outcome, and the weights of its members.
+
+    None where fewer than two models say something of every row.
+    """
+    members = {name: o for name, o in outcomes.items() if o.unseen is not None}
+    if len(members) < 2:
+        return None
+    logs = np.stack([_unseen(o).log_density for o in members.values()], axis=1)
+    if not np.isfinite(logs.max(axis=1)).all():
+        return None
+    kept = _without_small(stacking_weights(logs)[None])[0]
+    weights = dict(zip(members, kept.tolist(), strict=True))
+    fitted = {name: members[name].model for name, share in weights.items() if share > 0.0}
+    kind = ModelAverage if problem.classes is None else ClassifierAverage
+    shares = _without_small(weights_of_other_folds(logs, problem.splits))
+    candidate = Candidate(
+        AVERAGE,
+        task,
+        f"posteriori.selection.{kind.__name__}",
+        prior="those of its members",
+        title="average of the models",
+    )
+    outcome = Outcome(
+        candidate,
+        model=kind.of_fitted(fitted, weights),
+        unseen=_mixed([_unseen(o) for o in members.values()], logs, shares),
+        seconds=sum(o.seconds for o in members.values()),
+    )
+    return outcome, weights
+
+
+def _unseen(outcome: Outcome) -> Unseen:
+    assert outcome.unseen is not None
+    return outcome.unseen
+
+
+def _without_small(shares: Array) -> Array:
+    """Return weights (N, K) without the smallest, summing to 1 again."""
+    kept = np.where(shares < _LEAST_SHARE, 0.0, shares)
+    return kept / kept.sum(axis=1, keepdims=True)
+
+
+def _mixed(parts: list[Unseen], logs: Array, shares: Array) -> Unseen:
+    """Return what the average says: of densities, levels and predictions the weighted means."""
+    best = logs.max(axis=1)
+    with np.errstate(divide="ignore"):
+        log_density = best + np.log((shares * np.exp(logs - best[:, None])).sum(axis=1))
+    predictions = np.stack([part.prediction for part in parts])  # (K, N) or (K, N, classes)
+    levels = np.stack([part.level for part in parts], axis=1)
+    return Unseen(
+        log_density,
+        np.einsum("nk,kn...->n...", shares, predictions),
+        (shares * levels).sum(axis=1),
+    )

@@ -1,0 +1,110 @@
+"""The average of all candidates: its weights, its honest score, and that it can be kept."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from posteriori.analysis import analyze, load_model, save_model
+from posteriori.analysis.fitting.averaged import AVERAGE
+from posteriori.selection.averaging import stacking_weights, weights_of_other_folds
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-2.0, 2.0, 120)
+    noise = 0.3 * rng.standard_t(3, size=120)
+    return pd.DataFrame({"x": x, "z": rng.normal(size=120), "y": np.exp(0.4 * x + noise)})
+
+
+@pytest.fixture(scope="module")
+def analysis(table):
+    names = ["constant", "linear", "robust linear", "log-linear"]
+    return analyze(table, "y", models=names, jobs=1)
+
+
+def test_weights_are_the_best_on_a_grid_of_the_simplex():
+    rng = np.random.default_rng(0)
+    logs = rng.normal(-1.0, [1.0, 0.7, 1.3], size=(40, 3))
+    found = stacking_weights(logs)
+    steps = np.linspace(0.0, 1.0, 101)
+    a, b = np.meshgrid(steps, steps)
+    grid = np.stack([a, b, 1.0 - a - b], axis=-1)[a + b <= 1.0]
+    scores = np.log(np.exp(logs) @ grid.T).sum(axis=0)
+    assert np.log(np.exp(logs) @ found).sum() >= scores.max() - 1e-9
+
+
+def test_the_weights_of_a_fold_do_not_know_its_rows():
+    rng = np.random.default_rng(1)
+    logs = rng.normal(size=(30, 3))
+    splits = [(np.arange(10, 30), np.arange(10)), (np.arange(10), np.arange(10, 30))]
+    before = weights_of_other_folds(logs, splits)
+    changed = logs.copy()
+    changed[:10] += rng.normal(size=(10, 3))
+    np.testing.assert_array_equal(weights_of_other_folds(changed, splits)[:10], before[:10])
+    np.testing.assert_allclose(before.sum(axis=1), 1.0)
+
+
+def test_what_the_average_says_is_the_mixture_of_what_its_members_say(analysis):
+    outcome = analysis.outcomes[AVERAGE]
+    members = [row.name for row in analysis.single_rows]
+    logs = np.stack([analysis.outcomes[name].unseen.log_density for name in members], axis=1)
+    for others, rows in analysis.problem.splits:
+        weights = stacking_weights(logs[others])
+        weights[weights < 0.01] = 0.0
+        mixed = np.log(np.exp(logs[rows]) @ (weights / weights.sum()))
+        np.testing.assert_allclose(outcome.unseen.log_density[rows], mixed, rtol=1e-10)
+
+
+def test_the_shares_are_those_that_all_rows_ask_for(analysis):
+    shares = {row.name: row.weight for row in analysis.single_rows}
+    assert sum(shares.values()) == pytest.approx(1.0)
+    kept = analysis.outcomes[AVERAGE].model.weights_
+    assert kept == {name: share for name, share in shares.items() if share > 0.0}
+    assert np.isnan(analysis.ranking[AVERAGE].weight)
+
+
+def test_on_noise_the_average_gains_nothing():
+    """Nested weights are not flattered: over tables of noise the average is no better than a level."""
+    gains = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        noise = pd.DataFrame(rng.normal(size=(40, 4)), columns=["a", "b", "c", "y"])
+        found = analyze(noise, "y", models=["constant", "linear", "robust linear"], jobs=1)
+        gains.append(found.ranking[AVERAGE].elpd - found.ranking["constant"].elpd)
+    error = np.std(gains, ddof=1) / np.sqrt(len(gains))
+    assert np.mean(gains) < 3.0 * error
+
+
+def test_a_saved_average_predicts_as_before(analysis, table, tmp_path):
+    model = analysis.table_model(AVERAGE)
+    save_model(model, tmp_path / "average.po")
+    again = load_model(tmp_path / "average.po")
+    pd.testing.assert_frame_equal(again.predict(table.head(7)), model.predict(table.head(7)))
+    assert again.name == AVERAGE
+
+
+def test_an_average_of_classes_is_saved_too(tmp_path):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(90, 2))
+    label = np.where(x[:, 0] + 0.7 * rng.normal(size=90) > 0.0, "up", "down")
+    table = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": label})
+    names = ["class frequencies", "logistic", "naive Bayes", "linear discriminant"]
+    found = analyze(table, "y", models=names, jobs=1)
+    model = found.table_model(AVERAGE)
+    members = found.outcomes[AVERAGE].model
+    p = model.predict(table.head(5))["P(y=up)"].to_numpy()
+    mixed = sum(
+        share * members.models_[name].predict_proba(found.problem.X.head(5))[:, 1]
+        for name, share in members.weights_.items()
+    )
+    np.testing.assert_allclose(p, mixed, rtol=1e-12)
+    save_model(model, tmp_path / "m.po")
+    again = load_model(tmp_path / "m.po").predict(table.head(5))
+    np.testing.assert_allclose(again["P(y=up)"], p, rtol=1e-12)
+
+
+def test_one_model_has_no_average(table):
+    found = analyze(table, "y", models=["linear"], jobs=1)
+    assert [row.name for row in found.ranking] == ["linear"]
+    assert "“straight lines” is the only model that was fitted" in found.verdict
