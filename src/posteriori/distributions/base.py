@@ -20,7 +20,7 @@ from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import as_observation
 
-__all__ = ["CAPABILITIES", "Distribution", "Univariate", "any_of"]
+__all__ = ["CAPABILITIES", "Distribution", "Symmetric", "Univariate", "any_of"]
 
 #: What a distribution may be asked for; families provide what exists for them.
 CAPABILITIES = (
@@ -323,6 +323,24 @@ class Univariate(Distribution):
 
     def _quantile(self, q: Array) -> Array:
         raise TypeError(f"{type(self).__name__} states no quantile")
+
+
+class Symmetric(Univariate):
+    """A distribution of one number that is symmetric about its highest point."""
+
+    @property
+    def mode(self) -> Array:
+        """The centre, where the density is highest."""
+        return self._centre
+
+    @property
+    def median(self) -> Array:
+        """The centre, by symmetry."""
+        return self._centre
+
+    @property
+    def _centre(self) -> Array:
+        return self.mean
 
 
 def any_of(flags: Any) -> bool:

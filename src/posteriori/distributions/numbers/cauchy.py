@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from posteriori.distributions.base import Symmetric
 from posteriori.distributions.comparable import Comparable
 from posteriori.distributions.numbers.student_t import StudentT, log1p_square
 from posteriori.numerics.types import Array
@@ -20,7 +21,7 @@ from posteriori.numerics.validation import positive, real
 __all__ = ["Cauchy"]
 
 
-class Cauchy(Comparable):
+class Cauchy(Comparable, Symmetric):
     """Cauchy distribution on the real line.
 
     Parameters
@@ -46,13 +47,7 @@ class Cauchy(Comparable):
         return cls._from(location=real("location", location), scale=positive("scale", scale))
 
     @property
-    def mode(self) -> Array:
-        """The centre, where the density is highest."""
-        return self.location
-
-    @property
-    def median(self) -> Array:
-        """The centre, by symmetry."""
+    def _centre(self) -> Array:
         return self.location
 
     # -- density ---------------------------------------------------------------------------

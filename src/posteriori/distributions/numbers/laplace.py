@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from posteriori.distributions.base import Symmetric
 from posteriori.distributions.comparable import Comparable
 from posteriori.distributions.row_fits import gather_rows, weighted_median
 from posteriori.numerics.special import log1pmx
@@ -16,7 +17,7 @@ from posteriori.numerics.validation import positive, real
 __all__ = ["Laplace"]
 
 
-class Laplace(Comparable):
+class Laplace(Comparable, Symmetric):
     """Laplace (double exponential) distribution on the real line.
 
     Parameters
@@ -52,16 +53,6 @@ class Laplace(Comparable):
     def variance(self) -> Array:
         """Variance 2b²."""
         return 2.0 * self.scale**2
-
-    @property
-    def mode(self) -> Array:
-        """The mean, where the density is highest."""
-        return self.mean
-
-    @property
-    def median(self) -> Array:
-        """The mean, by symmetry."""
-        return self.mean
 
     # -- density ---------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from posteriori.distributions.base import Distribution, Univariate
+from posteriori.distributions.base import Distribution, Symmetric
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.statistics import Moments, Sums
 from posteriori.numerics.lazy import special
@@ -25,7 +25,7 @@ from posteriori.numerics.validation import as_observation, exactly_one, positive
 __all__ = ["Normal"]
 
 
-class Normal(ExponentialFamily, Univariate):
+class Normal(ExponentialFamily, Symmetric):
     """Normal distribution on the real line.
 
     Parameters
@@ -96,16 +96,6 @@ class Normal(ExponentialFamily, Univariate):
     def std(self) -> Array:
         """Standard deviation √v."""
         return self.scale
-
-    @property
-    def mode(self) -> Array:
-        """The mean, where the density is highest."""
-        return self.mean
-
-    @property
-    def median(self) -> Array:
-        """The mean, by symmetry."""
-        return self.mean
 
     # -- exponential family ----------------------------------------------------------------
 

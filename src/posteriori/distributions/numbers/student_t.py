@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from posteriori.distributions.base import Univariate, any_of
+from posteriori.distributions.base import Symmetric, any_of
 from posteriori.distributions.formatting import format_distribution
 from posteriori.distributions.row_fits import gather_rows, weighted_median
 from posteriori.numerics.lazy import special
@@ -39,7 +39,7 @@ _DOF_RANGE = (1e-2, 1e6)  # where fit looks for dof
 _MAX_ITER = 2000
 
 
-class StudentT(Univariate):
+class StudentT(Symmetric):
     """Student's t distribution on the real line.
 
     Parameters
@@ -95,13 +95,7 @@ class StudentT(Univariate):
         return np.where(finite, self.scale**2 * ratio, np.inf)[()]
 
     @property
-    def mode(self) -> Array:
-        """The centre, where the density is highest."""
-        return self.location
-
-    @property
-    def median(self) -> Array:
-        """The centre, by symmetry."""
+    def _centre(self) -> Array:
         return self.location
 
     # -- density ---------------------------------------------------------------------------

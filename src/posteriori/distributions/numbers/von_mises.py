@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from posteriori.distributions.base import Univariate
+from posteriori.distributions.base import Symmetric
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.numerics.block_sizes import rows_per_block
 from posteriori.numerics.calculus.legendre import LEGENDRE_POINTS, legendre_rule
@@ -36,7 +36,7 @@ __all__ = ["VonMises"]
 _LARGE = 40.0  # from here on the asymptotic series are exact to rounding
 
 
-class VonMises(ExponentialFamily, Univariate):
+class VonMises(ExponentialFamily, Symmetric):
     """Von Mises distribution of an angle, in radians.
 
     Parameters
@@ -72,16 +72,6 @@ class VonMises(ExponentialFamily, Univariate):
         """Mean direction μ."""
         mean: Array = self.__dict__["mean"]
         return mean
-
-    @property
-    def mode(self) -> Array:
-        """The mean direction, where the density is highest."""
-        return self.mean
-
-    @property
-    def median(self) -> Array:
-        """The mean direction, by symmetry."""
-        return self.mean
 
     @cached_property
     def circular_variance(self) -> Array:
