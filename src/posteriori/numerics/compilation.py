@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property, update_wrapper
@@ -36,10 +37,12 @@ __all__ = [
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
-#: Multiplications of plain Python that take as long as the import of Numba and its first loop.
-_IMPORT = 2e7
-#: … as long as a further loop takes to come from Numba's cache.
-_LOAD = 2e6
+#: Seconds that the import of Numba and its first loop take.
+_IMPORT = 1.5
+#: … that a further loop takes to come from Numba's cache.
+_LOAD = 0.15
+#: … that a multiplication in plain Python takes at least, with what is around it.
+_LEAST = 3e-8
 #: What is divided by 0 becomes infinite, as in NumPy: loops see to it that nothing is.
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 #: From this many series on, NumPy's steps over all of them are faster than a loop over each.
@@ -101,7 +104,8 @@ def as_kernel_input(a: Array) -> Array:
 # -- one body, plain or compiled -------------------------------------------------------------
 
 _compilable: dict[object, Callable[..., object]] = {}
-_spent: defaultdict[object, float] = defaultdict(float)
+#: What plain runs of each function have done: work and seconds.
+_spent: defaultdict[object, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
 
 
 def compilable(function: _Function) -> _Function:
@@ -119,16 +123,16 @@ def run(
 ) -> Any:
     """Run a compilable function: plain while there is little to do, compiled from then on.
 
-    The work of plain runs is added up: a function is compiled once the process has spent on it, or
-    would with this call, as much as that costs. So nobody waits longer than twice the time that
-    the better choice, known beforehand, would have taken.
+    Plain runs are timed: a function is compiled once the process has spent on it, or would with this
+    call, as much as that costs. So nobody waits longer than twice the time that the better choice,
+    known beforehand, would have taken.
 
     Parameters
     ----------
     body : function
         Marked by :func:`compilable`.
     work : float
-        About how many multiplications this call needs.
+        About how many multiplications this call needs: what other calls took tells how long it takes.
     arguments : arrays, records of arrays, numbers
         Arrays that may be written to are results; the others are locked (:func:`as_kernel_input`).
     series : sequence of arrays (B, ...)
@@ -147,8 +151,11 @@ def run(
     many = max(map(len, series), default=0)
     lists = [_as_lists(a) for a in (arguments if many >= _MANY else (*arguments, *series))]
     vectors = [[_as_vectors(a, many)] for a in series] if many >= _MANY else []
+    start = time.thread_time()
     with np.errstate(all="ignore"):  # as in compiled loops
         answer = body(*lists, *vectors)
+    done, seconds = _spent[body]
+    _spent[body] = done + work, seconds + time.thread_time() - start
     for array, values in zip((*arguments, *series), lists, strict=False):
         if isinstance(array, np.ndarray) and array.flags.writeable and array.size:
             array[...] = values
@@ -214,8 +221,15 @@ _compilable |= {
 
 def _pays(body: object, work: float) -> bool:
     """Tell whether compiling pays: once it has been done, it is always right."""
-    _spent[body] += work
-    return _spent[body] > _LOAD + (0.0 if "numba" in sys.modules else _IMPORT)
+    done, seconds = _spent[body]
+    expected = work * max(_LEAST, seconds / done if done else 0.0)
+    everywhere = sum(s for _, s in _spent.values())
+    pays = seconds + expected > _LOAD and (
+        "numba" in sys.modules or everywhere + expected > _IMPORT + _LOAD
+    )
+    if pays:
+        _spent[body] = 1.0, math.inf
+    return pays
 
 
 @cache
