@@ -19,6 +19,7 @@ from posteriori.datasets import (
     load_mauna_loa_co2,
     load_nile,
     load_old_faithful,
+    load_radon,
     yearly_counts,
 )
 
@@ -32,6 +33,15 @@ FACTS = {
     "mauna_loa_co2": (468, ("co2",), "time", (315.42,), (364.34,), 1959, 1997 + 11 / 12),
     "nile": (100, ("flow",), "year", (1120,), (740,), 1871, 1970),
     "old_faithful": (272, ("eruptions", "waiting"), None, (3.6, 79), (4.467, 74), None, None),
+    "radon": (
+        919,
+        ("county", "floor", "radon", "uranium"),
+        None,
+        (0, 1, 2.2, 0.502054),
+        (84, 0, 2.9, 1.42659),
+        None,
+        None,
+    ),
     "sunspots": (289, ("sunspots",), "year", (5,), (100.2,), 1700, 1988),
 }
 
@@ -189,3 +199,11 @@ def test_yearly_counts_refuse_dates_outside_the_years():
 
 def test_yearly_counts_of_no_dates_are_zero():
     assert yearly_counts(np.array([]), 1900, 1902)[1].tolist() == [0, 0, 0]
+
+
+def test_radon_has_one_soil_for_each_county():
+    radon = load_radon()
+    pairs = {(row[0], row[3]) for row in radon.data}
+    assert sorted(county for county, _ in pairs) == list(range(85))
+    assert set(radon["floor"]) == {0.0, 1.0}
+    assert np.bincount(radon["county"].astype(int)).min() == 1

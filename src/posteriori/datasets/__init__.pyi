@@ -7,6 +7,7 @@ from posteriori.datasets.catalogue import (
     load_mauna_loa_co2 as load_mauna_loa_co2,
     load_nile as load_nile,
     load_old_faithful as load_old_faithful,
+    load_radon as load_radon,
     load_sunspots as load_sunspots,
     yearly_counts as yearly_counts,
 )

@@ -22,6 +22,7 @@ __all__ = [
     "load_mauna_loa_co2",
     "load_nile",
     "load_old_faithful",
+    "load_radon",
     "load_sunspots",
     "yearly_counts",
 ]
@@ -65,6 +66,11 @@ _CATALOGUE = {
         "A. Azzalini and A. W. Bowman (1990), A look at some data on the Old Faithful geyser, "
         "Applied Statistics 39, 357-365.",
     ),
+    "radon": _Entry(
+        "Radon in 919 houses of the 85 counties of Minnesota, in picocuries per litre.",
+        "P. N. Price, A. V. Nero and A. Gelman (1996), Bayesian prediction of mean indoor radon "
+        "concentrations for Minnesota counties, Health Physics 71, 922-936.",
+    ),
     "sunspots": _Entry(
         "Sunspot numbers, yearly means 1700-1988.",
         "H. Tong (1996), Non-Linear Time Series, Oxford University Press.",
@@ -86,7 +92,7 @@ def list_datasets() -> dict[str, str]:
     >>> from posteriori.datasets import list_datasets
     >>> list(list_datasets())
     ['air_passengers', 'coal_disasters', 'galaxies', 'mauna_loa_co2', 'nile', 'old_faithful',
-     'sunspots']
+     'radon', 'sunspots']
     >>> list_datasets()["sunspots"]
     'Sunspot numbers, yearly means 1700-1988.'
     """
@@ -260,6 +266,36 @@ def load_air_passengers() -> Dataset:
     [112.0, 118.0, 132.0]
     """
     return load_dataset("air_passengers")
+
+
+def load_radon() -> Dataset:
+    """Radon in houses of Minnesota: many counties, some with one or two houses.
+
+    Returns
+    -------
+    Dataset
+        919 rows and four columns: ``county``, from 0 to 84 in alphabetical order; ``floor`` of the
+        measurement, 0 in the basement and 1 above it; ``radon``, in picocuries per litre with one
+        decimal (0 where less was found); ``uranium`` in the soil of the county, in parts per
+        million.
+
+    References
+    ----------
+    P. N. Price, A. V. Nero and A. Gelman (1996), Bayesian prediction of mean indoor radon
+    concentrations for Minnesota counties, Health Physics 71, 922–936; A. Gelman and J. Hill (2007),
+    Data Analysis Using Regression and Multilevel/Hierarchical Models, Cambridge University Press,
+    chapter 12. The copy here is ``radon`` of the R package *rstanarm*, from the state residential
+    radon survey of the Environmental Protection Agency of the United States.
+
+    Examples
+    --------
+    >>> from posteriori.datasets import load_radon
+    >>> load_radon()
+    Dataset(919 rows; county, floor, radon, uranium)
+    >>> load_radon().data[0].tolist()
+    [0.0, 1.0, 2.2, 0.502054]
+    """
+    return load_dataset("radon")
 
 
 def load_sunspots() -> Dataset:
