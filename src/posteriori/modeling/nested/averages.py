@@ -21,7 +21,8 @@ def average(weights: Array, found: Sequence[Any]) -> Any:
     if len(found) == 1 or all(d is first or d == first for d in found[1:]):
         return first
     if isinstance(first, Bernoulli):
-        return Bernoulli(_mean(weights, [d.probability for d in found]))
+        mean = _mean(weights, [d.probability for d in found])
+        return Bernoulli(np.minimum(mean, 1.0))  # weights add up to 1 but for rounding
     if isinstance(first, Categorical):
         mean = _mean(weights, [d.probabilities for d in found])
         return Categorical(mean, labels=getattr(first, "labels", None))

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor
-from posteriori.modeling.binding.labelled import Switch
 from posteriori.modeling.contract.engine import Group, Planned
 from posteriori.modeling.forms.fixing import fix_factors
+from posteriori.modeling.nested.exchangeable import could_change_places
 from posteriori.modeling.nested.states import States, as_states
 from posteriori.modeling.nested.unbounded import Free, as_free
 from posteriori.numerics.types import Array
@@ -61,17 +61,18 @@ class Outside(NamedTuple):
 def choose_outside(group: Group, inside: Inside) -> Outside | str:
     """Return the fewest unknowns given which all others are exact, or why there are none."""
     candidates = _candidates(group)
+    reason = "no few unknowns make the others exact"
     # normal unknowns are what exact blocks are best at: they are fixed last
     for fixed in (_without_normals(candidates, group), candidates):
-        if _could_change_places(fixed, group):
-            return "parts that could change places have many equal posteriors"
-        if fixed and _is_exact(fixed, group, inside):
+        if could_change_places(fixed, group):
+            reason = "parts that could change places have many equal posteriors"
+        elif fixed and _is_exact(fixed, group, inside):
             found = _fewest(fixed, group, inside)
             numbers = sum(i.size for i in found.values() if isinstance(i, Free))
             if numbers <= MOST_NUMBERS:
                 return _with_cost(found, group, inside)
             return f"{numbers} numbers would have to be integrated over, more than {MOST_NUMBERS}"
-    return "no few unknowns make the others exact"
+    return reason
 
 
 def leave(group: Group, values: Mapping[str, Array]) -> Group:
@@ -104,26 +105,6 @@ def _without_normals(items: Mapping[str, Free | States], group: Group) -> dict[s
     return {name: item for name, item in items.items() if families[name] not in GAUSSIAN}
 
 
-def _could_change_places(items: Mapping[str, Free | States], group: Group) -> bool:
-    """Tell whether classes, or signs of factors, could change places without a change of the model.
-
-    Unknowns that an inner discrete variable chooses from are classes; a normal one that multiplies
-    an inner normal one has a sign of its own, unless that is the previous member of a chain.
-    """
-    for factor in group.factors:
-        for term in factor.terms:
-            names = {access.name for access in term.accesses}
-            inner, outer = names - items.keys(), names & items.keys()
-            free = {name for name in outer if isinstance(items[name], Free)}
-            switches = {a.name for a in term.accesses if isinstance(a, Switch)}
-            if free and switches & inner:
-                return True
-            normals = {n for n in free if group.bound.families[n] in GAUSSIAN}
-            if normals and any(group.bound.variables[n].step is None for n in inner):
-                return True
-    return False
-
-
 def _fewest(
     items: Mapping[str, Free | States], group: Group, inside: Inside
 ) -> dict[str, Free | States]:
@@ -131,7 +112,8 @@ def _fewest(
     kept = dict(items)
     for name in items:
         fewer = {n: item for n, item in kept.items() if n != name}
-        if fewer and _is_exact(fewer, group, inside):
+        # classes that are not summed over must not change places
+        if fewer and not could_change_places(fewer, group) and _is_exact(fewer, group, inside):
             kept = fewer
     return kept
 
