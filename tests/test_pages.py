@@ -10,6 +10,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 PLOT = re.compile(
     r"^\.\. plot::\n(?P<options>(?: {3}:.*\n)*)(?P<code>(?: {3}.*\n|\n)*)", re.MULTILINE
 )
+TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGES = sorted(page for page in DOCS.glob("*/*.md") if PLOT.search(page.read_text("utf-8")))
 
 
@@ -33,3 +34,14 @@ def test_every_plot_is_seen():
         text = page.read_text("utf-8")
         assert len(PLOT.findall(text)) == text.count(".. plot::")
         assert all(plot["code"].strip() for plot in PLOT.finditer(text))
+
+
+def test_every_page_is_in_the_contents():
+    listed = {
+        (page.parent / line.strip()).resolve()
+        for page in DOCS.rglob("*.md")
+        for tree in TOCTREE.findall(page.read_text("utf-8"))
+        for line in tree.splitlines()
+        if line.strip() and not line.startswith(":")
+    }
+    assert [p.name for p in DOCS.glob("*/*.md") if p.with_suffix("").resolve() not in listed] == []
