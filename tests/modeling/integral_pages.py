@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import linalg, stats
 from scipy.special import betaln, gammaln, logsumexp
 
 Names = dict[str, Any]
@@ -29,14 +29,14 @@ def check_eight_schools(page: Names) -> None:
     spread = np.linspace(1e-3, 100.0, 6001)
     logs, means, variances = [], [], []
     for tau in spread:
-        prior = tau**2 * np.eye(8) + 2500.0
+        prior = tau**2 * np.eye(8) + 1e6
         total = prior + np.diag(error**2)
         gain = np.linalg.solve(total, prior).T
         means.append(gain @ y)
         variances.append(np.diagonal(prior - gain @ prior))
         logs.append(stats.multivariate_normal(np.zeros(8), total).logpdf(y))
     weights = np.exp(logs - logsumexp(logs))
-    evidence = logsumexp(logs) + np.log((spread[1] - spread[0]) / 100.0)
+    evidence = logsumexp(logs) + np.log((spread[1] - spread[0]) / 1000.0)
     close(float(post.log_evidence), evidence, 1e-4)
     mean, std = moments(weights, means, variances)
     close(post.theta.mean, mean, 2e-3)
@@ -70,16 +70,54 @@ def check_nile(page: Names) -> None:
         close([post[name].mean, post[name].std], moments(share, grid), 0.01)
 
 
+def check_radon(page: Names) -> None:
+    """Dense normal equations of 88 numbers at each pair of spreads."""
+    houses, post = page["houses"], page["post"]
+    county, soil, y = houses["county"], houses["soil"], houses["log_radon"]
+    rows, counties = len(y), len(soil)
+    # x = (effects of counties, mean, of_soil, of_floor); a level is an effect plus the line
+    levels = np.concatenate([np.eye(counties), np.ones((counties, 1)), soil[:, None]], axis=1)
+    design = np.concatenate([levels[county], houses["floor"][:, None]], axis=1)
+    gram, moment, square = design.T @ design, design.T @ y, y @ y
+    reads = np.zeros((counties + 3, counties + 3))
+    reads[:counties, : counties + 2] = levels
+    reads[counties:, counties:] = np.eye(3)
+    grid = {"between": np.linspace(0.002, 0.4, 60), "within": np.linspace(0.64, 0.84, 40)}
+    logs, means, variances = np.empty((60, 40)), [], []
+    for i, between in enumerate(grid["between"]):
+        prior = np.append(np.full(counties, between**-2.0), np.full(3, 0.01))
+        for j, within in enumerate(grid["within"]):
+            factor = linalg.cho_factor(gram / within**2 + np.diag(prior), lower=True)
+            mean = linalg.cho_solve(factor, moment / within**2)
+            half = linalg.solve_triangular(factor[0], reads.T, lower=True)
+            means.append(reads @ mean)
+            variances.append(np.sum(half**2, axis=0))
+            logs[i, j] = (
+                -0.5 * (square - moment @ mean) / within**2
+                - 0.5 * rows * np.log(2 * np.pi * within**2)
+                + 0.5 * np.log(prior).sum()
+                - np.log(np.diagonal(factor[0])).sum()
+                + stats.halfnorm.logpdf(between)
+                + stats.halfnorm.logpdf(within)
+            )
+    cell = np.prod([points[1] - points[0] for points in grid.values()])
+    close(float(post.log_evidence), logsumexp(logs) + np.log(cell), 2e-5)
+    weights = np.exp(logs - logsumexp(logs))
+    mean, std = moments(weights.ravel(), means, variances)
+    close(post.level.mean, mean[:counties], 1e-3)
+    close(post.level.std, std[:counties], 3e-3)
+    for k, name in enumerate(("mean", "of_soil", "of_floor")):
+        found = post[name]
+        close([found.mean, found.std], [mean[counties + k], std[counties + k]], 3e-3)
+    for axis, (name, points) in enumerate(grid.items()):
+        exact = moments(weights.sum(1 - axis), points)
+        close([post[name].mean, post[name].std], exact, 0.01)
+
+
 def check_seeds(page: Names) -> None:
     r, n, post = np.array(page["r"]), np.array(page["n"]), page["post"]
-    grid = np.linspace(-1.5, 4.5, 121)
-    a, b = np.meshgrid(np.exp(grid), np.exp(grid), indexing="ij")
-    logs = sum(stats.gamma(2, scale=5.0).logpdf(x) + np.log(x) for x in (a, b))
-    for k, size in zip(r, n, strict=True):
-        choose = gammaln(size + 1) - gammaln(k + 1) - gammaln(size - k + 1)
-        logs = logs + choose + betaln(a + k, b + size - k) - betaln(a, b)
-    close(float(post.log_evidence), logsumexp(logs) + 2 * np.log(grid[1] - grid[0]), 1e-4)
-    weights = np.exp(logs - logsumexp(logs))
+    evidence, a, b, weights = of_plates(r, n)
+    close(float(post.log_evidence), evidence, 1e-4)
     close(post.a.mean, (weights * a).sum(), 5e-3)
     for j in page["few"]:
         mean = (a + r[j]) / (a + b + n[j])
@@ -87,10 +125,29 @@ def check_seeds(page: Names) -> None:
         first = (weights * mean).sum()
         std = np.sqrt((weights * (variance + (mean - first) ** 2)).sum())
         close([post.p.mean[j], post.p.std[j]], [first, std], 3e-3)
+    for name, (start, stop) in page["groups"].items():
+        found = page["of_group"][name]
+        evidence, a, b, weights = of_plates(r[start:stop], n[start:stop])
+        close(float(found.log_evidence), evidence, 1e-4)
+        mean = (weights * a / (a + b)).sum()
+        close(float(found.predict("p", plate=1).mean[0]), mean, 3e-3)
+
+
+def of_plates(r: np.ndarray, n: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Evidence, and a and b with their weights on a grid of logarithms."""
+    grid = np.linspace(-3.0, 5.0, 161)
+    a, b = np.meshgrid(np.exp(grid), np.exp(grid), indexing="ij")
+    logs = sum(stats.gamma(2, scale=5.0).logpdf(x) + np.log(x) for x in (a, b))
+    for k, size in zip(r, n, strict=True):
+        choose = gammaln(size + 1) - gammaln(k + 1) - gammaln(size - k + 1)
+        logs = logs + choose + betaln(a + k, b + size - k) - betaln(a, b)
+    evidence = float(logsumexp(logs) + 2 * np.log(grid[1] - grid[0]))
+    return evidence, a, b, np.exp(logs - logsumexp(logs))
 
 
 PAGES: dict[str, Callable[[Names], None]] = {
     "eight_schools": check_eight_schools,
     "nile_spreads": check_nile,
+    "radon": check_radon,
     "seeds": check_seeds,
 }
