@@ -148,14 +148,19 @@ def run(
     """
     if _pays(body, work):
         return _machine_code(body)(*arguments, *series)
+    start = time.thread_time()
+    answer = _run_plain(body, arguments, series)
+    done, seconds = _spent[body]
+    _spent[body] = done + work, seconds + time.thread_time() - start
+    return answer
+
+
+def _run_plain(body: Callable[..., Any], arguments: Sequence[Any], series: Sequence[Array]) -> Any:
     many = max(map(len, series), default=0)
     lists = [_as_lists(a) for a in (arguments if many >= _MANY else (*arguments, *series))]
     vectors = [[_as_vectors(a, many)] for a in series] if many >= _MANY else []
-    start = time.thread_time()
     with np.errstate(all="ignore"):  # as in compiled loops
         answer = body(*lists, *vectors)
-    done, seconds = _spent[body]
-    _spent[body] = done + work, seconds + time.thread_time() - start
     for array, values in zip((*arguments, *series), lists, strict=False):
         if isinstance(array, np.ndarray) and array.flags.writeable and array.size:
             array[...] = values
