@@ -32,6 +32,7 @@ __all__ = [
     "multiply_tables",
     "relabel",
     "relabel_access",
+    "see_through",
     "shape_of",
     "spread",
     "substitute",
@@ -226,6 +227,18 @@ def look_up(terms: Iterable[Term], axis: Axis, index: Table) -> tuple[Term, ...]
         )
         for t in terms
     )
+
+
+def see_through(
+    terms: Iterable[Term], axes: Iterable[Axis], places: Iterable[Any]
+) -> tuple[Term, ...]:
+    """Return terms over the axes of a variable as a factor sees it through places."""
+    through = dict(zip(axes, places, strict=True))
+    seen = relabel(terms, {a: p for a, p in through.items() if isinstance(p, Axis)})
+    for axis, place in through.items():
+        if isinstance(place, Lookup):
+            seen = look_up(seen, axis, place.positions)
+    return seen
 
 
 def _look_up_access(access: Any, axis: Axis, index: Table) -> Any:

@@ -30,9 +30,8 @@ from posteriori.modeling.binding.labelled import (
     Switch,
     Term,
     labels_of,
-    look_up,
     multiply_tables,
-    relabel,
+    see_through,
     spread,
 )
 from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
@@ -183,19 +182,9 @@ def _put_in(poly: Polynomial, parent: BoundFactor, layout: Layout) -> Polynomial
             continue
         (access,) = term.accesses
         terms.append(Term(term.table, (access._replace(name=_NOISE.format(parent.name)),)))
-        inner = _seen_through(parent.parameters["mean"].terms, layout, access)
+        inner = see_through(parent.parameters["mean"].terms, layout.axes, access.places)
         terms.extend(_product(term, access, other, poly.labels) for other in inner)
     return poly._replace(terms=tuple(terms))
-
-
-def _seen_through(terms: Iterable[Term], layout: Layout, access: Access) -> tuple[Term, ...]:
-    """Return terms with a variable's own labels as an access sees them."""
-    places = dict(zip(layout.axes, access.places, strict=True))
-    seen = relabel(terms, {a: p for a, p in places.items() if isinstance(p, Axis)})
-    for axis, place in places.items():
-        if isinstance(place, Lookup):
-            seen = look_up(seen, axis, place.positions)
-    return seen
 
 
 def _product(outer: Term, access: Access, inner: Term, labels: tuple[Axis, ...]) -> Term:

@@ -18,7 +18,7 @@ from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.numerics.types import Array
 
-__all__ = ["GivenNode", "make_given_node"]
+__all__ = ["GivenNode", "GivenNormals", "make_given_node"]
 
 
 class GivenNode(Node):
@@ -50,21 +50,25 @@ class GivenNode(Node):
         return np.array([self._entropy])
 
 
-class _NormalNode(GivenNode):
+class GivenNormals(GivenNode):
     """Tables: the mean, and the covariance of each member unless it has no width."""
 
     def expect(self, accesses: Sequence[Any]) -> Expectation:
+        """Return E[x], or E[x_i x_j] = m_i m_j + cov[i, j]."""
         mean = self.tables[0]
         means = tuple(seen(mean, self.axes, a.places) for a in accesses)
         if len(accesses) == 1 or len(self.tables) == 1:
             return [means]
-        a, b = accesses  # E[x_i x_j] = m_i m_j + cov[i, j], 0 between members
+        return [means, *self.covariance(*accesses)]
+
+    def covariance(self, a: Any, b: Any) -> Expectation:
+        """Return the covariance of two accesses, 0 between members."""
         cov = self.tables[1]
         twins = cov.axes[len(self.axes) :]
         lead = len(self.axes) - len(twins)
         places = (*a.places, *b.places[lead:])
         same = same_members(a.places[:lead], b.places[:lead])
-        return [means, (seen(cov, cov.axes, places), *same)]
+        return [(seen(cov, cov.axes, places), *same)]
 
 
 class _DiscreteNode(GivenNode):
@@ -116,7 +120,7 @@ def make_given_node(
     entropy = float(np.sum(np.broadcast_to(_entropy(belief), lead)))
     if bound.families[name] in GAUSSIAN:
         tables = _normal_tables(belief, layout, reference)
-        return _NormalNode(name, layout.axes, tables, entropy)
+        return GivenNormals(name, layout.axes, tables, entropy)
     tables = _statistic_tables(name, belief, bound.families[name], layout)
     return _StatisticNode(name, layout.axes, tables, entropy)
 

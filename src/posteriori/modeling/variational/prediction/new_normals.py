@@ -10,15 +10,16 @@ from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,
-    Lookup,
     Switch,
     Table,
     Term,
-    look_up,
+    labels_of,
     relabel,
+    see_through,
+    shape_of,
 )
-from posteriori.modeling.variational.densities.monomials import Product, axes_of, with_labels
-from posteriori.modeling.variational.prediction.predictive_moments import NoiseNode
+from posteriori.modeling.variational.densities.monomials import Product
+from posteriori.modeling.variational.nodes.given_node import GivenNormals
 from posteriori.modeling.variational.prediction.predictive_spread import Lookup as Beliefs, noise_of
 from posteriori.modeling.variational.prediction.scene import Scene
 
@@ -89,14 +90,15 @@ def _parts(
     layout: Layout = scene.anew.layouts[name]
     own = _NOISE.format(name)
     if own not in owners:
-        owners[own] = _noise_node(parent, layout, beliefs)
+        owners[own] = _noise_node(own, parent, layout, beliefs)
     found = [Product((), (Access(own, access.places),))]
     for term in parent.parameters["mean"].terms:
         found.append(_moved(term, layout.axes, access.places))
     return found
 
 
-def _noise_node(parent: BoundFactor, layout: Layout, beliefs: Beliefs) -> NoiseNode:
+def _noise_node(name: str, parent: BoundFactor, layout: Layout, beliefs: Beliefs) -> GivenNormals:
+    """Return what new members have of their own: independent noise around 0."""
     variance = noise_of(parent, beliefs).variance
     if not np.all(np.isfinite(variance)):
         raise TypeError(
@@ -105,23 +107,16 @@ def _noise_node(parent: BoundFactor, layout: Layout, beliefs: Beliefs) -> NoiseN
         )
     twins = tuple(Axis("twin", axis.size) for axis in layout.events)
     axes = (*layout.axes, *twins)
-    return NoiseNode(layout.axes, Table(np.broadcast_to(variance, [a.size for a in axes]), axes))
+    cov = Table(np.broadcast_to(variance, shape_of(axes)), axes)
+    return GivenNormals(name, layout.axes, [Table(np.zeros(()), ()), cov], entropy=np.nan)
 
 
 def _moved(term: Term, axes: tuple[Axis, ...], places: tuple[Any, ...]) -> Product:
     """Return a term of a mean as another factor sees it; labels that it sums over are renewed."""
-    inner = axes_of(Product((term.table,), term.accesses)) - set(axes)
-    fresh = with_labels(
-        Product((term.table,), term.accesses), {a: Axis(a.name, a.size) for a in inner}
-    )
-    (table,), accesses = fresh.tables, fresh.accesses
-    terms: tuple[Term, ...] = (Term(table, accesses),)
-    for axis, place in zip(axes, places, strict=True):
-        if isinstance(place, Lookup):
-            terms = look_up(terms, axis, place.positions)
-    new = {a: p for a, p in zip(axes, places, strict=True) if isinstance(p, Axis)}
-    (moved,) = relabel(terms, new)
-    return Product((moved.table,), moved.accesses)
+    inner = {*term.table.axes, *labels_of(*term.accesses)} - set(axes)
+    fresh = relabel([term], {a: Axis(a.name, a.size) for a in inner})
+    ((table, accesses),) = see_through(fresh, axes, places)
+    return Product((table,), accesses)
 
 
 def _is_gated(factor: BoundFactor) -> bool:

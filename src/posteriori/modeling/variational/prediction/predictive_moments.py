@@ -18,44 +18,14 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.binding.labelled import Axis, Table, spread
-from posteriori.modeling.variational.densities.addressing import same_members, seen
 from posteriori.modeling.variational.densities.monomials import Product, axes_of, multiply_products
 from posteriori.modeling.variational.densities.planned_products import contract_tables
-from posteriori.modeling.variational.nodes.node import Node
 from posteriori.numerics.types import Array
 
-__all__ = ["NoiseNode", "covariance", "mean"]
+__all__ = ["covariance", "mean"]
 
 #: Which node answers for which variable.
 Owners = Mapping[str, Any]
-
-
-class NoiseNode(Node):
-    """What new members of a normal variable have of their own: independent noise around 0.
-
-    Parameters
-    ----------
-    axes : tuple of Axis
-        The variable's own axes.
-    cov : Table
-        Over these axes and, of vectors, a twin of the last one.
-    """
-
-    def __init__(self, axes: tuple[Axis, ...], cov: Table) -> None:
-        self.axes = axes
-        self.cov = cov
-
-    def expect(self, accesses: Sequence[Any]) -> list[tuple[Table, ...]]:
-        """Return E[v] = 0."""
-        return [(Table(np.zeros(()), ()),)]
-
-    def covariance(self, a: Any, b: Any) -> list[tuple[Table, ...]]:
-        """Return E[v vᵀ] of the same member."""
-        twins = self.cov.axes[len(self.axes) :]
-        lead = len(self.axes) - len(twins)
-        places = (*a.places, *b.places[lead:])
-        same = same_members(a.places[:lead], b.places[:lead])
-        return [(seen(self.cov, self.cov.axes, places), *same)]
 
 
 def mean(products: Sequence[Product], labels: tuple[Axis, ...], owners: Owners) -> Array:
