@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from posteriori.classification import BayesianLogisticRegression
+from posteriori.numerics.calculus.pareto_smoothing import fit_generalized_pareto
 from posteriori.regression import (
     BayesianLinearRegression,
     LinearRegression,
@@ -20,7 +21,6 @@ from posteriori.regression import (
 from posteriori.selection import held_out_density, leave_one_out, waic
 from posteriori.selection.cross_validation import cross_validate, predict_fold, split_rows
 from posteriori.selection.held_out import hold_out_by_draws
-from posteriori.selection.psis import fit_generalized_pareto
 
 
 def rows(n=30, seed=0):

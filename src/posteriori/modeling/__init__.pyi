@@ -15,6 +15,10 @@ from posteriori.modeling.posterior.messages import (
     Messages as Messages,
 )
 from posteriori.modeling.posterior.posterior import Posterior as Posterior
+from posteriori.modeling.posterior.reliability import (
+    Deviation as Deviation,
+    Reliability as Reliability,
+)
 from posteriori.modeling.posterior.storage import (
     SavedPosterior as SavedPosterior,
     load_posterior as load_posterior,

@@ -23,7 +23,7 @@ from posteriori import (
 from posteriori.distributions import Multinomial
 from posteriori.modeling import Chain, Input, Model, dot, take
 from posteriori.modeling.variational.ascent.coordinate_ascent import Jump
-from tests.modeling.variational.calibration import walk
+from tests.modeling.posterior.calibrated_models import walk
 from tests.modeling.variational.cases import noise
 from tests.modeling.variational.models import variational
 from tests.modeling.variational.monte_carlo import sampled_bound

@@ -24,6 +24,7 @@ from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.construction import constructor_parameters
 from posteriori.modeling.binding.labelled import Access, Axis, Polynomial, Switch, Table, Term
 from posteriori.numerics.linalg import explicit_inverse, symmetrize
+from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -53,6 +54,11 @@ class ConjugateBelief(NamedTuple):
         """Stay: only normal variables are measured from anywhere."""
         return self
 
+    def log_prob(self, draws: Mapping[str, Any]) -> Array:
+        """Return the log density of draws (S, *shape), (S,)."""
+        values = draws[self.name]
+        return np.asarray(self.member.log_prob(values)).reshape(len(values), -1).sum(axis=1)
+
 
 class NormalBelief(NamedTuple):
     """Jointly normal variables.
@@ -81,6 +87,20 @@ class NormalBelief(NamedTuple):
             order = (*batch, *(i for i in range(np.ndim(shift)) if i not in batch))
             mean[..., self.numbers[name]] += np.transpose(shift, order)
         return self._replace(mean=mean)
+
+    def log_prob(self, draws: Mapping[str, Any]) -> Array:
+        """Return the log density of draws (S, *shape) of all variables, (S,)."""
+        size = len(draws[self.names[0]])
+        vectors = np.empty((size, *self.mean.shape))
+        for name in self.names:
+            batch = self.batch[name]
+            order = (*batch, *(i for i in range(draws[name].ndim - 1) if i not in batch))
+            moved = np.transpose(draws[name], (0, *(1 + i for i in order)))
+            vectors[..., self.numbers[name]] = moved
+        root = np.linalg.cholesky(self.precision)  # (v − m)ᵀ Λ (v − m) = |Lᵀ(v − m)|²
+        away = np.einsum("...ji,...j->...i", root, vectors - self.mean)
+        logs = np.log(np.diagonal(root, axis1=-2, axis2=-1)) - 0.5 * LOG_2PI
+        return np.asarray((logs - 0.5 * away**2).reshape(size, -1).sum(axis=1))
 
 
 class ScaledBelief(NamedTuple):

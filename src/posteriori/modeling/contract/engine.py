@@ -23,6 +23,7 @@ from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
     from posteriori.modeling.contract.solved import Solved
+    from posteriori.modeling.contract.weighable import Weighable
 
 __all__ = ["Block", "Fit", "Group", "Kind", "Planned", "Result", "Terms"]
 
@@ -147,6 +148,14 @@ class Result(ABC):
     def carried_over(self, solved: Solved, names: Sequence[str]) -> list[Belief]:
         """Return what is known of some variables, as beliefs that can stand in for their priors."""
         raise TypeError(f"what is known of {', '.join(names)} has no form that can be carried over")
+
+    def weighable(self) -> Weighable | None:
+        """Return draws that can be weighed by the model; None where there is nothing to check."""
+        return None
+
+    def too_narrow(self) -> tuple[str, ...]:
+        """Return unknowns whose intervals are known to be too narrow, by what was cut apart."""
+        return ()
 
     def used_classes(self) -> dict[str, tuple[int, int]]:
         """Return how many states of each index of unknown parameters are used, of how many."""

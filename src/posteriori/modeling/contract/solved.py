@@ -11,6 +11,7 @@ import numpy as np
 
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.contract.engine import Block, Result
+from posteriori.modeling.contract.inside import Inside
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.forms.simulation import simulate_leaves
 from posteriori.numerics.evidence import LogEvidence
@@ -42,6 +43,8 @@ class Solved:
         Whether other data were looked at before, and whether it was put together from others.
     evidence : LogEvidence or None
         Where it is more than the sum over blocks and known factors.
+    inside : callable or None
+        Exact blocks of what is left of a group when some of its unknowns have values.
     """
 
     bound: Bound
@@ -56,6 +59,7 @@ class Solved:
     has_earlier: bool = False
     is_merged: bool = False
     evidence: LogEvidence | None = None
+    inside: Inside | None = None
 
     @cached_property
     def by_name(self) -> dict[str, Result]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.distributions.labels import encode_labels
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, shape_of
 from posteriori.modeling.forms.normal_rows import residual_rows
 from posteriori.numerics.types import Array
 
-__all__ = ["LEAST_LEFT", "Data", "LeftOut", "targets_and_noise"]
+__all__ = ["LEAST_LEFT", "Data", "LeftOut", "as_codes", "targets_and_noise"]
 
 #: Data that determine their own mean to this share lose their digits.
 LEAST_LEFT = 1e-9
@@ -57,3 +59,13 @@ def targets_and_noise(bound: Bound, data: Data, factor: BoundFactor) -> tuple[Ar
     (rows,) = residual_rows(factor, bound)
     shape = shape_of(factor.rows)
     return y, 1.0 / np.broadcast_to(rows.weight, shape).ravel()[data.positions]
+
+
+def as_codes(draws: Mapping[str, Any], bound: Bound) -> dict[str, Array]:
+    """Return draws as numbers, those of states with names as their places."""
+    found = {}
+    for name, values in draws.items():
+        labels = bound.labels.get(name)
+        codes = values if labels is None else encode_labels(values, labels)
+        found[name] = np.asarray(codes, dtype=np.float64)
+    return found

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor
-from posteriori.modeling.contract.engine import Group, Planned
-from posteriori.modeling.forms.fixing import fix_factors
+from posteriori.modeling.binding.bound import GAUSSIAN
+from posteriori.modeling.contract.engine import Group
+from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.nested.exchangeable import could_change_places
 from posteriori.modeling.nested.states import States, as_states
 from posteriori.modeling.nested.unbounded import Free, as_free
 from posteriori.numerics.types import Array
 
-__all__ = ["Inside", "Outside", "choose_outside", "leave"]
-
-#: Exact parts of what is left of a group, and its known factors, or None where there are none.
-Inside = Callable[[Group], "tuple[tuple[Planned, ...], tuple[BoundFactor, ...]] | None"]
+__all__ = ["Outside", "choose_outside"]
 
 #: Numbers that are integrated over at most: a lattice has ten times as many points for each.
 MOST_NUMBERS = 5
@@ -73,14 +70,6 @@ def choose_outside(group: Group, inside: Inside) -> Outside | str:
                 return _with_cost(found, group, inside)
             return f"{numbers} numbers would have to be integrated over, more than {MOST_NUMBERS}"
     return reason
-
-
-def leave(group: Group, values: Mapping[str, Array]) -> Group:
-    """Return what is left of a group when some unknowns have values."""
-    bound = group.bound
-    names = tuple(name for name in group.names if name not in values)
-    known = bound._replace(observed={**bound.observed, **values})
-    return Group(known, names, fix_factors(group.factors, bound, values), group.options)
 
 
 def _candidates(group: Group) -> dict[str, Free | States]:

@@ -18,7 +18,8 @@ import numpy as np
 from posteriori.inference.quadrature.lattices import Lattice, NoFallError, integrate
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, Fit, Group
-from posteriori.modeling.nested.choice import Inside, Outside, choose_outside, leave
+from posteriori.modeling.contract.inside import Inside, leave
+from posteriori.modeling.nested.choice import Outside, choose_outside
 from posteriori.modeling.nested.nested_result import Branch, NestedResult
 from posteriori.modeling.nested.rest import Rest
 from posteriori.modeling.nested.states import joint_states

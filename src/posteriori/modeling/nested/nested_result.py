@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,15 +15,17 @@ from posteriori.distributions.composites.empirical import Empirical
 from posteriori.distributions.composites.numeric import Numeric, NumericCounts
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
-from posteriori.inference.quadrature.lattices import BEND, Lattice
+from posteriori.inference.quadrature.lattices import Lattice
 from posteriori.inference.quadrature.margins import margin
 from posteriori.modeling.contract.engine import Result, Terms
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
+from posteriori.modeling.contract.weighable import Apart, Weighable
 from posteriori.modeling.forms.fixing import fix
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.nested.averages import average, average_first
+from posteriori.modeling.nested.lattice_draws import kernels
 from posteriori.modeling.nested.rest import Point, Rest, WholePoint
 from posteriori.modeling.nested.unbounded import Free
 from posteriori.modeling.posterior.prediction import predict_request
@@ -39,8 +42,6 @@ __all__ = ["Branch", "NestedResult"]
 _LEAST_WEIGHT = 1e-6
 #: Nodes of the densities of those outside.
 _NODES = 513
-#: Draws between the points of a lattice: standard deviation in steps, narrow enough to keep skew.
-_JITTER = 0.35
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +223,37 @@ class NestedResult(Result):
         for name, values in branch.states.items():
             found[name] = _in_words(np.repeat(values[None], count, axis=0), self._labels(name))
         if branch.lattice is not None:
-            found |= self.block.coordinates.read(_between(branch.lattice, k, count, rng))[0]
+            around = kernels(branch.lattice, np.full(count, k))
+            found |= self.block.coordinates.read(around.sample(rng))[0]
         return found
+
+    def weighable(self) -> Weighable | None:
+        """Return draws of those outside, given which all others are exact; sums need no check."""
+        outside = self.block.outside
+        if not outside.free:
+            return None
+        size = sum(f.size for f in outside.free) + sum(math.prod(s.shape) for s in outside.states)
+        apart = Apart(outside.names, size, True, self._draw_outside)
+        return Weighable(self.block.group, (apart,), {}, self.marginal)
+
+    def _draw_outside(self, size: int, rng: np.random.Generator) -> tuple[dict[str, Array], Array]:
+        """Draw those outside as :meth:`sample` does, with the log density of the draws."""
+        places = np.array(self._places)
+        draws: dict[str, Array] = {}
+        log_q = np.empty(size)
+        chosen = rng.choice(len(self.weights), size=size, p=self.weights)
+        for i in np.unique(places[chosen, 0]):
+            mine, where = places[:, 0] == i, np.flatnonzero(places[chosen, 0] == i)
+            lattice, states = self.branches[i].lattice, self.branches[i].states
+            assert lattice is not None
+            u = kernels(lattice, places[chosen[where], 1]).sample(rng)
+            mixture = kernels(lattice, places[mine, 1])
+            values, log_jacobian = self.block.coordinates.read(u)
+            log_q[where] = mixture.log_density(u, self.weights[mine]) - log_jacobian
+            same = {n: np.broadcast_to(v, (len(where), *v.shape)) for n, v in states.items()}
+            for name, drawn in {**same, **values}.items():
+                draws.setdefault(name, np.empty((size, *drawn.shape[1:])))[where] = drawn
+        return draws, log_q
 
     def _labels(self, name: str) -> Any:
         return self.block.group.bound.labels[name]
@@ -305,17 +335,6 @@ class NestedResult(Result):
 
 def _by_name(point: Point | WholePoint) -> dict[str, Result]:
     return {name: result for result in point.results for name in result.names}
-
-
-def _between(lattice: Lattice, k: int, count: int, rng: np.random.Generator) -> Array:
-    """Return draws around a point that keep the mean and the covariance of the whole."""
-    mean, cov = lattice.moments()
-    width = _JITTER * lattice.step * np.cosh(lattice.step * lattice.cells[k] / BEND)
-    noise = (width * rng.standard_normal((count, len(mean)))) @ lattice.root.T
-    root = _JITTER * lattice.step * lattice.root
-    share = np.einsum("ij,ij->i", root, root) / np.diagonal(cov)
-    drawn = np.sqrt(np.maximum(1.0 - share, 0.0)) * (lattice.points[k] - mean)
-    return mean + drawn + noise
 
 
 def _same_length(nodes: Array, heights: Array) -> tuple[Array, Array]:

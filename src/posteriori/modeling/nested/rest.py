@@ -16,6 +16,7 @@ from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, child_
 from posteriori.modeling.binding.construction import log_prob_of, member
 from posteriori.modeling.binding.labelled import Axis, shape_of, spread
 from posteriori.modeling.contract.engine import Block, Group, Planned, Result
+from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock
 from posteriori.modeling.forms.fixing import (
@@ -26,7 +27,6 @@ from posteriori.modeling.forms.fixing import (
 )
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.nested.chain_points import ChainPoints
-from posteriori.modeling.nested.choice import Inside, leave
 from posteriori.modeling.nested.reweighting import reweighted
 from posteriori.numerics.types import Array
 

@@ -96,6 +96,7 @@ class Plan:
                 make_plan,
                 Posterior,
                 self.options,
+                inside=exact_parts,
                 **facts,
             )
         )

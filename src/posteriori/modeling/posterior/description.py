@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ def describe(
     marginals: Mapping[str, Any],
     evidence: LogEvidence,
     classes: Mapping[str, tuple[int, int]] | None = None,
+    cautions: Iterable[str] = (),
 ) -> str:
     """Return a line for the evidence and one for each variable.
 
@@ -32,6 +33,8 @@ def describe(
     evidence : LogEvidence
     classes : mapping, optional
         How many classes of a variable are used, of how many.
+    cautions : iterable of str, optional
+        What not to trust.
     """
     lines = [f"{title}: log_evidence = {float(evidence):.6g} ({evidence.kind})"]
     rows = [(name, *_words(d)) for name, d in marginals.items()]
@@ -40,6 +43,7 @@ def describe(
         lines.append(f"  {name:<{widths[0]}}  {family:<{widths[1]}}  {text}".rstrip())
     for name, (used, count) in (classes or {}).items():
         lines.append(f"  {used} of {count} classes of {name} are used")
+    lines += [f"  {text}" for text in cautions]
     return "\n".join(lines)
 
 

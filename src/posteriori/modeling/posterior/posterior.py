@@ -23,6 +23,7 @@ from posteriori.numerics.types import Array, Seed
 if TYPE_CHECKING:
     from posteriori.modeling.posterior.account import Account
     from posteriori.modeling.posterior.messages import Messages
+    from posteriori.modeling.posterior.reliability import Reliability
 
 __all__ = ["Posterior"]
 
@@ -55,6 +56,7 @@ class Posterior:
 
     def __init__(self, solved: Solved) -> None:
         self._solved = solved
+        self._checked: Reliability | None = None
 
     @cached_property
     def log_evidence(self) -> LogEvidence:
@@ -377,6 +379,59 @@ class Posterior:
             raise ValueError(f"size must be at least 1 draw, got {size}")
         return self._solved.sample(size, as_generator(rng))
 
+    def reliability(self, draws: int = 1000, *, rng: Seed = None) -> Reliability:
+        """Tell how far to trust an approximate posterior.
+
+        Draws of the belief are weighed by the exact density of the model, over as few unknowns as
+        possible: those given which all others have an exact method, by which they are integrated
+        out. Where all weights are alike, the belief is the posterior. Where they are not, they
+        tell by how much each unknown is shifted, and too narrow. Draws of a narrow belief hardly
+        reach the tails that it misses: ratios of spreads that are found lie nearer to 1 than the
+        true ones. What no draw comes near, such as classes in another order, they cannot see.
+
+        Parameters
+        ----------
+        draws : int
+            At least 100. Each takes an exact solution of the rest of the model.
+        rng : Generator, int or None
+
+        Returns
+        -------
+        Reliability
+            ``khat``, ``effective_size``, ``unknowns`` and a ``verdict`` in words. ``repr`` of the
+            posterior says from now on what was found.
+
+        Raises
+        ------
+        TypeError
+            When the data are no longer there, or a belief has no density.
+
+        Examples
+        --------
+        >>> from posteriori import Gamma, Model, Normal
+        >>> m = Model()
+        >>> m.between = Gamma(shape=2, rate=2)
+        >>> m.mu = Normal(0, variance=4)
+        >>> m.theta = Normal(m.mu, precision=m.between).iid("g")
+        >>> m.y = Normal(m.theta, variance=1)
+        >>> y = [2.8, 0.9, -0.4, 0.7, -0.1, 0.1, 1.8, 1.2]
+        >>> found = m.infer(y=y, algorithm="vmp").reliability(rng=0)
+        >>> found.verdict
+        'intervals of between are too narrow'
+        >>> round(found.unknowns["between"].ratio, 1)
+        0.8
+        """
+        self._checked = questions.check_reliability(self._solved, draws, rng)
+        return self._checked
+
+    @property
+    def cautions(self) -> list[str]:
+        """What not to trust: as :meth:`reliability` found, or as is known of what was cut apart."""
+        checked = self._checked
+        if checked is not None:
+            return questions.in_words(checked.too_narrow, checked.shifted)
+        return questions.in_words(n for r in self._solved.results for n in r.too_narrow())
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write marginals and evidence to a file, whole or not at all.
 
@@ -402,4 +457,4 @@ class Posterior:
         classes: dict[str, tuple[int, int]] = {}
         for result in solved.results:
             classes |= result.used_classes()
-        return describe("Posterior", marginals, self.log_evidence, classes)
+        return describe("Posterior", marginals, self.log_evidence, classes, self.cautions)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -78,6 +78,8 @@ class SavedPosterior:
     log_evidence : LogEvidence
     left_out : mapping
         Predicted variables whose distribution could not be written, with the reason.
+    cautions : tuple of str
+        What not to trust, as the posterior knew it when it was saved.
     """
 
     def __init__(
@@ -85,15 +87,24 @@ class SavedPosterior:
         marginals: Mapping[str, Any],
         log_evidence: LogEvidence,
         left_out: Mapping[str, str] | None = None,
+        cautions: Iterable[str] = (),
     ) -> None:
         self._marginals = dict(marginals)
         self.log_evidence = log_evidence
         self.left_out = dict(left_out or {})
+        self.cautions = tuple(cautions)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The variables."""
         return tuple(self._marginals)
+
+    def reliability(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: model and data are not in the file."""
+        raise TypeError(
+            "a saved posterior has neither model nor data to weigh its draws by: ask the posterior "
+            "for its reliability() before it is saved; repr() then says what was found"
+        )
 
     def __getitem__(self, name: str) -> Any:
         if name in self.left_out:
@@ -115,7 +126,9 @@ class SavedPosterior:
         return [*super().__dir__(), *self._marginals]
 
     def __repr__(self) -> str:
-        return describe("SavedPosterior", self._marginals, self.log_evidence)
+        return describe(
+            "SavedPosterior", self._marginals, self.log_evidence, cautions=self.cautions
+        )
 
 
 def save_posterior(posterior: Posterior, path: str | os.PathLike[str]) -> None:
@@ -147,6 +160,7 @@ def save_posterior(posterior: Posterior, path: str | os.PathLike[str]) -> None:
     header = {
         "variables": variables,
         "left_out": left_out,
+        "cautions": posterior.cautions,
         "log_evidence": float(evidence),
         "kind": evidence.kind,
         "error": None if evidence.error is None else float(evidence.error),
@@ -217,7 +231,8 @@ def _read(header: Any, numbers: bytes) -> SavedPosterior:
         error=None if header.get("error") is None else float(header["error"]),
         fingerprint=Fingerprint(int(header["count"]), int(header["checksum"])),
     )
-    return SavedPosterior(marginals, evidence, left_out)
+    cautions = [str(text) for text in header.get("cautions", [])]
+    return SavedPosterior(marginals, evidence, left_out, cautions)
 
 
 def _shapes(entry: Any) -> list[tuple[int, ...]]:

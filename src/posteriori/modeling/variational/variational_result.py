@@ -10,9 +10,11 @@ import numpy as np
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.beliefs.group_beliefs import Belief
-from posteriori.modeling.contract.engine import Result, Terms
+from posteriori.modeling.contract.engine import Group, Result, Terms
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
+from posteriori.modeling.contract.weighable import Apart, Weighable
+from posteriori.modeling.forms.data_points import as_codes
 from posteriori.modeling.forms.message_graph import (
     BlockGraph,
     NoMessages,
@@ -24,6 +26,7 @@ from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.messages.expected_factors import node_graphs
 from posteriori.modeling.variational.prediction.variational_prediction import predict_variational
+from posteriori.modeling.variational.too_sure import find_too_narrow
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
@@ -150,6 +153,35 @@ class VariationalResult(Result):
                 shifts = {n: self.approximation.restored(n, np.zeros(shapes[n])) for n in mine}
                 found += [belief.moved(shifts) for belief in node.carried_over(mine)]
         return found
+
+    def weighable(self) -> Weighable:
+        """Return draws of each group; unknowns at points keep their values."""
+        found, bound = self.informed, self.informed.approximation.bound
+        chosen = found.approximation.options.form
+        groups, points = [], dict[str, Any]()
+        for node in found.problem.nodes:
+            if chosen.keys().isdisjoint(node.names):
+                groups.append(found._apart(node))
+            else:
+                points |= {n: found.approximation.restored(n, v) for n, v in node.highest().items()}
+        approximated = Group(bound, found.names, found.approximation.written)
+        return Weighable(approximated, tuple(groups), as_codes(points, bound), found.marginal)
+
+    def _apart(self, node: Any) -> Apart:
+        bound, restored = self.approximation.bound, self.approximation.restored
+
+        def draw(size: int, rng: np.random.Generator) -> tuple[dict[str, Array], Array]:
+            draws = as_codes(node.draw(size, rng), bound)
+            values = {name: restored(name, drawn) for name, drawn in draws.items()}
+            log_q = node.log_prob(draws) if node.has_density else np.full(size, np.nan)
+            return values, np.broadcast_to(log_q, (size,))
+
+        size = sum(math.prod(bound.layouts[name].shape) for name in node.names)
+        return Apart(node.names, size, node.has_density, draw)
+
+    def too_narrow(self) -> tuple[str, ...]:
+        """Return unknowns that were cut from uncertain ones which they depend on."""
+        return find_too_narrow(self.informed.approximation, self.informed.marginal)
 
     def used_classes(self) -> dict[str, tuple[int, int]]:
         """Return how many states of each index of unknown parameters are used, and how many it has.

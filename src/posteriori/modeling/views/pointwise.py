@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.distributions.labels import encode_labels
 from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term, gap_name
 from posteriori.modeling.binding.construction import construct
 from posteriori.modeling.binding.labelled import (
@@ -27,7 +26,7 @@ from posteriori.modeling.binding.labelled import (
     spread,
     substitute,
 )
-from posteriori.modeling.forms.data_points import Data
+from posteriori.modeling.forms.data_points import Data, as_codes
 from posteriori.modeling.forms.state_tables import DISCRETE, number_of_states
 from posteriori.modeling.language.dependencies import names_with_children
 from posteriori.numerics.logspace import log_sum_exp
@@ -37,7 +36,7 @@ from posteriori.numerics.types import Array, Seed
 if TYPE_CHECKING:
     from posteriori.modeling.posterior.posterior import Posterior
 
-__all__ = ["as_codes", "draw_unknowns", "find_data", "log_likelihood", "replicate"]
+__all__ = ["draw_unknowns", "find_data", "log_likelihood", "replicate"]
 
 #: Numbers that draws may take up together.
 _MOST = 1 << 24
@@ -76,16 +75,6 @@ def draw_unknowns(posterior: Posterior, size: int, rng: Seed) -> dict[str, Array
     found: dict[str, Array] = {}
     for result in posterior._solved.results:
         found |= as_codes(result.sample(size, rng=generator), bound)
-    return found
-
-
-def as_codes(draws: Mapping[str, Any], bound: Bound) -> dict[str, Array]:
-    """Return draws as numbers, those of states with names as their places."""
-    found = {}
-    for name, values in draws.items():
-        labels = bound.labels.get(name)
-        codes = values if labels is None else encode_labels(values, labels)
-        found[name] = np.asarray(codes, dtype=np.float64)
     return found
 
 

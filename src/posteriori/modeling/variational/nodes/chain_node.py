@@ -246,6 +246,12 @@ class ChainNode(NormalNode):
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, Array]:
         return self.unpack(_draw_path(*self.moments(), size, rng))
 
+    def log_prob(self, draws: Mapping[str, Any]) -> Array:
+        order = (*self._shared, self._time, *self._own)
+        values = np.transpose(draws[self.name], (0, *(1 + i for i in order)))
+        mean, cov, cross = self.moments()
+        return _log_path(values.reshape(-1, *mean.shape), mean, cov, cross)
+
     def describe(self) -> str:
         """Say how long the chain is."""
         return f"{counted(self.time.size, 'step')} of {counted(self.size, 'number')}"
@@ -265,6 +271,23 @@ def _add(target: Array, times: Run, values: Array, width: int) -> None:
         return
     stop = times.start + times.label.size
     target[(..., slice(times.start, stop)) + (slice(None),) * width] += values
+
+
+def _log_path(path: Array, mean: Array, cov: Array, cross: Array) -> Array:
+    """Return the log density of paths (S, *batch, T, n), of all series together."""
+    total = np.zeros(len(path))
+    for t in range(mean.shape[-2]):
+        away, spread = path[..., t, :] - mean[..., t, :], cov[..., t, :, :]
+        if t:
+            gain = np.linalg.solve(cov[..., t - 1, :, :], cross[..., t - 1, :, :])
+            gone = path[..., t - 1, :] - mean[..., t - 1, :]
+            away = away - _apply(np.swapaxes(gain, -1, -2), gone)
+            spread = spread - np.swapaxes(gain, -1, -2) @ cross[..., t - 1, :, :]
+        root = np.linalg.cholesky(spread)
+        steps = np.linalg.solve(root, away[..., None])[..., 0]
+        logs = -0.5 * (steps**2 + LOG_2PI) - np.log(np.diagonal(root, axis1=-2, axis2=-1))
+        total += logs.reshape(len(path), -1).sum(axis=1)
+    return total
 
 
 def _draw_path(mean: Array, cov: Array, cross: Array, size: int, rng: np.random.Generator) -> Array:

@@ -29,6 +29,8 @@ from posteriori.modeling.variational.nodes.state_chain import (
     draw_path,
     draw_states,
     find_state_chain,
+    log_path,
+    log_states,
     solve_state_chain,
 )
 from posteriori.modeling.variational.nodes.state_scopes import Scope, in_scope, matching_labels
@@ -343,6 +345,17 @@ class DiscreteNode(Node):
             path = draw_path(self.centre(self.names[0])[0], self.pairs[0], self.chain, size, rng)
             return self._in_words({self.names[0]: path})
         return self._in_words({n: draw_states(self.centre(n)[0], size, rng) for n in self.names})
+
+    @property
+    def has_density(self) -> bool:  # type: ignore[override]
+        """Whether members do not meet, or only along a chain."""
+        return not self.solved
+
+    def log_prob(self, draws: Mapping[str, Any]) -> Array:
+        if self.chain:
+            (name,) = self.names
+            return log_path(self.centre(name)[0], self.pairs[0], self.chain, draws[name])
+        return sum((log_states(self.centre(n)[0], draws[n]) for n in self.names), np.zeros(1))
 
     def highest(self) -> dict[str, Any]:
         if self.solved:

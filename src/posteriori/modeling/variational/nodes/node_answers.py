@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class NodeAnswers:
 
     kind: str
     names: tuple[str, ...]
+    has_density = True  #: Whether :meth:`log_prob` answers.
 
     def marginal(self, name: str) -> Any:
         """Return the belief about a variable, a batch over its plates and integer axes."""
@@ -45,6 +46,10 @@ class NodeAnswers:
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, Any]:
         """Return draws of all variables together, (size, *shape) each."""
         raise self.cannot("be drawn from")
+
+    def log_prob(self, draws: Mapping[str, Any]) -> Array:
+        """Return the log density of draws of all variables, as numbers (size, *shape) each."""
+        return sum((b.log_prob(draws) for b in self.carried_over(self.names)), np.zeros(1))
 
     def highest(self) -> dict[str, Any]:
         """Return the most probable values of all variables together."""

@@ -21,6 +21,8 @@ __all__ = [
     "draw_path",
     "draw_states",
     "find_state_chain",
+    "log_path",
+    "log_states",
     "solve_state_chain",
 ]
 
@@ -170,6 +172,26 @@ def draw_path(
         chosen = np.take_along_axis(rows, path[..., t, None, None], axis=-2)[..., 0, :]
         path[..., t + 1] = _pick(chosen, rng)
     return np.moveaxis(path, -1, 1 + chain.time)
+
+
+def log_states(p: Array, states: Array) -> Array:
+    """Return the log probability of states (S, ...) under probabilities (..., K), (S,)."""
+    at = states.astype(np.intp)[..., None]
+    logs = np.take_along_axis(np.broadcast_to(_log(p), (len(at), *p.shape)), at, axis=-1)
+    return np.asarray(logs.reshape(len(at), -1).sum(axis=1))
+
+
+def log_path(p: Array, pairs: Array, chain: StateChain, path: Array) -> Array:
+    """Return the log probability of paths (S, *axes) of all series together, (S,)."""
+    first, steps = _markov_chain(p, pairs, chain)
+    states = np.moveaxis(path, 1 + chain.time, -1).astype(np.intp)
+    total = log_states(first, states[..., 0])
+    for t in range(steps.shape[-3]):
+        rows = np.broadcast_to(steps[..., t, :, :], (*states.shape[:-1], *steps.shape[-2:]))
+        chosen = np.take_along_axis(rows, states[..., t, None, None], axis=-2)[..., 0, :]
+        arrived = np.take_along_axis(_log(chosen), states[..., t + 1, None], axis=-1)
+        total = total + arrived.reshape(len(path), -1).sum(axis=1)
+    return total
 
 
 def best_path(p: Array, pairs: Array, chain: StateChain) -> Array:

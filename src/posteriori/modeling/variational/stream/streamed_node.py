@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -207,6 +207,9 @@ class StreamedNode(Node):
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, Any]:
         return self.whole().draw(size, rng)
+
+    def log_prob(self, draws: Mapping[str, Any]) -> Array:
+        return self.whole().log_prob(draws)
 
     def highest(self) -> dict[str, Any]:
         return self.whole().highest()
