@@ -11,6 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from posteriori.analysis.fitting.findings import Findings
 from posteriori.analysis.fitting.importance import Effects
+from posteriori.analysis.report.what_if import EffectCurve
 from posteriori.analysis.table.wording import short_number
 from posteriori.distributions.batches import has_atoms
 from posteriori.estimators.contract import predictive_of
@@ -30,6 +31,7 @@ from posteriori.plotting.parts.frame import place_legend
 
 __all__ = [
     "draw_association",
+    "draw_curve",
     "draw_density",
     "draw_effects",
     "draw_levels",
@@ -133,6 +135,30 @@ def draw_effects(effects: Effects, label: str) -> str:
         axes.grid(visible=False, axis="y")
 
     return render_svg(f"effects: {label}", label, paint, (BROAD, 0.9 + 0.26 * len(names)))
+
+
+def draw_curve(curve: EffectCurve, target: str) -> str:
+    """Draw what is predicted as one number of a typical row changes."""
+
+    def paint(axes: Axes) -> None:
+        if curve.low is not None and curve.high is not None:
+            axes.fill_between(curve.at, curve.low, curve.high, color=MUTED, alpha=0.25, lw=0)
+        for k, (label, line) in enumerate(curve.lines.items()):
+            style = ("-", "--", ":", "-.", (0, (1, 3)))[k]
+            axes.plot(curve.at, line, color=FIRST, lw=2, ls=style, label=short_text(label, 12))
+        number_ticks(axes)
+        classes = curve.low is None
+        name = f"P({short_text(target, 12)} = {short_text(next(iter(curve.lines)), 10)})"
+        single = name if classes and len(curve.lines) == 1 else short_text(target)
+        axes.set(
+            xlabel=short_text(curve.name), ylabel="probability" if len(curve.lines) > 1 else single
+        )
+        if classes:
+            axes.set_ylim(-0.03, 1.03)
+        if len(curve.lines) > 1:
+            axes.legend(frameon=False)
+
+    return render_svg(f"curve: {curve.name}", f"{target} as {curve.name} changes", paint, SMALL)
 
 
 def draw_sensitivity(curves: dict[str, dict[float, float]]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from html import escape
 from importlib.metadata import version
@@ -24,6 +23,17 @@ from posteriori.analysis.report.class_figures import (
     frequent_confusions,
     reliability_bins,
 )
+from posteriori.analysis.report.html_pieces import (
+    bullet_list,
+    figure,
+    folded,
+    links,
+    pair,
+    paragraph,
+    section,
+    side_by_side,
+    table,
+)
 from posteriori.analysis.report.insights import LIMIT, surprise_table, weight_effects
 from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
 from posteriori.analysis.report.ranking_tables import (
@@ -35,6 +45,7 @@ from posteriori.analysis.report.ranking_tables import (
     warnings_of,
 )
 from posteriori.analysis.report.verdict_words import verdict_of
+from posteriori.analysis.report.what_if import effect_curves, typical_table
 from posteriori.analysis.table.association import association_matrix, strongest_first
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted, short_number
@@ -70,11 +81,11 @@ def make_page(found: Findings, title: str, loading: str = "") -> str:
     columns = strongest_first(found.targets, _columns(found))
     parts = [_ranking(found)]
     if not found.ranking.rows[0].failure:
-        parts += [_predictions(found), _drivers(found), _posterior(found)]
+        parts += [_predictions(found), _drivers(found), _typical(found, columns)]
         parts += [_surprises(found, columns)]
-        parts += [_sensitivity(found)]
     code = f"<pre><code>{escape(code_of(found, loading))}</code></pre>"
     parts += [_glance(found, columns), section("The same in Python", code)]
+    parts = [part for part in parts if part]
     template = (
         files("posteriori.analysis").joinpath("templates/report.html").read_text(encoding="utf-8")
     )
@@ -82,7 +93,8 @@ def make_page(found: Findings, title: str, loading: str = "") -> str:
         title=escape(f"{found.target.column.name} in {title}"),
         lede=escape(lede),
         verdict=escape(verdict_of(found)),
-        sections="\n".join(part for part in parts if part),
+        links=links(parts),
+        sections="\n".join(parts),
         footer=escape(footer),
     )
 
@@ -107,8 +119,7 @@ def _ranking(found: Findings) -> str:
     return section(
         "The ranking",
         table(header, rows, "ranking")
-        + bullet_list(remarks)
-        + _ranking_figure(found)
+        + pair([_ranking_figure(found), bullet_list(remarks)])
         + _details(found),
     )
 
@@ -119,15 +130,17 @@ def _details(found: Findings) -> str:
     named = [
         (row[0], ranked.name, *row[1:]) for row, ranked in zip(rows, found.ranking, strict=True)
     ]
-    return (
-        "<details><summary>Evidences and technical names</summary>"
-        "<p>Held out is the log predictive density of all rows, each predicted by a model that was "
-        "fitted without it, ± one standard error. The evidence is the log probability of the data "
-        "under the model, prior and all; the probability of a model assumes that all of its group "
-        "were equally probable before.</p>"
+    return folded(
+        "Evidences and technical names",
+        paragraph(
+            "Held out is the log predictive density of all rows, each predicted by a model that was "
+            "fitted without it, ± one standard error. The evidence is the log probability of the data "
+            "under the model, prior and all; the probability of a model assumes that all of its "
+            "group were equally probable before."
+        )
         + table((header[0], "technical name", *header[1:]), named, "ranking")
         + bullet_list(group_legend(found))
-        + "</details>"
+        + ("" if found.ranking.rows[0].failure else _sensitivity(found)),
     )
 
 
@@ -135,7 +148,7 @@ def _ranking_figure(found: Findings) -> str:
     if sum(not row.failure for row in found.ranking.rows) < 2:
         return ""
     scale = choose_scale([replace(row, name=found.words(row.name)) for row in found.ranking])
-    return figure(draw_ranking(scale), far_models(scale), broad=True)
+    return figure(draw_ranking(scale), far_models(scale))
 
 
 def _predictions(found: Findings) -> str:
@@ -156,9 +169,31 @@ def _predicted_numbers(found: Findings) -> str:
         else [figures.draw_predictions(found), figures.draw_residuals(found)]
     )
     drawn.append(figures.draw_levels(unseen.level))
-    return side_by_side([figure(svg) for svg in drawn]) + (
-        "<p>If the predictive distributions are right, what came is equally likely at every "
-        "level of them: the bars lie within the grey band.</p>"
+    return (
+        paragraph(_calibration(unseen.level))
+        + side_by_side([figure(svg) for svg in drawn])
+        + paragraph(
+            "If the predictive distributions are right, what came is equally likely at every level "
+            "of them: the bars lie within the grey band."
+        )
+    )
+
+
+def _calibration(level: Array) -> str:
+    """Say whether intervals hold what they promise, as far as so many rows can tell."""
+    held, count = int(np.sum(np.abs(level - 0.5) <= 0.45)), len(level)
+    error = np.sqrt(0.09 / count)  # of a share of 0.9
+    apart = (held / count - 0.9) / error
+    judged = "as they promise" if abs(apart) <= 2.0 else "more" if apart > 0 else "less"
+    meaning = {
+        "as they promise": "they can be taken at their word",
+        "more": "they are wider than they need to be",
+        "less": "they are too narrow",
+    }[judged]
+    return (
+        f"Intervals of 90% held what came in {held:,} of {counted(count, 'unseen row')} "
+        f"({held / count:.0%}), {judged if judged == 'as they promise' else judged + ' than promised'}: "
+        f"{meaning}."
     )
 
 
@@ -203,33 +238,57 @@ def _reliability(p: Array, codes: Array, classes: Array) -> str:
 def _drivers(found: Findings) -> str:
     if not found.problem.kinds:
         return ""
-    name = escape(found.words(found.best_single))
+    title, name = "What drives the predictions", found.words(found.best_single)
     if found.importance is None:
-        return section(
-            "What drives the predictions",
-            f"<p>No column: “{name}” predicts the same for every row.</p>",
-        )
-    drawn = figures.draw_effects(found.importance, "log density per row lost by shuffling")
-    return section(
-        "What drives the predictions",
-        f"<p>What “{name}” loses when the entries of one column are shuffled: the more, the more it "
-        "relies on that column. Lines are the range of three shuffles.</p>"
-        + figure(drawn, broad=True),
+        return section(title, paragraph(f"No column: “{name}” predicts the same for every row."))
+    lost = figure(
+        figures.draw_effects(found.importance, "log density per row lost by shuffling"),
+        f"What “{name}” loses when a column no longer tells what only it knows: the more, the more "
+        "it relies on that column. Lines are the range of three shuffles.",
     )
+    return section(title, pair([lost, _weights(found)]) + _curves(found))
 
 
-def _posterior(found: Findings) -> str:
-    if found.importance is None:
-        return ""
+def _weights(found: Findings) -> str:
     effects = weight_effects(found.best)
     if effects is None or not len(effects.names):
         return ""
-    drawn = figures.draw_effects(effects, "weight, posterior mean and 90% interval")
+    return figure(
+        figures.draw_effects(effects, "weight, posterior mean and 90% interval"),
+        f"Weights of “{found.words(found.best_single)}”. Columns of numbers are in units of their "
+        "standard deviation; a level stands against the most frequent one.",
+    )
+
+
+def _curves(found: Findings) -> str:
+    curves = effect_curves(found)
+    if not curves:
+        return ""
+    shade = ", with intervals of 90%" if found.problem.classes is None else ""
+    return paragraph(
+        f"What “{found.words(found.kept)}” predicts of a row that is typical in all other columns"
+        f"{shade}:"
+    ) + side_by_side(
+        figure(figures.draw_curve(curve, found.target.column.name)) for curve in curves
+    )
+
+
+def _typical(found: Findings, columns: list[str]) -> str:
+    if found.target.task == "density":
+        return ""
+    header, rows = typical_table(found, np.flatnonzero(found.target.known), columns[:_MOST_TOLD])
+    order = (
+        "predictions, from the lowest to the highest"
+        if found.problem.classes is None
+        else ("certainty, from the least to the most certain")
+    )
     return section(
-        "What the best single model has learned",
-        f"<p>“{escape(found.words(found.best_single))}”: weights with their 90% posterior intervals. Columns of numbers are in units of "
-        "their standard deviation; a level stands against the most frequent one.</p>"
-        + figure(drawn, broad=True),
+        "Some rows",
+        paragraph(
+            f"Rows at even steps of their {order}; said by “{found.words(found.kept)}”, which has "
+            "learned from all rows."
+        )
+        + table(header, rows),
     )
 
 
@@ -260,11 +319,15 @@ def _sensitivity(found: Findings) -> str:
         f"“{name}” by up to {max(abs(value - curve[1.0]) for value in curve.values()):.1f}"
         for name, curve in curves.items()
     ]
-    return section(
-        "Sensitivity to the prior",
-        "<p>Prior scales from a quarter to four times as large move the log evidence of "
-        f"{escape(' and '.join(moves))} nats. Held-out densities hardly feel the prior once there are "
-        "many rows; evidences do.</p>" + figure(figures.draw_sensitivity(curves)),
+    return pair(
+        [
+            figure(figures.draw_sensitivity(curves)),
+            paragraph(
+                "Sensitivity to the prior: scales from a quarter to four times as large move the log "
+                f"evidence of {' and '.join(moves)} nats. Held-out densities hardly feel the prior "
+                "once there are many rows; evidences do."
+            ),
+        ]
     )
 
 
@@ -288,8 +351,7 @@ def _glance(found: Findings, strongest: list[str]) -> str:
         svg = figures.draw_association(list(related), association_matrix(related))
         rest += (
             "<p>Association of columns, from 0 to 1: rank correlation of numbers, Cramér’s V of "
-            "categories, the correlation ratio between the two.</p>"
-            + figure(svg, broad=len(related) > 6)
+            "categories, the correlation ratio between the two.</p>" + figure(svg)
         )
     return section("The data at a glance", bullet_list(found.notes) + listed + rest)
 
@@ -362,44 +424,3 @@ def _unusual_options(found: Findings) -> dict[str, object]:
     if folds != min(_FOLDS, len(found.problem.y)):
         options["folds"] = folds
     return options
-
-
-# -- pieces of HTML; texts are escaped here ------------------------------------------------------
-
-
-def section(title: str, body: str) -> str:
-    """Return a section; the body is HTML."""
-    return f"<section>\n<h2>{escape(title)}</h2>\n{body}\n</section>"
-
-
-def figure(svg: str, caption: str = "", *, broad: bool = False) -> str:
-    """Return a figure that scrolls where the window is narrower than its texts need."""
-    words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f'<figure{" class=broad" if broad else ""}><div class="wide">{svg}</div>{words}</figure>'
-
-
-def side_by_side(drawn: Iterable[str]) -> str:
-    """Return figures side by side."""
-    return f'<div class="figures">{"".join(drawn)}</div>'
-
-
-def bullet_list(items: Sequence[str]) -> str:
-    """Return a list of texts; nothing if there are none."""
-    if not items:
-        return ""
-    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], name: str = "plain") -> str:
-    """Return a table whose rows begin with their names; it scrolls beside these."""
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
-    body = "\n".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="wide"><table class="{name}"><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>\n{body}\n</tbody></table></div>"
-    )

@@ -23,7 +23,8 @@ def landmarks(d: Any) -> Array:
 
     Examples
     --------
-    >>> from posteriori import Mixture, Normal
+    >>> from posteriori import Normal
+    >>> from posteriori.distributions import Mixture
     >>> landmarks(Normal(0.0, variance=1.0))[[0, 3, 7, 8]].round(4)
     array([   -inf, -4.2649,  0.    ,  0.6745])
     >>> len(landmarks(Mixture([0.5, 0.5], Normal([0.0, 9.0], variance=[1.0, 1.0]))))

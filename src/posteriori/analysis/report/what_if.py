@@ -1,0 +1,145 @@
+"""What the model says of rows: some typical ones, and one that changes in a single column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from posteriori.analysis.fitting.findings import Findings
+from posteriori.analysis.report.insights import entry_text
+from posteriori.analysis.table.wording import short_number
+from posteriori.estimators.contract import predictive_of
+from posteriori.numerics.types import Array
+from posteriori.plotting.page_figures import short_text
+from posteriori.selection.cross_validation import point_prediction
+
+__all__ = ["EffectCurve", "effect_curves", "typical_table"]
+
+#: Typical rows that are shown.
+_ROWS = 10
+
+#: Columns whose curves are drawn, those that matter most.
+_MOST_CURVES = 6
+
+#: Points of a curve, and the part of a column's values that it runs over.
+_POINTS, _ENDS = 40, (0.02, 0.98)
+
+#: More classes than this make no figure that can be read.
+_MOST_CLASSES = 5
+
+
+class EffectCurve(NamedTuple):
+    """What is predicted of a typical row as one of its numbers changes.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    at : (P,)
+    lines : dict of (P,)
+        The prediction, or the probability of each class, by label.
+    low, high : (P,) or None
+        Interval of 90 %, of numbers.
+    """
+
+    name: str
+    at: Array
+    lines: dict[str, Array]
+    low: Array | None
+    high: Array | None
+
+
+def effect_curves(found: Findings) -> list[EffectCurve]:
+    """Return curves of the columns of numbers that matter most; none where they cannot be drawn."""
+    importance = found.importance
+    classes = found.problem.classes
+    if importance is None or (classes is not None and len(classes) > _MOST_CLASSES):
+        return []
+    kinds = found.problem.kinds
+    names = [n for n, lost in zip(importance.names, importance.mean, strict=True) if lost > 0.0]
+    numbers = [n for n in names if kinds[n] == "number" and found.problem.X[n].nunique() > 2]
+    return [_curve(found, name) for name in numbers[:_MOST_CURVES]]
+
+
+def _curve(found: Findings, name: str) -> EffectCurve:
+    X, model = found.problem.X, found.outcomes[found.kept].model
+    first, last = (float(X[name].quantile(q)) for q in _ENDS)
+    at = np.linspace(first, last, _POINTS)
+    rows = _typical_row(X, found.problem.kinds, _POINTS).assign(**{name: at})
+    if found.problem.classes is not None:
+        p, labels = np.asarray(model.predict_proba(rows)), [str(c) for c in model.classes_]
+        shown = range(1, 2) if len(labels) == 2 else range(len(labels))
+        return EffectCurve(name, at, {labels[k]: p[:, k] for k in shown}, None, None)
+    predictive = predictive_of(model, rows)
+    low, high = (np.asarray(predictive.quantile(q)) for q in (0.05, 0.95))
+    said = point_prediction(model, rows, predictive, found.problem.loss)
+    return EffectCurve(name, at, {"": said}, low, high)
+
+
+def _typical_row(X: pd.DataFrame, kinds: dict[str, str], count: int) -> pd.DataFrame:
+    """Return one row many times: medians of numbers, the most frequent of all else."""
+    columns: dict[str, Any] = {}
+    for name in X:
+        series = X[name]
+        usual = series.median() if kinds[str(name)] in ("number", "date") else series.mode().iloc[0]
+        if kinds[str(name)] == "category":
+            columns[str(name)] = pd.Categorical([usual] * count, categories=series.cat.categories)
+        else:
+            columns[str(name)] = np.full(count, float(usual))
+    return pd.DataFrame(columns)
+
+
+def typical_table(
+    found: Findings, places: Any, shown: Sequence[str]
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows of a table of predictions, from the lowest to the highest.
+
+    Parameters
+    ----------
+    found : Findings
+    places : (N,) of int
+        Where the rows stand in the table, from 0.
+    shown : sequence of str
+        Columns whose entries are told.
+    """
+    problem, model = found.problem, found.outcomes[found.kept].model
+    unseen = found.outcomes[found.kept].unseen
+    assert unseen is not None
+    order = unseen.prediction if problem.classes is None else unseen.prediction.max(axis=1)
+    steps = np.unique(np.linspace(0, len(order) - 1, _ROWS).round().astype(int))
+    rows = np.argsort(order, kind="stable")[steps]
+    said = (
+        _numbers_said(found, model, rows)
+        if problem.classes is None
+        else _classes_said(model, problem, rows)
+    )
+    entries = [[entry_text(problem.X[n].iloc[r], problem.kinds[n]) for n in shown] for r in rows]
+    cells = [
+        (f"{places[r] + 1:,}", *entry, *told)
+        for r, entry, told in zip(rows, entries, said, strict=True)
+    ]
+    last = ("came", "predicted", "90% interval" if problem.classes is None else "probability")
+    return ("row", *(short_text(name, 16) for name in shown), *last), cells
+
+
+def _numbers_said(found: Findings, model: Any, rows: Array) -> list[tuple[str, str, str]]:
+    inputs, y = found.problem.X.iloc[rows], found.problem.y[rows]
+    predictive = predictive_of(model, inputs)
+    point = point_prediction(model, inputs, predictive, found.problem.loss)
+    low, high = (np.asarray(predictive.quantile(q)) for q in (0.05, 0.95))
+    return [
+        (short_number(a), short_number(b, 3), f"{short_number(c, 3)} to {short_number(d, 3)}")
+        for a, b, c, d in zip(y, point, low, high, strict=True)
+    ]
+
+
+def _classes_said(model: Any, problem: Any, rows: Array) -> list[tuple[str, str, str]]:
+    p = np.asarray(model.predict_proba(problem.X.iloc[rows]))
+    best = p.argmax(axis=1)
+    return [
+        (short_text(str(problem.y[r])), short_text(str(model.classes_[k])), f"{share[k]:.2f}")
+        for r, k, share in zip(rows, best, p, strict=True)
+    ]

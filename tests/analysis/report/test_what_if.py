@@ -1,0 +1,72 @@
+"""Typical rows and rows that change in one column: what the kept model says of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from posteriori import analyze
+from posteriori.analysis.report.page import make_page
+from posteriori.analysis.report.what_if import effect_curves, typical_table
+
+
+@pytest.fixture(scope="module")
+def found():
+    rng = np.random.default_rng(4)
+    x, z = rng.uniform(0.0, 10.0, 150), rng.normal(size=150)
+    colour = rng.choice(["red", "green"], 150)
+    table = pd.DataFrame({"x": x, "z": z, "colour": colour})
+    table["y"] = 3.0 * x + (colour == "red") + rng.normal(size=150)
+    return analyze(table, "y", models=["constant", "linear (learned scale)"], jobs=1)
+
+
+def test_the_curve_of_a_line_is_a_line_of_its_slope(found):
+    curve = next(c for c in effect_curves(found) if c.name == "x")
+    (line,) = curve.lines.values()
+    slope = np.diff(line) / np.diff(curve.at)
+    np.testing.assert_allclose(slope, slope[0], rtol=1e-9)
+    assert slope[0] == pytest.approx(3.0, abs=0.2)
+    # noise of 1 has intervals of ± 1.64, and what is not known of the line adds little
+    assert np.all((curve.high - curve.low > 3.0) & (curve.high - curve.low < 4.0))
+
+
+def test_typical_rows_rise_and_hold_what_came(found):
+    header, rows = typical_table(found, np.arange(150), ["x"])
+    assert header == ("row", "x", "came", "predicted", "90% interval")
+    assert len(rows) == 10
+    predicted = [float(row[3]) for row in rows]
+    assert predicted == sorted(predicted)
+    for row in rows:
+        place = int(row[0]) - 1
+        assert float(row[2].replace("−", "-")) == pytest.approx(found.problem.y[place], abs=0.01)
+
+
+def test_classes_have_probabilities(found):
+    table = found.problem.X.assign(label=np.where(found.problem.y > 15.0, "much", "little"))
+    classes = analyze(table, "label", models=["class frequencies", "logistic"], jobs=1)
+    curve = next(c for c in effect_curves(classes) if c.name == "x")
+    assert list(curve.lines) == ["much"]
+    assert curve.lines["much"][0] < 0.1 < 0.9 < curve.lines["much"][-1]
+    header, rows = typical_table(classes, np.arange(150), ["x"])
+    assert header[-1] == "probability"
+    assert all(0.5 <= float(row[-1]) <= 1.0 for row in rows)
+
+
+def test_intervals_that_are_too_narrow_are_said_to_be(found):
+    assert "they can be taken at their word" in make_page(found, "t")
+    unseen = found.outcomes[found.kept].unseen
+    spoiled = found.outcomes | {
+        found.kept: found.outcomes[found.kept]._replace(
+            unseen=unseen._replace(level=np.where(unseen.level > 0.5, 0.999, 0.001))
+        )
+    }
+    page = make_page(replace(found, outcomes=spoiled), "t")
+    assert "0%), less than promised: they are too narrow" in page
+
+
+def test_links_lead_to_sections(found):
+    page = make_page(found, "t")
+    for anchor in ("the-ranking", "what-drives-the-predictions", "some-rows"):
+        assert f'href="#{anchor}"' in page
+        assert f'id="{anchor}"' in page
