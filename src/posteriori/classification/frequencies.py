@@ -22,6 +22,7 @@ from posteriori.estimators.parameters import POSITIVE
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import positive
 
 __all__ = ["ClassFrequencies"]
 
@@ -74,7 +75,7 @@ class ClassFrequencies(LabelledLearner, ProbabilisticClassifier):
 
     def with_prior_scaled(self, factor: float) -> ClassFrequencies:
         """Return an unfitted copy whose prior is ``factor`` times as wide: α / factor²."""
-        return ClassFrequencies(self.concentration / float(factor) ** 2)
+        return ClassFrequencies(float(self.concentration / positive("factor", factor) ** 2))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -15,6 +15,7 @@ import numpy as np
 from posteriori.decision.rules import check_priors
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.counts.categorical import Categorical
+from posteriori.distributions.poles import log_prob_beside_poles
 from posteriori.numerics.logspace import log_softmax
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import probability_vector
@@ -126,7 +127,7 @@ def check_classes(classes: Any) -> list[Distribution]:
 def log_posterior(members: Sequence[Any], priors: Array, x: Any) -> Array:
     """Return ln p(class | x) (..., K) of points that some class can produce."""
     with np.errstate(divide="ignore"):
-        joint = np.stack([m.log_prob(x) for m in members], axis=-1) + np.log(priors)
+        joint = np.stack([log_prob_beside_poles(m, x) for m in members], axis=-1) + np.log(priors)
     return _normalised_log(joint, "any class")
 
 

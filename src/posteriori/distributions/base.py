@@ -15,7 +15,7 @@ import numpy as np
 
 from posteriori.distributions.formatting import format_distribution
 from posteriori.distributions.unknown import Conditional, check_plate
-from posteriori.numerics.random import as_generator
+from posteriori.numerics.random import as_generator, as_size
 from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import as_observation
@@ -214,8 +214,7 @@ class Distribution:
         array of shape ``(*size, *batch_shape, *event_shape)``
         """
         self._require_proper("sample")
-        lead = () if size is None else (size,) if isinstance(size, int) else tuple(size)
-        return self._sample(lead + self.batch_shape, as_generator(rng))
+        return self._sample(as_size(size) + self.batch_shape, as_generator(rng))
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         """Draw ``shape`` (size and batch) events."""
@@ -296,7 +295,10 @@ class Univariate(Distribution):
     def cdf(self, x: Any) -> Array:
         """Return P(X <= x)."""
         self._require_proper("cdf")
-        return self._cdf(as_observation(x))
+        x = as_observation(x)
+        if any_of(x != x):
+            raise ValueError("x must not hold NaN; drop or impute missing values first")
+        return self._cdf(x)
 
     def quantile(self, q: Any) -> Array:
         """Return the smallest x with P(X <= x) >= q, for q in [0, 1]."""

@@ -19,6 +19,7 @@ from posteriori.estimators.group_columns import learn_levels, split_columns
 from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import LARGEST_DATUM, require_moderate, unmasked
 
 __all__ = [
     "Rows",
@@ -65,6 +66,7 @@ class Rows(NamedTuple):
 
 def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     """Return X as finite float64 (N, D), and keep its number and names of columns if ``reset``."""
+    X = unmasked("X", X)
     plain = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and len(X) > 0
     seen = not reset and not offers(estimator, NamesColumns)
     if plain and seen and X.shape[1] == estimator.n_features_in_:
@@ -72,6 +74,8 @@ def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     else:
         x = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
     _require_finite_columns(x, X)
+    if np.max(np.abs(x), initial=0.0) > LARGEST_DATUM:
+        require_moderate("X", x)
     return x
 
 
@@ -135,7 +139,7 @@ def check_rows(
     frequency = variance = None
     if sample_weight is not None:
         frequency = _check_sample_weight(
-            sample_weight, x, dtype=np.float64, ensure_non_negative=True
+            unmasked("sample_weight", sample_weight), x, dtype=np.float64, ensure_non_negative=True
         )
     if noise_variance is not None:
         variance = check_noise_variance(noise_variance, len(x))
@@ -144,6 +148,7 @@ def check_rows(
     if keep is not None:
         kept = (a if a is None else a[keep] for a in (frequency, variance))
         rows = Rows(x[keep], targets[keep], *kept)
+    require_moderate("y", rows.y)
     if labels is None:
         return rows
     if keep is not None:
@@ -162,7 +167,7 @@ def column_names(estimator: Any) -> list[str]:
 
 def check_noise_variance(noise_variance: Any, rows: int) -> Array:
     """Return noise variances (N,), all positive and finite."""
-    v = np.asarray(noise_variance, dtype=np.float64)
+    v = np.asarray(unmasked("noise_variance", noise_variance), dtype=np.float64)
     if v.shape != (rows,):
         raise ValueError(
             f"noise_variance must hold one number per row ({rows}), got shape {v.shape}"
@@ -179,6 +184,7 @@ def check_noise_variance(noise_variance: Any, rows: int) -> Array:
 def _check_targets(y: Any, several: bool) -> Array:
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype == np.float64:
         return y  # small chunks feel what the checks below cost
+    y = unmasked("y", y)
     if several:
         return check_array(
             y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y"

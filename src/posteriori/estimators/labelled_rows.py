@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import unmasked
 
 __all__ = ["LabelledRows", "check_gappy_inputs", "check_known_labels", "check_labelled_rows"]
 
@@ -57,7 +58,8 @@ class LabelledRows(NamedTuple):
 
 def check_gappy_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     """Return X as float64 (N, D) without infinities; NaN is a missing entry."""
-    return validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+    x = unmasked("X", X)
+    return validate_data(estimator, x, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 
 
 def check_labelled_rows(
@@ -89,14 +91,14 @@ def check_labelled_rows(
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None")
     x = (check_gappy_inputs if gaps else check_inputs)(estimator, X, reset=True)
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(unmasked("y", y), warn=True)
     _require_finite_labels(y)
     check_consistent_length(x, y)
     check_classification_targets(y)
     frequency = None
     if sample_weight is not None:
         frequency = _check_sample_weight(
-            sample_weight, x, dtype=np.float64, ensure_non_negative=True
+            unmasked("sample_weight", sample_weight), x, dtype=np.float64, ensure_non_negative=True
         )
         kept = frequency > 0
         if not kept.any():
@@ -155,7 +157,7 @@ def check_class_weight(
 
 def check_known_labels(estimator: Any, x: Array, y: Any) -> Any:
     """Return the places of labels among the classes of a fitted estimator, (N,)."""
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(unmasked("y", y), warn=True)
     check_consistent_length(x, y)
     classes = estimator.classes_
     unseen = np.setdiff1d(y, classes).tolist()

@@ -26,6 +26,7 @@ from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.evidence import Kind, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.validation import positive
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["LearnedWeights", "LinearPredictorEstimator"]
@@ -135,7 +136,8 @@ class LinearPredictorEstimator(BaseEstimator):
 
     def with_prior_scaled(self, factor: float) -> Self:
         """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
-        return clone(self).set_params(prior_precision=self.prior_precision / float(factor) ** 2)
+        alpha = self.prior_precision / positive("factor", factor) ** 2
+        return clone(self).set_params(prior_precision=float(alpha))
 
     # -- how the rows fare -------------------------------------------------------------------
 

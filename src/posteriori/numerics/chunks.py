@@ -14,7 +14,7 @@ import numpy as np
 
 from posteriori.numerics.block_sizes import WITH_COPY
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import _as_float
+from posteriori.numerics.validation import _as_float, unmasked
 
 __all__ = ["read_blocks"]
 
@@ -57,7 +57,7 @@ def read_blocks(data: Any, event_ndim: int = 0, name: str = "data") -> Iterator[
 
 def _as_rows(name: str, chunk: Any, event_ndim: int) -> np.ndarray[Any, Any]:
     try:
-        rows = np.asarray(chunk)
+        rows = np.asarray(unmasked(name, chunk))
     except ValueError as error:
         raise ValueError(f"{name} is ragged: {error}") from None
     if rows.dtype.kind not in "biuf":

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from posteriori.numerics.types import Seed
 
-__all__ = ["as_generator", "spawn_generators"]
+__all__ = ["as_generator", "as_size", "spawn_generators"]
 
 
 def as_generator(rng: Seed = None) -> np.random.Generator:
@@ -31,6 +32,25 @@ def as_generator(rng: Seed = None) -> np.random.Generator:
         f"rng must be None, an integer seed or a numpy Generator, got {type(rng).__name__}; "
         "np.random.default_rng(seed) makes one"
     )
+
+
+def as_size(size: Any) -> tuple[int, ...]:
+    """Return the leading shape of draws: () for None, (n,) for a whole number.
+
+    Examples
+    --------
+    >>> as_size(None), as_size(np.int64(3)), as_size((2, 3))
+    ((), (3,), (2, 3))
+    """
+    if size is None:
+        return ()
+    sizes = size if isinstance(size, (tuple, list)) else (size,)
+    for n in sizes:
+        if not isinstance(n, Integral) or isinstance(n, bool):
+            raise TypeError(f"size must be a whole number or a tuple of them, got {size!r}")
+        if n < 0:
+            raise ValueError(f"size must not be negative, got {size!r}")
+    return tuple(int(n) for n in sizes)
 
 
 def spawn_generators(rng: Seed, count: int) -> list[np.random.Generator]:

@@ -16,6 +16,7 @@ from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array
 
 __all__ = [
+    "LARGEST_DATUM",
     "SUM_TOLERANCE",
     "SYMMETRY_TOLERANCE",
     "as_observation",
@@ -30,7 +31,9 @@ __all__ = [
     "real",
     "real_matrix",
     "real_vector",
+    "require_moderate",
     "require_same_size",
+    "unmasked",
     "whole",
 ]
 
@@ -38,6 +41,9 @@ _INFINITY = float("inf")
 
 #: Given probabilities may miss a sum of 1 by this: they may be rounded to six decimals.
 SUM_TOLERANCE = 1e-6
+
+#: Data up to here have squares and sums of squares.
+LARGEST_DATUM = 1e150
 
 #: Given entries across a diagonal may differ by this share of the largest, as rounding explains.
 SYMMETRY_TOLERANCE = 1e-8
@@ -148,6 +154,28 @@ def require_same_size(mean: Array, matrix: Array, name: str) -> None:
         raise ValueError(f"mean has {mean.shape[-1]} entries but {name} is {size} x {size}")
 
 
+def require_moderate(name: str, values: Array) -> None:
+    """Refuse finite data whose squares overflow, or all vanish.
+
+    Examples
+    --------
+    >>> require_moderate("y", np.array([1.0, 1e200]))
+    Traceback (most recent call last):
+    ValueError: y must lie within ±1e+150, got 1e+200; divide it by a unit of its size
+    """
+    largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+    if largest > LARGEST_DATUM:
+        worst = values.flat[int(np.argmax(np.abs(values)))]
+        raise ValueError(
+            f"{name} must lie within ±{LARGEST_DATUM:g}, got {worst:.6g}; divide it by a unit of its size"
+        )
+    if 0 < largest < 1.0 / LARGEST_DATUM:
+        raise ValueError(
+            f"{name} has no number beyond {largest:.6g}, whose square is 0; divide it by a unit of its "
+            "size"
+        )
+
+
 def exactly_one(family: str, **given: Any) -> str:
     """Return the name of the one argument that is not None, else say which were expected."""
     names = [name for name, value in given.items() if value is not None]
@@ -167,9 +195,28 @@ def as_observation(x: Any, name: str = "x") -> Array:
     return _as_float(name, x)
 
 
+def unmasked(name: str, value: Any) -> Any:
+    """Return what is not a masked array as it is; masked numbers are missing ones, NaN.
+
+    Examples
+    --------
+    >>> unmasked("x", np.ma.array([1.0, 9.0], mask=[False, True]))
+    array([ 1., nan])
+    """
+    if not isinstance(value, np.ma.MaskedArray):
+        return value
+    if not np.ma.is_masked(value):
+        return value.data
+    if value.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} holds masked entries; leave these out, only numbers can be missing"
+        )
+    return np.ma.filled(value.astype(np.float64), np.nan)
+
+
 def _as_float(name: str, value: Any) -> Array:
     try:
-        array = np.asarray(value)
+        array = np.asarray(unmasked(name, value))
     except ValueError as error:
         raise ValueError(f"{name} is ragged: {error}") from None
     if array.dtype.kind == "O":
@@ -184,6 +231,8 @@ def _object_to_float(name: str, array: np.ndarray[Any, Any]) -> Array:
     """Convert nullable integers and the like; anything that is not a number is a TypeError."""
     try:
         return array.astype(np.float64)
+    except OverflowError:
+        raise ValueError(f"{name} must be finite, got a whole number beyond 1e308") from None
     except (TypeError, ValueError):
         example = next(v for v in array.flat if not isinstance(v, (int, float)))
         raise TypeError(f"{name} must hold real numbers, got {example!r}") from None

@@ -57,7 +57,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
     noise_variance_ : float or (M,)
         σ² of highest likelihood (relative to ``noise_variance``), Σ residual²/N.
     residual_variance_ : float or (M,)
-        The same divided by N − p instead of N, without bias; not a number when N <= p.
+        The same divided by N − p instead of N, without bias; infinite when N <= p.
     log_likelihood_ : float
         ln p(y | X) at the fit, summed over targets.
     bic_ : float
@@ -192,7 +192,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         n, used = statistics.rows, solution.effective + float(self.fit_intercept)
         variance = solution.squares / n
         spare = n - used
-        unbiased = solution.squares / spare if spare > 0 else np.full(len(variance), np.nan)
+        unbiased = solution.squares / spare if spare > 0 else np.full(len(variance), np.inf)
         with np.errstate(divide="ignore"):  # a perfect fit is infinitely likely
             log_noise = np.log(variance)
         each = -0.5 * (n * (LOG_2PI + log_noise + 1.0) + statistics.log_variance)

@@ -57,6 +57,10 @@ def parse_query(
 def parse_assignment(text: str | Mapping[str, Label], labels: Labels) -> dict[str, Label]:
     """Read ``"T=1, X=a"``, or check a mapping of names to labels."""
     if not isinstance(text, str):
+        if not isinstance(text, Mapping):
+            raise TypeError(
+                f'what is given must be text such as "T=1" or a mapping {{"T": 1}}, got {text!r}'
+            )
         for name, label in text.items():
             _check_label(name, label, labels)
         return dict(text)

@@ -59,6 +59,7 @@ from posteriori.inference.predictors.weight_belief import (
 )
 from posteriori.numerics.evidence import Kind
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import positive
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["BayesianLinearClassifier", "Link"]
@@ -344,5 +345,5 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         """
         alpha = self.prior_precision if self.hyperparameters == "fixed" else self.prior_precision_
         return clone(self).set_params(
-            prior_precision=alpha / float(factor) ** 2, hyperparameters="fixed"
+            prior_precision=float(alpha / positive("factor", factor) ** 2), hyperparameters="fixed"
         )

@@ -18,6 +18,7 @@ from posteriori.distributions.base import Distribution, Univariate
 from posteriori.distributions.batches import has_atoms, take_members
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.counts.count_sweep import mixed_count_quantile
+from posteriori.distributions.poles import log_prob_beside_poles
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.numerics.calculus.roots import invert_increasing
 from posteriori.numerics.linalg import outer
@@ -93,12 +94,12 @@ class MixtureFamily(Distribution):
     # -- moments ---------------------------------------------------------------------------
 
     def _average(self, values: Array) -> Array:
-        """Return Σ π_k v_k over the component axis of (..., K, *event)."""
+        """Return Σ π_k v_k over the component axis of (..., K, *event), where π_k > 0."""
         axis = self.probabilities.ndim - 1
         weights = self.probabilities.reshape(
             self.probabilities.shape + (1,) * (values.ndim - self.probabilities.ndim)
         )
-        return (weights * values).sum(axis=axis)[()]
+        return (weights * np.where(weights > 0, values, 0.0)).sum(axis=axis)[()]
 
     @cached_property
     def mean(self) -> Array:
@@ -107,7 +108,10 @@ class MixtureFamily(Distribution):
 
     @property
     def _gaps(self) -> Array:
-        return self.components.mean - np.expand_dims(self.mean, self.probabilities.ndim - 1)
+        """m_k − m, infinite where the mean is."""
+        mean = np.expand_dims(self.mean, self.probabilities.ndim - 1)
+        known = np.isfinite(mean)
+        return np.where(known, self.components.mean - np.where(known, mean, 0.0), np.inf)
 
     @cached_property
     def variance(self) -> Array:
@@ -142,7 +146,8 @@ class MixtureFamily(Distribution):
         ValueError
             When no component can have produced a point.
         """
-        joint = self._joint_log_density(self._observe(x))
+        at = np.expand_dims(x := self._observe(x), np.ndim(x) - self._event_ndim)
+        joint = self._log_probabilities + log_prob_beside_poles(self.components, at)
         if np.any(np.all(joint == -np.inf, axis=-1)):
             raise ValueError("x holds a point that no component can produce")
         return np.exp(log_softmax(joint))

@@ -157,6 +157,8 @@ class PointMass(Distribution):
 
     def iid(self, n: int | str) -> Any:
         """Return ``n`` independent copies: the same value with a leading batch axis."""
+        if isinstance(n, str):
+            return super().iid(n)
         flat = PointMass._from(location=self.location)
         return self._at(Distribution.iid(flat, n).location, self._event_ndim)
 

@@ -32,6 +32,8 @@ _NEGLIGIBLE = 80.0  # (b + 1)/x from where the second term of the series is belo
 _FAR = 1e10  # x/b from where the first pole alone counts
 _SMALL_TILT = 0.05  # below it the variance is a series: its closed form cancels
 _TERMS = 200  # gammas of the truncated sum
+_STEEP = 80.0  # |c| from where cosh(c/2) is e^(|c|/2)/2: the law is an inverse Gaussian
+_MANY = 1000  # shapes up to here are drawn as sums of so many draws of shape 1
 _SPLIT = 0.64  # where Devroye's proposal changes from inverse Gaussian to exponential
 
 
@@ -99,10 +101,13 @@ class PolyaGamma(Distribution):
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         b = np.broadcast_to(self.shape, shape).ravel()
         half = 0.5 * np.abs(np.broadcast_to(self.tilt, shape).ravel())
-        whole = b == np.floor(b)
+        steep = half > 0.5 * _STEEP
+        whole = (b == np.floor(b)) & (b <= _MANY) & ~steep
+        real = ~(steep | whole)
         draws = np.empty(b.shape)
+        draws[steep] = _inverse_gaussian(b[steep], half[steep], rng)
         draws[whole] = _sum_of_ones(b[whole], half[whole], rng)
-        draws[~whole] = _truncated_sum(b[~whole], half[~whole], rng)
+        draws[real] = _truncated_sum(b[real], half[real], rng)
         return draws.reshape(shape)[()]
 
 
@@ -199,13 +204,20 @@ def _tanh_ratio(x: Array) -> Array:
 def _variance_of_one(c: Array) -> Array:
     """Return the variance of PG(1, c) for c >= 0."""
     small = c < _SMALL_TILT
-    c2 = np.where(small, c * c, 0.0)
+    c2 = np.where(small, c, 0.0) ** 2
     series = (1.0 / 24.0) * (1.0 - c2 / 5.0 + 17.0 * c2**2 / 560.0 - 31.0 * c2**3 / 7560.0)
     safe = np.where(small, 1.0, c)
     # (sinh c − c)/cosh²(c/2) = 2 tanh(c/2) − c sech²(c/2)
     t = np.tanh(0.5 * safe)
-    direct = (2.0 * t - safe * (1.0 - t) * (1.0 + t)) / (4.0 * safe**3)
+    direct = (2.0 * t - safe * (1.0 - t) * (1.0 + t)) / (4.0 * safe) / safe / safe
     return np.where(small, series, direct)[()]
+
+
+def _inverse_gaussian(b: Array, half: Array, rng: np.random.Generator) -> Array:
+    """Draw from the law with transform exp(b(c/2 − √(c²/4 + t/2))): mean b/2c, shape b²/4."""
+    with np.errstate(over="ignore"):
+        steepness = np.clip(b * half, 1e-300, 1e300)  # shape over mean
+    return 0.25 * b / half * rng.wald(1.0, steepness)
 
 
 # -- draws of PG(1, c) by rejection (Polson, Scott & Windle, algorithm 1) ----------------------

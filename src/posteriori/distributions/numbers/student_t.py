@@ -172,15 +172,17 @@ class StudentT(Symmetric):
         """
         x, w = gather_rows(data, weights)
         known = None if dof is None else positive("dof", dof)
+        unit = np.exp2(np.floor(np.log2(np.maximum(np.abs(x).max(axis=0), 1e-300))))
+        x = x / unit  # exact, and squares stay in range
         centre, scale, nu = _starting_point(x, w, known)
         for _ in range(_MAX_ITER):
             before = centre, scale, nu
             centre, scale = _update_centre_and_scale(x, w, centre, scale, nu)
             if known is None:
-                nu = _update_dof(((x - centre) / scale) ** 2, w, nu)
+                nu = _update_dof(_squared((x - centre) / scale), w, nu)
             if _settled(before, (centre, scale, nu)):
                 break
-        return cls(nu, centre, scale=scale)
+        return cls(nu, centre * unit, scale=scale * unit)
 
     # -- being a value ---------------------------------------------------------------------
 
@@ -228,9 +230,11 @@ def _starting_point(x: Array, w: Array, known: Array | None) -> tuple[Array, Arr
     """Start from the median and the median distance to it, which outliers do not move."""
     centre = weighted_median(x, w)
     spread = weighted_median(np.abs(x - centre), w)
-    deviation = np.sqrt((w * (x - centre) ** 2).sum(axis=0))
-    if not np.all(deviation > 0):
+    gap = np.abs(x - centre)
+    largest = gap.max(axis=0)
+    if not np.all(largest > 0):
         raise ValueError("data do not vary: the maximum-likelihood scale is 0")
+    deviation = largest * np.sqrt((w * (gap / largest) ** 2).sum(axis=0))
     scale = np.where(spread > 0, 1.5 * spread, deviation)
     nu = np.full(np.shape(centre), 5.0) if known is None else known
     return centre, scale, nu
@@ -239,7 +243,7 @@ def _starting_point(x: Array, w: Array, known: Array | None) -> tuple[Array, Arr
 def _update_centre_and_scale(
     x: Array, w: Array, centre: Array, scale: Array, nu: Array
 ) -> tuple[Array, Array]:
-    expected = w * (nu + 1.0) / (nu + ((x - centre) / scale) ** 2)
+    expected = w * (nu + 1.0) / (nu + _squared((x - centre) / scale))
     total = expected.sum(axis=0)
     centre = (expected * x).sum(axis=0) / total
     # dividing by Σ E[τ] instead of N is parameter-expanded EM: the same limit, sooner
@@ -251,6 +255,10 @@ def _update_centre_and_scale(
             "give dof a larger value"
         )
     return centre, scale
+
+
+def _squared(z: Array) -> Array:
+    return np.minimum(np.abs(z), 1e150) ** 2
 
 
 def _update_dof(z2: Array, w: Array, nu: Array) -> Array:

@@ -40,6 +40,7 @@ from posteriori.numerics.validation import (
     check_symmetric,
     exactly_one,
     positive_definite,
+    real,
     real_matrix,
     real_vector,
     require_same_size,
@@ -291,10 +292,10 @@ class MvNormal(ExponentialFamily):
 
         A variance that is a rounding error of its terms is 0.
         """
-        a = as_observation(matrix, "matrix")
+        a = real("matrix", matrix)
         if a.ndim < 2 or a.shape[-1] != self.event_shape[0]:
             raise ValueError(f"matrix must have {self.event_shape[0]} columns, got shape {a.shape}")
-        mean = _times_vector(a, self.mean) + as_observation(offset, "offset")
+        mean = _times_vector(a, self.mean) + real("offset", offset)
         cov = symmetrize(a @ self.cov @ np.swapaxes(a, -1, -2))
         sizes = ((np.abs(a) @ np.abs(self.cov)) * np.abs(a)).sum(axis=-1)
         there = exceeds_rounding(np.diagonal(cov, axis1=-2, axis2=-1), sizes)

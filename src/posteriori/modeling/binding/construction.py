@@ -38,11 +38,17 @@ def construct(family: Any, parameters: Mapping[str, Any], name: str) -> Any:
 
 
 def log_prob_of(distribution: Any, x: Array, name: str) -> Array:
-    """Return log densities; an error says whose values are at fault."""
+    """Return log densities; an error says whose values are at fault, or lie at a pole."""
     try:
-        return np.asarray(distribution.log_prob(x))
+        logs = np.asarray(distribution.log_prob(x))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
+    if np.any(logs == np.inf):
+        raise ValueError(
+            f"{name} is observed where the density of {type(distribution).__name__} is infinite, and so "
+            "would be the evidence; move the observation by its rounding error, or leave it out"
+        )
+    return logs
 
 
 def constructor_parameters(marginal: Any) -> dict[str, Array]:

@@ -12,12 +12,13 @@ from posteriori.distributions.base import Distribution
 from posteriori.distributions.labels import encode_labels
 from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import LARGEST_DATUM, require_moderate, unmasked
 
 __all__ = ["read_input", "read_observation", "require_finite_observations", "require_values"]
 
 
 def require_values(data: Mapping[str, Any]) -> None:
-    """Refuse variables and distributions in the place of data."""
+    """Refuse variables and distributions in the place of data, and rows of several lengths."""
     for name, value in data.items():
         items = value if isinstance(value, list | tuple) else (value,)
         for item in items:
@@ -31,11 +32,17 @@ def require_values(data: Mapping[str, Any]) -> None:
                     f"{name} is given a {type(item).__name__} distribution; data are numbers, such as "
                     "draws by sample()"
                 )
+        try:
+            np.shape(value)
+        except ValueError:
+            raise ValueError(
+                f"{name} is ragged: its rows differ in length; fill them up with NaN where data are missing"
+            ) from None
 
 
 def read_input(name: str, values: Any) -> Array:
     """Return the numbers of an input, which are all known and finite."""
-    array = _numbers(f"input {name}", np.asarray(_without_mask(values)))
+    array = _numbers(f"input {name}", np.asarray(unmasked(name, values)))
     if not np.isfinite(np.sum(array)):  # a sum is cheaper than a mask of all numbers
         wrong = np.argwhere(~np.isfinite(array))
         if len(wrong):
@@ -48,18 +55,11 @@ def read_input(name: str, values: Any) -> Array:
 
 def read_observation(name: str, values: Any, labels: Any) -> Array:
     """Return observed numbers, or the numbers of observed labels; NaN where they are missing."""
-    values = _without_mask(values)
+    values = unmasked(name, values)
     array = np.asarray(values)
     if labels is not None and array.dtype.kind not in "biuf":
         array = np.asarray(encode_labels(values, labels))
     return _numbers(name, array)
-
-
-def _without_mask(values: Any) -> Any:
-    """Let masked numbers be missing ones."""
-    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "biuf":
-        return np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan)
-    return values
 
 
 def _numbers(name: str, array: Any) -> Array:
@@ -73,12 +73,18 @@ def _numbers(name: str, array: Any) -> Array:
             where = np.unravel_index(k, array.shape)
             hint = "; strings are read by .astype(float)" if isinstance(value, str) else ""
             raise TypeError(f"{name} must hold numbers, got {_value_at(array, where)}{hint}")
-    return np.array([np.nan if v is None else float(v) for v in flat]).reshape(array.shape)
+    try:
+        numbers = np.array([np.nan if v is None else float(v) for v in flat])
+    except OverflowError:
+        raise ValueError(f"{name} must be finite, got a whole number beyond 1e308") from None
+    return numbers.reshape(array.shape)
 
 
 def require_finite_observations(observed: Mapping[str, Array]) -> None:
-    """Refuse infinite observations."""
+    """Refuse infinite observations, and those whose squares would be."""
     for name, values in observed.items():
+        if np.nanmax(np.abs(values), initial=0.0) > LARGEST_DATUM:
+            require_moderate(name, np.where(np.isfinite(values), values, 0.0))
         if np.isfinite(np.sum(values)):
             continue
         wrong = np.argwhere(np.isinf(values))
