@@ -42,7 +42,7 @@ def test_masked_numbers_are_missing_ones():
     ],
 )
 def test_masked_entries_are_refused_where_nan_is(use):
-    with pytest.raises(ValueError, match="NaN|nan"):
+    with pytest.raises(ValueError, match=r"NaN|nan"):
         use()
 
 

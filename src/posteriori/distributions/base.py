@@ -51,6 +51,24 @@ CAPABILITIES = (
 )
 
 
+#: Answers that are refused where they are not a number.
+_ANSWERS = ("mean", "variance", "cov", "std", "mode", "median", "entropy", "kl", "cross_entropy")
+
+
+def _answering(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Let an answer be a number, an infinity or an error, without warnings on the way."""
+
+    @wraps(compute)
+    def answer(self: Any, *arguments: Any, **named: Any) -> Any:
+        with np.errstate(all="ignore"):
+            value = compute(self, *arguments, **named)
+        if isinstance(value, (float, np.ndarray)) and any_of(value != value):
+            raise ValueError(f"{name} of {self!r} is undefined: its parameters are too extreme")
+        return value
+
+    return answer
+
+
 def _locking(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
     @wraps(compute)
     def locked(self: Any) -> Any:
@@ -80,11 +98,17 @@ class Distribution:
     _has_atoms: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Lock the arrays that properties remember, so that no caller can change them."""
+        """Lock the arrays that properties remember, and refuse answers that are not a number."""
         super().__init_subclass__(**kwargs)
-        for remembered in vars(cls).values():
-            if isinstance(remembered, cached_property):
-                remembered.func = _locking(remembered.func)
+        for name, member in tuple(vars(cls).items()):
+            guarded = name in _ANSWERS
+            if isinstance(member, cached_property):
+                func = _answering(name, member.func) if guarded else member.func
+                member.func = _locking(func)
+            elif guarded and isinstance(member, property) and member.fget is not None:
+                setattr(cls, name, property(_answering(name, member.fget), doc=member.__doc__))
+            elif guarded and callable(member):
+                setattr(cls, name, _answering(name, member))
 
     @classmethod
     def _from(cls, **parameters: Any) -> Self:
@@ -149,7 +173,7 @@ class Distribution:
         x = self._observe(x)
         outside = self._outside(x)
         if outside is False or not any_of(outside):
-            with np.errstate(over="ignore", invalid="ignore"):  # ±inf has a density of 0
+            with np.errstate(all="ignore"):  # ±inf has a density of 0
                 return self._settle(self._log_density(x), x)
         with np.errstate(all="ignore"):
             inside = self._log_density(self._replace(x, outside))
@@ -214,7 +238,8 @@ class Distribution:
         array of shape ``(*size, *batch_shape, *event_shape)``
         """
         self._require_proper("sample")
-        return self._sample(as_size(size) + self.batch_shape, as_generator(rng))
+        with np.errstate(over="ignore", under="ignore"):  # draws beyond all numbers are infinite
+            return self._sample(as_size(size) + self.batch_shape, as_generator(rng))
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         """Draw ``shape`` (size and batch) events."""
@@ -298,7 +323,7 @@ class Univariate(Distribution):
         x = as_observation(x)
         if any_of(x != x):
             raise ValueError("x must not hold NaN; drop or impute missing values first")
-        return self._cdf(x)
+        return self._defined("cdf", self._cdf, x)
 
     def quantile(self, q: Any) -> Array:
         """Return the smallest x with P(X <= x) >= q, for q in [0, 1]."""
@@ -306,7 +331,14 @@ class Univariate(Distribution):
         q = as_observation(q, "q")
         if not np.all((q >= 0) & (q <= 1)):
             raise ValueError("q must lie between 0 and 1")
-        return self._quantile(q)
+        return self._defined("quantile", self._quantile, q)
+
+    def _defined(self, name: str, function: Callable[[Array], Array], at: Array) -> Array:
+        with np.errstate(all="ignore"):
+            value = function(at)
+        if any_of(value != value):
+            raise ValueError(f"{name} of {self!r} is undefined: its parameters are too extreme")
+        return value
 
     @cached_property
     def median(self) -> Array:

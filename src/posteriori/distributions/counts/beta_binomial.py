@@ -15,6 +15,7 @@ import numpy as np
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.counts.compound_counts import negative_binomial_log_mass
 from posteriori.distributions.counts.poisson_terms import count_quantile, off_whole_numbers
+from posteriori.distributions.counts.trials import drawn_trials
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import positive, whole
 
@@ -117,7 +118,7 @@ class BetaBinomial(Univariate):
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         p = rng.beta(self.a, self.b, shape or None)
-        return rng.binomial(self.trials.astype(np.int64), p) * 1.0
+        return rng.binomial(drawn_trials(self.trials), p) * 1.0
 
     def _interior(self) -> Array:
         return self.mode

@@ -18,7 +18,7 @@ from posteriori.distributions.counts.poisson_terms import (
     expect_over_counts,
     off_whole_numbers,
 )
-from posteriori.distributions.counts.trials import KnownTrials, require_trials, shown
+from posteriori.distributions.counts.trials import KnownTrials, drawn_trials, require_trials, shown
 from posteriori.distributions.statistics import Sums
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
@@ -194,7 +194,7 @@ class Binomial(KnownTrials, Univariate):
         return count_quantile(self._cdf, q, self.mean, self.variance, self.trials)
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return rng.binomial(self.trials.astype(np.int64), self.probability, shape or None) * 1.0
+        return rng.binomial(drawn_trials(self.trials), self.probability, shape or None) * 1.0
 
     def _interior(self) -> Array:
         return self.mode

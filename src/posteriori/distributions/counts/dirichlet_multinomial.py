@@ -16,6 +16,7 @@ import numpy as np
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.counts.categorical import one_hot_cov
 from posteriori.distributions.counts.compound_counts import negative_binomial_log_mass
+from posteriori.distributions.counts.trials import drawn_trials
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import positive_vector, whole
@@ -121,7 +122,7 @@ class DirichletMultinomial(Distribution):
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         p = Dirichlet._from(concentration=self.concentration)._sample(shape, rng)
-        return rng.multinomial(self.trials.astype(np.int64), p) * 1.0
+        return rng.multinomial(drawn_trials(self.trials), p) * 1.0
 
     def _interior(self) -> Array:
         corner = np.zeros(self.batch_shape + self.event_shape)

@@ -19,7 +19,7 @@ from posteriori.distributions.counts.poisson_terms import (
     binomial_log_mass,
     expect_over_counts,
 )
-from posteriori.distributions.counts.trials import KnownTrials, shown
+from posteriori.distributions.counts.trials import KnownTrials, drawn_trials, shown
 from posteriori.distributions.statistics import Sums
 from posteriori.numerics.lazy import special
 from posteriori.numerics.logspace import log_sum_exp, softmax
@@ -227,7 +227,7 @@ class Multinomial(KnownTrials):
     # -- draws -----------------------------------------------------------------------------
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return rng.multinomial(self.trials.astype(np.int64), self.probabilities, shape) * 1.0
+        return rng.multinomial(drawn_trials(self.trials), self.probabilities, shape) * 1.0
 
     def _interior(self) -> Array:
         return self.mode

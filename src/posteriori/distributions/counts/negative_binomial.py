@@ -110,7 +110,8 @@ class NegativeBinomial(Univariate):
         return failure, (self.count - 1.0) * failure
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        rate = rng.standard_gamma(self.count, shape or None) * (self.mean / self.count)
+        scale = np.minimum(self.mean / self.count, 1e300)  # a draw of 0 stays one
+        rate = rng.standard_gamma(self.count, shape or None) * scale
         return rng.poisson(rate) * 1.0
 
     def _interior(self) -> Array:

@@ -16,7 +16,7 @@ from posteriori.distributions.statistics import Moments, Sums
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation, whole
 
-__all__ = ["KnownTrials", "require_trials", "shown"]
+__all__ = ["KnownTrials", "drawn_trials", "require_trials", "shown"]
 
 
 class KnownTrials(ExponentialFamily):
@@ -76,6 +76,13 @@ class KnownTrials(ExponentialFamily):
 
     def _kl_at_equal_trials(self, other: Self) -> Array:
         raise TypeError(f"{type(self).__name__} states no KL divergence")
+
+
+def drawn_trials(trials: Array) -> Any:
+    """Return numbers of trials as integers that draws can be made of."""
+    if np.any(trials >= 2.0**63):
+        raise ValueError(f"draws need trials below 2**63, got {np.max(trials):.6g}")
+    return trials.astype(np.int64)
 
 
 def require_trials(family: str, method: str, trials: Any) -> Array:

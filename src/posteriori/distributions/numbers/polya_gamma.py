@@ -33,6 +33,7 @@ _FAR = 1e10  # x/b from where the first pole alone counts
 _SMALL_TILT = 0.05  # below it the variance is a series: its closed form cancels
 _TERMS = 200  # gammas of the truncated sum
 _STEEP = 80.0  # |c| from where cosh(c/2) is e^(|c|/2)/2: the law is an inverse Gaussian
+_MOST_POINTS = 1e5  # of the trapezoidal rule
 _MANY = 1000  # shapes up to here are drawn as sums of so many draws of shape 1
 _SPLIT = 0.64  # where Devroye's proposal changes from inverse Gaussian to exponential
 
@@ -151,7 +152,10 @@ def _invert_transform(x: Array, b: Array) -> Array:
     reach = np.sqrt(0.5 * _DECAY / x)
     width = 0.25 / (alpha * np.sqrt(b * variance))  # of the peak at the saddle
     step = np.minimum(alpha / 6.5, 0.6 * np.minimum(0.5 / np.sqrt(x), width))
-    n = int(np.ceil(np.max(reach / step))) + 1
+    points = float(np.max(reach / step))
+    if not points < _MOST_POINTS:
+        raise ValueError(f"the density is not known of a shape as small as {b.min():.3g}")
+    n = int(np.ceil(points)) + 1
     v = (reach / n)[:, None] * np.arange(n)
     w = alpha[:, None] + 1j * v
     rise = 2.0 * w * w  # s less the first pole
