@@ -46,6 +46,7 @@ from posteriori.distributions import (
     bayes as bayes,
 )
 from posteriori.modeling import (
+    Autoregression as Autoregression,
     Chain as Chain,
     Input as Input,
     Model as Model,

@@ -5,7 +5,10 @@ from posteriori.modeling.contract.engine import (
     Kind as Kind,
     Result as Result,
 )
-from posteriori.modeling.language.chain import Chain as Chain
+from posteriori.modeling.language.chain import (
+    Autoregression as Autoregression,
+    Chain as Chain,
+)
 from posteriori.modeling.language.expressions import Input as Input, dot as dot, take as take
 from posteriori.modeling.model import Model as Model
 from posteriori.modeling.planning.planner import KINDS as KINDS, Plan as Plan

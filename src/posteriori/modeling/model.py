@@ -70,7 +70,7 @@ class Model:
             self._inputs[name] = value
         elif isinstance(value, Chain):
             step = trace_step(value, name)
-            self._variables[name] = Variable(name, value.initial, value.length, step)
+            self._variables[name] = Variable(name, value.initial, value.length, step, value.order)
         elif isinstance(value, (Distribution, Conditional)):
             self._variables[name] = Variable(name, value)
         else:

@@ -87,7 +87,7 @@ class Binder:
         }
         self.layouts: dict[str, Layout] = {}
         self.times: set[Axis] = set()
-        self.previous: dict[str, Lookup] = {}
+        self.previous: dict[tuple[str, int], Lookup] = {}
         self.observed: dict[str, Array] = {}
         self.evidence: dict[str, Array] = {}
         self.gaps: dict[str, Term] = {}
@@ -167,9 +167,9 @@ class Binder:
     def _bind_chain(
         self, name: str, variable: Variable, parameters: Mapping[str, Polynomial], first: Layout
     ) -> None:
-        """Bind a chain as two factors: of its first member, and of each next one."""
+        """Bind a chain as two factors: of its first members, and of each next one."""
         assert variable.step is not None
-        time = self._time_axis(variable)
+        time, order = self._time_axis(variable), variable.order
         counted = isinstance(variable.length, int)  # its time is an array axis, after the plates
         plates = (*first.plates, time) if counted else (time, *first.plates)
         layout = Layout(plates, first.ints, first.events)
@@ -179,15 +179,22 @@ class Binder:
             self.factors.append(_factor(name, variable.family, parameters, layout, layout.axes))
             return
         start = Lookup(Table(np.zeros((), dtype=np.intp), ()))
+        early = first
+        if order > 1:
+            count = Axis(time.name, min(order, time.size))
+            start = Lookup(Table(np.arange(count.size), (count,)))
+            early = Layout((count, *first.plates), first.ints, first.events)
         parameters = self._with_gaps(name, parameters, start.positions)
         self.factors.append(
-            _factor(name, variable.family, parameters, first, _places_at(layout, time, start))
+            _factor(name, variable.family, parameters, early, _places_at(layout, time, start))
         )
-        if time.size == 1:
+        if time.size <= order:
             return
-        arrival = Axis(time.name, time.size - 1)
-        self.previous[name] = Lookup(Table(np.arange(time.size - 1), (arrival,)))
-        here = Table(np.arange(1, time.size), (arrival,))
+        arrival = Axis(time.name, time.size - order)
+        for lag in range(1, order + 1):
+            before = np.arange(order - lag, time.size - lag)
+            self.previous[name, lag] = Lookup(Table(before, (arrival,)))
+        here = Table(np.arange(order, time.size), (arrival,))
         steps: Mapping[str, Polynomial] = {
             key: _at_arrival(self.evaluate(value), time, here)
             for key, value in variable.step.parameters.items()
@@ -324,7 +331,7 @@ class Binder:
                 raise ValueError(f"{item.name} is a variable of another model")
             return self._variable(item.name)
         if isinstance(item, Previous):
-            return self._previous(item.name)
+            return self._previous(item.name, item.lag)
         assert isinstance(item, Operation)
         try:
             return self._operate(item, done)
@@ -365,11 +372,11 @@ class Binder:
         terms = (term, self.gaps[name]) if name in self.gaps else (term,)
         return Polynomial(terms, plates, time + layout.ints + layout.events)
 
-    def _previous(self, name: str) -> Polynomial:
-        layout = self.layouts[name]
-        (arrival,) = self.previous[name].positions.axes
+    def _previous(self, name: str, lag: int) -> Polynomial:
+        layout, positions = self.layouts[name], self.previous[name, lag].positions
+        (arrival,) = positions.axes
         whole, time = self._variable(name).terms, self._time_of(name)
-        terms = look_up(whole, time, self.previous[name].positions)
+        terms = look_up(whole, time, positions)
         plates = (arrival, *(p for p in layout.plates if p is not time))
         return Polynomial(terms, plates, layout.ints + layout.events)
 

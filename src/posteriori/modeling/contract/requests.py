@@ -15,6 +15,7 @@ import numpy as np
 
 from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.labelled import Lookup
 from posteriori.modeling.language.chain import Previous
 from posteriori.modeling.language.dependencies import arguments_of
 from posteriori.modeling.language.expressions import Expression, Input, Variable
@@ -71,8 +72,7 @@ class Anew(NamedTuple):
 
     def is_chain(self, name: str) -> bool:
         """Tell whether a variable is a chain, of one member or more: factors see one at a time."""
-        first = self.factors[name][0]
-        return len(first.places) > len(first.rows) + len(first.events)
+        return any(isinstance(place, Lookup) for place in self.factors[name][0].places)
 
     def above(self, name: str) -> set[str]:
         """Return unknown variables that one depends on, up to the first that are solved."""

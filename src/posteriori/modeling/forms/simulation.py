@@ -141,14 +141,15 @@ def _draw(binder: Binder, name: str, factors: list[BoundFactor], rng: np.random.
     """Draw a variable, or the members of a chain one after another."""
     layout = binder.layouts[name]
     first = np.asarray(member(factors[0]).sample(rng=rng), dtype=np.float64)
-    if len(first.shape) == len(layout.axes):
+    at = next((i for i, p in enumerate(factors[0].places) if isinstance(p, Lookup)), None)
+    if at is None:
         return first
-    at = next(i for i, place in enumerate(factors[0].places) if isinstance(place, Lookup))
     whole = np.zeros(layout.shape)
     path = np.moveaxis(whole, at, 0)
-    path[0] = first
+    known = factors[0].places[at].positions.values
+    path[known] = first
     rows = tuple(axis for axis in layout.lead if axis is not layout.axes[at])
-    for t in range(1, len(path)):
+    for t in range(np.size(known), len(path)):
         step = _at_time(factors[1], {name: Table(whole, layout.axes)}, t)
         path[t] = _in_order(member(step).sample(rng=rng), step, rows)
     return whole
@@ -165,7 +166,8 @@ def _in_order(values: Array, step: BoundFactor, rows: tuple[Axis, ...]) -> Array
 def _at_time(step: BoundFactor, values: Mapping[str, Table], t: int) -> BoundFactor:
     """Return the step that arrives at time t, given the path so far."""
     arrival = step.rows[0]
-    now = Table(np.asarray(t - 1), ())
+    start = next(int(p.positions.values[0]) for p in step.places if isinstance(p, Lookup))
+    now = Table(np.asarray(t - start), ())
     parameters = {}
     for key, poly in step.parameters.items():
         terms = look_up(poly.terms, arrival, now)

@@ -257,6 +257,8 @@ class Variable(Expression):
         Of a chain.
     step : Conditional or None
         How a chain's next member depends on the previous one.
+    order : int
+        Of a chain: on how many earlier ones.
     labels : tuple or None
         Names of the categories of a categorical variable.
     """
@@ -267,9 +269,11 @@ class Variable(Expression):
         prior: Any,
         length: int | str | None = None,
         step: Conditional | None = None,
+        order: int = 1,
     ) -> None:
         self.name = name
         self.length = length
+        self.order = order
         self.step = step and step._replace(parameters=_without_labels(step.parameters))
         conditional = isinstance(prior, Conditional)
         self.family = prior.family if conditional else type(prior)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.modeling.binding.bound import GAUSSIAN
+from posteriori.modeling.binding.bound import GAUSSIAN, gap_name
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Term
 from posteriori.modeling.contract.engine import Group
 from posteriori.modeling.nested.states import States
@@ -66,12 +66,19 @@ def _free(term: Term, items: Mapping[str, Free | States]) -> list[Any]:
 
 
 def _has_signs(items: Mapping[str, Free | States], group: Group) -> bool:
-    families, variables = group.bound.families, group.bound.variables
+    families = group.bound.families
     for term in _terms(group):
         normal = {a.name for a in term.accesses if families[a.name] in GAUSSIAN}
-        if normal & items.keys() and any(variables[n].step is None for n in normal - items.keys()):
+        inner = normal - items.keys()
+        if normal & items.keys() and not all(_follows_itself(n, group) for n in inner):
             return True
     return False
+
+
+def _follows_itself(name: str, group: Group) -> bool:
+    """Tell whether a variable is a chain, or the gaps of one."""
+    variables = group.bound.variables
+    return any(v.step is not None for n, v in variables.items() if name in (n, gap_name(n)))
 
 
 def _choosing(items: Mapping[str, Free | States], group: Group) -> set[str]:

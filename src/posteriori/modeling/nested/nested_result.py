@@ -21,10 +21,10 @@ from posteriori.modeling.contract.engine import Result, Terms
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.contract.weighable import Apart, Weighable
+from posteriori.modeling.forms.averages import average, average_first
 from posteriori.modeling.forms.fixing import fix
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.forms.state_tables import DISCRETE
-from posteriori.modeling.nested.averages import average, average_first
 from posteriori.modeling.nested.lattice_draws import kernels
 from posteriori.modeling.nested.rest import Point, Rest, WholePoint
 from posteriori.modeling.nested.unbounded import Free

@@ -15,6 +15,7 @@ from posteriori.modeling.binding.construction import member
 from posteriori.modeling.contract.longer_data import predict_longer
 from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew, read_request
 from posteriori.modeling.contract.solved import Solved
+from posteriori.modeling.exact.chain.observed_chain import continue_observed
 from posteriori.modeling.exact.conjugate.conjugate_prediction import conjugate_predictive
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock
 from posteriori.modeling.exact.discrete.discrete_prediction import StatePredictions
@@ -46,6 +47,9 @@ def predict(solved: Solved, name: str, keywords: Mapping[str, Any]) -> Any:
 
 def predict_request(solved: Solved, request: Request) -> Any:
     """Return the predictive distribution that a question asks for."""
+    continued = continue_observed(solved, request)
+    if continued is not None:
+        return continued
     for rule in _rules(solved, request.needed):
         found = rule(solved, request)
         if found is not None:

@@ -10,18 +10,20 @@ import numpy as np
 
 from posteriori.inference.chains.linear_gaussian_chain import LinearGaussianChain, smooth_chain
 from posteriori.inference.chains.static_effects import add_static_effects
-from posteriori.modeling.binding.bound import Bound, BoundFactor
-from posteriori.modeling.binding.labelled import Access, Axis, Lookup, count_of
+from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term
+from posteriori.modeling.binding.labelled import Access, Axis, Lookup, count_of, spread
 from posteriori.modeling.binding.places import same_place
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.exact.chain.chain_matrices import (
     Columns,
     StepMatrices,
+    in_companion_form,
     join_parts,
     place_side_by_side,
     read_part,
     solve_for_now,
+    widened,
 )
 from posteriori.modeling.exact.chain.chain_result import ChainResult
 from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock, fits_gaussian
@@ -88,9 +90,11 @@ class GaussianChainBlock(Block):
         self.priors = [f for f in others if not _seen(f, chains)]
         self.time = bound.layouts[chains[0]].plates[0]
         layouts = bound.layouts
+        orders = {f.name: order_of(f) for f in self.steps}
         self.columns = Columns(
-            place_side_by_side({n: count_of(layouts[n].events) for n in chains}),
+            place_side_by_side({n: orders[n] * count_of(layouts[n].events) for n in chains}),
             place_side_by_side({n: count_of(layouts[n].axes) for n in self.constants}),
+            orders,
         )
 
     @property
@@ -135,11 +139,21 @@ class GaussianChainBlock(Block):
     @property
     def places(self) -> dict[str, slice]:
         """Where each variable lies among the smoothed numbers."""
-        width = self.columns.n_states
-        moved = {
-            n: slice(width + s.start, width + s.stop) for n, s in self.columns.constants.items()
-        }
-        return dict(self.columns.states) | moved
+        return {n: self.columns.member(n) for n in self.chains} | self._moved_constants()
+
+    @property
+    def n_held(self) -> int:
+        """How many members of a chain a state holds at most."""
+        return max(self.columns.orders.values())
+
+    @property
+    def spans(self) -> dict[str, slice]:
+        """Where each variable lies, with the earlier members that a state holds."""
+        return dict(self.columns.states) | self._moved_constants()
+
+    def _moved_constants(self) -> dict[str, slice]:
+        width, places = self.columns.n_states, self.columns.constants
+        return {n: slice(width + s.start, width + s.stop) for n, s in places.items()}
 
     def chain_of(self, seen: StepMatrices) -> tuple[LinearGaussianChain, Any]:
         """Return the chain of states and constants, and the evidence of what it leaves out.
@@ -174,11 +188,28 @@ class GaussianChainBlock(Block):
 
     def first_parts(self) -> list[StepMatrices]:
         """Return the matrices of the first member of each chain."""
-        return [self.read(f, None) for f in self.firsts]
+        lead = () if self.points is None else (slice(None),)
+        found = []
+        for f in self.firsts:
+            part = StepMatrices(*(a[*lead, :1] for a in self._early(f)))
+            found.append(widened(part, self.columns.orders[f.name]))
+        return found
+
+    def _early(self, first: BoundFactor) -> StepMatrices:
+        """Return the matrices of those members of a chain that depend on none."""
+        (axis,) = first.places[0].labels or (None,)
+        return self.read(first, axis)
 
     def step_parts(self) -> list[StepMatrices]:
         """Return the matrices of the steps of each chain."""
-        return [self.read(f, f.rows[-1]) for f in self.steps]  # rows: points, if any, and arrivals
+        found = []
+        for first, step in zip(self.firsts, self.steps, strict=True):
+            part = self.read(step, step.rows[-1])  # rows: points, if any, and arrivals
+            order, place = self.columns.orders[step.name], self.columns.states[step.name]
+            if order > 1:
+                part = in_companion_form(self._early(first), part, order, self.time.size, place)
+            found.append(part)
+        return found
 
     def part_of(self, factor: BoundFactor) -> StepMatrices:
         """Return the matrices of a factor along the chain's time, at any of it."""
@@ -197,9 +228,9 @@ class GaussianChainBlock(Block):
     def data(self, factor: BoundFactor) -> Array:
         """Return the observations of an emission, (T, P); NaN at times that it does not see."""
         axis, times = self.times_of(factor)
-        values = self.bound.observed[factor.name]
+        rows = tuple(row for row in factor.rows if row is not self.points)
+        values = spread(child_term(factor, self.bound).table, rows + factor.events)
         if axis is not None:
-            rows = [row for row in factor.rows if row is not self.points]
             values = np.moveaxis(values, rows.index(axis), 0)
         values = values.reshape(len(times), -1)
         if axis is self.time:
@@ -238,9 +269,8 @@ def _fits(factor: BoundFactor, chains: tuple[str, ...], time: Axis, bound: Bound
     seen = _seen(factor, chains)
     if factor.name in chains:
         if not _is_step(factor):
-            return not seen and not factor.rows
-        (arrival,) = factor.rows
-        return all(_is_step_read(access.places[0], arrival) for access in seen)
+            return not seen and factor.rows == factor.places[0].labels
+        return all(_is_step_read(access, factor, bound) for access in seen)
     if not seen:
         return True
     if factor.name not in bound.observed:
@@ -270,15 +300,23 @@ def _same_times(a: Any, b: Any) -> bool:
     return len(a.labels) < 2 and same_place(a, b)
 
 
-def _is_step_read(place: Any, arrival: Axis) -> bool:
-    """Tell whether a step reads a chain at the time of arrival, or one before it."""
-    return place.run in ((arrival, 0), (arrival, 1))
+def _is_step_read(access: Access, step: BoundFactor, bound: Bound) -> bool:
+    """Tell whether a step reads a chain at the time of arrival, or at one that its state holds."""
+    run, held = access.places[0].run, bound.variables[access.name].order
+    (arrival,) = step.rows
+    return run is not None and run.label is arrival and 0 <= order_of(step) - run.start <= held
 
 
 def _is_step(factor: BoundFactor) -> bool:
-    """Tell whether a factor leads from one member of a chain to the next."""
+    """Tell whether a factor leads from earlier members of a chain to the next."""
     place = factor.places[0] if factor.places else None
-    return isinstance(place, Lookup) and bool(place.positions.axes)
+    return isinstance(place, Lookup) and bool(place.positions.axes) and order_of(factor) > 0
+
+
+def order_of(step: BoundFactor) -> int:
+    """Return how many members of a chain are there before the first step."""
+    start = step.places[0].positions.values
+    return int(start[0]) if start.ndim == 1 and start.size else 0
 
 
 def _seen(factor: BoundFactor, chains: tuple[str, ...]) -> list[Access]:

@@ -12,7 +12,6 @@ from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import (
     Access,
     Axis,
-    Lookup,
     Polynomial,
     Term,
     count_of,
@@ -27,18 +26,31 @@ from posteriori.numerics.types import Array
 __all__ = [
     "Columns",
     "StepMatrices",
+    "in_companion_form",
     "join_parts",
     "place_side_by_side",
     "read_part",
     "solve_for_now",
+    "widened",
 ]
 
 
 class Columns(NamedTuple):
-    """Where chains lie among the numbers of a state s, and constants among those of c."""
+    """Where chains lie among the numbers of a state s, and constants among those of c.
+
+    A chain that depends on p earlier members has p of them in the state, the newest first: its
+    companion form. ``orders`` tells p.
+    """
 
     states: Mapping[str, slice]
     constants: Mapping[str, slice]
+    orders: Mapping[str, int]
+
+    def member(self, name: str, lag: int = 0) -> slice:
+        """Return where the newest member of a chain lies, or one that was so some steps ago."""
+        place = self.states[name]
+        size = (place.stop - place.start) // self.orders[name]
+        return slice(place.start + lag * size, place.start + (lag + 1) * size)
 
     @property
     def n_states(self) -> int:
@@ -120,8 +132,9 @@ def read_part(
         if access.name in columns.constants:
             constants = _added(constants, block, columns.constants[access.name])
         else:
-            now = factor.name not in columns.states or _is_arrival(term.accesses[0].places[0])
-            states[now] = _added(states[now], block, columns.states[access.name])
+            lag = _lag(term.accesses[0], factor, columns)
+            place = columns.member(access.name, max(lag - 1, 0))
+            states[not lag] = _added(states[not lag], block, place)
     noise = _noise(factor, outer, width)
     return StepMatrices(offset, states[True], states[False], constants, noise)
 
@@ -136,6 +149,59 @@ def join_parts(parts: Iterable[StepMatrices]) -> StepMatrices:
         _joined(constants, axis=-2),
         _block_diagonal(noise),
     )
+
+
+def in_companion_form(
+    early: StepMatrices, late: StepMatrices, order: int, length: int, place: slice
+) -> StepMatrices:
+    """Return the steps of a chain that depends on ``order`` earlier members.
+
+    Parameters
+    ----------
+    early : StepMatrices
+        Of the first members, which depend on none.
+    late : StepMatrices
+        Of those that follow.
+    order, length : int
+        How many members are early, and there are.
+    place : slice
+        Where they lie among the numbers of a state.
+    """
+    columns = []
+    for a, b, ndim in zip(early, late, (1, 2, 2, 2, 2), strict=True):
+        along = -ndim - 1
+        first = np.take(_lasting(a, order, along), range(1, order), axis=along)
+        rest = _lasting(b, length - order, along)
+        lead = np.broadcast_shapes(first.shape[:along], rest.shape[:along])
+        parts = [np.broadcast_to(x, lead + x.shape[along:]) for x in (first, rest)]
+        columns.append(np.concatenate(parts, axis=along))
+    step = widened(StepMatrices(*columns), order)
+    size = step.offset.shape[-1] // order
+    older = np.arange(size, order * size)
+    step.before[..., older, place.start + older - size] = 1.0  # what was newest is next to it
+    return step
+
+
+def widened(part: StepMatrices, order: int) -> StepMatrices:
+    """Add rows for the older members of a state, which have neither mean nor noise."""
+    more = (order - 1) * part.offset.shape[-1]
+
+    def below(a: Array, widths: tuple[int, ...]) -> Array:
+        lead = [(0, 0)] * (a.ndim - len(widths))
+        return np.pad(a, [*lead, *((0, w) for w in widths)])
+
+    return StepMatrices(
+        below(part.offset, (more,)),
+        below(part.now, (more, 0)),
+        below(part.before, (more, 0)),
+        below(part.constants, (more, 0)),
+        below(part.noise, (more, more)),
+    )
+
+
+def _lasting(a: Array, length: int, along: int) -> Array:
+    """Write out an axis of length 1."""
+    return np.repeat(a, length, axis=along) if a.shape[along] == 1 else a
 
 
 def solve_for_now(step: StepMatrices) -> StepMatrices:
@@ -157,9 +223,12 @@ def _within(access: Access, columns: Columns) -> Access:
     return access._replace(places=access.places[1 if access.name in columns.states else 0 :])
 
 
-def _is_arrival(place: Lookup) -> bool:
-    """Tell whether a step reads a chain at the time of arrival, and not one before it."""
-    return bool(place.positions.values[0] > 0)
+def _lag(access: Access, factor: BoundFactor, columns: Columns) -> int:
+    """Return how many steps before the time of arrival a step reads a chain."""
+    if factor.name not in columns.states:
+        return 0
+    here, there = (place.positions.values[0] for place in (factor.places[0], access.places[0]))
+    return int(here - there)
 
 
 def _coefficients(

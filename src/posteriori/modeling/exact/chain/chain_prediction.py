@@ -10,6 +10,7 @@ import numpy as np
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.chains.chain_forecast import predict_chain, predict_chains
+from posteriori.inference.chains.linear_gaussian_chain import ChainPosterior
 from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock
     from posteriori.modeling.exact.chain.chain_result import ChainResult
 
-__all__ = ["predict_along", "predict_at_points"]
+__all__ = ["bind_future", "predict_along", "predict_at_points", "run_on"]
 
 
 class _Moments(NamedTuple):
@@ -54,10 +55,10 @@ def predict_along(result: Any, solved: Solved, request: Request) -> Any:
         return result.averaged(_along(chain, unit))
     if chain.block.time.name not in request.sizes:
         return None
-    future = _bind_future(bound, chain, request)
+    future = bind_future(bound, request, chain.block.time.name, chain.block.n_held)
     factors = [f for f in future.factors if f.name == request.name or f.name in chain.names]
     units = result.at_unit(factors, future.layouts)
-    return result.averaged(_ahead(chain, future, units, request))
+    return result.averaged(run_on(chain.block, chain.moments, future, units, request))
 
 
 def predict_at_points(
@@ -91,11 +92,11 @@ def predict_at_points(
         return _along(result, *fix_at_points(own, bound, values, points))
     if block.time.name not in request.sizes:
         return None
-    future = _bind_future(bound, result, request)
+    future = bind_future(bound, request, block.time.name, block.n_held)
     factors = [f for f in future.factors if f.name == request.name or f.name in result.names]
     there = {name: array for name, array in values.items() if name in future.layouts}
     fixed = fix_at_points(factors, future, there, points)
-    return _ahead(result, future, list(fixed), request)
+    return run_on(block, result.moments, future, list(fixed), request)
 
 
 def _depends_alone(result: Result, solved: Solved, name: str) -> bool:
@@ -150,9 +151,8 @@ def _distribution(
 # -- after the end ---------------------------------------------------------------------------
 
 
-def _bind_future(bound: Bound, result: ChainResult, request: Request) -> Bound:
-    """Bind what is asked for to the last member, of which inputs do not matter, and the next."""
-    plate = result.block.time.name
+def bind_future(bound: Bound, request: Request, plate: str, held: int) -> Bound:
+    """Bind what is asked for to the last members, of which inputs do not matter, and the next."""
     used = set[str]().union(*(names_used(bound.variables[n]) for n in request.needed))
     inputs = {
         k: v
@@ -162,7 +162,7 @@ def _bind_future(bound: Bound, result: ChainResult, request: Request) -> Bound:
     for key, values in inputs.items():
         plates = bound.inputs[key].plates
         if plate in plates:
-            inputs[key] = _with_last(key, values, plates.index(plate), request.sizes[plate])
+            inputs[key] = _with_last(key, values, plates.index(plate), request.sizes[plate], held)
     observed = [n for n in request.needed if n in bound.observed and n != request.name]
     for key in observed:
         if plate in (axis.name for axis in bound.layouts[key].plates):
@@ -173,26 +173,32 @@ def _bind_future(bound: Bound, result: ChainResult, request: Request) -> Bound:
     known = {n: bound.given[n] for n in observed}
     layouts = bound.layouts.values()
     sizes = {axis.name: axis.size for layout in layouts for axis in layout.plates}
-    sizes |= {**request.sizes, plate: request.sizes[plate] + 1}
+    sizes |= {**request.sizes, plate: request.sizes[plate] + held}
     variables = {n: bound.variables[n] for n in request.needed}
     return Binder(variables, bound.inputs, inputs | known, sizes).run()
 
 
-def _with_last(name: str, values: Any, axis: int, steps: int) -> Array:
-    """Put an entry for the last member, which is not looked at, ahead of those that follow."""
+def _with_last(name: str, values: Any, axis: int, steps: int, held: int) -> Array:
+    """Put entries for the last members, which are not looked at, ahead of those that follow."""
     array = np.asarray(values)
     if array.shape[axis] != steps:
         raise ValueError(f"{name} must have {steps} further members, got shape {array.shape}")
-    return np.concatenate([np.take(array, [0], axis=axis), array], axis=axis)
+    return np.concatenate([np.take(array, [0] * held, axis=axis), array], axis=axis)
 
 
-def _ahead(result: ChainResult, bound: Bound, factors: list[BoundFactor], request: Request) -> Any:
-    """Run chains on from their last members; entry 0 of the new times is that of these."""
-    names = tuple(n for n in result.names if n in request.needed)
-    chains = tuple(n for n in result.block.chains if n in names)
-    points = result.block.points
+def run_on(
+    past: GaussianChainBlock,
+    moments: ChainPosterior,
+    bound: Bound,
+    factors: list[BoundFactor],
+    request: Request,
+) -> Any:
+    """Run chains on from their last members, which are the first entries of the new times."""
+    names = tuple(n for n in past.names if n in request.needed)
+    chains = tuple(n for n in past.chains if n in names)
+    points = past.points
     made = [f for f in factors if f.name in names]
-    block = type(result.block)(bound, names, made, chains, points)
+    block = type(past)(bound, names, made, chains, points)
     if request.name in chains:
         factor = next(f for f in block.steps if f.name == request.name)
         axis, seen = factor.rows[-1], _state_itself(block, request.name)
@@ -200,33 +206,41 @@ def _ahead(result: ChainResult, bound: Bound, factors: list[BoundFactor], reques
         (factor,) = (f for f in factors if f.name == request.name)
         axis, seen = block.time, _later(block.read(factor, block.time), block)
     chain, _ = block.chain_of(seen)
-    kept = np.concatenate(
-        [np.arange(p.start, p.stop) for p in (result.places[n] for n in block.places)]
+    steps = request.sizes[block.time.name]
+    chain = chain._replace(
+        transition=_last(chain.transition, steps, 2),
+        transition_offset=_last(chain.transition_offset, steps, 1),
+        transition_cov=_last(chain.transition_cov, steps, 2),
     )
-    last = result.moments._replace(
-        mean=result.moments.mean[..., -1:, kept],
-        cov=result.moments.cov[..., -1:, kept[:, None], kept],
+    spans = past.spans
+    kept = np.concatenate([np.arange(spans[n].start, spans[n].stop) for n in block.spans])
+    last = moments._replace(
+        mean=moments.mean[..., -1:, kept],
+        cov=moments.cov[..., -1:, kept[:, None], kept],
     )
     ahead = predict_chain if points is None else predict_chains
-    forecast = ahead(chain, last, request.sizes[block.time.name])
+    forecast = ahead(chain, last, steps)
     return _distribution(factor, axis, _Moments(forecast.mean, forecast.cov), points)
 
 
 def _later(part: StepMatrices, block: GaussianChainBlock) -> StepMatrices:
-    """Leave out the last member that is known, where times differ."""
-    along = 0 if block.points is None else 1
-    return StepMatrices(
-        *(
-            np.take(a, range(1, a.shape[along]), axis=along) if a.shape[along] > 1 else a
-            for a in part
-        )
-    )
+    """Leave out the members that are held, where times differ."""
+    steps = block.time.size - block.n_held
+    return StepMatrices(*(_last(a, steps, n) for a, n in zip(part, (1, 2, 2, 2, 2), strict=True)))
+
+
+def _last(value: Any, steps: int, event_ndim: int) -> Array:
+    """Return the last entries along time; one that is the same at all times stays as it is."""
+    a = np.asarray(value)
+    along = a.ndim - event_ndim - 1
+    length = a.shape[along]
+    return a if length == 1 else np.take(a, range(length - steps, length), axis=along)
 
 
 def _state_itself(block: GaussianChainBlock, name: str) -> StepMatrices:
     """Return the matrices of an observation of one chain without noise."""
     columns, lead = block.columns, (1,) if block.points is None else (1, 1)
-    rows = np.eye(columns.n_states)[columns.states[name]]
+    rows = np.eye(columns.n_states)[columns.member(name)]
     size = len(rows)
     return StepMatrices(
         np.zeros((*lead, size)),

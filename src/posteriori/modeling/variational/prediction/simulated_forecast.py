@@ -42,7 +42,8 @@ _SIZE = 4000
 def forecast(solved: Solved, request: Request, plate: str) -> Any:
     """Return the predictive distribution of the members that follow the end of a plate.
 
-    The chain is bound with one member more: its first one is the old end.
+    The chain is bound with more members: its first ones, as many as a step depends on, are the old
+    end.
     """
     bound = solved.bound
     rng = np.random.default_rng(0)
@@ -59,12 +60,12 @@ def forecast(solved: Solved, request: Request, plate: str) -> Any:
         binder.bind_variable(name, _repeated(variable))
         factors = binder.factors[start:]
         if variable.length == plate:
-            end = _last(draws.get(name), variable) if known is None else known[-1]
+            end = _last(draws.get(name), variable) if known is None else known[-variable.order :]
             steps = _carry_on(binder, name, factors[1], end, rng)
             if name == request.name:
                 return _mixture(steps, 1, variable)
         elif name == request.name:
-            return _after_first(factors[0], plate, variable)
+            return _after_end(factors[0], plate, request.sizes[plate], variable)
         else:
             raise TypeError(
                 f"{request.name} cannot be predicted after the end of {plate}: {name} is new, too"
@@ -74,6 +75,8 @@ def forecast(solved: Solved, request: Request, plate: str) -> Any:
 
 def _bind(bound: Bound, request: Request, plate: str) -> Binder:
     """Bind with the new inputs, whose first row stands in for that of the old end."""
+    variables = {n: bound.variables[n] for n in request.needed}
+    held = max(v.order for v in variables.values() if v.length == plate)
     inputs = {k: v for k, v in {**bound.given, **request.inputs}.items() if k in bound.inputs}
     used = {k: item for k, item in bound.inputs.items() if k in inputs}
     for key, item in list(used.items()):
@@ -84,16 +87,15 @@ def _bind(bound: Bound, request: Request, plate: str) -> Binder:
             continue
         at = item.plates.index(plate)
         values = np.asarray(inputs[key], dtype=np.float64)
-        inputs[key] = np.concatenate([np.take(values, [0], axis=at), values], axis=at)
-    variables = {n: bound.variables[n] for n in request.needed}
-    sizes = {**bound.plate_sizes(), plate: request.sizes[plate] + 1, DRAWS: _SIZE}
+        inputs[key] = np.concatenate([np.take(values, [0] * held, axis=at), values], axis=at)
+    sizes = {**bound.plate_sizes(), plate: request.sizes[plate] + held, DRAWS: _SIZE}
     return Binder(variables, used, inputs, sizes)
 
 
 def _last(draws: Any, variable: Variable) -> Array:
-    """Return the last members of drawn paths, (S, ...)."""
+    """Return the last members of drawn paths, (p, S, ...)."""
     codes = draws if variable.labels is None else encode_labels(draws, variable.labels)
-    return np.asarray(codes, dtype=np.float64)[:, -1]
+    return np.moveaxis(np.asarray(codes, dtype=np.float64)[:, -variable.order :], 1, 0)
 
 
 def _carry_on(
@@ -102,13 +104,14 @@ def _carry_on(
     """Draw one member after another; return what was drawn from, a batch over steps and draws."""
     layout = binder.layouts[name]
     path = np.zeros(layout.shape)
-    path[0] = end
+    order = len(end)
+    path[:order] = end if end.ndim == path.ndim else end[:, None]
     if step.rows[1:] != layout.plates[1:] + layout.ints:
         raise TypeError(
             f"{name} cannot be carried on: its step and its first member differ in rows"
         )
     conditionals = []
-    for t in range(1, len(path)):
+    for t in range(order, len(path)):
         conditionals.append(member(_at_time(step, {name: Table(path, layout.axes)}, t)))
         path[t] = conditionals[-1].sample(rng=rng)
     binder.observed[name] = path
@@ -117,12 +120,12 @@ def _carry_on(
     return type(conditionals[0])._from(**parameters)
 
 
-def _after_first(factor: BoundFactor, plate: str, variable: Variable) -> Any:
-    """Return what depends on a chain, without the row of the old end."""
+def _after_end(factor: BoundFactor, plate: str, steps: int, variable: Variable) -> Any:
+    """Return what depends on a chain, without the rows of the old end."""
     made = member(factor)
     names = [axis.name for axis in factor.rows]
     at = names.index(plate)
-    rows = np.arange(1, factor.rows[at].size)
+    rows = np.arange(factor.rows[at].size - steps, factor.rows[at].size)
     parameters = {k: np.take(v, rows, axis=at) for k, v in _parameters(made).items()}
     return _mixture(type(made)._from(**parameters), names.index(DRAWS), variable)
 

@@ -35,6 +35,8 @@ def average_first(weights: Array, found: Sequence[Any]) -> Any:
     """Return the mixture over the first axes of batches, taken one after another."""
     kind, lead = type(found[0]), len(found[0].batch_shape) - 1
     whole = {key: np.concatenate([_own(d, key) for d in found]) for key in _keys(found[0])}
+    if len(weights) == 1:
+        return kind._from(**{key: values[0] for key, values in whole.items()})
     columns = {key: np.moveaxis(values, 0, lead) for key, values in whole.items()}
     return MixtureFamily._make(weights, kind._from(**columns))
 
