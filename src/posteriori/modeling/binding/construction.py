@@ -8,10 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.counts.poisson import Poisson
 from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.numerics.types import Array
 
-__all__ = ["construct", "constructor_parameters", "log_prob_of", "member", "spelling"]
+__all__ = [
+    "construct",
+    "construct_chosen",
+    "constructor_parameters",
+    "log_prob_of",
+    "member",
+    "spelling",
+]
+
+#: Stands for the rate of counts that are 0: any other has a log density below −690.
+_NO_RATE = 1e-300
 
 #: Parameters that a constructor takes under another name.
 _SPELLINGS = {("MvStudentT", "location"): "mean"}
@@ -35,6 +46,14 @@ def construct(family: Any, parameters: Mapping[str, Any], name: str) -> Any:
         return family(**spelled)
     except ValueError as error:
         raise ValueError(f"parameters of {name}: {error}") from None
+
+
+def construct_chosen(family: Any, parameters: Mapping[str, Any], name: str) -> Any:
+    """Construct members that states choose from: in one of them counts may have no rate at all."""
+    if family is Poisson:
+        rate = np.asarray(parameters["rate"])
+        parameters = {**parameters, "rate": np.where(rate == 0.0, _NO_RATE, rate)}
+    return construct(family, parameters, name)
 
 
 def log_prob_of(distribution: Any, x: Array, name: str) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from posteriori.distributions.conjugate.pair import Pair, find_pair, match_pair
 from posteriori.distributions.unknown import Conditional, Unknown
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, child_term
+from posteriori.modeling.binding.construction import construct_chosen
 from posteriori.modeling.binding.labelled import Access, Axis, Polynomial, Term, count_of, shape_of
 from posteriori.modeling.binding.places import flat_index, same_places
 from posteriori.numerics.types import Array
@@ -120,6 +121,10 @@ class Child(NamedTuple):
         Which place each row sees; None for the r-th.
     has_gaps : bool
         Whether missing rows were left out.
+    log_known : float
+        Log density of rows that do not see the unknown, for their gain is 0; they are left out.
+    has_known_rows : bool
+        Whether there are such rows.
     """
 
     name: str
@@ -131,6 +136,8 @@ class Child(NamedTuple):
     offset: Quantity | None
     index: Any
     has_gaps: bool = False
+    log_known: float = 0.0
+    has_known_rows: bool = False
 
     def at(self, rows: Any) -> Child:
         """Return some of the rows."""
@@ -184,7 +191,29 @@ def observed_child(factor: BoundFactor, name: str, bound: Bound) -> Child:
         None if sight.offset is None else _quantity(sight.offset, factor.rows),
         place_index(sight, factor.rows, layout),
     )
-    return _without_gaps(child)
+    return _without_known_rows(_without_gaps(child))
+
+
+def _without_known_rows(child: Child) -> Child:
+    """Leave out rows whose parameter is a known number: ``take([0.0, m.p], ...)`` makes them."""
+    if child.parameter == "mean" or child.gain is None or child.gain.values.ndim > 1:
+        return child  # means may have any gain
+    gain = np.broadcast_to(child.gain.values, len(child.values))
+    offset = np.zeros(()) if child.offset is None else child.offset.values
+    offset = np.broadcast_to(offset, gain.shape)
+    known = gain == 0.0
+    kept = child.at(np.flatnonzero(~known)) if known.any() else child
+    kept = kept._replace(
+        gain=None if np.all(gain[~known] == 1.0) else kept.gain,
+        offset=None if not np.any(offset[~known]) else kept.offset,
+    )
+    if not known.any():
+        return kept
+    parameters = {key: quantity.at(known).values for key, quantity in child.known.items()}
+    parameters[child.parameter] = offset[known]
+    made = construct_chosen(child.family, parameters, child.name)
+    logs = float(np.sum(made.log_prob(child.values[known])))
+    return kept._replace(log_known=logs, has_known_rows=True)
 
 
 def _without_gaps(child: Child) -> Child:

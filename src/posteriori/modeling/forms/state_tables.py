@@ -17,7 +17,7 @@ from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term
-from posteriori.modeling.binding.construction import construct, log_prob_of
+from posteriori.modeling.binding.construction import construct_chosen, log_prob_of
 from posteriori.modeling.binding.labelled import Axis, Switch, Table, Term, shape_of, spread
 from posteriori.modeling.binding.places import add_tables, compact
 from posteriori.modeling.forms.table_elimination import MOST_CELLS, locate
@@ -133,7 +133,7 @@ def views_of(factor: BoundFactor, sizes: Mapping[str, int]) -> tuple[View, ...]:
 
 def conditional_member(factor: BoundFactor, views: tuple[View, ...]) -> Any:
     """Return the child's distribution as a batch over states and rows (length 1 where constant)."""
-    return construct(factor.family, conditional_parameters(factor, views), factor.name)
+    return construct_chosen(factor.family, conditional_parameters(factor, views), factor.name)
 
 
 def conditional_parameters(factor: BoundFactor, views: tuple[View, ...]) -> dict[str, Array]:

@@ -358,8 +358,13 @@ def take(table: Any, index: Any) -> Expression:
 
 def _take_among(rows: Sequence[Any], index: Any) -> Expression:
     """Return Σ_k 1[index = k] row_k of rows of which some are unknown; the numbers are one table."""
-    numbers = [0.0 if isinstance(row, Expression) else row for row in rows]
-    found = [take(numbers, index)] if np.any(numbers) else []
+    known = [np.asarray(row, dtype=np.float64) for row in rows if not isinstance(row, Expression)]
+    shapes = {row.shape for row in known}
+    if len(shapes) > 1:
+        raise ValueError(f"the rows of a list to take from must have one shape, got {shapes}")
+    nothing = np.zeros(shapes.pop() if shapes else ())
+    numbers = [nothing if isinstance(row, Expression) else row for row in rows]
+    found = [take(np.array(numbers), index)] if np.any(numbers) else []
     for k, row in enumerate(rows):
         if isinstance(row, Expression):
             found.append(take(np.eye(len(rows))[k], index) * row)

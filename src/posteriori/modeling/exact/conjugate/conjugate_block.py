@@ -142,7 +142,7 @@ class ConjugateBlock(Block):
         for child in others:
             belief, more = _merge_rows(belief, child)
             log_evidence += more
-        return belief, log_evidence
+        return belief, log_evidence + sum(child.log_known for child in children)
 
 
 # -- updates ---------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def _conjugate_rows(
     factor: BoundFactor, child: Child, prior: Any, block: ConjugateBlock, bound: Bound
 ) -> RowFactor:
     """Return the rows of a child, whose messages are increments of natural parameters."""
-    if not issubclass(child.pair_class(type(prior)), NaturalPair):
+    if child.has_known_rows or not issubclass(child.pair_class(type(prior)), NaturalPair):
         raise TypeError(
             f"no messages to {block.name}: rows of {child.name} ({child.family.__name__}) do not "
             f"add to the natural parameters of a {type(prior).__name__}"

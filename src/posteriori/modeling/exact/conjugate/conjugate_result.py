@@ -81,7 +81,7 @@ class ConjugateResult(Result):
         block = self.block
         child = next(c for c in block.children if c.name == factor.name)
         belief = reshaped(self.posterior, (block.count,))
-        if not issubclass(child.pair_class(type(belief)), NaturalPair):
+        if child.has_known_rows or not issubclass(child.pair_class(type(belief)), NaturalPair):
             return None
         count = len(child.values)
         pair = child.pair(take_members(belief, 0))
