@@ -98,9 +98,14 @@ def counts_model() -> Model:
 COUNTS = [2, 4, 3, 5]
 
 
-def test_without_the_kind_there_is_no_method():
-    with pytest.raises(TypeError, match="no method for rate"):
-        counts_model().infer(k=COUNTS, algorithm="vmp")
+def test_without_the_kind_others_find_the_same(kinds):
+    m = counts_model()
+    own = m.infer(k=COUNTS)
+    KINDS.pop(0)
+    for algorithm in ("quadrature", "vmp"):
+        other = m.infer(k=COUNTS, algorithm=algorithm)
+        assert float(other.log_evidence) == pytest.approx(float(own.log_evidence), abs=1e-4)
+        assert float(other.rate.mean) == pytest.approx(float(own.rate.mean), rel=1e-3)
 
 
 def test_it_is_planned(kinds):

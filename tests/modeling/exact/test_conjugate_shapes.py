@@ -19,6 +19,7 @@ from posteriori import (
     Poisson,
     bayes,
 )
+from posteriori.distributions import Laplace
 from posteriori.distributions.vectors.wishart import Wishart
 from posteriori.modeling import Chain, Input, Model, take
 from posteriori.modeling.binding.binder import bind
@@ -267,8 +268,14 @@ def seen_by(prior: Any, likelihood: Callable[[Any], Any], **data: Any) -> Any:
 @pytest.mark.parametrize(
     ("prior", "likelihood", "y", "error", "words"),
     [
-        (Gamma(1.0, 1.0), lambda t: Normal(0.0, variance=t), 1.0, TypeError, "not conjugate"),
-        (Beta(1.0, 1.0), lambda p: Poisson(p), 1.0, TypeError, "not conjugate to the rate of Poi"),
+        (Laplace(0.0, 1.0), lambda t: Normal(0.0, variance=t), 1.0, TypeError, "not conjugate"),
+        (
+            Laplace(0.0, 1.0),
+            lambda p: Poisson(p),
+            1.0,
+            TypeError,
+            "not conjugate to the rate of Poi",
+        ),
         (Beta(1.0, 1.0), lambda p: Bernoulli(1.0 - p), 1.0, TypeError, "without a map"),
         (Beta(1.0, 1.0), lambda p: Bernoulli(0.5 * p), 1.0, TypeError, "without a map"),
         (Gamma(1.0, 1.0), lambda r: Poisson(r + 1.0), 1.0, TypeError, "known factor times"),

@@ -7,6 +7,7 @@ from tests.modeling.variational import (
     models_of_chains,
     models_of_hierarchies,
     models_of_mixtures,
+    models_of_numbers,
     models_of_products,
 )
 
@@ -17,6 +18,7 @@ CASES = [
     *models_of_mixtures.CASES,
     *models_of_products.CASES,
     *models_of_chains.CASES,
+    *models_of_numbers.CASES,
 ]
 NAMES = [c.name for c in CASES]
 

@@ -264,4 +264,5 @@ SAMPLERS = {
     "sparse normal": sparse_normal,
     "normal chain": normal_chain,
     "discrete": discrete,
+    "grid": from_marginal,
 }

@@ -57,6 +57,16 @@ def conjugate(node: Any, rng: np.random.Generator) -> float:
     return float(np.sum(inner(node.belief.natural, deltas, node.family._natural_ndims)))
 
 
+def grid(node: Any, rng: np.random.Generator) -> float:
+    """Move the expected functions: Σ c δ."""
+    total = 0.0
+    for key, c in zip(node.keys, node.coefficients, strict=True):
+        delta = 0.1 * rng.standard_normal(c.shape)
+        node._means[key] = node._means[key] + delta
+        total += float(c @ delta)
+    return total
+
+
 def normal(node: Any, rng: np.random.Generator) -> float:
     """Move mean and covariance from where J m = h: −½ δᵀ J δ − ½ tr(J Δ)."""
     lead = (1, *(axis.size for axis in node.batch))
@@ -188,4 +198,5 @@ DISTURB = {
     "sparse normal": sparse_normal,
     "normal chain": normal_chain,
     "discrete": discrete,
+    "grid": grid,
 }

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from scipy import special
 
-from posteriori import Bernoulli, Beta, Gamma, Model, Normal, Poisson, take
+from posteriori import (
+    Bernoulli,
+    Beta,
+    Categorical,
+    Dirichlet,
+    Gamma,
+    Model,
+    Normal,
+    Poisson,
+    take,
+)
 
 COINS = np.array([0.0, 1.0, 1.0, 0.0, 0.0])
 COUNTS = np.array([0.0, 3.0, 0.0, 5.0, 2.0])
@@ -112,12 +122,55 @@ def test_a_number_and_an_unknown_mean_are_a_gate_times_the_unknown():
         (lambda m: Bernoulli(take([1.5, m.p], m.z)), "probability of y must lie between 0 and 1"),
         (lambda m: Poisson(take([-1.0, m.r], m.z)), "rate of y must be positive"),
         (lambda m: Normal(0.0, precision=take([0.0, m.r], m.z)), "precision of y must be positive"),
+        (lambda m: Categorical(take([[0.5, 0.6], m.q], m.z)), "must sum to 1 in each state"),
     ],
 )
 def test_numbers_that_cannot_be_are_refused(write, words):
     m = Model()
-    m.p, m.r = Beta(1.0, 1.0), Gamma(1.0, 1.0)
+    m.p, m.r, m.q = Beta(1.0, 1.0), Gamma(1.0, 1.0), Dirichlet([1.0, 1.0])
     m.z = Bernoulli(0.5).iid("n")
     m.y = write(m)
     with pytest.raises(ValueError, match=words):
-        m.infer(y=[1.0, 0.0])
+        m.infer(y=[1.0, 0.0], algorithm="vmp")
+
+
+# -- other families ----------------------------------------------------------------------------
+
+
+def test_known_and_unknown_probabilities_of_categories():
+    known = np.array([0.5, 0.5, 0.0])
+    m = Model()
+    m.p = Dirichlet([1.0, 1.0, 2.0])
+    m.z = Bernoulli(0.6).iid("n")
+    m.y = Categorical(take([known, m.p], m.z))
+    y = np.array([0, 2, 1, 2, 0])
+
+    def log_evidence(seen):
+        with np.errstate(divide="ignore"):
+            logs = np.log(known[y[~seen]]).sum()
+        counts, prior = np.bincount(y[seen], minlength=3), np.array([1.0, 1.0, 2.0])
+        logs += special.gammaln(prior + counts).sum() - special.gammaln(prior).sum()
+        return logs + special.gammaln(4.0) - special.gammaln(4.0 + counts.sum())
+
+    exact = enumerated(log_evidence, 5)
+    post = m.infer(y=y, algorithm="vmp")
+    assert exact - 0.7 < float(post.log_evidence) < exact
+    np.testing.assert_allclose(post.z.probability[y == 2], 1.0)
+
+
+def test_known_and_unknown_rates_of_waiting_times():
+    m = Model()
+    m.rate = Gamma(2.0, 1.0)
+    m.z = Bernoulli(0.6).iid("n")
+    m.y = Gamma(2.0, take([3.0, m.rate], m.z))
+    y = np.array([0.3, 4.0, 0.8, 2.5, 0.2])
+
+    def log_evidence(seen):
+        x = y[seen]
+        logs = (2.0 * np.log(3.0) + np.log(y[~seen]) - 3.0 * y[~seen]).sum() + np.log(x).sum()
+        shape = 2.0 + 2.0 * len(x)
+        return logs + special.gammaln(shape) - shape * np.log(1.0 + x.sum())
+
+    exact = enumerated(log_evidence, 5)
+    post = m.infer(y=y, algorithm="vmp")
+    assert exact - 0.7 < float(post.log_evidence) < exact

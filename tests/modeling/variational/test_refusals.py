@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posteriori import Categorical, Dirichlet, Gamma, MvNormal, Normal, StudentT
+from posteriori import Categorical, Dirichlet, Gamma, MvNormal, Normal, Poisson, StudentT
+from posteriori.distributions import Laplace
 from posteriori.modeling import Chain, Input, Model, dot, merge
 from tests.modeling.variational.cases import clusters, noise
 
@@ -157,8 +158,10 @@ def test_huge_and_tiny_units(s: float) -> None:
     ("prior", "parameter", "words"),
     [
         (Normal(1.0, variance=1.0), "precision", "give s a prior of family Gamma or Wishart"),
-        (Gamma(2.0, rate=1.0), "variance", "give s a prior of family InverseGamma, or let a Gamma"),
-        (Gamma(2.0, rate=1.0), "scale", "give the precision a Gamma prior instead"),
+        (Normal(1.0, variance=1.0), "variance", "give s a prior of family InverseGamma, or let"),
+        (Normal(1.0, variance=1.0), "scale", "give s a prior of family HalfNormal"),
+        (Laplace(1.0, 1.0), "scale", "s is Laplace, which may be negative"),
+        (Poisson(1.0), "precision", "s is Poisson, which is discrete"),
     ],
 )
 def test_priors_without_rule(prior: Any, parameter: str, words: str) -> None:

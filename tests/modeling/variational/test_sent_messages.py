@@ -15,6 +15,7 @@ from tests.modeling.variational.cases import clusters, noise
 from tests.modeling.variational.models import NAMES, by_name, solve, variational
 from tests.modeling.variational.test_messages import (
     conjugate,
+    grid,
     normal,
     normal_chain,
     sparse_normal,
@@ -216,6 +217,17 @@ def disturb_discrete(node: Any, rng: np.random.Generator) -> Any:
     return change
 
 
+def disturb_grid(node: Any, rng: np.random.Generator) -> Any:
+    before = dict(node._means)
+    grid(node, rng)
+    deltas = [node._means[key] - before[key] for key in node.keys]
+
+    def change(message: Any, variable: str) -> float:
+        return float(sum(m @ d[: len(m)] for m, d in zip(message, deltas, strict=True)))
+
+    return change
+
+
 MOVE = {"normal": normal, "sparse normal": sparse_normal, "normal chain": normal_chain}
 
 DISTURB = {
@@ -224,6 +236,7 @@ DISTURB = {
     "sparse normal": disturb_normal,
     "normal chain": disturb_normal,
     "discrete": disturb_discrete,
+    "grid": disturb_grid,
 }
 
 

@@ -28,6 +28,8 @@ _REACH = 300.0
 _DEPTH = 36.0
 #: Points of a search and of the first rule; rules have twice as many steps until two agree.
 _POINTS, _MOST_POINTS = 129, 4097
+#: Points at which a window of before is looked at.
+_FEW_POINTS = 33
 #: Parts of an integral by which rules of step h and 2h may differ: the error of h is near the square.
 _AGREEMENT = 1e-7
 #: Times that a window is narrowed: 64-fold each time, so that this is never the end.
@@ -174,31 +176,33 @@ def _find_window(logs: _LogDensity, near: tuple[Array, Array] | None) -> tuple[A
         low, high = near
         wide = 0.5 * (high - low)
         low, high = np.maximum(low - wide, -_REACH), np.minimum(high + wide, _REACH)
-        found = _narrowed(logs, low, high)
+        found = _narrowed(logs, low, high, _FEW_POINTS)
         if found is not None:
             return found
     ends = np.full(len(logs.line.low), _REACH)
-    found = _narrowed(logs, -ends, ends)
+    found = _narrowed(logs, -ends, ends, _POINTS)
     if found is None:
         raise ImproperError("a density does not fall towards an end")
     return found
 
 
-def _narrowed(logs: _LogDensity, low: Array, high: Array) -> tuple[Array, Array] | None:
+def _narrowed(
+    logs: _LogDensity, low: Array, high: Array, points: int
+) -> tuple[Array, Array] | None:
     """Return what is left of a window without its negligible ends; None where these are not."""
     for round_ in range(_ROUNDS):
-        u = _grid(low, high)
+        u = _grid(low, high, points)
         values, _ = logs(u)
         top = values.max(axis=0)
         there = values > top - _DEPTH
-        first, last = there.argmax(axis=0), _POINTS - 1 - there[::-1].argmax(axis=0)
+        first, last = there.argmax(axis=0), points - 1 - there[::-1].argmax(axis=0)
         if round_ == 0:
-            cut = (first == 0) & (low > -_REACH) | (last == _POINTS - 1) & (high < _REACH)
+            cut = (first == 0) & (low > -_REACH) | (last == points - 1) & (high < _REACH)
             best = values.argmax(axis=0)
-            if np.any(cut | (best == 0) | (best == _POINTS - 1) | ~np.isfinite(top)):
+            if np.any(cut | (best == 0) | (best == points - 1) | ~np.isfinite(top)):
                 return None
-        low, high = _at(u, np.maximum(first - 1, 0)), _at(u, np.minimum(last + 1, _POINTS - 1))
-        if np.all(last - first > _POINTS // 2):
+        low, high = _at(u, np.maximum(first - 1, 0)), _at(u, np.minimum(last + 1, points - 1))
+        if np.all(last - first > points // 4):
             break
     return low, high
 

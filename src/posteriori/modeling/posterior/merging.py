@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
 from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.numbers.gamma import Gamma
@@ -164,6 +165,10 @@ def _multiply(group: Sequence[Any], bound: Bound) -> tuple[Belief, float]:
     if any(type(b) is not type(first) for b in group):
         raise TypeError("the posteriors were inferred by different methods and cannot be merged")
     if isinstance(first, ConjugateBelief):
+        if not isinstance(first.member, ExponentialFamily):
+            raise TypeError(
+                f"what is known of {first.name}, a density on a grid, cannot be merged: infer with all data"
+            )
         prior = _own_prior(first.name, bound)
         found, more = _multiply_members([b.member for b in group], prior, first.name)
         return ConjugateBelief(first.name, found), more

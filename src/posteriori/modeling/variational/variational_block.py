@@ -59,7 +59,7 @@ class VariationalBlock(Block):
         options: Options | None = None,
     ) -> None:
         self.approximation = Approximation(bound, names, factors, options or Options())
-        self.names, self.factors = self.approximation.names, self.approximation.factors
+        self.names, self.factors = tuple(names), self.approximation.factors
         self.exchangeable = self.approximation.structure.exchangeable
 
     @property

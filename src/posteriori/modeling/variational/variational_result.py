@@ -24,7 +24,9 @@ from posteriori.modeling.forms.message_graph import (
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent
 from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.densities.heavy_tails import is_weight, without_weight
 from posteriori.modeling.variational.messages.expected_factors import node_graphs
+from posteriori.modeling.variational.nodes.grid_node import GridNode
 from posteriori.modeling.variational.prediction.variational_prediction import predict_variational
 from posteriori.modeling.variational.too_sure import find_too_narrow
 from posteriori.numerics.random import as_generator
@@ -60,11 +62,13 @@ class VariationalResult(Result):
         self.approximation = approximation
         self.problem = problem
         self.ascent = ascent
-        self.names = approximation.names
+        self.names = tuple(name for name in approximation.names if not is_weight(name))
         self.kind = "type-II" if approximation.options.form else "bound"
         self.trace = ascent.trace
         self.log_evidence = ascent.trace[-1]
         self.nodes = problem.owner
+        #: Densities on grids have no prior that they could be: all data are looked at again.
+        self.looks_again = any(node.kind == GridNode.kind for node in problem.nodes)
 
     def marginal(self, name: str) -> Any:
         """Return the belief about a variable, a batch over its plates and integer axes."""
@@ -92,7 +96,9 @@ class VariationalResult(Result):
     def account(self) -> Terms:
         """Return E[ln f] of each factor, and the entropy of each group."""
         problem, factors = self.informed.problem, self.informed.approximation.factors
-        energies = [(factors[i].name, float(e[0])) for i, e in problem.energies().items()]
+        energies = [
+            (without_weight(factors[i].name), float(e[0])) for i, e in problem.energies().items()
+        ]
         groups = {", ".join(node.names): float(node.entropy()[0]) for node in problem.nodes}
         return Terms(energies, groups)
 

@@ -26,6 +26,7 @@ from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.forms.state_tables import DISCRETE, number_of_states
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.densities.densities import log_density
+from posteriori.modeling.variational.densities.heavy_tails import without_weight
 from posteriori.modeling.variational.densities.references import find_references, measured_from
 from posteriori.modeling.variational.nodes.given_node import make_given_node
 
@@ -215,7 +216,9 @@ def free_energy_of(posterior: Posterior) -> FreeEnergy:
     energies = {name: -value for name, value in account.energies.items()}
     factors = [f for f in bound.factors if f.name in energies]
     rank = list(bound.layouts)
-    groups = sorted(account.entropies, key=lambda names: rank.index(names.split(", ")[0]))
+    groups = sorted(
+        account.entropies, key=lambda names: rank.index(without_weight(names.split(", ")[0]))
+    )
     entropies = {names: account.entropies[names] for names in groups}
     return FreeEnergy(energies, entropies, _scopes(factors, bound), _with_data(bound))
 

@@ -20,13 +20,20 @@ from posteriori.modeling.variational.ascent.grouping import LARGEST_JOINT, find_
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.densities.addressing import add_up_rows
 from posteriori.modeling.variational.densities.densities import log_density, why_not_variational
+from posteriori.modeling.variational.densities.heavy_tails import with_weights
 from posteriori.modeling.variational.densities.law import LAWS
 from posteriori.modeling.variational.densities.monomials import Monomial, axes_of
+from posteriori.modeling.variational.densities.number_functions import (
+    keys_of,
+    leaves_family,
+    numbers_of,
+)
 from posteriori.modeling.variational.densities.references import find_references, measured_from
 from posteriori.modeling.variational.nodes.chain_node import ChainNode
 from posteriori.modeling.variational.nodes.conjugate_node import ConjugateNode
 from posteriori.modeling.variational.nodes.discrete_node import DiscreteNode
 from posteriori.modeling.variational.nodes.gaussian_node import GaussianNode
+from posteriori.modeling.variational.nodes.grid_node import GridNode
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.nodes.normal_node import batch_axes, longest_vector, time_of
 from posteriori.modeling.variational.nodes.point_node import PointNode
@@ -89,8 +96,9 @@ class Approximation:
         references: Mapping[str, Table] | None = None,
         groups: Sequence[tuple[str, ...]] | None = None,
     ) -> None:
-        self.bound, self.names, self.options = bound, tuple(names), options
-        self.written = tuple(factors)
+        bound, names, factors = with_weights(bound, names, factors)
+        self.bound, self.names, self.options = bound, names, options
+        self.written = factors
         self.references = find_references(factors, bound) if references is None else references
         self.factors = tuple(measured_from(self.references, factors, bound.layouts))
         for name in self.names:
@@ -175,8 +183,19 @@ class Approximation:
             written = self.monomials if monomials is None else monomials
             node = _normal_node(group, bound.layouts, written, restart)
         else:
-            node = (LAWS[family].node or ConjugateNode)(group[0], family, layout, restart)
+            written = self.monomials if monomials is None else monomials
+            node = self._single_node(group[0], family, layout, restart, written)
         return PointNode(node) if self.options.form.keys() & set(group) else node
+
+    def _single_node(
+        self, name: str, family: Any, layout: Layout, restart: Axis, monomials: Sequence[Monomial]
+    ) -> Node:
+        """Return the node of a variable alone: of its own family, or a density on a grid."""
+        law, keys = LAWS.get(family), keys_of(monomials, name)
+        if law is None or not law.statistics or leaves_family(keys):
+            return GridNode(name, numbers_of(self.factors, name, layout), keys, layout, restart)
+        node: Node = (law.node or ConjugateNode)(name, family, layout, restart)
+        return node
 
 
 def _normal_node(

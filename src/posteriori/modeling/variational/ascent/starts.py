@@ -101,6 +101,7 @@ def start_from_priors(
         node = problem.owner.get(name)
         if node is not None and node.names[-1] == name and priors.get(id(node)):
             problem.update(node, priors[id(node)])
+            node.begin()
     for node in nodes:  # missing data have no prior of their own
         if not priors[id(node)]:
             problem.update(node)
@@ -113,9 +114,14 @@ def _prior_of(node: Node, approximation: Approximation) -> set[int]:
         told = {a.name for a in factor.accesses}
         if factor.name in names:
             own[i] = {factor.name}
-        elif factor.name not in approximation.bound.variables and told <= names:
+        elif _is_earlier(factor.name, approximation.bound) and told <= names:
             own[i] = told
     return set(own) if names <= set[str]().union(*own.values()) else set()
+
+
+def _is_earlier(name: str, bound: Bound) -> bool:
+    """Tell whether a factor says what earlier data have told."""
+    return name in bound.observed and name not in bound.variables
 
 
 def _meets(name: str, others: Iterable[str], factors: Sequence[BoundFactor]) -> bool:

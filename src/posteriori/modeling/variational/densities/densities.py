@@ -8,6 +8,7 @@ made of. Each family needs a few such lines; those whose parameters are known ne
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from functools import partial, reduce
@@ -24,6 +25,7 @@ from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.numbers.exponential_distribution import Exponential
 from posteriori.distributions.numbers.gamma import Gamma
+from posteriori.distributions.numbers.half_normal import HalfNormal
 from posteriori.distributions.numbers.inverse_gamma import InverseGamma
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.dirichlet import Dirichlet
@@ -33,7 +35,7 @@ from posteriori.distributions.vectors.wishart import Wishart
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table, gather, spread
-from posteriori.modeling.binding.places import add_tables
+from posteriori.modeling.binding.places import add_tables, same_places
 from posteriori.modeling.forms.state_tables import (
     DISCRETE,
     number_of_states,
@@ -52,6 +54,7 @@ from posteriori.modeling.variational.densities.monomials import (
     with_labels,
     without_idle_switches,
 )
+from posteriori.modeling.variational.densities.number_functions import log_prior, why_no_numbers
 from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import explicit_inverse
@@ -136,11 +139,22 @@ def _require_conjugate(product: Product, factor: BoundFactor, bound: Bound) -> N
     """Refuse powers that beliefs have no closed expectation of."""
     names = [a.name for a in product.accesses if not isinstance(a, Switch)]
     for name in set(names):
-        if names.count(name) > (2 if bound.families[name] in GAUSSIAN else 1):
+        if bound.families[name] in GAUSSIAN:
+            few = names.count(name) <= 2
+        else:
+            few = names.count(name) == 1 or _is_of_one_number(product, name, bound)
+        if not few:
             raise TypeError(
                 f"{factor.name} depends on {name} in several ways at once, so that its belief "
                 "would leave its family"
             )
+
+
+def _is_of_one_number(product: Product, name: str, bound: Bound) -> bool:
+    """Tell whether all that a product sees of a variable is one number of it."""
+    first, *others = [a for a in product.accesses if a.name == name]
+    same = all(same_places(first.places, other.places) for other in others)
+    return same and why_no_numbers(bound, name) is None
 
 
 def why_not_variational(bound: Bound, name: str) -> str | None:
@@ -148,10 +162,14 @@ def why_not_variational(bound: Bound, name: str) -> str | None:
     family = bound.families[name]
     learned = [family for family, law in LAWS.items() if law.statistics]
     families = (*GAUSSIAN, *DISCRETE, *learned)
-    if family in families:
+    reason = None if family in families else why_no_numbers(bound, name)
+    if reason is None:
         return None
     known = ", ".join(f.__name__ for f in families)
-    return f"{name} is {family.__name__}; unknown variables must be one of {known}"
+    return (
+        f"{reason}; unknown variables must be one of {known}, or numbers with another prior that allows "
+        "no negative ones (HalfNormal, HalfCauchy, HalfStudentT, LogNormal, Uniform, …)"
+    )
 
 
 # -- laws ------------------------------------------------------------------------------------
@@ -160,6 +178,8 @@ def why_not_variational(bound: Bound, name: str) -> str | None:
 def _normal(view: FactorView) -> Formula:
     """−½ λ (x − m)² + ½ ln λ − ½ ln 2π."""
     weight, log_weight = _scalar_precision(view)
+    if view.has("weight"):  # of a row of a Student t variable
+        weight, log_weight = weight * view.value("weight"), log_weight + view.log("weight")
     return -0.5 * _residual(view).square() * weight + 0.5 * log_weight - 0.5 * LOG_2PI
 
 
@@ -194,18 +214,13 @@ def _scalar_precision(view: FactorView) -> tuple[Formula, Formula]:
         variance = view.known(key) if key == "variance" else view.known(key).map(np.square)
         weight = variance.map(np.reciprocal)
         return weight, weight.map(np.log)
+    if _is_chosen(view, key):
+        power = -2.0 if key == "scale" else -1.0
+        weight = _chosen(view, key, lambda values: values**power)
+        return weight, _chosen(view, key, lambda values: power * np.log(values))
     if key == "scale":
-        return _of_scales(view)
+        return view.inverse_square(key), -2.0 * view.log(key)
     return view.inverse(key), -view.log(key)
-
-
-def _of_scales(view: FactorView) -> tuple[Formula, Formula]:
-    """Return σ⁻² and −2 ln σ of known scales that discrete variables choose from."""
-    terms = view.factor.parameters["scale"].terms
-    if len(terms) != 1 or not _is_chosen(view, "scale"):
-        raise view.refuse("scale", "is unknown: give the precision a Gamma prior instead")
-    weight = _chosen(view, "scale", lambda values: values**-2.0)
-    return weight, _chosen(view, "scale", lambda values: -2.0 * np.log(values))
 
 
 def _matrix_precision(view: FactorView, event: Axis, twin: Axis) -> tuple[Formula, Formula]:
@@ -231,10 +246,14 @@ def _matrix_precision(view: FactorView, event: Axis, twin: Axis) -> tuple[Formul
 
 def _gamma(view: FactorView) -> Formula:
     """(a − 1) ln x − b x + a ln b − ln Γ(a)."""
-    shape = _chosen(view, "shape", np.asarray)
+    if view.is_known("shape") or _is_chosen(view, "shape"):
+        shape = _chosen(view, "shape", np.asarray)
+        log_gamma = _chosen(view, "shape", special.gammaln)
+    else:
+        shape, log_gamma = view.value("shape"), view.log_gamma("shape")
     log_x, x = view.statistic(0, np.log), view.statistic(1, np.asarray)
     logs = log_x * (shape - 1.0) + view.log("rate") * shape
-    return logs - x * view.value("rate") - _chosen(view, "shape", special.gammaln)
+    return logs - x * view.value("rate") - log_gamma
 
 
 def _poisson(view: FactorView) -> Formula:
@@ -245,7 +264,14 @@ def _poisson(view: FactorView) -> Formula:
 
 def _exponential(view: FactorView) -> Formula:
     """Ln λ − λ x."""
-    return view.log("rate") - view.observed() * view.value("rate")
+    return view.log("rate") - view.statistic(0, np.asarray) * view.value("rate")
+
+
+def _half_normal(view: FactorView) -> Formula:
+    """−½ λ x² + ½ ln λ + ½ ln(2/π)."""
+    weight, log_weight = _scalar_precision(view)
+    squares = view.statistic(0, lambda x: -0.5 * x * x)
+    return squares * weight + 0.5 * log_weight + 0.5 * math.log(2.0 / math.pi)
 
 
 def _bernoulli(view: FactorView) -> Formula:
@@ -329,12 +355,14 @@ def _multinomial(view: FactorView) -> Formula:
 
 def _of_known_parameters(view: FactorView) -> Formula:
     """⟨η, T(x)⟩ − A(η) for an unknown child of a family with known parameters."""
-    family = view.factor.family
-    if not issubclass(family, ExponentialFamily):
+    family, law = view.factor.family, LAWS.get(view.factor.family)
+    if not issubclass(family, ExponentialFamily) and (law is not None or view.data is not None):
         raise TypeError(f"{view.factor.name} is {family.__name__}, which has no variational rule")
     for key, poly in view.factor.parameters.items():
         if not poly.is_known:
             raise view.refuse(key, f"cannot be learned: {family.__name__} has no rule for it")
+    if law is None and view.data is None:
+        return view.formula(Product((), (log_prior(view.factor),)))
     known = member(view.factor)
     natural, normalizer = known.natural, np.asarray(known.log_normalizer())
     rows, events = view.factor.rows, view.factor.events
@@ -361,16 +389,23 @@ def _no_category(view: FactorView, data: Table) -> Any:
 _OF_PRECISION = "Gamma or Wishart"
 _OF_VARIANCE = "InverseGamma, or let a Gamma be the precision"
 _OF_COV = "InverseWishart, or let a Wishart be the precision"
+_OF_SCALE = "HalfNormal, HalfCauchy or another that allows no negative numbers"
 _OF_MEAN = "Normal or MvNormal"
 
 for _law in (
     Law(
         Normal,
         _normal,
-        priors={"mean": _OF_MEAN, "precision": _OF_PRECISION, "variance": _OF_VARIANCE},
+        priors={
+            "mean": _OF_MEAN,
+            "precision": _OF_PRECISION,
+            "variance": _OF_VARIANCE,
+            "scale": _OF_SCALE,
+        },
     ),
     Law(MvNormal, _mvnormal, priors={"mean": _OF_MEAN, "precision": _OF_PRECISION, "cov": _OF_COV}),
-    Law(Gamma, _gamma, {"log": 0, "value": 1}, priors={"rate": "Gamma"}),
+    Law(Gamma, _gamma, {"log": 0, "value": 1}, priors={"rate": "Gamma", "shape": "Gamma"}),
+    Law(HalfNormal, _half_normal, priors={"scale": _OF_SCALE}),
     Law(InverseGamma, statistics={"log": 0, "inverse": 1}),
     Law(Wishart, statistics={"log": 0, "value": 1}),
     Law(InverseWishart, statistics={"log": 0, "inverse": 1}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,15 @@ import numpy as np
 from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, child_term
-from posteriori.modeling.binding.labelled import Access, Axis, Switch, Table, labels_of, spread
+from posteriori.modeling.binding.labelled import (
+    Access,
+    Axis,
+    Switch,
+    Table,
+    labels_of,
+    shape_of,
+    spread,
+)
 from posteriori.modeling.binding.places import compact, one_hot
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.law import LAWS
@@ -22,8 +31,10 @@ from posteriori.modeling.variational.densities.monomials import (
     safe_log,
     same_switch,
 )
+from posteriori.modeling.variational.densities.number_functions import Of, why_no_numbers
+from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import explicit_inverse
-from posteriori.numerics.rank import is_definite
+from posteriori.numerics.rank import exceeds_rounding, is_definite
 from posteriori.numerics.types import Array
 
 __all__ = ["FactorView"]
@@ -151,7 +162,7 @@ class FactorView:
     def events(self, key: str) -> tuple[Axis, ...]:
         """Return the event axes of a parameter."""
         poly = self.factor.parameters[key]
-        return poly.axes[len(poly.axes) - self.factor.family._parameters[key] :]
+        return poly.axes[len(poly.axes) - self.factor.family._parameters.get(key, 0) :]
 
     def known(self, key: str) -> Formula:
         """Return a known parameter."""
@@ -179,14 +190,41 @@ class FactorView:
 
     def inverse(self, key: str) -> Formula:
         """Return 1 over an unknown parameter, or the inverse of a matrix."""
+        return self._by_state(key, "inverse", np.reciprocal) or self._inverted(key, "inverse")
+
+    def inverse_square(self, key: str) -> Formula:
+        """Return 1 over the square of an unknown number."""
+        kind = "inverse square"
+        return self._by_state(key, kind, lambda x: x**-2.0) or self._inverted(key, kind)
+
+    def _inverted(self, key: str, kind: str) -> Formula:
         table, accesses = self._single_term(key)
         known = self._inverse(key, table)
-        return self.formula(merged(Product((known,), self._linear(accesses, key, "inverse"))))
+        if kind == "inverse square":
+            known = Table(known.values**2, known.axes)
+        return self.formula(merged(Product((known,), self._linear(accesses, key, kind))))
+
+    def log_gamma(self, key: str) -> Formula:
+        """Return ln Γ of an unknown number."""
+        found = self._by_state(key, "log gamma", special.gammaln)
+        if found is not None:
+            return found
+        table, accesses = self._single_term(key)
+        scale = np.unique(table.values)
+        others = [a for a in accesses if not isinstance(a, Switch)]
+        if len(scale) != 1 or len(others) != 1:
+            raise self.refuse(key, "must be one unknown, or one multiple of it for all rows")
+        kind = Of("log gamma", float(scale[0]))
+        return self.formula(merged(Product((), self._linear(accesses, key, kind))))
 
     def _single_term(self, key: str) -> Any:
         terms = self.factor.parameters[key].terms
         if len(terms) != 1:
-            raise self.refuse(key, "is a sum, whose logarithm has no closed expectation")
+            raise self.refuse(
+                key,
+                "is a sum of unknowns, whose logarithm has no closed expectation: make it one unknown, "
+                'or, where few numbers are unknown, ask for algorithm="quadrature"',
+            )
         return terms[0]
 
     def _matrix(self, key: str, table: Table) -> Table | None:
@@ -230,7 +268,7 @@ class FactorView:
         size : int
             The log determinant is meant, of a matrix of so many rows.
         """
-        apart = self._log_by_state(key, kind)
+        apart = self._by_state(key, kind, partial(self._logs_of_numbers, key, kind))
         if apart is not None:
             return apart
         table, accesses = self._single_term(key)
@@ -253,26 +291,30 @@ class FactorView:
             found.append(merged(Product(copies, (stat, *switches))))
         return self.formula(*found)
 
-    def _log_by_state(self, key: str, kind: str) -> Formula | None:
-        """Return the logarithm of a sum of which each state of one variable sees a single term.
+    def _by_state(self, key: str, kind: str, of_numbers: Callable[[Array], Any]) -> Formula | None:
+        """Return a function of a sum of which each state of one variable sees a single term.
 
         None where it is no such sum of numbers and variables, as ``take([0.0, m.p], m.z)`` makes it.
         """
-        split = [_by_state(term) for term in self.factor.parameters[key].terms]
+        split = [_gated(term) for term in self.factor.parameters[key].terms]
         parts = [part for part in split if part is not None]
         unknown = [part for part in parts if part.access is not None]
         if not unknown or len(parts) < len(split) or (len(parts) == 1 and parts[0].gate.all()):
             return None
         switch, gates = parts[0].switch, np.array([part.gate for part in unknown])
-        numbers = np.sum([part.gate for part in parts if part.access is None], axis=0)
+        labels = (switch.state, *self.events(key))
+        known = [spread(part.table, labels) for part in parts if part.access is None]
+        numbers = np.broadcast_to(sum(known, np.zeros(())), shape_of(labels))
         seen = gates.sum(axis=0)
-        alone = (
-            not np.any(gates * (gates - 1.0)) and seen.max() <= 1.0 and not np.any(seen * numbers)
-        )
-        if not alone or not all(same_switch(part.switch, switch) for part in parts):
+        alone = not np.any(gates * (gates - 1.0)) and seen.max() <= 1.0
+        wide = seen.reshape(-1, *(1,) * (len(labels) - 1))
+        if not alone or np.any(wide * numbers):
             return None
-        logs = np.where(seen > 0, 0.0, self._logs_of_numbers(key, kind, np.where(seen, 1, numbers)))
-        found = [Product((Table(logs, (switch.state,)),), (switch,))]
+        if not all(same_switch(part.switch, switch) for part in parts):
+            return None
+        of_known = np.zeros(shape_of(labels))
+        of_known[seen == 0] = of_numbers(numbers[seen == 0])
+        found = [Product((Table(of_known, labels),), (switch,))]
         for part in unknown:
             stat = self._linear([part.access], key, kind)
             found.append(Product((Table(part.gate, (switch.state,)),), (*stat, switch)))
@@ -282,7 +324,9 @@ class FactorView:
         """Return the logarithms of numbers, or of 1 less them; 0 may be a probability or a count's rate."""
         if key == "probability" and np.any((numbers < 0) | (numbers > 1)):
             raise ValueError(f"probability of {self.factor.name} must lie between 0 and 1")
-        may_vanish = key == "probability" or self.factor.family is Poisson
+        if key == "probabilities" and np.any(exceeds_rounding(numbers.sum(axis=-1) - 1.0, 1.0)):
+            raise ValueError(f"probabilities of {self.factor.name} must sum to 1 in each state")
+        may_vanish = key in ("probability", "probabilities") or self.factor.family is Poisson
         if np.any(numbers < 0 if may_vanish else numbers <= 0):
             raise ValueError(f"{key} of {self.factor.name} must be positive")
         return safe_log(numbers if kind == "log" else 1.0 - numbers)
@@ -290,8 +334,8 @@ class FactorView:
     def _is_discrete(self, access: Any) -> bool:
         return isinstance(access, Switch) or self.bound.families[access.name] in DISCRETE
 
-    def _linear(self, accesses: Iterable[Any], key: str, kind: str) -> tuple[Any, ...]:
-        """Turn accesses to variables into accesses to their statistics."""
+    def _linear(self, accesses: Iterable[Any], key: str, kind: str | Of) -> tuple[Any, ...]:
+        """Turn accesses to variables into accesses to their statistics, or functions of them."""
         found = []
         for access in accesses:
             family = self.bound.families[access.name]
@@ -303,36 +347,47 @@ class FactorView:
                     key, f"uses the number of {access.name}: write take([...], {access.name})"
                 )
             law = LAWS.get(family)
-            component = None if law is None else law.statistics.get(kind)
+            component = None if law is None or isinstance(kind, Of) else law.statistics.get(kind)
             if component is None:
-                own = LAWS.get(self.factor.family)
-                remedy = None if own is None else own.priors.get(key)
-                more = f": give {access.name} a prior of family {remedy}" if remedy else ""
-                raise self.refuse(
-                    key,
-                    f"depends on {access.name}, a {family.__name__}, in a way without rule{more}",
-                )
+                found.append(self._function(access, key, kind))
+                continue
             lead = len(self.bound.layouts[access.name].axes) - family._event_ndim
             width = family._natural_ndims[component]
             places = access.places[: lead + width]
             found.append(Stat(access.name, places, component))
         return tuple(found)
 
+    def _function(self, access: Any, key: str, kind: str | Of) -> Stat:
+        """Return a function of a number whose belief is a density on a grid."""
+        reason = why_no_numbers(self.bound, access.name)
+        if reason is None:
+            return Stat(access.name, access.places, kind if isinstance(kind, Of) else Of(kind))
+        own, family = LAWS.get(self.factor.family), self.bound.families[access.name]
+        remedy = None if own is None else own.priors.get(key)
+        more = f": give {access.name} a prior of family {remedy}" if remedy else ""
+        raise self.refuse(
+            key, f"depends on {access.name}, a {family.__name__}, in a way without rule{more}"
+        )
+
 
 class _Gated(NamedTuple):
-    """A term that a state of one variable turns on: gate (K,), the switch, and what it turns on."""
+    """A term that a state of one variable turns on: gate (K,), table, switch, and what it turns on."""
 
     gate: Array
+    table: Table
     switch: Switch
     access: Access | None
 
 
-def _by_state(term: Any) -> _Gated | None:
-    """Return a number or a variable times a table of the states of one variable, or None."""
+def _gated(term: Any) -> _Gated | None:
+    """Return numbers or a variable times a table of the states of one variable, or None."""
     switches = [a for a in term.accesses if isinstance(a, Switch)]
     others = [a for a in term.accesses if not isinstance(a, Switch)]
-    if len(switches) != 1 or len(others) > 1 or term.table.axes != (switches[0].state,):
+    if len(switches) != 1 or len(others) > 1 or switches[0].state not in term.table.axes:
         return None
-    if others and switches[0].state in labels_of(others[0]):
+    (switch,) = switches
+    if others and (term.table.axes != (switch.state,) or switch.state in labels_of(others[0])):
         return None
-    return _Gated(term.table.values, switches[0], others[0] if others else None)
+    inner = tuple(i for i, axis in enumerate(term.table.axes) if axis is not switch.state)
+    gate = term.table.values if others else term.table.values.any(axis=inner)
+    return _Gated(gate, term.table, switch, others[0] if others else None)

@@ -46,13 +46,13 @@ class Stat(NamedTuple):
     name : str
     places : tuple
         How the rows see the variable's plates, integer axes and the statistic's own axes.
-    component : int
-        Which entry of T(x).
+    component : int or Of
+        Which entry of T(x), or which function of a number that stays in no family.
     """
 
     name: str
     places: tuple[Any, ...]
-    component: int
+    component: Any
 
 
 class Product(NamedTuple):

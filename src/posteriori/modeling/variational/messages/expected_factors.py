@@ -62,13 +62,28 @@ def _conjugate_graph(near: Sequence[ExpectedRows], node: Any, block: Any) -> Blo
     events = shape_of(node.events)
     shapes = [events if width else () for width in node.family._natural_ndims]
     graph.add_natural(name, shape_of(node.lead), node.family, shapes)
+    _add_natural_rows(graph, near, node, shapes)
+    return graph
+
+
+def _number_graph(near: Sequence[ExpectedRows], node: Any, block: Any) -> BlockGraph:
+    (name,) = node.names
+    graph, shapes = BlockGraph(), [()] * len(node.keys)
+    graph.add_variable(name, shape_of(node.lead), tuple(shapes), node.read_message)
+    _add_natural_rows(graph, near, node, shapes)
+    return graph
+
+
+def _add_natural_rows(
+    graph: BlockGraph, near: Sequence[ExpectedRows], node: Any, shapes: Sequence[tuple[int, ...]]
+) -> None:
+    (name,) = node.names
     for rows in near:
         rule = _NaturalRows(rows, node, shapes)
         view = View(name, rule.sight.index(0, node.lead))
         factor = rows.factor
         made = RowFactor(factor.name, rule.sight.count, (view,), rule.send, sums=rule.sums)
         graph.add_factor(factor, rule.sight.rows, made, 0 if factor.name == name else None)
-    return graph
 
 
 class _NaturalRows:
@@ -93,14 +108,14 @@ class _NaturalRows:
     def _coefficients(self, sight: SeenMembers) -> tuple[Array, ...]:
         node = self.node
         found = [np.zeros((sight.count, *shape)) for shape in self.shapes]
-        for (stat,), table in self.rows.expected(sight.given):
-            events = stat.places[len(node.lead) :]
+        for stats, table in self.rows.expected(sight.given):
+            places, part = stats[0].places, found[node.position(stats)]
+            events = places[len(node.lead) :]
             inner = [(p, Axis("event", a.size)) for p, a in zip(events, node.events, strict=False)]
-            table = collect(table, [*sight.pairs(stat.places), *inner], sight.given)
+            table = collect(table, [*sight.pairs(places), *inner], sight.given)
             labels = (*sight.rows, *(axis for _, axis in inner))
-            found[stat.component] += table.over(labels).reshape(found[stat.component].shape)
-        widths = node.family._natural_ndims
-        return tuple(symmetrize(p) if w == 2 else p for p, w in zip(found, widths, strict=True))
+            part += table.over(labels).reshape(part.shape)
+        return tuple(symmetrize(p) if p.ndim == 3 else p for p in found)
 
 
 # -- normal variables ------------------------------------------------------------------------
@@ -290,6 +305,7 @@ def _add_states(graph: BlockGraph, rows: ExpectedRows, node: Any, block: Any) ->
 
 _GRAPHS = {
     "statistics": _conjugate_graph,
+    "numbers": _number_graph,
     "vectors": _normal_graph,
     "states": _discrete_graph,
 }

@@ -54,6 +54,10 @@ class ConjugateNode(Node):
         """The variable's own axes that a statistic has."""
         return self._axes[component]
 
+    def position(self, stats: Sequence[Any]) -> int:
+        """Return which natural parameter a message is about."""
+        return int(stats[0].component)
+
     def update(self, messages: Iterable[Message]) -> None:
         """Set the natural parameters to the sum of the messages."""
         parts: list[list[Array]] = [[] for _ in self._axes]

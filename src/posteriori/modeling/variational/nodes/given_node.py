@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,8 +12,17 @@ import numpy as np
 from posteriori.distributions.algebra.expectations import expect
 from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, Layout
-from posteriori.modeling.binding.labelled import Axis, Table, shape_of, spread
+from posteriori.modeling.binding.labelled import Axis, Table, count_of, shape_of, spread
 from posteriori.modeling.variational.densities.addressing import same_members, seen
+from posteriori.modeling.variational.densities.law import LAWS
+from posteriori.modeling.variational.densities.monomials import LOG_ZERO
+from posteriori.modeling.variational.densities.number_functions import (
+    Numbers,
+    expect_by_scores,
+    key_of,
+    leaves_family,
+    numbers_of,
+)
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.numerics.types import Array
@@ -88,12 +97,45 @@ class _DiscreteNode(GivenNode):
 
 
 class _StatisticNode(GivenNode):
-    """Tables: the expectation of each sufficient statistic."""
+    """Tables: the expectation of each sufficient statistic; other functions are numbers'."""
+
+    def __init__(self, *parts: Any, numbers: Callable[[], GivenNode]) -> None:
+        super().__init__(*parts)
+        self.numbers = numbers
 
     def expect(self, accesses: Sequence[Any]) -> Expectation:
+        if leaves_family([key_of(accesses)]):
+            return self.numbers().expect(accesses)
         (stat,) = accesses
         table = self.tables[stat.component]
         return [(seen(table, table.axes, stat.places),)]
+
+
+class _NumberNode(GivenNode):
+    """Functions of numbers whose prior is of no family that messages stay in."""
+
+    def __init__(self, name: str, belief: Any, numbers: Numbers, layout: Layout) -> None:
+        self.belief, self.numbers = belief, numbers
+        each = np.broadcast_to(self._expected(belief.log_prob), shape_of(layout.lead))
+        entropy = 0.0 if isinstance(belief, PointMass) else -float(each.sum())
+        super().__init__(name, layout.lead, (), entropy)
+
+    def _expected(self, function: Callable[[Array], Array]) -> Array:
+        if isinstance(self.belief, PointMass):
+            return np.asarray(function(self.belief.location[None]))[0]
+        return expect_by_scores(self.belief, function)
+
+    def expect(self, accesses: Sequence[Any]) -> Expectation:
+        key, shape = key_of(accesses), shape_of(self.axes)
+
+        def product(x: Array) -> Array:
+            wide = np.broadcast_to(x, (len(x), *shape))
+            flat = wide.reshape(len(x), count_of(self.axes))
+            (found,) = self.numbers.evaluate([key], flat, slice(0, flat.shape[1]))
+            return np.maximum(found, LOG_ZERO).reshape(wide.shape)
+
+        values = np.broadcast_to(self._expected(product), shape)
+        return [(seen(Table(values, self.axes), self.axes, accesses[0].places),)]
 
 
 def make_given_node(
@@ -117,12 +159,18 @@ def make_given_node(
     layout = bound.layouts[name]
     lead, events = shape_of(layout.lead), shape_of(layout.events)
     _check_shape(name, belief, lead, events)
-    entropy = float(np.sum(np.broadcast_to(_entropy(belief), lead)))
     if bound.families[name] in GAUSSIAN:
         tables = _normal_tables(belief, layout, reference)
-        return GivenNormals(name, layout.axes, tables, entropy)
+        return GivenNormals(name, layout.axes, tables, _entropy(belief, lead))
+    law = LAWS.get(bound.families[name])
+
+    def numbers() -> GivenNode:
+        return _NumberNode(name, belief, numbers_of(bound.factors, name, layout), layout)
+
+    if law is None or not law.statistics:
+        return numbers()
     tables = _statistic_tables(name, belief, bound.families[name], layout)
-    return _StatisticNode(name, layout.axes, tables, entropy)
+    return _StatisticNode(name, layout.axes, tables, _entropy(belief, lead), numbers=numbers)
 
 
 def _discrete_node(name: str, belief: Any, bound: Bound, states: int) -> GivenNode:
@@ -221,7 +269,8 @@ def _check_shape(name: str, belief: Any, lead: tuple[int, ...], events: tuple[in
         )
 
 
-def _entropy(belief: Any) -> Array:
+def _entropy(belief: Any, lead: tuple[int, ...]) -> float:
+    """Return the entropy of all members together."""
     if isinstance(belief, PointMass):
-        return np.zeros(())
-    return np.asarray(belief.entropy())
+        return 0.0
+    return float(np.sum(np.broadcast_to(belief.entropy(), lead)))

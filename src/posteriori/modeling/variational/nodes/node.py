@@ -27,7 +27,8 @@ class Node(NodeAnswers, ABC):
     Attributes
     ----------
     form : str
-        What its messages are coefficients of: "statistics", "vectors" or "states".
+        What its messages are coefficients of: "statistics", "numbers" (functions of
+        them), "vectors" or "states".
     restart : Axis
         The label of the starts.
     moves_freely : bool
@@ -57,6 +58,9 @@ class Node(NodeAnswers, ABC):
     def update(self, messages: Iterable[Message]) -> None:
         """Take the belief that messages add up to."""
         raise self.cannot("be updated")
+
+    def begin(self) -> None:
+        """Be of use to others from what a prior alone says, which it has been updated with."""
 
     def log_total(self) -> Array:
         """Log normaliser of the last update, for each start."""

@@ -9,12 +9,13 @@ a conjugate belief are exact.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, cast
 
 import numpy as np
 
 from posteriori.distributions.composites.mixture import Mixture
+from posteriori.distributions.composites.numeric import Numeric
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.numbers.normal import Normal
@@ -23,7 +24,7 @@ from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
 from posteriori.modeling.binding.construction import member
-from posteriori.modeling.binding.labelled import Axis, Switch, Table, spread
+from posteriori.modeling.binding.labelled import Axis, Switch, Table, shape_of, spread, substitute
 from posteriori.modeling.contract.requests import Request, accessed
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.conjugate.conjugate_prediction import conjugate_predictive
@@ -35,12 +36,20 @@ from posteriori.modeling.variational.densities.planned_products import contract_
 from posteriori.modeling.variational.prediction.local_ascent import infer_local
 from posteriori.modeling.variational.prediction.new_normals import expanded_mean
 from posteriori.modeling.variational.prediction.predictive_moments import covariance, mean
-from posteriori.modeling.variational.prediction.predictive_spread import Spread, noise_of
+from posteriori.modeling.variational.prediction.predictive_spread import (
+    Lookup,
+    Spread,
+    Tails,
+    noise_of,
+)
 from posteriori.modeling.variational.prediction.scene import Scene, make_scene
 from posteriori.modeling.variational.prediction.simulated_forecast import forecast
 from posteriori.numerics.types import Array
 
 __all__ = ["predict_variational"]
+
+#: Draws of numbers whose beliefs are tables, where what depends on them has no closed form.
+_DRAWS = 1000
 
 
 def predict_variational(solved: Solved, request: Request) -> Any:
@@ -91,6 +100,10 @@ def _component(scene: Scene, factor: BoundFactor) -> Any:
         return member(factor)
     if factor.family in GAUSSIAN:
         return _normal(scene, factor)
+    if factor.family is StudentT:
+        return _student(scene, factor)
+    if any(isinstance(_belief(scene, name)[0], Numeric) for name in unknown):
+        return _over_numbers(scene, factor, unknown)
     if len(unknown) > 1:
         raise TypeError(
             _refusal(factor.name, f"it depends on {', '.join(sorted(unknown))} at once")
@@ -115,12 +128,37 @@ def _normal(scene: Scene, factor: BoundFactor) -> Any:
     def look_up(name: str) -> tuple[Any, Layout]:
         return _belief(scene, name)
 
-    products, owners = expanded_mean(scene, factor, look_up)
-    events = factor.events
-    center = mean(products, (*factor.rows, *events), owners)
-    twins = {axis: Axis("twin", axis.size) for axis in events}
-    doubt = covariance(products, factor.rows, twins, owners)
+    center, doubt = _location(scene, factor, look_up)
     return _with_noise(center, doubt, noise_of(factor, look_up))
+
+
+def _location(scene: Scene, factor: BoundFactor, look_up: Lookup) -> tuple[Array, Array]:
+    """Return mean and covariance of the mean of a factor."""
+    products, owners = expanded_mean(scene, factor, look_up)
+    center = mean(products, (*factor.rows, *factor.events), owners)
+    twins = {axis: Axis("twin", axis.size) for axis in factor.events}
+    return center, covariance(products, factor.rows, twins, owners)
+
+
+def _student(scene: Scene, factor: BoundFactor) -> StudentT:
+    """Return a Student t distribution with the variance under the beliefs, and the heavier tails."""
+
+    def look_up(name: str) -> tuple[Any, Layout]:
+        return _belief(scene, name)
+
+    center, doubt = _location(scene, factor, look_up)
+    scale = factor._replace(parameters={"scale": factor.parameters["scale"]})
+    noise = noise_of(scale, look_up)
+    points = {}
+    for name in accessed([factor._replace(parameters={"dof": factor.parameters["dof"]})]):
+        belief, layout = look_up(name)
+        points[name] = Table(np.broadcast_to(belief.median, shape_of(layout.axes)), layout.axes)
+    dof = substitute(factor.parameters["dof"], points).over(factor.rows)
+    with np.errstate(divide="ignore"):
+        more = np.where(dof > 2.0, dof / np.maximum(dof - 2.0, 0.0), np.inf)
+    tails = noise.tails or Tails(np.asarray(np.inf), noise.variance)
+    heavier = Tails(np.minimum(dof, tails.dof), tails.scale)
+    return cast(StudentT, _with_noise(center, doubt, Spread(noise.variance * more, heavier)))
 
 
 def _with_noise(center: Array, doubt: Array, noise: Spread) -> Any:
@@ -140,6 +178,37 @@ def _with_noise(center: Array, doubt: Array, noise: Spread) -> Any:
     if vectors:
         return MvStudentT(dof, center, scale=matched)
     return StudentT(dof, center, scale=np.sqrt(matched))
+
+
+# -- numbers whose beliefs are tables --------------------------------------------------------
+
+
+def _over_numbers(scene: Scene, factor: BoundFactor, names: Collection[str]) -> Any:
+    """Return the mixture over draws of all that a factor depends on."""
+    rng = np.random.default_rng(0)
+    draws = {}
+    for name in sorted(names):
+        belief, layout = _belief(scene, name)
+        values = np.asarray(belief.sample(_DRAWS, rng=rng))
+        draws[name] = np.broadcast_to(values, (_DRAWS, *shape_of(layout.axes))), layout.axes
+    made = [
+        member(
+            factor._replace(
+                parameters={
+                    key: substitute(poly, {n: Table(v[i], a) for n, (v, a) in draws.items()})
+                    for key, poly in factor.parameters.items()
+                }
+            )
+        )
+        for i in range(_DRAWS)
+    ]
+    weights = np.full(_DRAWS, 1.0 / _DRAWS)
+    keys, last = made[0]._given_parameters(), len(made[0].batch_shape)
+    stacked = {k: np.stack([m._given_parameters()[k] for m in made], axis=last) for k in keys}
+    components = type(made[0])._from(**stacked)
+    if factor.family in DISCRETE:
+        return _averaged(components, weights, 1)
+    return Mixture(weights, components)
 
 
 # -- unknown indices -------------------------------------------------------------------------
