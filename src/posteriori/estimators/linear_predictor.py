@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -81,7 +82,7 @@ class LinearPredictorEstimator(BaseEstimator):
 
     @abstractmethod
     def _name_weights(self) -> None:
-        """Keep ``coef_`` and its like, from ``posterior_``."""
+        """Keep ``coef_`` and its like."""
 
     @abstractmethod
     def _known_rows(self, X: Any, y: Any) -> tuple[Array, Any]:
@@ -117,7 +118,7 @@ class LinearPredictorEstimator(BaseEstimator):
         rows = self._read_rows(X, y, sample_weight)
         belief, precision, kind = self._learn(rows)
         self._weights = belief
-        self.posterior_ = self._state(belief)
+        self.__dict__.pop("posterior_", None)  # of an earlier fit
         self._name_weights()
         self.log_evidence_ = LogEvidence(
             belief.log_evidence, kind=kind, of="y|X", fingerprint=rows.fingerprint
@@ -133,6 +134,12 @@ class LinearPredictorEstimator(BaseEstimator):
                 stacklevel=2,
             )
         return self
+
+    @cached_property
+    def posterior_(self) -> MvNormal:
+        """Of the weights of raw columns, then intercepts or thresholds."""
+        check_is_fitted(self)
+        return self._state(self._weights.dense())
 
     def with_prior_scaled(self, factor: float) -> Self:
         """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
@@ -162,8 +169,7 @@ class LinearPredictorEstimator(BaseEstimator):
 
     def _draw(self, size: int, rng: np.random.Generator) -> Array:
         """Draw weights of standardised columns, (S, P)."""
-        belief = self._drawn_from
-        return np.asarray(MvNormal(belief.mean, cov=belief.cov).sample(size, rng=rng))
+        return self._drawn_from.draw(size, rng)
 
     @property
     def _drawn_from(self) -> WeightBelief:

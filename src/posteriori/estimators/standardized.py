@@ -35,6 +35,13 @@ class Standardization(NamedTuple):
         turn = self.turn()
         return MvNormal(turn @ weights.mean, cov=turn @ weights.cov @ turn.T)
 
+    def raw_weights(self, weights: Array) -> Array:
+        """Return weights of raw columns, then the intercept, from standardised ones: (..., P)."""
+        if not self.intercept:
+            return weights / self.scale
+        w = weights[..., 1:] / self.scale
+        return np.concatenate([w, weights[..., :1] - (w @ self.mean)[..., None]], axis=-1)
+
     def of(self, x: Array) -> Array:
         """Return the design matrix of inputs (N, D)."""
         design = _with_ones(x, self.intercept)

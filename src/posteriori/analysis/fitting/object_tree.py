@@ -45,7 +45,6 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.classification.linear.probit": ("ProbitRegression",),
     "posteriori.distributions.numbers.beta": ("Beta",),
     "posteriori.distributions.vectors.dirichlet": ("Dirichlet",),
-    "posteriori.distributions.vectors.mvnormal": ("MvNormal",),
     "posteriori.distributions.joint.normal_inverse_gamma": ("NormalInverseGamma",),
     "posteriori.distributions.joint.normal_inverse_wishart": ("NormalInverseWishart",),
     "posteriori.numerics.least_squares.regression_statistics": ("RegressionStatistics", "SafeGram"),

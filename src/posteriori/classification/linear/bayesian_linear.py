@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import ProbabilisticClassifier
 from posteriori.classification.linear.learned_precision import likely_precision
@@ -44,6 +45,7 @@ from posteriori.inference.predictors.expectation_propagation import curvature_si
 from posteriori.inference.predictors.generalized_linear import Likelihood, LinearPredictor
 from posteriori.inference.predictors.mode_finding import Mode
 from posteriori.inference.predictors.normal_bound import fit_normal_bound, move_to_mean
+from posteriori.inference.predictors.seen_directions import is_wide, seen_directions
 from posteriori.inference.predictors.site_predictors import (
     SinglePredictor,
     SitePredictors,
@@ -52,11 +54,7 @@ from posteriori.inference.predictors.site_predictors import (
 )
 from posteriori.inference.predictors.softmax_averages import contrasts
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
-from posteriori.inference.predictors.weight_belief import (
-    WeightBelief,
-    laplace_belief,
-    row_moments,
-)
+from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
 from posteriori.numerics.evidence import Kind
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import positive
@@ -170,7 +168,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
 
     def _probabilities(self, design: Array, belief: WeightBelief) -> Array:
         """Return mean probabilities of the classes under a belief about the weights, (N, K)."""
-        mean, variance = row_moments(design, belief.mean, belief.cov)
+        mean, variance = belief.predictors(design)
         return np.column_stack([self._link.mean(sign * mean, variance) for sign in (-1.0, 1.0)])
 
     def _log_probabilities(self, eta: Array) -> Array:
@@ -195,6 +193,9 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         mean = np.zeros((n_predictors(len(rows.classes)), design.shape[1]))
         if self.fit_intercept:
             mean[:, 0] = self._level(rows.counts / rows.counts.sum())
+        centre, seen = mean.ravel(), seen_directions(design) if is_wide(rows.x) else None
+        if seen is not None:
+            design, mean = seen.rows, seen.of(centre)
         alpha = float(self.prior_precision)
         if self.hyperparameters == "type-II":
             alpha = likely_precision(
@@ -205,6 +206,9 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
             )
         precision = np.full(mean.size, alpha)
         belief, corrected, kind = self._beliefs(design, rows, precision, mean.ravel())
+        if seen is not None:
+            same, belief = corrected is belief, seen.widened(belief, centre, alpha)
+            corrected = belief if same else seen.widened(corrected, centre, alpha)
         self.prior_precision_, self.classes_ = alpha, rows.classes
         self._standardization, self._corrected = how, corrected
         fixed = self.hyperparameters == "fixed"
@@ -276,13 +280,18 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         return MvNormal(mean.ravel(), cov=cov)
 
     def _name_weights(self) -> None:
-        belief, d = self._corrected, self.n_features_in_
-        self.corrected_posterior_ = (
-            self.posterior_ if belief is self._weights else self._state(belief)
-        )
-        raw = self.posterior_.mean.reshape(-1, d + int(self.fit_intercept))
+        self.__dict__.pop("corrected_posterior_", None)  # of an earlier fit
+        d, weights = self.n_features_in_, class_weights(self._weights.mean, len(self.classes_))
+        raw = self._standardization.raw_weights(weights)
         self.coef_ = np.ascontiguousarray(raw[:, :d])
         self.intercept_ = raw[:, d].copy() if self.fit_intercept else np.zeros(len(raw))
+
+    @cached_property
+    def corrected_posterior_(self) -> MvNormal:
+        """What probabilities, predictors and draws come from, in the units of raw columns."""
+        check_is_fitted(self)
+        same = self._corrected is self._weights
+        return self.posterior_ if same else self._state(self._corrected.dense())
 
     # -- predicting --------------------------------------------------------------------------
 
@@ -293,7 +302,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
             raise ValueError(
                 f"{len(self.classes_)} classes have several predictors each row: see posterior_"
             )
-        mean, variance = row_moments(design, self._corrected.mean, self._corrected.cov)
+        mean, variance = self._corrected.predictors(design)
         return Normal(mean, variance=variance)
 
     def decision_function(self, X: Any) -> Array:

@@ -144,7 +144,7 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         k = len(self.classes_)
         if k == 2:
             return super()._probabilities(design, belief)
-        centre, spread = contrast_moments(design, belief.mean, belief.cov, k - 1)
+        centre, spread = belief.several_predictors(design, k - 1)
         p = average_softmax(centre, spread)
         return p / p.sum(axis=1, keepdims=True)
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.predictors.mode_finding import Mode, laplace_evidence
 from posteriori.numerics.block_sizes import rows_per_block
 from posteriori.numerics.linalg import inverse_from_factor
@@ -69,13 +70,19 @@ class WeightBelief(NamedTuple):
     Attributes
     ----------
     mean : (P,)
+        M weight vectors, then numbers that were learned with them.
     cov : (P, P)
+        Where ``seen`` is given, of the weights along its directions.
     log_evidence : float
         As the approximation has it.
     n_iter : int
     converged : bool
     step : float
         How far the last step moved the mean, in standard deviations.
+    seen : (D, R), optional
+        V, orthonormal directions of a weight vector of D that the data have seen; by default all.
+    open_variance : float
+        Of every other direction.
     """
 
     mean: Array
@@ -84,6 +91,61 @@ class WeightBelief(NamedTuple):
     n_iter: int
     converged: bool
     step: float
+    seen: Array | None = None
+    open_variance: float = 0.0
+
+    def along(self, x: Array) -> Array:
+        """Return rows (N, D) along the directions that the covariance speaks of."""
+        return x if self.seen is None else x @ self.seen
+
+    def predictors(self, x: Array) -> tuple[Array, Array]:
+        """Return means and variances of the predictors x·w of one weight vector, (N,) each."""
+        d, z = x.shape[1], self.along(x)
+        r = z.shape[1]
+        _, variance = row_moments(z, np.zeros(r), self.cov[:r, :r])
+        return x @ self.mean[:d], variance + self._outside(x, z)
+
+    def several_predictors(self, x: Array, size: int) -> tuple[Array, Array]:
+        """Return means (N, M) and covariances (N, M, M) of the predictors of M weight vectors."""
+        z = self.along(x)
+        _, spread = contrast_moments(z, np.zeros(size * z.shape[1]), self.cov, size)
+        spread += self._outside(x, z)[:, None, None] * np.eye(size)
+        return x @ self.mean.reshape(size, -1).T, spread
+
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw weights, (S, P)."""
+        if self.seen is None:
+            return np.asarray(MvNormal(self.mean, cov=self.cov).sample(size, rng=rng))
+        d, r = self.seen.shape
+        m = len(self.mean) // d
+        steps = np.asarray(MvNormal(np.zeros(len(self.cov)), cov=self.cov).sample(size, rng=rng))
+        free = np.sqrt(self.open_variance) * rng.standard_normal((size, m, d))
+        inside = steps[:, : m * r].reshape(size, m, r) - free @ self.seen
+        vectors = (free + inside @ self.seen.T).reshape(size, m * d)
+        return self.mean + np.concatenate([vectors, steps[:, m * r :]], axis=1)
+
+    def dense(self) -> WeightBelief:
+        """Return the same with the covariance of all weights, (P, P)."""
+        if self.seen is None:
+            return self
+        d, r = self.seen.shape
+        m, others = divmod(len(self.mean), d)
+        spread = np.zeros((len(self.mean), len(self.cov)))  # V for each vector, 1 for the others
+        for k in range(m):
+            spread[k * d : (k + 1) * d, k * r : (k + 1) * r] = self.seen
+        spread[m * d :, m * r :] = np.eye(others)
+        cov = spread @ self.cov @ spread.T
+        unseen = self.open_variance * (np.eye(d) - self.seen @ self.seen.T)
+        for k in range(m):
+            cov[k * d : (k + 1) * d, k * d : (k + 1) * d] += unseen
+        return self._replace(cov=cov, seen=None, open_variance=0.0)
+
+    def _outside(self, x: Array, z: Array) -> Array:
+        """Return what directions that no data have seen add to the variances of predictors, (N,)."""
+        if self.seen is None:
+            return np.zeros(len(x))
+        squares = np.einsum("nd,nd->n", x, x) - np.einsum("nr,nr->n", z, z)
+        return self.open_variance * np.maximum(squares, 0.0)
 
 
 def laplace_belief(mode: Mode, prior_precision: Array) -> WeightBelief:

@@ -25,8 +25,9 @@ from posteriori.numerics.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.least_squares.triangle import (
     INDEPENDENT,
     column_norms,
-    triangle,
-    triangle_of,
+    padded,
+    trapezoid,
+    trapezoid_of,
 )
 from posteriori.numerics.types import Array
 
@@ -59,8 +60,9 @@ class RegressionStatistics:
         Σ f ln v.
     mean : (D + M,)
         Weighted means of the columns; 0 when the data are not centred.
-    squared : SafeGram or (D + M, D + M)
-        RᵀR where no digits are lost by it, otherwise R.
+    squared : SafeGram or (K, D + M)
+        RᵀR where no digits are lost by it, otherwise R, without rows of zeros where the data have
+        fewer rows than inputs.
     n_inputs : int
         D.
     centred : bool
@@ -77,9 +79,19 @@ class RegressionStatistics:
     @cached_property
     def factor(self) -> Array:
         """Upper triangular R, (D + M, D + M)."""
+        return padded(self.reduced)
+
+    @cached_property
+    def reduced(self) -> Array:
+        """R without the rows of zeros that fewer rows than inputs leave, (K, D + M)."""
         if isinstance(self.squared, SafeGram):
             return np.linalg.cholesky(self.squared.gram).T
         return self.squared
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the data have fewer rows than inputs."""
+        return not isinstance(self.squared, SafeGram) and len(self.squared) < self.n_inputs
 
     def merge(self, other: RegressionStatistics) -> RegressionStatistics:
         """Return the statistics of both sets of data."""
@@ -87,14 +99,15 @@ class RegressionStatistics:
             raise ValueError("statistics of different models cannot be merged")
         total, between = _join(self._sums(), other._sums())
         safe = None
-        if total.rows * self.n_inputs > _SMALL:
+        wide = self.is_wide and other.is_wide
+        if total.rows * self.n_inputs > _SMALL and not wide:
             mine, theirs = self._gram(), other._gram()
             gram = mine.gram + theirs.gram + between[:, None] * between
             safe = _safe_gram(gram, mine.left + theirs.left, self.n_inputs, total)
         if safe is not None:
             return RegressionStatistics(*total, safe, self.n_inputs, self.centred)
-        factor = triangle(np.concatenate([self.factor, other.factor, between[None]]))
-        factor = _without_rounding(factor, total)
+        factor = trapezoid(np.concatenate([self.reduced, other.reduced, between[None]]))
+        factor = _as_kept(_without_rounding(factor, total), self.n_inputs)
         return RegressionStatistics(*total, factor, self.n_inputs, self.centred)
 
     def _sums(self) -> _Sums:
@@ -104,12 +117,13 @@ class RegressionStatistics:
         if isinstance(self.squared, SafeGram):
             return self.squared
         with np.errstate(over="ignore", invalid="ignore"):
-            return SafeGram(self.squared.T @ self.squared, np.diagonal(self.squared) ** 2)
+            square = padded(self.squared)
+            return SafeGram(square.T @ square, np.diagonal(square) ** 2)
 
     @property
     def scales(self) -> Array:
         """Standard deviations of the columns about their means (about 0 if not centred)."""
-        return column_norms(self.factor) / np.sqrt(self.weight)
+        return column_norms(self.reduced) / np.sqrt(self.weight)
 
     @property
     def safe_scales(self) -> Array:
@@ -173,11 +187,12 @@ def regression_statistics(
     weights = frequency if variance is None else _or_ones(frequency, len(x)) / variance
     here = _sums(x, y, frequency, variance, weights, centre)
     total, gram, left = here, np.zeros(()), np.zeros(())
-    if earlier is not None:
+    wide = len(x) < x.shape[1] and (earlier is None or earlier.is_wide)  # no Gram matrix is safe
+    if earlier is not None and not wide:
         total, between = _join(earlier._sums(), here)
         known = earlier._gram()
         gram, left = known.gram + between[:, None] * between, known.left
-    if total.rows * x.shape[1] > _SMALL:
+    if total.rows * x.shape[1] > _SMALL and not wide:
         with np.errstate(over="ignore", invalid="ignore"):
             gram = gram + _gram(x, y, weights, here.mean)
         safe = _safe_gram(gram, left, x.shape[1], total)
@@ -279,11 +294,17 @@ def _careful_statistics(
     if not ordinary:
         x, y = x / scales[:d], y / scales[d:]
         sums = sums._replace(mean=_means(x, y, weights, sums.weight, centre))
-    factor = _without_rounding(triangle_of(_blocks(x, y, weights, sums.mean), len(sums.mean)), sums)
+    factor = trapezoid_of(_blocks(x, y, weights, sums.mean), len(sums.mean))
+    factor = _as_kept(_without_rounding(factor, sums), d)
     if ordinary:
         return RegressionStatistics(*sums, factor, d, centre)
     sums = sums._replace(mean=sums.mean * scales)
     return RegressionStatistics(*sums, factor * scales, d, centre)
+
+
+def _as_kept(factor: Array, n_inputs: int) -> Array:
+    """Return a trapezoid of fewer rows than inputs as it is, others as a square."""
+    return factor if len(factor) < n_inputs else padded(factor)
 
 
 def _without_rounding(factor: Array, sums: _Sums) -> Array:

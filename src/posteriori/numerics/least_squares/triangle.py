@@ -25,6 +25,9 @@ __all__ = [
     "LeastSquares",
     "column_norms",
     "least_squares",
+    "padded",
+    "trapezoid",
+    "trapezoid_of",
     "triangle",
     "triangle_of",
 ]
@@ -61,17 +64,24 @@ def least_squares(rows: Array, n_inputs: int) -> LeastSquares:
 
 def triangle(rows: Array) -> Array:
     """Return R of a QR decomposition with columns scaled to unit length, padded to a square."""
-    width = rows.shape[1]
+    return padded(trapezoid(rows))
+
+
+def trapezoid(rows: Array) -> Array:
+    """Return the same without padding: as many rows as there are, but no more than columns."""
     lengths = column_norms(rows)
     safe = np.where(lengths > 0, lengths, 1.0)
-    r = np.linalg.qr(rows / safe, mode="r") * safe
-    padded = np.zeros((width, width))
-    padded[: len(r)] = r
-    return padded
+    return np.asarray(np.linalg.qr(rows / safe, mode="r") * safe)
 
 
-def triangle_of(blocks: Iterable[Array], width: int) -> Array:
-    """Return the triangle of all rows of some blocks (N, width); small ones go together.
+def padded(rows: Array) -> Array:
+    """Return rows, and rows of zeros below where they are fewer than the columns."""
+    missing = max(0, rows.shape[1] - len(rows))
+    return np.pad(rows, ((0, missing), (0, 0))) if missing else rows
+
+
+def trapezoid_of(blocks: Iterable[Array], width: int) -> Array:
+    """Return the trapezoid of all rows of some blocks (N, width); small ones go together.
 
     A block may lie in memory that the next one overwrites.
     """
@@ -81,8 +91,13 @@ def triangle_of(blocks: Iterable[Array], width: int) -> Array:
         if waiting < width:
             kept.append(block.copy())
         else:
-            kept, waiting = [triangle(np.concatenate([*kept, block]))], 0
-    return kept[0] if len(kept) == 1 and len(kept[0]) else triangle(np.concatenate(kept))
+            kept, waiting = [trapezoid(np.concatenate([*kept, block]))], 0
+    return kept[0] if len(kept) == 1 and len(kept[0]) else trapezoid(np.concatenate(kept))
+
+
+def triangle_of(blocks: Iterable[Array], width: int) -> Array:
+    """Return the same, padded to a square."""
+    return padded(trapezoid_of(blocks, width))
 
 
 def column_norms(a: Array) -> Array:

@@ -24,6 +24,7 @@ from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
+from posteriori.regression.bayesian.open_directions import OpenDirections
 
 __all__ = ["LinearBelief"]
 
@@ -52,6 +53,9 @@ class LinearBelief:
         Of the inverse-gamma noise variance; None where the noise is known.
     scale : (G,)
         Its scale, or the known noise variance.
+    unseen : OpenDirections, optional
+        What is believed beside B, where fewer rows than columns have seen K < D directions alone;
+        by default weights do not vary there.
     """
 
     probabilities: Array
@@ -63,6 +67,7 @@ class LinearBelief:
     level_precision: float | None
     shape: Array | None
     scale: Array
+    unseen: OpenDirections | None
 
     @property
     def coef(self) -> Array:
@@ -95,14 +100,11 @@ class LinearBelief:
 
     def spread(self, x: Array) -> Array:
         """Return the variance of f(x) in units of the noise variance: (N, G)."""
-        z = (x - self.centre) @ self.directions
-        return z**2 @ (1.0 / self.precisions).T + self._level_spread
+        return self.weights_spread(x - self.centre) + self._level_spread
 
     def co_spread(self, x: Array, other: Array) -> Array:
         """Return the covariance of f(x) and f(x') in units of the noise variance: (G, N, N')."""
-        left = (x - self.centre) @ self.directions
-        right = (other - self.centre) @ self.directions
-        return (left / self.precisions[:, None, :]) @ right.T + self._level_spread
+        return self.weights_co_spread(x - self.centre, other - self.centre) + self._level_spread
 
     def covariance(self, x: Array, other: Array) -> Array:
         """Return the covariance of f(x) and f(x') within members and between them: (N, N')."""
@@ -114,6 +116,20 @@ class LinearBelief:
         values, others = self.values(x), self.values(other)
         centred = values - (values @ self.probabilities)[:, None]
         return within + (centred * self.probabilities) @ others.T
+
+    def weights_spread(self, offset: Array) -> Array:
+        """Return the variance of offset·w in units of the noise variance: (N, G)."""
+        z = offset @ self.directions
+        spread = z**2 @ (1.0 / self.precisions).T
+        return spread if self.unseen is None else spread + self.unseen.spread(offset, z)
+
+    def weights_co_spread(self, offset: Array, other: Array) -> Array:
+        """Return the covariance of offset·w and other·w in units of the noise variance: (G, N, N')."""
+        left, right = offset @ self.directions, other @ self.directions
+        spread = (left / self.precisions[:, None, :]) @ right.T
+        if self.unseen is None:
+            return spread
+        return spread + self.unseen.co_spread(offset, other, left, right)
 
     @property
     def _level_spread(self) -> float:
@@ -150,6 +166,8 @@ class LinearBelief:
         if self.shape is not None and len(self.probabilities) == 1:
             return self._weights_and_noise()
         inverse = (self.directions / self.precisions[:, None, :]) @ self.directions.T
+        if self.unseen is not None:
+            inverse += self.unseen.covariance(self.directions)
         cov, mean = self._with_intercept(inverse)
         return self._vectors(mean, self._scale_squared()[:, None, None] * cov)
 
@@ -165,6 +183,8 @@ class LinearBelief:
         std = np.sqrt(variance)[:, None]
         steps = noise[:, :-1] / np.sqrt(self.precisions[member])
         weights = self.mean[member] + std * (steps @ self.directions.T)
+        if self.unseen is not None:
+            weights += std * self.unseen.draw(self.directions, member, rng)
         level = self.level + std[:, 0] * noise[:, -1] * np.sqrt(self._level_spread)
         return weights, level - weights @ self.centre, variance
 
@@ -205,12 +225,16 @@ class LinearBelief:
 
     def _weights_and_noise(self) -> VectorNormalInverseGamma:
         d = len(self.centre)
-        if self.directions.shape[1] < d:
+        rigid = self.directions.shape[1] < d if self.unseen is None else self.unseen.fixes_weights
+        if rigid:
             raise AttributeError(
                 "posterior_ has no density: some weights are fixed by an infinite prior_precision; "
                 "coef_, predict_dist and sample_weights are available"
             )
-        root = explicit_inverse(self.directions / np.sqrt(self.precisions[0]))  # rows of A = RᵀR
+        if self.unseen is None:  # rows of A = RᵀR
+            root = explicit_inverse(self.directions / np.sqrt(self.precisions[0]))
+        else:
+            root = self.unseen.precision_root(self.directions, self.precisions)
         if self.level_precision is not None:
             below = np.sqrt(self.level_precision) * np.append(self.centre, 1.0)
             root = np.concatenate([np.column_stack([root, np.zeros(d)]), below[None]])

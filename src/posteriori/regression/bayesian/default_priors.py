@@ -84,10 +84,11 @@ def scaled_prior(
         found["prior_precision"] = unit * shrink * column_scales(statistics, prior) ** 2
     elif prior.hyperparameters == "fixed" and prior.root is not None and not prior.free.all():
         precision = np.full(len(prior.free), np.inf)
-        precision[prior.free] = shrink * (prior.root**2).sum(axis=0)  # a diagonal one
+        precision[prior.free] = shrink * prior.root**2
         found["prior_precision"] = precision
     elif prior.hyperparameters == "fixed" and prior.root is not None:
-        found["prior_precision"] = shrink * prior.root.T @ prior.root
+        root = prior.root
+        found["prior_precision"] = shrink * (root**2 if root.ndim == 1 else root.T @ root)
     return found
 
 

@@ -120,13 +120,12 @@ class GroupedBelief(LinearBelief):
 
     def spread(self, x: Any) -> Array:
         """Return the variance of f(x) in units of the noise variance: (N, G)."""
-        z = self.effects.moved(x)[0] @ self.directions
-        return z**2 @ (1.0 / self.precisions).T + self.effects.own_variance(x)[:, None]
+        moved, _ = self.effects.moved(x)
+        return self.weights_spread(moved) + self.effects.own_variance(x)[:, None]
 
     def co_spread(self, x: Any, other: Any) -> Array:
         """Return the covariance of f(x) and f(x') in units of the noise variance: (G, N, N')."""
-        left, right = (self.effects.moved(r)[0] @ self.directions for r in (x, other))
-        between = (left / self.precisions[:, None, :]) @ right.T
+        between = self.weights_co_spread(self.effects.moved(x)[0], self.effects.moved(other)[0])
         return between + self.effects.own_covariance(x, other)
 
     def sample_values(self, x: Any, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -139,5 +138,4 @@ class GroupedBelief(LinearBelief):
         """Return means and variances, in units of the noise variance, of all coordinates: (K + L, G)."""
         fitted = self.effects.fitted
         mean = fitted[:, -1:] - fitted[:, :-1] @ self.mean.T
-        seen = (fitted[:, :-1] @ self.directions) ** 2 @ (1.0 / self.precisions).T
-        return mean, seen + self.effects.factor.variances[:, None]
+        return mean, self.weights_spread(fitted[:, :-1]) + self.effects.factor.variances[:, None]

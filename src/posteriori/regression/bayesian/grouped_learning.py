@@ -201,11 +201,8 @@ class _Problem:
         for place, t in zip(self.cells.layout.places, log_spreads, strict=True):
             gram = effects.fitted[place].T @ effects.fitted[place]
             mean = np.einsum("gi,ij,gj->g", along, gram, along) * precision
-            turned = np.einsum("ik,ij,jk->k", belief.directions, gram[:-1, :-1], belief.directions)
-            squares = (
-                own[place].sum()
-                + (mean + (1.0 / belief.precisions) @ turned) @ belief.probabilities
-            )
+            spread = belief.weights_spread(effects.fitted[place, :-1]).sum(axis=0)
+            squares = own[place].sum() + (mean + spread) @ belief.probabilities
             slopes.append(float(squares) / np.exp(2.0 * t) - (place.stop - place.start))
         return solution.log_evidence, np.array(slopes)
 
@@ -227,6 +224,7 @@ class _Problem:
             precision,
             alone.shape,
             alone.scale,
+            alone.unseen and alone.unseen._replace(scales=alone.unseen.scales * self.scales),
             EffectBelief(
                 self.cells.layout,
                 effects.factor,

@@ -30,6 +30,7 @@ from posteriori.regression.bayesian.hyper_grid import (
     HyperPriors,
     integrate_hyperparameters,
 )
+from posteriori.regression.bayesian.open_directions import OpenDirections
 from posteriori.regression.bayesian.priors import LinearPrior
 from posteriori.regression.bayesian.relevance import (
     RelevanceProblem,
@@ -40,6 +41,7 @@ from posteriori.regression.bayesian.spectrum import Spectrum, decompose
 from posteriori.regression.bayesian.type_two import climb_by_fixed_point, maximise_evidence
 from posteriori.regression.bayesian.weight_evidence import (
     InterceptPrior,
+    WeightPosterior,
     integrated_evidence,
     known_noise_evidence,
     weight_posterior,
@@ -117,7 +119,7 @@ class Learned:
     def effective_parameters(self) -> float:
         """γ = Σ (1 − prior share) over directions: weights that the data determine."""
         belief, d = self.solution.belief, self.statistics.n_inputs
-        seen = (self.statistics.factor[:d, :d] @ belief.directions) ** 2
+        seen = (self.statistics.reduced[:d, :d] @ belief.directions) ** 2
         return float(belief.probabilities @ (seen.sum(axis=0) / belief.precisions).sum(axis=1))
 
 
@@ -135,14 +137,15 @@ def _solve_fixed(statistics: RegressionStatistics, prior: LinearPrior) -> Soluti
     beta = prior.noise_precision
     unit = 1.0 if beta is None else beta
     given = prior.root
-    root = np.diag(column_scales(statistics, prior)) if given is None else given / np.sqrt(unit)
+    root = column_scales(statistics, prior) if given is None else given / np.sqrt(unit)
     free = np.flatnonzero(prior.free)
     shifted = _less_prior_mean(statistics, prior.mean, free)
-    _require_determined(np.concatenate([shifted.factor[:, :-1], root]))
-    weights = weight_posterior(shifted, root, np.zeros(len(free)))
     intercept = intercept_prior(statistics, prior, unit)
-    directions = np.zeros((d, len(free)))
-    directions[free] = triangular_inverse(weights.factor.T).T
+    wide = shifted.is_wide and root.ndim == 1 and bool(root.all())
+    learn = _weights_through_rows if wide else _weights_of_columns
+    weights = learn(shifted, root)
+    directions = np.zeros((d, weights.directions.shape[1]))
+    directions[free] = weights.directions
     mean = prior.mean.copy()
     mean[free] += weights.mean
     belief_shape: Array | None
@@ -159,11 +162,35 @@ def _solve_fixed(statistics: RegressionStatistics, prior: LinearPrior) -> Soluti
         intercept,
         mean,
         directions,
-        np.ones((1, len(free))),
+        weights.precisions[None],
         belief_shape,
         np.array([belief_scale]),
     )
+    if wide:
+        scales = np.full(d, np.inf)
+        scales[free] = root
+        belief = replace(belief, unseen=OpenDirections(scales, np.ones(1)))
     return Solution(belief, log_evidence, noise_precision=beta)
+
+
+def _weights_of_columns(statistics: RegressionStatistics, root: Array) -> WeightPosterior:
+    """Return the posterior of weights around 0 under a prior of this root, or diagonal root."""
+    matrix = np.diag(root)[root > 0] if root.ndim == 1 else root
+    _require_determined(np.concatenate([statistics.reduced[:, :-1], matrix]))
+    return weight_posterior(statistics, matrix, np.zeros(statistics.n_inputs))
+
+
+def _weights_through_rows(statistics: RegressionStatistics, scales: Array) -> WeightPosterior:
+    """Return the same from fewer rows than columns, for a diagonal root: λ = 1 on scaled columns."""
+    spectrum = decompose(statistics, np.zeros(statistics.n_inputs), scales, None)
+    return WeightPosterior(
+        spectrum.weights(1.0),
+        spectrum.directions,
+        spectrum.squares + 1.0,
+        float(spectrum.misfit(1.0)),
+        float(spectrum.log_ratio(1.0)),
+        0,
+    )
 
 
 def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
@@ -177,6 +204,8 @@ def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Sol
         precisions, directions = (spectrum.squares + best.ratio)[None], spectrum.directions
     noise = None, np.array([1.0 / best.noise_precision])
     belief = _belief(statistics, intercept, mean, directions, precisions, *noise)
+    if np.isfinite(best.ratio):
+        belief = _with_unseen(belief, column_scales(statistics, prior), np.array([best.ratio]))
     alpha = best.ratio * best.noise_precision
     return Solution(
         belief, best.log_evidence, "type-II", alpha, best.noise_precision, n_iter=best.n_iter
@@ -187,8 +216,8 @@ def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> So
     """Choose β and a precision for every weight of highest evidence."""
     d, scales = statistics.n_inputs, column_scales(statistics, prior)
     intercept, spectrum, floored = _noisy_spectrum(statistics, prior)
-    factor = statistics.factor[:d, :d] / scales
-    target = statistics.factor[:d, d] - statistics.factor[:d, :d] @ prior.mean
+    factor = statistics.reduced[:d, :d] / scales
+    target = statistics.reduced[:d, d] - statistics.reduced[:d, :d] @ prior.mean
     start = np.inf if floored else maximise_evidence(spectrum).ratio
     prices = prices_of_columns(d) if floored else np.zeros(d)
     if floored:  # no more rows of the factor say something than the data have
@@ -231,6 +260,7 @@ def _solve_grid(statistics: RegressionStatistics, prior: LinearPrior) -> Solutio
         grid.scale,
         grid.probabilities,
     )
+    belief = _with_unseen(belief, column_scales(statistics, prior), grid.ratios)
     return Solution(belief, grid.log_evidence, grid=grid)
 
 
@@ -308,7 +338,15 @@ def _belief(
         level_precision,
         shape,
         scale,
+        None,
     )
+
+
+def _with_unseen(belief: LinearBelief, scales: Array, ratios: Array) -> LinearBelief:
+    """Return a belief that keeps the prior of λ in directions that fewer rows than columns leave open."""
+    if belief.directions.shape[1] == len(scales):
+        return belief
+    return replace(belief, unseen=OpenDirections(scales, ratios))
 
 
 def _less_prior_mean(
@@ -316,10 +354,10 @@ def _less_prior_mean(
 ) -> RegressionStatistics:
     """Return the statistics of the free columns and of the target less what the prior mean says."""
     d = statistics.n_inputs
-    target = statistics.factor[:, d] - statistics.factor[:, :d] @ mean
+    target = statistics.reduced[:, d] - statistics.reduced[:, :d] @ mean
     return replace(
         statistics,
-        squared=np.column_stack([statistics.factor[:, free], target]),
+        squared=np.column_stack([statistics.reduced[:, free], target]),
         mean=statistics.mean[[*free, d]],
         n_inputs=len(free),
     )

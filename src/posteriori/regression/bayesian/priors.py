@@ -40,9 +40,9 @@ class LinearPrior(NamedTuple):
     Attributes
     ----------
     hyperparameters : {"fixed", "type-II", "ard", "grid"}
-    root : (K, D) or None
+    root : (K, D), (D,) or None
         P with PᵀP the given prior precision of the weights that are free, a row for each direction
-        that it speaks of; None for the default.
+        that it speaks of, or the diagonal of a diagonal one; None for the default.
     free : (D,) bool
         False where an infinite precision fixes a weight at its prior mean.
     mean : (D,)
@@ -74,7 +74,11 @@ class LinearPrior(NamedTuple):
     @property
     def is_flat(self) -> bool:
         """Whether the prior of the weights is flat in some direction, and so improper."""
-        return self.root is not None and len(self.root) < self.root.shape[1]
+        if self.root is None:
+            return False
+        if self.root.ndim == 1:
+            return bool((self.root == 0).any())
+        return len(self.root) < self.root.shape[1]
 
 
 def check_prior(estimator: Any, d: int) -> LinearPrior:
@@ -129,7 +133,7 @@ def _check_precision(value: Any, d: int) -> tuple[Array | None, Array]:
     if precision.ndim < 2 and precision.shape in ((), (d,)):
         diagonal = np.broadcast_to(precision, (d,))
         free = np.isfinite(diagonal)
-        return np.diag(np.sqrt(diagonal[free]))[diagonal[free] > 0], free
+        return np.sqrt(diagonal[free]), free
     if precision.shape != (d, d):
         raise ValueError(
             f"prior_precision must be a number, a vector of {d} or a {d} x {d} matrix, got shape "

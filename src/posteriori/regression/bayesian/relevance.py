@@ -98,8 +98,23 @@ class Relevance(NamedTuple):
 
 
 class _State(NamedTuple):
-    """H = XᵀC⁻¹X, h = XᵀC⁻¹y, q = yᵀC⁻¹y and the log evidence at u, less what its columns cost."""
+    """What the columns say at u, with C = RRᵀ: no matrix has D rows and D columns.
 
+    Attributes
+    ----------
+    columns : (K, D)
+        G = R⁻¹X; columns of GᵀG = XᵀC⁻¹X are made when they are needed.
+    inner : (D,)
+        s, the diagonal of XᵀC⁻¹X.
+    outer : (D,)
+        h = XᵀC⁻¹y.
+    misfit : float
+        q = yᵀC⁻¹y.
+    height : float
+        The log evidence, less what the columns cost.
+    """
+
+    columns: Array
     inner: Array
     outer: Array
     misfit: float
@@ -155,15 +170,17 @@ def _evaluate(problem: RelevanceProblem, u: Array) -> _State:
     n = problem.rows
     height = -0.5 * n * (LOG_2PI + np.log(misfit / n) + 1.0) - 0.5 * log_det + problem.log_constant
     height -= _cost(problem, u)
-    return _State(columns.T @ columns, columns.T @ target, misfit, float(height))
+    inner = np.einsum("kd,kd->d", columns, columns)
+    return _State(columns, inner, columns.T @ target, misfit, float(height))
 
 
 def _sweep(problem: RelevanceProblem, u: Array, state: _State) -> Array:
-    """Maximise over one column after the other, with rank-one updates of H, h and q."""
-    inner, outer, misfit, n = state.inner.copy(), state.outer.copy(), state.misfit, problem.rows
+    """Maximise over one column after the other, with rank-one updates of G, s, h and q."""
+    columns, inner, outer = state.columns.copy(), state.inner.copy(), state.outer.copy()
+    misfit, n = state.misfit, problem.rows
     new, kept = u.copy(), int(np.count_nonzero(u))
     for j in _order(problem, state):
-        s_in, p_in = inner[j, j], outer[j]
+        s_in, p_in = inner[j], outer[j]
         if not s_in > 0:
             continue
         without = 1.0 - new[j] * s_in
@@ -183,11 +200,14 @@ def _sweep(problem: RelevanceProblem, u: Array, state: _State) -> Array:
         change = best - new[j]
         if change == 0.0:
             continue
-        share = change / (1.0 + change * s_in)
-        column = inner[:, j].copy()
+        growth = 1.0 + change * s_in
+        share, own = change / growth, columns[:, j].copy()
+        column = own @ columns  # of XᵀC⁻¹X
         outer -= share * p_in * column
         misfit -= share * p_in**2
-        inner -= share * np.outer(column, column)
+        inner -= share * column**2
+        # (I − θ ggᵀ)² = I − share ggᵀ with θ = (1 − growth^(−½))/s
+        columns -= np.outer((1.0 - growth**-0.5) / s_in * own, column)
         new[j] = best
     return new
 
@@ -196,21 +216,24 @@ def _order(problem: RelevanceProblem, state: _State) -> Any:
     """Return the columns in turn; those that explain most first, where joining has a price."""
     if not problem.prices.any():
         return range(len(problem.prices))
-    scale = np.diagonal(state.inner)
-    return np.argsort(-(state.outer**2) / np.where(scale > 0.0, scale, 1.0), kind="stable")
+    scale = np.where(state.inner > 0.0, state.inner, 1.0)
+    return np.argsort(-(state.outer**2) / scale, kind="stable")
 
 
 def _slopes(problem: RelevanceProblem, state: _State) -> Array:
-    """Return ∂L/∂u = ½ n h²/q − ½ diag H."""
-    return 0.5 * problem.rows * state.outer**2 / state.misfit - 0.5 * np.diagonal(state.inner)
+    """Return ∂L/∂u = ½ n h²/q − ½ s."""
+    return 0.5 * problem.rows * state.outer**2 / state.misfit - 0.5 * state.inner
 
 
 def _newton(problem: RelevanceProblem, u: Array, state: _State) -> tuple[Array, _State]:
-    """Take Newton steps in ln u of the columns that stay, as long as they climb."""
+    """Take Newton steps in ln u of the columns that stay, as long as they climb.
+
+    At a maximum no more columns stay than there are rows.
+    """
     kept = u > 0
-    for _ in range(20 if kept.any() else 0):
-        v, h = u[kept], state.outer[kept]
-        inner = state.inner[np.ix_(kept, kept)]
+    for _ in range(20 if 0 < kept.sum() <= len(problem.factor) else 0):
+        v, h, columns = u[kept], state.outer[kept], state.columns[:, kept]
+        inner = columns.T @ columns
         slope = v * _slopes(problem, state)[kept]
         n, q = problem.rows, state.misfit
         square = h**2 / q
@@ -240,6 +263,6 @@ def _settled(problem: RelevanceProblem, u: Array, state: _State) -> bool:
     Where columns have a price, a rise may be worth less: sweeps have seen that.
     """
     slopes = _slopes(problem, state)
-    rising = slopes[u == 0] > _SLOPE * np.diagonal(state.inner)[u == 0]
+    rising = slopes[u == 0] > _SLOPE * state.inner[u == 0]
     free = not problem.prices.any()
     return bool(np.all(np.abs(u * slopes)[u > 0] < _SLOPE) and not (free and rising.any()))

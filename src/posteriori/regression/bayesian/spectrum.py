@@ -28,11 +28,12 @@ class Spectrum(NamedTuple):
 
     Attributes
     ----------
-    squares : (D,)
-        d², eigenvalues of the Gram matrix of scaled, centred columns.
-    projections : (D,)
+    squares : (K,)
+        d², eigenvalues of the Gram matrix of scaled, centred columns: all D, or those K of
+        directions that the data see, where they have fewer rows than columns.
+    projections : (K,)
         c, the target along each direction (less the prior mean's share).
-    directions : (D, D)
+    directions : (D, K)
         In the units of the columns: weights are ``directions @ z``.
     rest : float
         Misfit that no weights can remove: residual squares, and the intercept's prior.
@@ -79,11 +80,11 @@ def decompose(
 ) -> Spectrum:
     """Return the spectrum of the columns divided by ``scales``."""
     d = statistics.n_inputs
-    factor = statistics.factor[:d, :d]
-    target = statistics.factor[:d, d] - factor @ prior_mean
-    left, values, right = np.linalg.svd(factor / scales)
+    factor = statistics.reduced[:d, :d]
+    target = statistics.reduced[:d, d] - factor @ prior_mean
+    left, values, right = np.linalg.svd(factor / scales, full_matrices=False)
     rows, misfit, log_ratio = intercept_terms(statistics, intercept)
-    rest = float(statistics.factor[d, d] ** 2) + misfit
+    rest = float((statistics.reduced[d:, d] ** 2).sum()) + misfit
     constant = log_ratio - 0.5 * statistics.log_variance
     directions = right.T / scales[:, None]
     return Spectrum(values**2, left.T @ target, directions, rest, rows, constant)

@@ -20,6 +20,7 @@ import numpy as np
 from posteriori.numerics.lazy import special
 from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
 from posteriori.numerics.least_squares.triangle import least_squares
+from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -39,8 +40,10 @@ class WeightPosterior(NamedTuple):
     Attributes
     ----------
     mean : (D,)
-    factor : (D, D)
-        Upper triangular U with UᵀU the precision; the covariance is σ² (UᵀU)⁻¹.
+    directions : (D, K)
+        B; the covariance is σ² B diag(1/e)Bᵀ, and what the prior says beside B where K < D.
+    precisions : (K,)
+        e.
     misfit : float
         q, what the data and the prior say against the mean.
     log_ratio : float
@@ -50,7 +53,8 @@ class WeightPosterior(NamedTuple):
     """
 
     mean: Array
-    factor: Array
+    directions: Array
+    precisions: Array
     misfit: float
     log_ratio: float
     flat: int
@@ -82,12 +86,15 @@ def weight_posterior(
         Which of the targets.
     """
     d = statistics.n_inputs
-    data = statistics.factor[:, [*range(d), d + target]]
+    data = statistics.reduced[:, [*range(d), d + target]]
     prior = np.column_stack([prior_root, prior_root @ prior_mean])
     fit = least_squares(np.concatenate([data, prior]), d)
     log_posterior = float(np.log(np.abs(np.diagonal(fit.factor))).sum())
     log_ratio = _log_volume(prior_root, d) - log_posterior
-    return WeightPosterior(*fit, log_ratio, d - len(prior_root))
+    directions = triangular_inverse(fit.factor.T).T  # of A = UᵀU
+    return WeightPosterior(
+        fit.mean, directions, np.ones(d), fit.misfit, log_ratio, d - len(prior_root)
+    )
 
 
 def _log_volume(root: Array, d: int) -> float:

@@ -23,14 +23,11 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.estimator_rows import Rows, check_rows
 from posteriori.estimators.linear_predictor import LearnedWeights, LinearPredictorEstimator
-from posteriori.estimators.standardized import measure
+from posteriori.estimators.standardized import measure, standardize
 from posteriori.inference.predictors.generalized_linear import LinearPredictor, posterior_mode
 from posteriori.inference.predictors.mode_finding import Mode
-from posteriori.inference.predictors.weight_belief import (
-    WeightBelief,
-    laplace_belief,
-    row_moments,
-)
+from posteriori.inference.predictors.seen_directions import is_wide, seen_directions
+from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
 from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
 from posteriori.numerics.types import Array
 
@@ -101,6 +98,8 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         return rows
 
     def _learn(self, rows: Rows) -> LearnedWeights:
+        if is_wide(rows.x):
+            return self._learn_wide(rows)
         x, turn = self._standardize(rows)
         mean, precision = self._prior(turn.shape[1], rows)
         density = LinearPredictor(
@@ -108,6 +107,19 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         )
         belief = laplace_belief(self._ascend(density), precision)
         return LearnedWeights(belief, precision[: turn.shape[1]])
+
+    def _learn_wide(self, rows: Rows) -> LearnedWeights:
+        """Learn from fewer rows than columns, in the directions that they see."""
+        how, design = standardize(rows.x, rows.frequency, intercept=self.fit_intercept)
+        self._standardization, seen = how, seen_directions(design)
+        size = seen.rows.shape[1]
+        mean, _ = self._prior(design.shape[1], rows)
+        _, precision = self._prior(size, rows)
+        density = LinearPredictor(
+            seen.rows, self._likelihood(rows.y), np.diag(precision), seen.of(mean), rows.frequency
+        )
+        belief = laplace_belief(self._ascend(density), precision)
+        return LearnedWeights(seen.widened(belief, mean, precision[0]), precision[:size])
 
     def _ascend(self, density: LinearPredictor) -> Mode:
         """Return where the posterior is approximated."""
@@ -144,8 +156,9 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
 
     def _name_weights(self) -> None:
         d = len(self._standardization.scale)
-        self.coef_ = self.posterior_.mean[:d]
-        self.intercept_ = float(self.posterior_.mean[d]) if self.fit_intercept else 0.0
+        raw = self._standardization.raw_weights(self._weights.mean[: d + self.fit_intercept])
+        self.coef_ = raw[:d]
+        self.intercept_ = float(raw[d]) if self.fit_intercept else 0.0
 
     # -- predicting --------------------------------------------------------------------------
 
@@ -180,8 +193,7 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         return self._mean_of(self.predictor(X))
 
     def _predictor(self, design: Array) -> Normal:
-        size, belief = design.shape[1], self._weights
-        mean, variance = row_moments(design, belief.mean[:size], belief.cov[:size, :size])
+        mean, variance = self._weights.predictors(design)
         return Normal(mean, variance=variance)
 
     def _shape_rule(self, design: Array) -> tuple[Array, Array, Array, Array]:
@@ -189,7 +201,7 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         if not self._shaped:
             return np.zeros(1), np.ones(1), np.zeros(len(design)), np.zeros(len(design))
         variance = float(self._weights.cov[-1, -1])
-        gain = design @ self._weights.cov[:-1, -1] / variance
+        gain = self._weights.along(design) @ self._weights.cov[:-1, -1] / variance
         nodes, shares = np.polynomial.hermite_e.hermegauss(_SHAPE_NODES)
         shapes = self._weights.mean[-1] + np.sqrt(variance) * nodes
         return shapes, shares / shares.sum(), gain, gain**2 * variance
