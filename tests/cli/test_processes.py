@@ -51,7 +51,17 @@ main()
 )
 def test_interrupted_runs_tell_what_is_done(table: Path, tmp_path: Path, models: str) -> None:
     saved = ["--html", str(tmp_path / "r.html"), "--save", str(tmp_path / "m.po")]
-    options = ["compare", str(table), "--target", "y", "--models", models, "--jobs", "1"]
+    options = [
+        "compare",
+        str(table),
+        "--target",
+        "y",
+        "--models",
+        models,
+        "--jobs",
+        "1",
+        "--verbose",
+    ]
     process = start(_SLOW, *options, *saved)
     assert process.stdout is not None
     head = "  constant:" if "constant" in models else "  · read as text"
@@ -89,7 +99,7 @@ main()
 def test_interrupted_processes_leave_nothing(table: Path, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    options = ["--target", "y", "--models", "constant,linear", "--jobs", "2"]
+    options = ["--target", "y", "--models", "constant,linear", "--jobs", "2", "--verbose"]
     process = start(_SLOW_PROCESSES, "compare", str(table), *options, TMPDIR=str(scratch))
     assert process.stdout is not None
     while not process.stdout.readline().startswith("  constant:"):
@@ -103,9 +113,30 @@ def test_interrupted_processes_leave_nothing(table: Path, tmp_path: Path) -> Non
     _require_group_ends(process.pid)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize(
+    "name",
+    ["SIGKILL", *(pytest.param(n, marks=pytest.mark.slow) for n in ("SIGTERM", "SIGHUP"))],
+)
+def test_killed_commands_leave_nothing(table: Path, tmp_path: Path, name: str) -> None:
+    """Only the command itself is killed; its processes notice."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    options = ["--target", "y", "--models", "constant,linear", "--jobs", "2", "--verbose"]
+    process = start(_SLOW_PROCESSES, "compare", str(table), *options, TMPDIR=str(scratch))
+    assert process.stdout is not None
+    while not process.stdout.readline().startswith("  constant:"):
+        assert process.poll() is None
+    process.send_signal(getattr(signal, name))
+    process.communicate(timeout=60)
+    assert process.returncode == -getattr(signal, name)
+    _require_group_ends(process.pid)
+    assert list(scratch.iterdir()) == []
+
+
 def _require_group_ends(group: int) -> None:
     """Wait for the processes that see to it that nothing of their parent is left."""
-    for _ in range(100):
+    for _ in range(600):
         try:
             os.killpg(group, 0)
         except ProcessLookupError:

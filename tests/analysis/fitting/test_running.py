@@ -4,14 +4,17 @@ import os
 import signal
 import time
 import warnings
+from concurrent.futures import Future
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from posteriori.analysis.fitting import running
-from posteriori.analysis.fitting.running import beside, in_processes, run_candidates
+from posteriori.analysis.fitting.running import run_candidates
 from posteriori.analysis.fitting.table_problem import Problem
+from posteriori.analysis.fitting.workers import Workers, beside, in_processes
 from posteriori.regression import RobustRegression
 from posteriori.selection.candidates import candidates_for
 from posteriori.selection.cross_validation import split_rows
@@ -48,7 +51,7 @@ def sleep(data):
 
 @pytest.mark.parametrize("workers", [beside, lambda data: in_processes(data, 2)])
 def test_results_and_errors_come_back(workers):
-    with workers(np.arange(3.0)) as submit:
+    with workers(np.arange(3.0)) as (submit, _):
         results = [submit(double, k) for k in range(4)]
         failed = submit(fail)
         for k, result in enumerate(results):
@@ -59,7 +62,7 @@ def test_results_and_errors_come_back(workers):
 def test_processes_share_the_data_and_are_ended():
     table = pd.DataFrame({"x": np.arange(2.0e5)})
     start = time.monotonic()
-    with in_processes(table, 2) as submit:
+    with in_processes(table, 2) as (submit, _):
         submit(sleep)
         there = submit(name_process).result(60)
         kind = submit(_memory_kind).result(60)
@@ -99,6 +102,20 @@ def test_a_process_that_dies_is_told(problem, monkeypatch):
     assert ended == ""
     assert sorted(outcome.name for outcome in outcomes) == ["constant", "linear"]
     assert all("died, perhaps for lack of memory" in outcome.failure for outcome in outcomes)
+
+
+def test_a_thread_that_dies_is_told(problem, monkeypatch):
+    """It may lack the memory even to say so: what it was to do is not waited for."""
+
+    @contextmanager
+    def lost(data, threads):
+        yield Workers(lambda *call: Future(), lambda: False)
+
+    monkeypatch.setattr(running, "beside", lost)
+    outcomes, ended = run_candidates(candidates_for("regression", ["constant", "linear"]), problem)
+    assert ended == ""
+    assert all("died, perhaps for lack of memory" in outcome.failure for outcome in outcomes)
+    assert len(outcomes) == 2
 
 
 def test_the_time_limit_ends_fits_in_processes(problem, monkeypatch):

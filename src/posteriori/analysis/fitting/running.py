@@ -1,48 +1,29 @@
 """Fitting candidates side by side, until all are done, the time is over, or Ctrl-C.
 
-Fits run in a thread beside this one, or in processes that share the data: threads take turns at
-Python's lock, so that two do no more than one; processes do not, but start slowly.
+Where they run is the business of :mod:`posteriori.analysis.fitting.workers`.
 """
 
 from __future__ import annotations
 
-import os
-import signal
-import tempfile
-import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from queue import SimpleQueue
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, NamedTuple
 
-import joblib
 import numpy as np
-from joblib.externals.loky import ProcessPoolExecutor
 from sklearn.pipeline import Pipeline
-from threadpoolctl import threadpool_limits
 
 from posteriori.analysis.fitting.preparation import CodeColumns, NoColumns, NumberColumns
 from posteriori.analysis.fitting.table_problem import Problem
+from posteriori.analysis.fitting.workers import Workers, beside, in_processes
 from posteriori.estimators.contract import CountsParameters, HasEvidence, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.cross_validation import Unseen, fit_in_parts, join_folds, predict_fold
 
-__all__ = [
-    "INTERRUPTED",
-    "OUT_OF_TIME",
-    "Outcome",
-    "beside",
-    "in_processes",
-    "make_pipeline",
-    "run_candidates",
-]
+__all__ = ["INTERRUPTED", "OUT_OF_TIME", "Outcome", "make_pipeline", "run_candidates"]
 
 
 #: Numbers in all inputs, times the classes beyond the first, from which on processes are started.
@@ -52,10 +33,8 @@ _WORTH_PROCESSES = 300_000
 INTERRUPTED, OUT_OF_TIME = "interrupted", "not reached within the time limit"
 
 _DIED = "a process that fitted it died, perhaps for lack of memory: try fewer --jobs (jobs=), or fewer rows"
-
-
-#: From a function of the data, and its other arguments, to what it will return.
-Submit = Callable[..., Future[Any]]
+#: Seconds between two looks at the time, and at whether those who work are still there.
+_LOOK = 0.1
 
 
 class Outcome(NamedTuple):
@@ -162,15 +141,15 @@ def run_candidates(
 
     deadline = float("inf") if time_limit is None else start + time_limit
     try:
-        with workers as submit:
-            in_time = _gather(submit, jobs + 1, candidates, problem, deadline, keep)
+        with workers as working:
+            in_time = _gather(working, jobs + 1, candidates, problem, deadline, keep)
     except KeyboardInterrupt:
         return outcomes, "interrupted"
     return outcomes, "" if in_time else "time"
 
 
 def _gather(
-    submit: Submit,
+    workers: Workers,
     at_once: int,
     candidates: Sequence[Candidate],
     problem: Problem,
@@ -190,8 +169,10 @@ def _gather(
             return False
         while tasks and len(running) < at_once:
             candidate, place = tasks.popleft()
-            running[submit(_fit, candidate, folds[place])] = candidate, place
-        for future in wait(running, timeout=0.1, return_when=FIRST_COMPLETED).done:
+            running[workers.submit(_fit, candidate, folds[place])] = candidate, place
+        alive = workers.alive()  # asked before it is waited: what they did last is among the done
+        done = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED).done
+        for future in done if alive else list(running):
             candidate, place = running.pop(future)
             if candidate.name not in parts:  # it has failed
                 continue
@@ -207,8 +188,9 @@ def _gather(
 
 
 def _part(future: Future[_Part]) -> _Part:
-    """Return what a fit gave; only a process that was killed has an exception of its own."""
-    return _Part(None, failure=_DIED) if future.exception() else future.result()
+    """Return what a fit gave; only one whose worker was killed has an exception of its own, or no end."""
+    lost = not future.done() or future.exception() is not None
+    return _Part(None, failure=_DIED) if lost else future.result()
 
 
 def _outcome(candidate: Candidate, parts: list[_Part], problem: Problem) -> Outcome:
@@ -263,90 +245,3 @@ def _first_sentence(text: str) -> str:
 def _reason(error: Exception) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-# -- where fits run ----------------------------------------------------------------------------
-
-
-@contextmanager
-def beside(data: Any, threads: int | None = None) -> Iterator[Submit]:
-    """Call functions ``f(data, …)`` one after the other, in a thread that never delays the exit.
-
-    Matrix products have so many threads of their own, or as many as there are processors.
-    """
-    executor = _Daemon()
-    with threadpool_limits(threads):
-        try:
-            yield lambda function, *arguments: executor.submit(function, data, *arguments)
-        finally:
-            executor.shutdown()
-
-
-@contextmanager
-def in_processes(data: Any, count: int) -> Iterator[Submit]:
-    """Call functions ``f(data, …)`` in processes, which are ended with this context.
-
-    The data lie in a temporary file that all map into memory.
-    """
-    threads = max(1, (os.cpu_count() or 1) // count)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        path = Path(folder) / "data"
-        joblib.dump(data, path)
-        executor = ProcessPoolExecutor(count, initializer=_prepare, initargs=(path, threads))
-        try:
-            yield partial(_submit_unless_broken, executor)
-        finally:
-            executor.shutdown(kill_workers=True)
-
-
-def _submit_unless_broken(executor: Executor, *call: Any) -> Future[Any]:
-    """Submit a call; once a process has died, all further ones have failed."""
-    try:
-        return executor.submit(_call, *call)
-    except BrokenExecutor as error:
-        failed: Future[Any] = Future()
-        failed.set_exception(error)
-        return failed
-
-
-class _Daemon(Executor):
-    """An executor of one thread that dies with the program, in the midst of its work."""
-
-    def __init__(self) -> None:
-        self._waiting: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
-        self._ended = threading.Event()
-        threading.Thread(target=self._work, daemon=True).start()
-
-    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        self._waiting.put((future, lambda: function(*args, **kwargs)))
-        return future
-
-    def shutdown(self, wait: bool = False, *, cancel_futures: bool = True) -> None:
-        self._ended.set()
-        self._waiting.put(None)
-
-    def _work(self) -> None:
-        while (task := self._waiting.get()) is not None and not self._ended.is_set():
-            future, call = task
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                future.set_result(call())
-            except Exception as error:
-                future.set_exception(error)
-
-
-#: The data of this process, where it works for another one.
-_data: Any = None
-
-
-def _prepare(path: Path, threads: int) -> None:
-    global _data
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
-    threadpool_limits(threads)
-    _data = joblib.load(path, mmap_mode="r")
-
-
-def _call(function: Callable[..., Any], *arguments: Any) -> Any:
-    return function(_data, *arguments)

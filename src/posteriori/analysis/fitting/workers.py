@@ -1,0 +1,174 @@
+"""Where fits run: in a thread beside this one, or in processes that share the data.
+
+Threads take turns at Python's lock, so that two do no more than one; processes do not, but start
+slowly. Nothing outlives the program, however it ends: the thread is a daemon, processes end when
+their parent is gone, and the file through which they share the data has no name where the system
+can do without.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+import joblib
+from joblib.externals.loky import ProcessPoolExecutor
+from joblib.externals.loky.backend.context import get_context
+from threadpoolctl import threadpool_limits
+
+__all__ = ["Workers", "beside", "in_processes"]
+
+#: The option of Linux's prctl that names the signal a process gets when its parent has died.
+_SET_DEATH_SIGNAL = 1
+
+#: What a worker that has lost its parent returns to nobody.
+_ORPHANED = 1
+
+
+class Workers(NamedTuple):
+    """Those who work.
+
+    Attributes
+    ----------
+    submit : callable
+        From a function ``f(data, …)``, and its other arguments, to what it will return.
+    alive : callable
+        Tells whether what was submitted may still be done.
+    """
+
+    submit: Callable[..., Future[Any]]
+    alive: Callable[[], bool]
+
+
+@contextmanager
+def beside(data: Any, threads: int | None = None) -> Iterator[Workers]:
+    """Call functions ``f(data, …)`` one after the other, in a thread that never delays the exit.
+
+    Matrix products have so many threads of their own, or as many as there are processors.
+    """
+    executor = _Daemon()
+
+    def submit(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        return executor.submit(function, data, *arguments)
+
+    with threadpool_limits(threads):
+        try:
+            yield Workers(submit, executor.thread.is_alive)
+        finally:
+            executor.shutdown()
+
+
+@contextmanager
+def in_processes(data: Any, count: int) -> Iterator[Workers]:
+    """Call functions ``f(data, …)`` in processes, which are ended with this context.
+
+    The data lie in a temporary file that all map into memory.
+    """
+    threads = max(1, (os.cpu_count() or 1) // count)
+    parent, ours = get_context("loky").Pipe(duplex=False)  # at its end when this process ends
+    with _shared(data) as path, parent, ours:
+        executor = ProcessPoolExecutor(
+            count, initializer=_prepare, initargs=(path, threads, parent)
+        )
+
+        def submit(*call: Any) -> Future[Any]:
+            try:
+                return executor.submit(_call, *call)
+            except (
+                BrokenExecutor
+            ) as error:  # once a process has died, all further calls have failed
+                failed: Future[Any] = Future()
+                failed.set_exception(error)
+                return failed
+
+        def alive() -> bool:  # the thread that hands out calls may die for lack of memory
+            manager = executor._executor_manager_thread
+            return manager is None or manager.is_alive()
+
+        try:
+            yield Workers(submit, alive)
+        finally:
+            executor.shutdown(kill_workers=True)
+
+
+@contextmanager
+def _shared(data: Any) -> Iterator[Path]:
+    """Write data to a file for others to map; on Linux it has no name, and is gone with its users."""
+    if sys.platform == "linux":
+        with tempfile.TemporaryFile() as file:
+            joblib.dump(data, file)
+            file.flush()
+            yield Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
+        return
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "data"
+        joblib.dump(data, path)
+        yield path
+
+
+class _Daemon(Executor):
+    """An executor of one thread that dies with the program, in the midst of its work."""
+
+    def __init__(self) -> None:
+        self._waiting: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._ended = threading.Event()
+        self.thread = threading.Thread(target=self._work, daemon=True)
+        self.thread.start()
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._waiting.put((future, lambda: function(*args, **kwargs)))
+        return future
+
+    def shutdown(self, wait: bool = False, *, cancel_futures: bool = True) -> None:
+        self._ended.set()
+        self._waiting.put(None)
+
+    def _work(self) -> None:
+        while (task := self._waiting.get()) is not None and not self._ended.is_set():
+            future, call = task
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(call())
+            except Exception as error:
+                future.set_exception(error)
+
+
+# -- in the processes ----------------------------------------------------------------------------
+
+#: The data of this process, where it works for another one.
+_data: Any = None
+
+
+def _prepare(path: Path, threads: int, parent: Any) -> None:
+    global _data
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
+    threading.Thread(target=_end_with, args=(parent, path), daemon=True).start()
+    if sys.platform == "linux":  # at once, where the thread would wait for compiled code
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+    threadpool_limits(threads)
+    _data = joblib.load(path, mmap_mode="r")
+
+
+def _end_with(parent: Any, path: Path) -> None:
+    """End this process when the other end of a pipe is closed, and with it what was shared."""
+    parent.poll(None)
+    if sys.platform != "linux":
+        shutil.rmtree(path.parent, ignore_errors=True)
+    os._exit(_ORPHANED)
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(_data, *arguments)
