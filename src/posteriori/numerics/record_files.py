@@ -6,14 +6,27 @@ JSON, and then the bytes of numbers that the JSON describes.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-import tempfile
+import secrets
+import stat
+import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
-__all__ = ["Format", "read_record", "write_record", "write_whole"]
+__all__ = ["MOST_BYTES", "Format", "read_bounded", "read_record", "write_record", "write_whole"]
+
+
+#: What is read of pipes and devices, and of tables without a limit of rows, at most.
+MOST_BYTES = 1 << 30
+
+#: Bytes in which a title and its version have an end.
+_LONGEST_TITLE = 200
+
+#: Characters of a file's name that its draft has too; names are at most 255 bytes.
+_NAME_PART = 40
 
 
 class Format(NamedTuple):
@@ -51,14 +64,17 @@ def read_record(path: str | os.PathLike[str], form: Format) -> tuple[Any, bytes]
     ValueError
         When the file is of another kind or version, or is damaged.
     """
-    content = Path(path).read_bytes()
-    title, _, rest = content.partition(b"\n")
-    kind, _, version = title.rpartition(b" ")
-    if kind != form.title.encode():
-        raise ValueError(f"{path} is not a saved {form.noun}")
-    if version != b"%d" % form.version:
-        found = version[:20].decode(errors="replace")
-        raise ValueError(f"{path} has format version {found}; this release reads {form.version}")
+    with open(path, "rb") as file:  # no more of another kind of file is read than its first line
+        title = file.readline(_LONGEST_TITLE)
+        kind, _, version = title.rstrip(b"\n").rpartition(b" ")
+        if kind != form.title.encode():
+            raise ValueError(f"{path} is not a saved {form.noun}")
+        if version != b"%d" % form.version:
+            found = version[:20].decode(errors="replace")
+            raise ValueError(
+                f"{path} has format version {found}; this release reads {form.version}"
+            )
+        rest = read_bounded(file, str(path))
     digest, _, body = rest.partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode() != digest:
         raise ValueError(f"{path} is damaged: its checksum does not match its content")
@@ -69,20 +85,69 @@ def read_record(path: str | os.PathLike[str], form: Format) -> tuple[Any, bytes]
         raise ValueError(f"{path} does not hold a {form.noun}: {error}") from None
 
 
+def read_bounded(file: IO[bytes], name: str) -> bytes:
+    """Return what is left of a file; of one without a size, such as a pipe, no more than a limit.
+
+    Raises
+    ------
+    ValueError
+        When it does not end before.
+    """
+    regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    content = file.read(-1 if regular else MOST_BYTES + 1)
+    if not regular and len(content) > MOST_BYTES:
+        raise ValueError(
+            f"{name} does not end within {MOST_BYTES >> 30} GB; save it as a file first"
+        )
+    return content
+
+
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file whole or not at all: into a neighbour first, then put it in place."""
-    place = Path(path).resolve()
-    handle, draft = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".tmp")
+    """Write a file whole or not at all; what it replaces hands on its permissions.
+
+    A symbolic link stays, and what it leads to is replaced. A device or a pipe is written to.
+
+    Raises
+    ------
+    OSError
+        When the place cannot be written, or links lead in a circle.
+    """
+    status = _status(path)
+    if status is not None and not stat.S_ISREG(status.st_mode):
+        with open(path, "wb") as file:  # a folder raises what it should
+            file.write(content)
+        return
+    mode = 0o666 & ~_umask() if status is None else stat.S_IMODE(status.st_mode)
+    place = Path(os.path.realpath(path))
+    draft = place.parent / f".{place.name[:_NAME_PART]}.{secrets.token_hex(4)}.tmp"
     try:
-        with os.fdopen(handle, "wb") as file:
+        with _open_draft(draft) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(draft, 0o666 & ~_umask())
+            os.chmod(file.fileno() if os.chmod in os.supports_fd else draft, mode)
+            if not draft.exists():  # only now has the content a name
+                os.link(f"/proc/self/fd/{file.fileno()}", draft, src_dir_fd=file.fileno())
         os.replace(draft, place)
     except BaseException:
-        Path(draft).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise
+
+
+def _open_draft(draft: Path) -> IO[bytes]:
+    """Open a file in the folder of a draft: without a name where that can be given later (Linux)."""
+    if sys.platform == "linux" and os.path.isdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # not all file systems have files without a name
+            return os.fdopen(os.open(draft.parent, os.O_TMPFILE | os.O_WRONLY, 0o600), "wb")
+    return os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
+
+
+def _status(path: str | os.PathLike[str]) -> os.stat_result | None:
+    """Return what is at a path, through links; None if there is nothing yet."""
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
 
 
 def _umask() -> int:

@@ -7,13 +7,14 @@ import lzma
 import os
 import sys
 import threading
+import tracemalloc
 import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.table import reading
+from posteriori.analysis.table import parquet, sources
 from posteriori.analysis.table.reading import read_table
 
 ROWS = [("a", 1.5, "Zürich"), ("b", 2.5, "Oslo, Norway"), ("c", None, "Rome")]
@@ -154,7 +155,7 @@ def test_too_many_columns_are_refused_before_they_are_parsed(tmp_path):
 
 
 def test_large_files_are_refused_or_read_in_part(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(sources, "MOST_BYTES", 10_000)
     rows = "\n".join(f"{k},{k}" for k in range(5_000))
     (tmp_path / "t").write_text("x,y\n" + rows, encoding="utf-8")
     with pytest.raises(ValueError, match="--max-rows"):
@@ -163,10 +164,75 @@ def test_large_files_are_refused_or_read_in_part(tmp_path, monkeypatch):
 
 
 def test_a_small_archive_of_a_large_file_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(sources, "MOST_BYTES", 1 << 20)
     (tmp_path / "t").write_bytes(gzip.compress(b"x,y\n" + b"1,2\n" * 1_000_000))
     with pytest.raises(ValueError, match="holds more than"):
         read_table(tmp_path / "t")
+
+
+def test_endless_lines_are_refused_also_where_few_rows_are_wanted(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 17)
+    for start in (b"x,y\n1,2\n", b'{"x": 1}\n{"x": "'):
+        (tmp_path / "t").write_bytes(gzip.compress(start + b"3" * (1 << 26)))
+        tracemalloc.start()
+        with pytest.raises(ValueError, match="a line of more than 0 MB: it is no table"):
+            read_table(tmp_path / "t", max_rows=10)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 25
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("content", [b"\n", b" \t\r\n\n", b"\xef\xbb\xbf\n", b" " * 100_000])
+def test_blank_files_are_said_to_be_blank(tmp_path, content):
+    (tmp_path / "t").write_bytes(content)
+    with pytest.raises(ValueError, match="is blank: it holds no table"):
+        read_table(tmp_path / "t")
+
+
+@pytest.fixture
+def tall_parquet(tmp_path):
+    """A few kilobytes with two million rows."""
+    arrow = pytest.importorskip("pyarrow")
+    write = pytest.importorskip("pyarrow.parquet").write_table
+    write(arrow.table({"x": np.zeros(2_000_000)}), tmp_path / "t")
+    assert (tmp_path / "t").stat().st_size < 100_000
+    return tmp_path / "t"
+
+
+def test_parquet_is_measured_by_its_footer(tall_parquet, monkeypatch):
+    monkeypatch.setattr(parquet, "MOST_BYTES", 10_000_000)
+    with pytest.raises(ValueError, match=r"holds more than .* --max-rows"):
+        read_table(tall_parquet)
+    assert len(read_table(tall_parquet, max_rows=100_000).frame) == 100_000
+    arrow = pytest.importorskip("pyarrow")
+    before = arrow.default_memory_pool().max_memory()
+    table = read_table(tall_parquet, max_rows=7)
+    assert len(table.frame) == 7
+    assert table.notes[-1] == "only the first 7 rows were read, as asked: there are more"
+    assert arrow.default_memory_pool().max_memory() - before < 1_000_000
+
+
+def test_packed_parquet_is_no_larger_than_other_files(tall_parquet, tmp_path, monkeypatch):
+    packed = tmp_path / "t.gz"
+    packed.write_bytes(gzip.compress(tall_parquet.read_bytes()))
+    assert len(read_table(packed).frame) == 2_000_000
+    monkeypatch.setattr(sources, "MOST_BYTES", 1000)
+    with pytest.raises(ValueError, match="holds more than"):
+        read_table(packed)
+
+
+def test_repeated_texts_of_parquet_are_measured_before_they_are_made(tmp_path, monkeypatch):
+    arrow = pytest.importorskip("pyarrow")
+    write = pytest.importorskip("pyarrow.parquet").write_table
+    rows = arrow.DictionaryArray.from_arrays(np.zeros(50_000, dtype=np.int32), ["x" * 10_000])
+    write(
+        arrow.table({"text": rows.cast(arrow.string()), "n": [1.0, None] * 25_000}), tmp_path / "t"
+    )
+    monkeypatch.setattr(parquet, "MOST_BYTES", 100_000_000)
+    with pytest.raises(ValueError, match="holds more than"):
+        read_table(tmp_path / "t")
+    frame = read_table(tmp_path / "t", max_rows=3).frame
+    assert frame["text"].tolist() == ["x" * 10_000] * 3
+    np.testing.assert_array_equal(frame["n"], [1.0, np.nan, 1.0])
 
 
 def test_max_rows_must_be_positive(tmp_path):

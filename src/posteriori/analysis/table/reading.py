@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
-import stat
-import sys
-import zipfile
-import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from posteriori.analysis.table.delimited import read_delimited
-from posteriori.analysis.table.wording import counted
+from posteriori.analysis.table.parquet import read_parquet
+from posteriori.analysis.table.sources import (
+    BROKEN,
+    LONGEST_LINE,
+    SAMPLE,
+    EndlessLineError,
+    Source,
+)
+from posteriori.numerics.record_files import MOST_BYTES
 
 __all__ = ["TableFile", "read_table", "reading_code", "to_pandas"]
-
-#: Larger files are refused unless the number of rows is limited.
-MOST_BYTES = 1 << 30
-
-#: What a compressed file raises that is cut short or altered.
-_BROKEN = (
-    EOFError,
-    OSError,
-    lzma.LZMAError,
-    zlib.error,
-    zipfile.BadZipFile,
-    NotImplementedError,  # a zip file packed in a way that is not known
-)
-
-_MAGIC = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"), (b"PK\x03\x04", "zip"))
-_OPENERS: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
-_SPREADSHEETS = ("xl/workbook.xml", "content.xml")
-
-#: Bytes from which the form of a file is guessed.
-_SAMPLE = 1 << 16
-
-#: Bytes that are read on where these do not hold a whole header.
-_LONGEST_LINE = 1 << 24
 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
@@ -97,10 +75,10 @@ def read_table(path: str | Path, max_rows: int | None = None) -> TableFile:
     if max_rows is not None and max_rows < 1:
         raise ValueError(f"max_rows must be at least 1, got {max_rows}")
     name = "standard input" if str(path) == "-" else str(path)
-    source = _Source(path, name)
+    source = Source(path, name)
     try:
         table = _read(source, None if max_rows is None else max_rows + 1)
-    except _BROKEN as error:
+    except BROKEN as error:
         if not source.packing:
             raise
         raise ValueError(f"{name} is a broken compressed file: {error}") from None
@@ -159,38 +137,21 @@ def reading_code(path: str, max_rows: int | None = None) -> str:
     )
 
 
-def _read(source: _Source, max_rows: int | None) -> TableFile:
+def _read(source: Source, max_rows: int | None) -> TableFile:
     with source.open() as file:
-        head = file.read(_SAMPLE)
+        head = file.read(SAMPLE)
         if b"\n" not in head:  # the header alone may be long
-            head += file.readline(_LONGEST_LINE)
+            head += file.readline(LONGEST_LINE)
     if not head:
         raise ValueError(f"{source.name} is empty")
     if head.startswith(b"PAR1"):
-        return _read_parquet(source, max_rows)
+        frame = read_parquet(source.seekable(), source.name, max_rows)
+        return TableFile(frame, ("read as Parquet",))
     source.require_size(max_rows)
     return _read_text(source, head, max_rows)
 
 
-def _read_parquet(source: _Source, max_rows: int | None) -> TableFile:
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise ValueError(
-            f"{source.name} is a Parquet file; reading it needs pyarrow: "
-            "pip install 'posteriori[parquet]'"
-        ) from None
-    with source.open() as file:
-        content = io.BytesIO(file.read())
-    try:
-        table = parquet.read_table(content)
-    except Exception as error:  # pyarrow has many; all mean that the file is broken
-        raise ValueError(f"{source.name} is a broken Parquet file: {error}") from None
-    limited = table if max_rows is None else table.slice(0, max_rows)
-    return TableFile(limited.to_pandas(), ("read as Parquet",))
-
-
-def _read_text(source: _Source, head: bytes, max_rows: int | None) -> TableFile:
+def _read_text(source: Source, head: bytes, max_rows: int | None) -> TableFile:
     encoding = _guess_encoding(source, head)
     sample = _decode(head, encoding)
     if "\0" in sample:
@@ -200,11 +161,13 @@ def _read_text(source: _Source, head: bytes, max_rows: int | None) -> TableFile:
         )
     if sample.lstrip().startswith("{"):
         return _read_json_lines(source, encoding, max_rows)
-    frame, notes = read_delimited(source.name, source.open, sample, encoding, max_rows)
+    if not sample.strip():
+        raise ValueError(f"{source.name} is blank: it holds no table")
+    frame, notes = read_delimited(source.name, source.open_lines, sample, encoding, max_rows)
     return TableFile(frame, tuple(notes))
 
 
-def _guess_encoding(source: _Source, head: bytes) -> str:
+def _guess_encoding(source: Source, head: bytes) -> str:
     for mark, encoding in _MARKS:
         if head.startswith(mark):
             return encoding
@@ -213,8 +176,9 @@ def _guess_encoding(source: _Source, head: bytes) -> str:
     with source.open() as file:
         decoder = io.TextIOWrapper(file, encoding="utf-8")
         try:
-            while decoder.read(1 << 22):
-                pass
+            for _ in range(MOST_BYTES >> 22):
+                if not decoder.read(1 << 22):
+                    break
         except UnicodeDecodeError:
             return "cp1252"
     return "utf-8"
@@ -224,10 +188,12 @@ def _decode(head: bytes, encoding: str) -> str:
     return head.decode(encoding, errors="ignore")
 
 
-def _read_json_lines(source: _Source, encoding: str, max_rows: int | None) -> TableFile:
+def _read_json_lines(source: Source, encoding: str, max_rows: int | None) -> TableFile:
     try:
-        with source.open() as file:
+        with source.open_lines() as file:
             frame = pd.read_json(file, lines=True, encoding=encoding, nrows=max_rows)
+    except EndlessLineError:
+        raise
     except (ValueError, TypeError) as error:
         raise ValueError(f"{source.name} looks like JSON lines, but {error}") from None
     nested = [c for c in frame if frame[c].map(lambda v: isinstance(v, (list, dict))).any()]
@@ -237,91 +203,3 @@ def _read_json_lines(source: _Source, encoding: str, max_rows: int | None) -> Ta
             "give each entry a column of its own"
         )
     return TableFile(frame, ("read as JSON lines",))
-
-
-class _Source:
-    """A table's bytes, which can be read from the start more than once.
-
-    Parameters
-    ----------
-    path : str or Path
-        ``"-"`` is standard input.
-    name : str
-        What messages call it.
-
-    Attributes
-    ----------
-    packing : str
-        "gzip", "bzip2", "xz" or "zip"; empty for plain files.
-    notes : list of str
-        What was guessed.
-    """
-
-    def __init__(self, path: str | Path, name: str) -> None:
-        self.name = name
-        self.path = path
-        self.notes: list[str] = []
-        self._content = _content_of_stream(path)
-        with self._open_plain() as file:
-            first = file.read(8)
-        self.packing = next((kind for magic, kind in _MAGIC if first.startswith(magic)), "")
-        if self.packing:
-            self.notes.append(f"compressed with {self.packing}")
-
-    def open(self) -> IO[bytes]:
-        """Return the bytes, unpacked, from the start."""
-        if not self.packing:
-            return self._open_plain()
-        raw: Any = self.path if self._content is None else io.BytesIO(self._content)
-        return self._open_zip(raw) if self.packing == "zip" else _OPENERS[self.packing](raw, "rb")
-
-    def require_size(self, max_rows: int | None) -> None:
-        """Refuse what would not fit, before any of it is parsed."""
-        if max_rows is not None:
-            return
-        size = 0
-        with self.open() as file:
-            while block := file.read(1 << 22):
-                size += len(block)
-                if size > MOST_BYTES:
-                    raise ValueError(
-                        f"{self.name} holds more than {MOST_BYTES >> 30} GB; read a part of it with "
-                        "--max-rows (max_rows=)"
-                    )
-
-    def _open_plain(self) -> IO[bytes]:
-        return open(self.path, "rb") if self._content is None else io.BytesIO(self._content)
-
-    def _open_zip(self, raw: Any) -> IO[bytes]:
-        """Return the one file of an archive."""
-        with zipfile.ZipFile(raw) as archive:
-            names = [entry.filename for entry in archive.infolist() if _is_wanted(entry)]
-            if any(name in _SPREADSHEETS for name in names):
-                raise ValueError(
-                    f"{self.name} is a spreadsheet; save the sheet as CSV and use that"
-                )
-            if len(names) != 1:
-                some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-                raise ValueError(
-                    f"{self.name} is a zip archive of {counted(len(names), 'file')}"
-                    f"{f' ({some})' if some else ''}; unpack it and name one of them"
-                )
-            if archive.getinfo(names[0]).flag_bits & 1:
-                raise ValueError(f"{self.name} asks for a password; unpack it first")
-            return archive.open(names[0])
-
-
-def _content_of_stream(path: str | Path) -> bytes | None:
-    """Return what can be read once only: standard input, or a pipe; None for files."""
-    if str(path) == "-":
-        return sys.stdin.buffer.read(MOST_BYTES + 1)
-    mode = Path(path).stat().st_mode
-    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-        return None
-    with open(path, "rb") as file:
-        return file.read(MOST_BYTES + 1)
-
-
-def _is_wanted(entry: zipfile.ZipInfo) -> bool:
-    """Leave out folders, and what macOS adds about files."""
-    return not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
