@@ -1,6 +1,7 @@
 """The ``posteriori`` command."""
 
 import os
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -8,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from posteriori import __version__
+from posteriori.cli.output import plain, tolerate_encodings
 
 __all__ = ["app", "main"]
 
@@ -22,6 +24,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command with the arguments of the process."""
+    tolerate_encodings()
     app(prog_name="posteriori")
 
 
@@ -177,7 +180,15 @@ def _require_place(path: Path | None) -> None:
     """Refuse a file that could not be written, before the work is done."""
     if path is None:
         return
-    folder = path.absolute().parent
+    try:
+        special = not stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        special = False
+    except OSError as error:  # links that lead in a circle, a folder that may not be entered
+        _fail(f"{path} cannot be written: {error.strerror}")
+    if special:  # a device or a pipe is written to, not replaced
+        return
+    folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         _fail(f"{path} cannot be written: there is no folder {folder}")
     if not os.access(folder, os.W_OK):
@@ -188,7 +199,7 @@ def _require_different(written: Sequence[Path | None], read: Sequence[str | Path
     """Refuse to write over what is read, or over what was just written."""
     taken = {Path(path).resolve() for path in read if str(path) != "-"}
     for path in written:
-        if path is None:
+        if path is None or (path.exists() and not path.is_file()):
             continue
         if path.resolve() in taken:
             _fail(f"{path} is named twice: what is read and written must be different files")
@@ -215,5 +226,5 @@ def _tell_errors(work: Callable[[], None]) -> None:
 
 
 def _fail(message: str, code: int = 1) -> NoReturn:
-    typer.echo(f"posteriori: {message}", err=True)
+    typer.echo(plain(f"posteriori: {message}"), err=True)
     raise typer.Exit(code)

@@ -23,6 +23,7 @@ from posteriori.analysis.report.ranking_tables import (
 from posteriori.analysis.report.verdict_words import verdict_of
 from posteriori.analysis.table.reading import read_table, reading_code
 from posteriori.analysis.table.wording import counted
+from posteriori.cli.output import PatientConsole, plain
 from posteriori.numerics.record_files import write_whole
 
 if TYPE_CHECKING:
@@ -52,12 +53,13 @@ class Choices(NamedTuple):
 
 def run_compare(choices: Choices) -> None:
     """Read, compare, print, and write what was asked for."""
-    console = Console(highlight=False)
+    written = choices.html is not None or choices.save is not None
+    console = (PatientConsole if written else Console)(highlight=False)
     table = read_table(choices.data, choices.max_rows)
     loading = reading_code(choices.data, choices.max_rows)
     rows, columns = table.frame.shape
     size = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
-    console.print(f"{choices.data}: {size}", markup=False)
+    console.print(plain(f"{choices.data}: {size}"), markup=False)
     _print_notes(console, table.notes)
     tell_comparison(console, table.frame, choices, loading)
 
@@ -87,15 +89,15 @@ def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices, loa
         raise KeyboardInterrupt
     if analysis.ranking.rows[0].failure:
         raise ValueError(f"no model was fitted: {analysis.ranking.rows[0].failure}")
+    if choices.save is not None:  # first: no figure of the report may cost the model
+        save_model(analysis.model, choices.save)
+        kept = analysis.words(analysis.kept)
+        console.print(plain(f"“{kept}” saved to {choices.save}"), markup=False, soft_wrap=True)
     if choices.html is not None:
         title = "standard input" if choices.data == "-" else Path(choices.data).name
         page = analysis.html(title, loading)
-        write_whole(choices.html, page.encode())
-        console.print(f"Report written to {choices.html}", markup=False, soft_wrap=True)
-    if choices.save is not None:
-        save_model(analysis.model, choices.save)
-        kept = analysis.words(analysis.kept)
-        console.print(f"“{kept}” saved to {choices.save}", markup=False, soft_wrap=True)
+        write_whole(choices.html, page.encode(errors="replace"))
+        console.print(plain(f"Report written to {choices.html}"), markup=False, soft_wrap=True)
 
 
 def print_analysis(console: Console, analysis: Analysis, *, details: bool = False) -> None:
@@ -110,17 +112,17 @@ def print_analysis(console: Console, analysis: Analysis, *, details: bool = Fals
     verdict = verdict_of(analysis)
     console.print()
     for line, style in zip(lines, ("dim", "bold", *[""] * len(rows)), strict=False):
-        console.print(line, style=style, markup=False, soft_wrap=True)
+        console.print(plain(line), style=style, markup=False, soft_wrap=True)
     for style, texts in remarks:
         for text in texts:
             _print_indented(console, text, style)
     console.print()
-    console.print(verdict, style="green", markup=False)
+    console.print(plain(verdict), style="green", markup=False)
     console.print()
 
 
 def _print_indented(console: Console, text: str, style: str) -> None:
-    for line in Text(text).wrap(console, console.width - 2):
+    for line in Text(plain(text)).wrap(console, console.width - 2):
         console.print(f"  {line.plain.rstrip()}", style=style, markup=False)
 
 
@@ -159,6 +161,6 @@ def _analyze_with_progress(console: Console, frame: pd.DataFrame, choices: Choic
 
 def _print_notes(console: Console, notes: tuple[str, ...]) -> None:
     for note in notes:
-        for place, line in enumerate(Text(note).wrap(console, console.width - 4)):
+        for place, line in enumerate(Text(plain(note)).wrap(console, console.width - 4)):
             mark = "·" if place == 0 else " "
             console.print(f"  {mark} {line.plain.rstrip()}", style="dim", markup=False)

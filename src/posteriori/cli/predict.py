@@ -14,6 +14,7 @@ from posteriori.analysis.fitting.model_files import load_model
 from posteriori.analysis.fitting.table_model import TableModel
 from posteriori.analysis.table.reading import read_table
 from posteriori.analysis.table.wording import counted, fixed_number, short_number
+from posteriori.cli.output import plain
 from posteriori.numerics.record_files import write_whole
 
 __all__ = ["run_predict", "run_show"]
@@ -25,14 +26,16 @@ def run_predict(model: Path, data: str, out: Path | None, mass: float) -> None:
     table = read_table(data)
     predictions = learned.predict(table.frame, mass)
     for note in learned.notes_on(table.frame):
-        print(f"posteriori: {note}", file=sys.stderr)
+        print(plain(f"posteriori: {note}"), file=sys.stderr)
     text = pd.concat([table.frame, predictions], axis=1).to_csv(index=False)
     if out is None:
-        print(text, end="")
+        sys.stdout.buffer.write(text.encode(errors="replace"))  # data, whatever the terminal shows
+        sys.stdout.buffer.flush()
         return
-    write_whole(out, text.encode())
+    write_whole(out, text.encode(errors="replace"))
     made = counted(len(predictions), "prediction")
-    Console(highlight=False).print(f"{made} of {learned.target} written to {out}", markup=False)
+    said = plain(f"{made} of {learned.target} written to {out}")
+    Console(highlight=False).print(said, markup=False)
 
 
 def run_show(model: Path) -> None:
@@ -71,4 +74,4 @@ def describe_model(model: TableModel) -> list[str]:
 
 def _plain(text: str) -> Text:
     """Return text as it is: no markup, and no control codes for the terminal."""
-    return Text("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
+    return Text(plain(text))

@@ -6,6 +6,7 @@ import io
 import re
 import warnings
 from collections.abc import Callable
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -81,16 +82,33 @@ def render_svg(
     # The salt makes the ids inside one figure reproducible and unlike those of its neighbours.
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # texts are drawn with the page's fonts
-        figure = Figure(figsize=size)
-        paint(figure.add_subplot())
-        buffer = io.StringIO()
-        figure.savefig(
-            buffer,
-            format="svg",
-            transparent=True,
-            metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
-        )
-    return _inline(buffer.getvalue(), title, round(72 * size[0]))
+        try:
+            drawn = _draw(paint, size)
+        except (
+            ValueError,
+            ArithmeticError,
+            MemoryError,
+        ) as error:  # a page is worth more than a figure
+            drawn = _draw(partial(_say, text=f"not drawn: {error}"), size)
+    return _inline(drawn, title, round(72 * size[0]))
+
+
+def _draw(paint: Callable[[Axes], None], size: tuple[float, float]) -> str:
+    figure = Figure(figsize=size)
+    paint(figure.add_subplot())
+    buffer = io.StringIO()
+    figure.savefig(
+        buffer,
+        format="svg",
+        transparent=True,
+        metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
+    )
+    return buffer.getvalue()
+
+
+def _say(axes: Axes, text: str) -> None:
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, short_text(text, 60), ha="center", va="center", size=8)
 
 
 def shade(axes: Axes, table: Array) -> None:

@@ -33,6 +33,9 @@ _MOST_CLASSES = 100
 #: Rows with a known target that an analysis needs.
 _FEWEST_ROWS = 5
 
+#: Whole numbers from here on are not all told apart, and soon no integers.
+_LARGEST_INTEGER = 2.0**53
+
 #: Amounts beyond this, or all below its inverse, cannot be squared and summed.
 _LARGEST = 1e120
 
@@ -277,7 +280,7 @@ def _guess_task(column: Column, seen: pd.Series) -> tuple[str, str]:
 
 
 def _labels(series: pd.Series, seen: pd.Series, column: Column) -> Any:
-    """Return labels: texts as they stand in the table, whole numbers as integers."""
+    """Return labels: texts as they stand in the table, whole numbers as integers, others as texts."""
     if column.kind == "category" or not _is_number(series):
         return np.array([str(value).strip() for value in series])
     if pd.api.types.is_bool_dtype(series.dtype):
@@ -288,8 +291,8 @@ def _labels(series: pd.Series, seen: pd.Series, column: Column) -> Any:
             f"the target {column.name!r} has {len(np.unique(numbers))} different numbers; classes "
             f"are at most {_MOST_CLASSES}; use task 'regression'"
         )
-    whole = bool((numbers == np.floor(numbers)).all())
-    return numbers.astype(np.int64) if whole else numbers
+    whole = (numbers == np.floor(numbers)) & (np.abs(numbers) < _LARGEST_INTEGER)
+    return numbers.astype(np.int64) if whole.all() else np.array([str(x) for x in numbers.tolist()])
 
 
 def _is_number(series: pd.Series) -> bool:

@@ -1,0 +1,37 @@
+"""What the command prints: in any encoding, without codes for the terminal, to readers who may leave."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rich.console import Console
+
+__all__ = ["PatientConsole", "plain", "tolerate_encodings"]
+
+
+class PatientConsole(Console):
+    """A console whose reader may leave (``| head -1``): what is still to be written is worth its work."""
+
+    def on_broken_pipe(self) -> None:
+        """Print to nobody from now on."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def plain(text: str) -> str:
+    r"""Return text without control codes: names in files could otherwise move and colour the cursor.
+
+    Examples
+    --------
+    >>> plain("a\x1b[2Jb")
+    'a�[2Jb'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def tolerate_encodings() -> None:
+    """Print a question mark for what the terminal cannot show, instead of failing after the work."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

@@ -1,0 +1,57 @@
+"""What is printed: to readers who leave, in poor encodings, without codes for the terminal."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from posteriori.analysis.fitting.table_problem import read_target
+from posteriori.cli.output import plain
+from posteriori.plotting.page_figures import render_svg
+
+#: Prints far more than a pipe holds, then writes a file.
+_PRINTS = """
+import sys
+from posteriori.cli.output import PatientConsole, tolerate_encodings
+tolerate_encodings()
+console = PatientConsole(highlight=False)
+for _ in range(3000):
+    console.print("− ±" + 60 * "x")
+open(sys.argv[1], "w").close()
+"""
+
+
+def test_work_goes_on_when_the_reader_leaves(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _PRINTS, str(tmp_path / "done")],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith(b"? ?xxx")
+    process.stdout.close()
+    assert process.wait(300) == 0
+    assert (tmp_path / "done").exists()
+
+
+def test_control_codes_are_not_printed() -> None:
+    assert plain("a\x1b]0;title\x07b\r") == "a�]0;title�b�"
+    assert plain("Zürich − ±") == "Zürich − ±"
+
+
+def test_a_figure_that_cannot_be_drawn_says_so() -> None:
+    def paint(axes: object) -> None:
+        raise ValueError("Too many bins for data range")
+
+    assert "not drawn: Too many bins" in render_svg("name", "title", paint)
+
+
+def test_classes_may_be_any_two_numbers() -> None:
+    for pair in ((0.5, 1.5), (1e19, 2e19)):
+        frame = pd.DataFrame({"y": np.tile(pair, 10)})
+        target = read_target(frame, "y")
+        assert target.task == "classification"
+        assert list(target.classes) == sorted(map(str, pair))
