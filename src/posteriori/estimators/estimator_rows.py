@@ -19,7 +19,12 @@ from posteriori.estimators.group_columns import learn_levels, split_columns
 from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import LARGEST_DATUM, require_moderate, unmasked
+from posteriori.numerics.validation import (
+    LARGEST_DATUM,
+    naming_overflow,
+    require_moderate,
+    unmasked,
+)
 
 __all__ = [
     "Rows",
@@ -72,7 +77,8 @@ def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     if plain and seen and X.shape[1] == estimator.n_features_in_:
         x = X  # as scikit-learn's checks would return it; small chunks feel their cost
     else:
-        x = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        with naming_overflow("X"):
+            x = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
     _require_finite_columns(x, X)
     if np.max(np.abs(x), initial=0.0) > LARGEST_DATUM:
         require_moderate("X", x)
@@ -185,14 +191,11 @@ def _check_targets(y: Any, several: bool) -> Array:
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype == np.float64:
         return y  # small chunks feel what the checks below cost
     y = unmasked("y", y)
-    if several:
+    flat = y if several else column_or_1d(y, warn=True)
+    with naming_overflow("y"):
         return check_array(
-            y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y"
+            flat, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y"
         )
-    flat = column_or_1d(y, warn=True)
-    return check_array(
-        flat, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y"
-    )
 
 
 def _require_finite_columns(x: Array, original: Any) -> None:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import unmasked
+from posteriori.numerics.validation import naming_overflow, unmasked
 
 __all__ = ["LabelledRows", "check_gappy_inputs", "check_known_labels", "check_labelled_rows"]
 
@@ -59,7 +59,10 @@ class LabelledRows(NamedTuple):
 def check_gappy_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     """Return X as float64 (N, D) without infinities; NaN is a missing entry."""
     x = unmasked("X", X)
-    return validate_data(estimator, x, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+    with naming_overflow("X"):
+        return validate_data(
+            estimator, x, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
 
 
 def check_labelled_rows(
@@ -94,7 +97,8 @@ def check_labelled_rows(
     y = column_or_1d(unmasked("y", y), warn=True)
     _require_finite_labels(y)
     check_consistent_length(x, y)
-    check_classification_targets(y)
+    with np.errstate(invalid="ignore"), naming_overflow("y"):  # it looks whether labels are whole
+        check_classification_targets(y)
     frequency = None
     if sample_weight is not None:
         frequency = _check_sample_weight(

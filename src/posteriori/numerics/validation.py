@@ -6,7 +6,8 @@ lets a :class:`~posteriori.numerics.Symbol` through untouched, so that construct
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "as_observation",
     "check_symmetric",
     "exactly_one",
+    "naming_overflow",
     "nonnegative",
     "positive",
     "positive_definite",
@@ -195,6 +197,15 @@ def as_observation(x: Any, name: str = "x") -> Array:
     return _as_float(name, x)
 
 
+@contextmanager
+def naming_overflow(name: str) -> Iterator[None]:
+    """Say whose whole numbers are beyond all floating-point ones."""
+    try:
+        yield
+    except OverflowError:
+        raise ValueError(f"{name} must be finite, got a whole number beyond 1e308") from None
+
+
 def unmasked(name: str, value: Any) -> Any:
     """Return what is not a masked array as it is; masked numbers are missing ones, NaN.
 
@@ -229,13 +240,12 @@ def _as_float(name: str, value: Any) -> Array:
 
 def _object_to_float(name: str, array: np.ndarray[Any, Any]) -> Array:
     """Convert nullable integers and the like; anything that is not a number is a TypeError."""
-    try:
-        return array.astype(np.float64)
-    except OverflowError:
-        raise ValueError(f"{name} must be finite, got a whole number beyond 1e308") from None
-    except (TypeError, ValueError):
-        example = next(v for v in array.flat if not isinstance(v, (int, float)))
-        raise TypeError(f"{name} must hold real numbers, got {example!r}") from None
+    with naming_overflow(name):
+        try:
+            return array.astype(np.float64)
+        except (TypeError, ValueError):
+            example = next(v for v in array.flat if not isinstance(v, (int, float)))
+            raise TypeError(f"{name} must hold real numbers, got {example!r}") from None
 
 
 def _checked(name: str, value: Any, accept: Callable[[Array], Any] | None, complaint: str) -> Array:
