@@ -248,11 +248,18 @@ def _atoms(
         _asked(f, x, some) for x in (low, high, np.where(beyond, edge, 0.5 * low + 0.5 * high))
     )
     error = _POLE * share * np.maximum(np.abs(middle - low), np.abs(high - middle))
-    # Beyond lies about x p(x) f(x), if that falls like 1/x.
-    rest = np.zeros(len(share))
-    rest[beyond] = np.exp(d.log_prob(edge[beyond]) + np.log(np.abs(edge[beyond])))
-    error = error + rest * np.abs(_asked(f, edge, rest > 0))
+    # Beyond lies x p(x) f(x)/δ, if that falls like x^−δ.
+    last, before = (_far_term(d, f, scale * edge, beyond) for scale in (1.0, 1e-8))
+    decay = np.log(before / last) / np.log(1e8)
+    error = error + np.where(last > 0, last / np.maximum(decay, 1e-12), 0.0)
     return share * middle, _known(error), share * np.abs(middle), share, np.zeros(len(share))
+
+
+def _far_term(d: Univariate, f: Callable[[Array], Any], x: Array, beyond: Array) -> Array:
+    """Return |x p(x) f(x)| where it is asked for, and 0 elsewhere."""
+    weight = np.zeros(len(x))
+    weight[beyond] = np.exp(d.log_prob(x[beyond]) + np.log(np.abs(x[beyond])))
+    return weight * np.abs(_asked(f, x, weight > 0))
 
 
 def _kronrod(
