@@ -28,6 +28,7 @@ from posteriori.numerics.validation import (
 
 __all__ = [
     "Rows",
+    "check_finite_columns",
     "check_grouped_inputs",
     "check_inputs",
     "check_noise_variance",
@@ -79,9 +80,7 @@ def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     else:
         with naming_overflow("X"):
             x = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
-    _require_finite_columns(x, X)
-    if np.max(np.abs(x), initial=0.0) > LARGEST_DATUM:
-        require_moderate("X", x)
+    check_finite_columns(x, X)
     return x
 
 
@@ -96,7 +95,7 @@ def check_grouped_inputs(estimator: Any, X: Any) -> Any:
     if not has_groups(estimator):
         return check_inputs(estimator, X)
     x, labels, _ = split_columns(estimator, X, reset=False)
-    _require_finite_columns(x, None)
+    check_finite_columns(x, None)
     return GroupedRows(x, estimator._groups.codes(labels))
 
 
@@ -136,7 +135,7 @@ def check_rows(
     labels = None
     if has_groups(estimator):
         x, labels, names = split_columns(estimator, X, reset=reset)
-        _require_finite_columns(x, None)
+        check_finite_columns(x, None)
     else:
         x = check_inputs(estimator, X, reset=reset)
     targets = _check_targets(y, several_targets)
@@ -198,7 +197,14 @@ def _check_targets(y: Any, several: bool) -> Array:
         )
 
 
-def _require_finite_columns(x: Array, original: Any) -> None:
+def check_finite_columns(x: Array, original: Any) -> None:
+    """Refuse numbers that are not finite or too large, by the names that the original table has."""
+    _require_finite(x, original)
+    if np.max(np.abs(x), initial=0.0) > LARGEST_DATUM:
+        require_moderate("X", x)
+
+
+def _require_finite(x: Array, original: Any) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(x.sum()):
             return

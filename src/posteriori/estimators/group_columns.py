@@ -8,10 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
+from posteriori.inference.effects.spread_search import Spreads, spread_interval
 from posteriori.numerics.lazy import pandas
 from posteriori.numerics.types import Array
 
-__all__ = ["GroupColumns", "GroupEffects", "find_groups", "learn_levels", "split_columns"]
+__all__ = [
+    "GroupColumns",
+    "GroupEffects",
+    "effects_of",
+    "find_groups",
+    "learn_levels",
+    "split_columns",
+]
 
 #: Work that one factorisation may cost, K²L for L levels of the largest column and K of all others.
 _MOST_WORK = 8e9
@@ -61,6 +69,37 @@ class GroupEffects(NamedTuple):
     std: Array
     spread: float
     spread_interval: tuple[float, float]
+
+
+def effects_of(
+    columns: GroupColumns,
+    moments: Sequence[tuple[Array, Array]],
+    spreads: Spreads,
+    determined: Sequence[Array],
+    unit: float = 1.0,
+) -> dict[str, GroupEffects]:
+    """Return the effects of each column by its name.
+
+    Parameters
+    ----------
+    columns : GroupColumns
+    moments : sequence of pairs of (L,)
+        Means and standard deviations of effects.
+    spreads : Spreads
+    determined : sequence of (L,)
+        The share of each effect that the data determine.
+    unit : float
+        What spreads are measured in.
+    """
+    found = {}
+    for c, name in enumerate(columns.names):
+        t, slope = float(spreads.log_spreads[c]), float(spreads.slopes[c])
+        low, high = spread_interval(t, slope, determined[c])
+        interval = (unit * low, unit * high)
+        found[name] = GroupEffects(
+            columns.levels[c], *moments[c], unit * float(np.exp(t)), interval
+        )
+    return found
 
 
 def find_groups(groups: Any, X: Any) -> list[int]:

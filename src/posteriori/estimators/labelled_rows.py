@@ -14,7 +14,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.estimator_rows import check_finite_columns, check_inputs, has_groups
+from posteriori.estimators.group_columns import learn_levels, split_columns
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import naming_overflow, unmasked
@@ -34,12 +35,15 @@ class LabelledRows(NamedTuple):
         Sorted labels; K >= 2.
     frequency : (N,) or None
         How often each row counts; None is once. No row counts 0 times.
+    levels : (N, C) or None
+        Levels of rows in the columns that hold groups, which x does not have; None without groups.
     """
 
     x: Array
     codes: Any
     classes: Any
     frequency: Array | None
+    levels: Any = None
 
     @property
     def counts(self) -> Array:
@@ -93,7 +97,12 @@ def check_labelled_rows(
     name = type(estimator).__name__
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None")
-    x = (check_gappy_inputs if gaps else check_inputs)(estimator, X, reset=True)
+    labels = None
+    if has_groups(estimator):
+        x, labels, names = split_columns(estimator, X, reset=True)
+        check_finite_columns(x, None)
+    else:
+        x = (check_gappy_inputs if gaps else check_inputs)(estimator, X, reset=True)
     y = column_or_1d(unmasked("y", y), warn=True)
     _require_finite_labels(y)
     check_consistent_length(x, y)
@@ -109,6 +118,7 @@ def check_labelled_rows(
             raise ValueError("sample_weight is 0 everywhere: there is nothing to learn from")
         if not kept.all():
             x, y, frequency = x[kept], y[kept], frequency[kept]
+            labels = None if labels is None else [label[kept] for label in labels]
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
@@ -117,7 +127,11 @@ def check_labelled_rows(
     weights = check_class_weight(class_weight, classes, codes, frequency)
     if weights is not None:
         frequency = weights[codes] if frequency is None else weights[codes] * frequency
-    return LabelledRows(x, codes, classes, frequency)
+    rows = LabelledRows(x, codes, classes, frequency)
+    if labels is None:
+        return rows
+    estimator._groups = learn_levels(labels, names)
+    return rows._replace(levels=estimator._groups.codes(labels))
 
 
 def _require_finite_labels(y: Any) -> None:

@@ -19,9 +19,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.estimator_rows import check_grouped_inputs
+from posteriori.estimators.group_columns import GroupColumns, GroupEffects, effects_of
 from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint, check_parameters
 from posteriori.estimators.standardized import Standardization
+from posteriori.inference.effects.effect_layout import GroupedRows
+from posteriori.inference.effects.spread_search import Spreads
+from posteriori.inference.predictors.grouped_predictor import GroupedFit
+from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.weight_belief import WeightBelief
 from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.evidence import Kind, LogEvidence
@@ -30,7 +35,31 @@ from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import positive
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["LearnedWeights", "LinearPredictorEstimator"]
+__all__ = ["LearnedEffects", "LearnedWeights", "LinearPredictorEstimator"]
+
+
+class LearnedEffects(NamedTuple):
+    """What has been found of effects of levels.
+
+    Attributes
+    ----------
+    stated : GroupedWeights
+        The posterior of weights and effects.
+    belief : GroupedWeights
+        What is said of rows comes from.
+    spreads : Spreads
+    """
+
+    stated: GroupedWeights
+    belief: GroupedWeights
+    spreads: Spreads
+
+    @property
+    def determined(self) -> list[Array]:
+        """The share of each effect that the data determine, by category."""
+        belief = self.stated
+        variances, places = belief.factor.variances, belief.layout.places
+        return [1.0 - variances[p] / v for p, v in zip(places, belief.variances, strict=True)]
 
 
 class LearnedWeights(NamedTuple):
@@ -44,11 +73,31 @@ class LearnedWeights(NamedTuple):
         Prior precisions of those that count as parameters.
     kind : str
         Of the evidence.
+    effects : LearnedEffects, optional
+        Of levels, where there are groups.
     """
 
     belief: WeightBelief
     precision: Array
     kind: Kind = "laplace"
+    effects: LearnedEffects | None = None
+
+    @classmethod
+    def of_groups(cls, fit: GroupedFit, belief: GroupedWeights | None = None) -> LearnedWeights:
+        """Return what has been found together with effects; rows may have another belief."""
+        stated, mode = fit.belief, fit.mode
+        plain = stated.layout.plain
+        weights = WeightBelief(
+            stated.mean[:plain],
+            stated.factor.core_cov[:plain, :plain],
+            fit.log_evidence,
+            mode.n_iter,
+            mode.converged and fit.spreads.converged,
+            mode.gradient_norm,
+        )
+        columns = fit.density.rows.x.shape[1]
+        effects = LearnedEffects(stated, stated if belief is None else belief, fit.spreads)
+        return cls(weights, fit.density.precision[:columns], "type-II", effects)
 
 
 class LinearPredictorEstimator(BaseEstimator):
@@ -65,6 +114,8 @@ class LinearPredictorEstimator(BaseEstimator):
     }
     _standardization: Standardization
     _weights: WeightBelief
+    _groups: GroupColumns
+    _effects: LearnedEffects | None
 
     # -- what an estimator states ------------------------------------------------------------
 
@@ -116,8 +167,8 @@ class LinearPredictorEstimator(BaseEstimator):
         """
         check_parameters(self)
         rows = self._read_rows(X, y, sample_weight)
-        belief, precision, kind = self._learn(rows)
-        self._weights = belief
+        belief, precision, kind, effects = self._learn(rows)
+        self._weights, self._effects = belief, effects
         self.__dict__.pop("posterior_", None)  # of an earlier fit
         self._name_weights()
         self.log_evidence_ = LogEvidence(
@@ -125,6 +176,8 @@ class LinearPredictorEstimator(BaseEstimator):
         )
         kept = precision @ np.diagonal(belief.cov)[: len(precision)]
         self.effective_parameters_ = float(len(precision) - kept)  # γ = Σ λ/(α + λ)
+        if effects is not None:
+            self.effective_parameters_ += float(sum(share.sum() for share in effects.determined))
         self.n_iter_ = belief.n_iter
         if not belief.converged:
             warnings.warn(
@@ -146,13 +199,24 @@ class LinearPredictorEstimator(BaseEstimator):
         alpha = self.prior_precision / positive("factor", factor) ** 2
         return clone(self).set_params(prior_precision=float(alpha))
 
+    @property
+    def group_effects_(self) -> dict[str, GroupEffects]:
+        """Effects of the levels of each column that holds groups, on the predictor."""
+        effects = self.__dict__.get("_effects")
+        if effects is None:
+            raise AttributeError("there are no groups here: needs groups= and fit")
+        mean, std = effects.stated.mean, np.sqrt(effects.stated.factor.variances)
+        places = effects.stated.layout.places
+        moments = [(mean[place], std[place]) for place in places]
+        return effects_of(self._groups, moments, effects.spreads, effects.determined)
+
     # -- how the rows fare -------------------------------------------------------------------
 
     def log_likelihood_draws(self, X: Any, y: Any, size: int, rng: Seed = None) -> Array:
         """Return ln p(y_n | θ_s) of rows under draws θ_s of the posterior, (S, N)."""
         check_is_fitted(self)
         design, targets = self._known_rows(X, y)
-        draws = self._draw(size, as_generator(rng))
+        draws = self._draw(size, as_generator(rng), design)
         parts = [
             self._log_likelihood(draws, design[r], targets[r]) for r in self._slices(design, size)
         ]
@@ -161,14 +225,17 @@ class LinearPredictorEstimator(BaseEstimator):
     def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Any:
         """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""
         design, generator = self._design(X), as_generator(rng)
-        draws = self._draw(size, generator)
+        draws = self._draw(size, generator, design)
         parts = [
             self._draw_targets(draws, design[r], generator) for r in self._slices(design, size)
         ]
         return np.concatenate(parts, axis=1)
 
-    def _draw(self, size: int, rng: np.random.Generator) -> Array:
-        """Draw weights of standardised columns, (S, P)."""
+    def _draw(self, size: int, rng: np.random.Generator, design: Any) -> Array:
+        """Draw weights of standardised columns, (S, P), then effects, also of a design's new levels."""
+        if isinstance(design, GroupedRows) and self._effects is not None:
+            new = max(0, -int(design.codes.min()))
+            return self._effects.belief.draw(size, rng, new)
         return self._drawn_from.draw(size, rng)
 
     @property
@@ -176,11 +243,24 @@ class LinearPredictorEstimator(BaseEstimator):
         """The belief behind statements about rows."""
         return self._weights
 
-    def _design(self, X: Any) -> Array:
+    def _design(self, X: Any) -> Any:
+        """Return the design matrix of rows, with their levels where there are groups."""
         check_is_fitted(self)
-        return self._standardization.of(check_inputs(self, X))
+        return self._standardized(check_grouped_inputs(self, X))
 
-    def _slices(self, design: Array, numbers_each: int) -> Iterator[slice]:
+    def _standardized(self, inputs: Any) -> Any:
+        how = self._standardization
+        if isinstance(inputs, GroupedRows):
+            return GroupedRows(how.of(inputs.x), inputs.codes)
+        return how.of(inputs)
+
+    def _moments(self, design: Any, belief: WeightBelief) -> tuple[Array, Array]:
+        """Return means and variances of the predictors of rows."""
+        if isinstance(design, GroupedRows) and self._effects is not None:
+            return self._effects.belief.row_moments(design)
+        return belief.predictors(design)
+
+    def _slices(self, design: Any, numbers_each: int) -> Iterator[slice]:
         """Yield slices of rows whose arrays stay small."""
         step = rows_per_block(numbers_each * self._n_outputs, IN_MEMORY)
         for first in range(0, len(design), step):

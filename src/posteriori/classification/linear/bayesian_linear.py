@@ -22,6 +22,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import ProbabilisticClassifier
+from posteriori.classification.linear.class_effects import corrected_weights, learn_class_effects
 from posteriori.classification.linear.learned_precision import likely_precision
 from posteriori.classification.linear.linear_mode import (
     class_signs,
@@ -41,6 +42,7 @@ from posteriori.estimators.labelled_rows import (
 from posteriori.estimators.linear_predictor import LearnedWeights, LinearPredictorEstimator
 from posteriori.estimators.parameters import Constraint, one_of
 from posteriori.estimators.standardized import Standardization, standardize
+from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.inference.predictors.expectation_propagation import curvature_sites, fit_sites
 from posteriori.inference.predictors.generalized_linear import Likelihood, LinearPredictor
 from posteriori.inference.predictors.mode_finding import Mode
@@ -128,6 +130,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         tol: float = 1e-8,
         max_iter: int = 1000,
         hyperparameters: str = "fixed",
+        groups: Any = None,
     ) -> None:
         self.prior_precision = prior_precision
         self.approximation = approximation
@@ -137,6 +140,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
+        self.groups = groups
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -166,9 +170,9 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         start = curvature_sites(self._link.curve(sign)(eta, 0.0, slice(None)), eta)
         return SinglePredictor(design, rows.frequency), self._link.tilt(sign), start
 
-    def _probabilities(self, design: Array, belief: WeightBelief) -> Array:
+    def _probabilities(self, design: Any, belief: WeightBelief) -> Array:
         """Return mean probabilities of the classes under a belief about the weights, (N, K)."""
-        mean, variance = belief.predictors(design)
+        mean, variance = self._moments(design, belief)
         return np.column_stack([self._link.mean(sign * mean, variance) for sign in (-1.0, 1.0)])
 
     def _log_probabilities(self, eta: Array) -> Array:
@@ -186,9 +190,25 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
                 f"{type(self).__name__} got {len(rows.classes)} classes; "
                 f"BayesianLogisticRegression{remedy} takes more than two"
             )
+        if rows.levels is not None:
+            self._require_groups_suit(len(rows.classes))
         return rows
 
+    def _require_groups_suit(self, classes: int) -> None:
+        if classes > 2:
+            raise ValueError(
+                f"groups are for two classes, y has {classes}; give indicator columns of the levels "
+                "instead, or fit each class against the others"
+            )
+        if self.approximation != "laplace":
+            raise ValueError(
+                f"groups need approximation='laplace', got {self.approximation!r}: the spreads are "
+                "chosen by its evidence"
+            )
+
     def _learn(self, rows: LabelledRows) -> LearnedWeights:
+        if rows.levels is not None:
+            return self._learn_groups(rows)
         how, design = self._columns(rows)
         mean = np.zeros((n_predictors(len(rows.classes)), design.shape[1]))
         if self.fit_intercept:
@@ -213,6 +233,24 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         self._standardization, self._corrected = how, corrected
         fixed = self.hyperparameters == "fixed"
         return LearnedWeights(belief, precision, kind if fixed else "type-II")
+
+    def _learn_groups(self, rows: LabelledRows) -> LearnedWeights:
+        self._standardization, design = self._columns(rows)
+        share = rows.counts / rows.counts.sum()
+        level = float(self._level(share)[0]) if self.fit_intercept else 0.0
+        learned = learn_class_effects(
+            GroupedRows(design, rows.levels),
+            self._link.curve(class_signs(rows)),
+            level,
+            float(self.prior_precision),
+            rows.frequency,
+            learn_precision=self.hyperparameters == "type-II",
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        self.prior_precision_ = float(learned.precision[0]) if len(learned.precision) else 1.0
+        self.classes_, self._corrected = rows.classes, corrected_weights(learned)
+        return learned
 
     def _beliefs(
         self, design: Array, rows: LabelledRows, precision: Array, mean: Array
@@ -281,7 +319,10 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
 
     def _name_weights(self) -> None:
         self.__dict__.pop("corrected_posterior_", None)  # of an earlier fit
-        d, weights = self.n_features_in_, class_weights(self._weights.mean, len(self.classes_))
+        d, weights = (
+            len(self._standardization.scale),
+            class_weights(self._weights.mean, len(self.classes_)),
+        )
         raw = self._standardization.raw_weights(weights)
         self.coef_ = np.ascontiguousarray(raw[:, :d])
         self.intercept_ = raw[:, d].copy() if self.fit_intercept else np.zeros(len(raw))
@@ -302,7 +343,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
             raise ValueError(
                 f"{len(self.classes_)} classes have several predictors each row: see posterior_"
             )
-        mean, variance = self._corrected.predictors(design)
+        mean, variance = self._moments(design, self._corrected)
         return Normal(mean, variance=variance)
 
     def decision_function(self, X: Any) -> Array:
@@ -321,7 +362,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
 
     # -- how the rows fare, and the prior ----------------------------------------------------
 
-    def _known_rows(self, X: Any, y: Any) -> tuple[Array, Any]:
+    def _known_rows(self, X: Any, y: Any) -> tuple[Any, Any]:
         design = self._design(X)
         return design, check_known_labels(self, design, y)
 
@@ -334,8 +375,10 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         below = np.cumsum(p[..., :-1], axis=2)  # of the first class, the first two, …
         return self.classes_[(rng.random((*p.shape[:2], 1)) >= below).sum(axis=2)]
 
-    def _predictors(self, draws: Array, design: Array) -> Array:
+    def _predictors(self, draws: Array, design: Any) -> Array:
         """Return the predictors (S, n, M) of rows under draws of M weight vectors (S, M P)."""
+        if self._effects is not None:
+            return self._effects.belief.drawn_predictors(draws, design)[..., None]
         s, p = len(draws), design.shape[1]
         return (draws.reshape(-1, p) @ design.T).reshape(s, -1, len(design)).swapaxes(1, 2)
 

@@ -62,6 +62,11 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
     hyperparameters : {"fixed", "type-II"}
         "fixed": the precision above. "type-II": the one of highest evidence by Laplace's method, looked
         for around the one above.
+    groups : sequence of str or int, optional
+        Columns of X, by name or number, whose entries name groups: texts, categories or codes. Each
+        level has an effect N(0, σ_c²) on the predictor, with one spread σ_c for each column, that of
+        highest evidence by Laplace's method; for two classes. A level that was not seen has the width
+        of the spread, and a missing entry is a level of its own.
 
     Attributes
     ----------
@@ -79,10 +84,12 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
     prior_precision_ : float
         The given precision, or the learned one.
     log_evidence_ : LogEvidence
-        Of kind "laplace", "bound" or "ep", or "type-II" with a learned precision; where an
+        Of kind "laplace", "bound" or "ep", or "type-II" with a learned precision or groups; where an
         approximation did not settle, a warning says so and posterior and evidence are Laplace's.
     effective_parameters_ : float
         How many weights the data determine.
+    group_effects_ : dict of GroupEffects
+        By column: levels, means and standard deviations of their effects, and the spread.
     n_iter_ : int
     n_features_in_, feature_names_in_
 

@@ -31,7 +31,7 @@ class ProbitRegression(BayesianLinearClassifier):
     approximation : {"laplace", "variational", "ep"}
         Laplace's method is the fastest; the variational belief is the normal one with the highest
         bound of the evidence; expectation propagation is nearly exact.
-    fit_intercept, standardize, class_weight, tol, max_iter, hyperparameters
+    fit_intercept, standardize, class_weight, tol, max_iter, hyperparameters, groups
         As of :class:`BayesianLogisticRegression`.
 
     Attributes
@@ -42,7 +42,9 @@ class ProbitRegression(BayesianLinearClassifier):
     intercept_ : (1,)
     posterior_ : MvNormal
         Of the weights of the raw columns, then the intercept.
-    corrected_posterior_, prior_precision_, log_evidence_, effective_parameters_, n_iter_
+    corrected_posterior_, prior_precision_, log_evidence_, effective_parameters_, group_effects_
+        As of :class:`BayesianLogisticRegression`.
+    n_iter_
         As of :class:`BayesianLogisticRegression`.
     n_features_in_, feature_names_in_
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,12 +59,12 @@ class EffectLayout:
     plain: int
     sizes: tuple[int, ...]
 
-    @property
+    @cached_property
     def largest(self) -> int:
         """Which category has the corner."""
         return int(np.argmax(self.sizes))
 
-    @property
+    @cached_property
     def places(self) -> list[slice]:
         """Where the levels of each category stand, in the order of the categories."""
         order = [c for c in range(len(self.sizes)) if c != self.largest] + [self.largest]
@@ -73,12 +74,12 @@ class EffectLayout:
         }
         return [found[c] for c in range(len(self.sizes))]
 
-    @property
+    @cached_property
     def core(self) -> int:
         """K, the size of the core."""
         return self.plain + sum(self.sizes) - self.sizes[self.largest]
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many coordinates there are."""
         return self.plain + sum(self.sizes)

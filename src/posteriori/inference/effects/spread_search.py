@@ -20,9 +20,6 @@ __all__ = ["Spreads", "maximise_spreads", "spread_interval"]
 #: Logarithms of the least and the largest spread that are looked at, in units of the noise.
 LOWEST, HIGHEST = float(np.log(1e-4)), float(np.log(1e5))
 
-#: The ascent ends when no slope exceeds this; the evidence is then within its square of the highest.
-_FLAT = 1e-3
-
 #: Gains below this share of the log evidence are rounding.
 _ROUNDING = 1e-11
 
@@ -59,7 +56,10 @@ class Spreads(NamedTuple):
 
 
 def maximise_spreads(
-    evidence: Callable[[Array], tuple[float, Array]], start: Array, unit: float = 1.0
+    evidence: Callable[[Array], tuple[float, Array]],
+    start: Array,
+    unit: float = 1.0,
+    flat: float = 1e-3,
 ) -> Spreads:
     """Return the spreads of highest evidence.
 
@@ -71,6 +71,9 @@ def maximise_spreads(
         Logarithms to begin at.
     unit : float
         What spreads are measured in, to know which are small.
+    flat : float
+        The ascent ends when no slope exceeds this; L levels bend by about 2L, so that the evidence is
+        then within flat²/4L of the highest.
     """
     shift = float(np.log(unit))
 
@@ -85,7 +88,7 @@ def maximise_spreads(
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
-        options={"gtol": _FLAT, "ftol": _ROUNDING, "maxfun": _MOST, "maxcor": 20},
+        options={"gtol": flat, "ftol": _ROUNDING, "maxfun": _MOST, "maxcor": 20},
     )
     return Spreads(found.x, -found.jac, int(found.nfev), bool(found.nfev < _MOST))
 

@@ -10,6 +10,7 @@ the raw ones: sums over raw columns are turned, :math:`g = T^Tg_x,\ A = T^TA_xT`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -100,6 +101,28 @@ class LinearPredictor:
         self.prior_precision = prior_precision
         self.prior_mean = prior_mean
         self.frequency = frequency
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.x)
+
+    @property
+    def shape_place(self) -> int | None:
+        """Where the log shape stands among the coordinates, if there is one."""
+        d = self.turn.shape[1]
+        return d if len(self.prior_mean) > d else None
+
+    @property
+    def precision(self) -> Array:
+        """The diagonal of the prior precision."""
+        return np.diagonal(self.prior_precision)
+
+    def with_prior_mean(self, mean: Array) -> LinearPredictor:
+        """Return the posterior under a prior of another mean."""
+        other = copy(self)
+        other.prior_mean = mean
+        return other
 
     def value_and_gradient(self, w: Array) -> tuple[float, Array]:
         """Return the log posterior and its gradient."""

@@ -13,10 +13,11 @@ et al., "Identifying and attacking the saddle point problem", 2014 (steps where 
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from posteriori.inference.effects.bordered import Bordered, BorderedFactor
 from posteriori.numerics.lazy import lapack
 from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.special import LOG_2PI
@@ -42,6 +43,12 @@ _MOST_HALVINGS = 40
 #: Where the curvature is indefinite, no direction bends by less than this share of the diagonal.
 _LEAST_BEND = 1e-9
 
+#: Shares of its diagonal that are added to an indefinite curvature with a corner, until it is definite.
+_STIFFER = tuple(10.0**k for k in range(-3, 7))
+
+
+_NOT_FINITE = "the curvature of the log posterior is not finite: bring the columns or targets to moderate scales"
+
 
 class LogDensity(Protocol):
     """A log density to climb, up to a constant."""
@@ -49,7 +56,7 @@ class LogDensity(Protocol):
     def value_and_gradient(self, w: Array) -> tuple[float, Array]:
         """Return the log density and its gradient."""
 
-    def curvature(self, w: Array) -> Array:
+    def curvature(self, w: Array) -> Array | Bordered:
         """Return minus the Hessian, (D, D)."""
 
 
@@ -63,9 +70,9 @@ class Mode(NamedTuple):
         The log density there.
     gradient_norm : float
         Largest entry of the gradient, in units in which the curvature has unit diagonal.
-    precision : (D, D)
+    precision : (D, D) or Bordered
         The curvature at the point.
-    factor : (D, D)
+    factor : (D, D) or BorderedFactor
         Its lower Cholesky factor.
     n_iter, n_curvatures : int
         How many gradients and Hessians were needed.
@@ -75,8 +82,8 @@ class Mode(NamedTuple):
     point: Array
     value: float
     gradient_norm: float
-    precision: Array
-    factor: Array
+    precision: Any
+    factor: Any
     n_iter: int
     n_curvatures: int
     converged: bool
@@ -130,11 +137,11 @@ def find_mode(
     if not np.isfinite(here.value):
         raise ValueError("the log density is not finite at the start of the ascent")
     n_iter, n_curvatures, rounding = 1, 0, False
-    bend = None if near is None else _Bend(near.precision)
+    bend = None if near is None else _bend_of(near.precision)
     fresh = False
     while True:
         if bend is None:
-            bend, fresh, n_curvatures = _Bend(density.curvature(here.w)), True, n_curvatures + 1
+            bend, fresh, n_curvatures = _bend_of(density.curvature(here.w)), True, n_curvatures + 1
         size = bend.size(here.gradient)
         done = size <= tol or rounding or n_iter >= max_iter
         if curvature_at_mode and not fresh and (done or size <= _AT_MODE):
@@ -166,7 +173,11 @@ def find_mode(
 
 def laplace_evidence(mode: Mode) -> float:
     """Return Laplace's approximation of the log integral of the density."""
-    log_det = 2.0 * float(np.log(np.diagonal(mode.factor)).sum())
+    factor = mode.factor
+    if isinstance(factor, BorderedFactor):
+        log_det = factor.log_det
+    else:
+        log_det = 2.0 * float(np.log(np.diagonal(factor)).sum())
     return mode.value + 0.5 * (len(mode.point) * LOG_2PI - log_det)
 
 
@@ -198,10 +209,7 @@ class _Bend:
         self.scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         scaled = self.precision / self.scale / self.scale[:, None]
         if not np.all(np.isfinite(scaled)):
-            raise ValueError(
-                "the curvature of the log posterior is not finite: bring the columns or targets to "
-                "moderate scales"
-            )
+            raise ValueError(_NOT_FINITE)
         self.downhill: Array | None = None
         try:
             root = factor_definite(scaled)
@@ -229,10 +237,13 @@ class _Bend:
             share = float(moved @ g) / product
             g = g - share * change
             shares.append(share)
-        step = lapack.dpotrs(self._root.T, g / self.scale)[0] / self.scale
+        step = self._solve(g)
         for (moved, change, product), share in zip(self._pairs, reversed(shares), strict=True):
             step = step + (share - float(change @ step) / product) * moved
         return step
+
+    def _solve(self, gradient: Array) -> Array:
+        return np.asarray(lapack.dpotrs(self._root.T, gradient / self.scale)[0] / self.scale)
 
     def learn(self, moved: Array, change: Array) -> None:
         """Note that over a step the gradient fell by so much."""
@@ -245,3 +256,36 @@ class _Bend:
         assert self.downhill is not None
         step = self.downhill / self.scale
         return step if gradient @ step >= 0 else -step
+
+
+class _BorderedBend(_Bend):
+    """A curvature with a diagonal corner; where it is not definite its diagonal is raised."""
+
+    def __init__(self, precision: Bordered) -> None:
+        self.precision: Any = precision
+        diagonal = np.abs(precision.diagonal)
+        if not np.all(np.isfinite(diagonal)):
+            raise ValueError(_NOT_FINITE)
+        self.scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        self.factor: Any = None
+        self.downhill = None
+        self._pairs = []
+        for raised in (0.0, *_STIFFER):
+            try:
+                self.factor = precision.plus(raised * diagonal).factorize()
+                break
+            except np.linalg.LinAlgError:
+                self.downhill = self.scale  # some direction: which one is not known
+        if self.factor is None:
+            raise ValueError(_NOT_FINITE)
+
+    def _solve(self, gradient: Array) -> Array:
+        return np.asarray(self.factor.solve(gradient))
+
+    def way_out(self, gradient: Array) -> Array:
+        """Return a step: a saddle is left by rounding alone."""
+        return self._solve(gradient)
+
+
+def _bend_of(precision: Array | Bordered) -> _Bend:
+    return _BorderedBend(precision) if isinstance(precision, Bordered) else _Bend(precision)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from posteriori.estimators.estimator_rows import Rows
-from posteriori.estimators.group_columns import GroupColumns, GroupEffects
+from posteriori.estimators.group_columns import GroupColumns, GroupEffects, effects_of
 from posteriori.inference.effects.normal_effects import (
     CellSums,
     EffectSolution,
@@ -23,7 +23,7 @@ from posteriori.inference.effects.normal_effects import (
     solve_effects,
     sum_cells,
 )
-from posteriori.inference.effects.spread_search import Spreads, maximise_spreads, spread_interval
+from posteriori.inference.effects.spread_search import Spreads, maximise_spreads
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
 from posteriori.numerics.types import Array
@@ -83,19 +83,9 @@ class GroupedLearned(Learned):
         expected = mean @ shares
         between = (mean - expected[:, None]) ** 2 @ shares
         std = np.sqrt((variance * noise) @ shares + between)
-        unit, found = np.sqrt(belief.noise_variance), {}
-        told = zip(self.spreads.log_spreads, self.spreads.slopes, self._determined(), strict=True)
-        for c, (t, slope, determined) in enumerate(told):
-            place = belief.effects.layout.places[c]
-            interval = spread_interval(float(t), float(slope), determined)
-            found[columns.names[c]] = GroupEffects(
-                columns.levels[c],
-                expected[place],
-                std[place],
-                float(unit * np.exp(t)),
-                (float(unit) * interval[0], float(unit) * interval[1]),
-            )
-        return found
+        moments = [(expected[place], std[place]) for place in belief.effects.layout.places]
+        unit = float(np.sqrt(belief.noise_variance))
+        return effects_of(columns, moments, self.spreads, self._determined(), unit)
 
     def _determined(self) -> list[Array]:
         """Return the share of each effect that the data determine, by category."""

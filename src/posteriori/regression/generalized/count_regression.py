@@ -72,6 +72,11 @@ class PoissonRegression(CountRegression):
         The ascent ends when a Newton step is shorter than this many standard deviations.
     max_iter : int
         Most passes over the data.
+    groups : sequence of str or int, optional
+        Columns of X, by name or number, whose entries name groups: texts, categories or codes. Each
+        level has an effect N(0, σ_c²) on the predictor, with one spread σ_c for each column, that of
+        highest evidence by Laplace's method. A level that was not seen has the width of the spread,
+        and a missing entry is a level of its own.
 
     Attributes
     ----------
@@ -81,10 +86,12 @@ class PoissonRegression(CountRegression):
         Posterior means of the weights.
     intercept_ : float
     log_evidence_ : LogEvidence
-        Of kind "laplace". Targets that are not whole are taken as well, with the gamma function in
+        Of kind "laplace", or "type-II" with groups. Targets that are not whole are taken as well, with the gamma function in
         place of the factorial; their evidence is not a probability of data.
     effective_parameters_ : float
         How many weights the data determine.
+    group_effects_ : dict of GroupEffects
+        By column: levels, means and standard deviations of their effects, and the spread.
     n_iter_ : int
     n_features_in_, feature_names_in_
 
@@ -129,14 +136,14 @@ class NegativeBinomialRegression(CountRegression):
     ----------
     prior_precision : float
         Precision of every weight on standardised columns, of the intercept and of ln r.
-    fit_intercept, tol, max_iter
+    fit_intercept, tol, max_iter, groups
         As of :class:`PoissonRegression`.
 
     Attributes
     ----------
     count_ : float
         The count r at the mode; predictions integrate over its posterior.
-    posterior_, coef_, intercept_, log_evidence_, effective_parameters_, n_iter_
+    posterior_, coef_, intercept_, log_evidence_, effective_parameters_, group_effects_, n_iter_
         As of :class:`PoissonRegression`.
     n_features_in_, feature_names_in_
 

@@ -24,8 +24,10 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.estimator_rows import Rows, check_rows
 from posteriori.estimators.linear_predictor import LearnedWeights, LinearPredictorEstimator
 from posteriori.estimators.standardized import measure, standardize
+from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows
 from posteriori.inference.predictors.generalized_linear import LinearPredictor, posterior_mode
-from posteriori.inference.predictors.mode_finding import Mode
+from posteriori.inference.predictors.grouped_predictor import GroupedPredictor, learn_spreads
+from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.inference.predictors.seen_directions import is_wide, seen_directions
 from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
 from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
@@ -36,6 +38,9 @@ __all__ = ["GeneralizedRegression"]
 #: Points of the Gauss–Hermite rule over a log shape.
 _SHAPE_NODES = 5
 
+#: The spread of effects at which the search begins, in units of the predictor.
+_START = 0.5
+
 #: Means of columns, in standard deviations, that may be taken off after sums have been made.
 _NEAR_ZERO = 3.0
 
@@ -45,7 +50,7 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
 
     Parameters
     ----------
-    prior_precision, fit_intercept, tol, max_iter
+    prior_precision, fit_intercept, tol, max_iter, groups
         As of :class:`PoissonRegression`.
     """
 
@@ -56,16 +61,21 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         fit_intercept: bool = True,
         tol: float = 1e-8,
         max_iter: int = 200,
+        groups: Any = None,
     ) -> None:
         self.prior_precision = prior_precision
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.groups = groups
 
     # -- what a family states ----------------------------------------------------------------
 
     #: Whether there is a shape beside the weights.
     _shaped = False
+
+    #: Whether its mode is that with the weights integrated out.
+    _shape_apart = False
 
     def _check_targets(self, y: Array) -> None:
         """Refuse targets off the support."""
@@ -98,6 +108,8 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         return rows
 
     def _learn(self, rows: Rows) -> LearnedWeights:
+        if rows.codes is not None:
+            return self._learn_groups(rows)
         if is_wide(rows.x):
             return self._learn_wide(rows)
         x, turn = self._standardize(rows)
@@ -121,9 +133,45 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         belief = laplace_belief(self._ascend(density), precision)
         return LearnedWeights(seen.widened(belief, mean, precision[0]), precision[:size])
 
-    def _ascend(self, density: LinearPredictor) -> Mode:
+    def _learn_groups(self, rows: Rows) -> LearnedWeights:
+        self._standardization, design = standardize(
+            rows.x, rows.frequency, intercept=self.fit_intercept
+        )
+        mean, precision = self._prior(design.shape[1], rows)
+        unit = self._centre(rows)[1]
+        sizes = tuple(int(n) for n in rows.codes.max(axis=0) + 1)
+        layout = EffectLayout(len(mean), sizes)
+        density = GroupedPredictor(
+            GroupedRows(design, rows.codes),
+            layout,
+            self._likelihood(rows.y),
+            layout.spread_out(precision, np.full(len(sizes), (_START * unit) ** -2)),
+            layout.spread_out(mean, np.zeros(len(sizes))),
+            rows.frequency,
+        )
+        fit = learn_spreads(
+            density,
+            layout.places,
+            unit,
+            self.tol,
+            self._ascend,
+            known_shape=self._shape_apart,
+        )
+        return LearnedWeights.of_groups(fit)
+
+    def _ascend(
+        self,
+        density: LinearPredictor | GroupedPredictor,
+        near: Mode | None = None,
+        tol: float | None = None,
+    ) -> Mode:
         """Return where the posterior is approximated."""
-        return posterior_mode(density, density.prior_mean, tol=self.tol, max_iter=self.max_iter)
+        limits: dict[str, Any] = {"tol": tol or self.tol, "max_iter": self.max_iter}
+        if near is not None:
+            return find_mode(density, near.point, near=near, **limits)
+        if isinstance(density, GroupedPredictor):
+            return find_mode(density, density.prior_mean, **limits)
+        return posterior_mode(density, density.prior_mean, **limits)
 
     def _standardize(self, rows: Rows) -> tuple[Array, Array]:
         """Return a table and T, with Tv its weights and intercept where v is of standardised columns.
@@ -192,26 +240,30 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         """Return the mean of the predictive distribution (its median where there is no mean)."""
         return self._mean_of(self.predictor(X))
 
-    def _predictor(self, design: Array) -> Normal:
-        mean, variance = self._weights.predictors(design)
+    def _predictor(self, design: Any) -> Normal:
+        mean, variance = self._moments(design, self._weights)
         return Normal(mean, variance=variance)
 
-    def _shape_rule(self, design: Array) -> tuple[Array, Array, Array, Array]:
+    def _shape_rule(self, design: Any) -> tuple[Array, Array, Array, Array]:
         """Return nodes and shares of the log shape, dE[η]/dθ, and how much of Var[η] it explains."""
         if not self._shaped:
             return np.zeros(1), np.ones(1), np.zeros(len(design)), np.zeros(len(design))
         variance = float(self._weights.cov[-1, -1])
-        gain = self._weights.along(design) @ self._weights.cov[:-1, -1] / variance
+        if self._effects is None:
+            gain = self._weights.along(design) @ self._weights.cov[:-1, -1] / variance
+        else:
+            place = len(self._weights.mean) - 1
+            gain = self._effects.belief.covariance_with(design, place) / variance
         nodes, shares = np.polynomial.hermite_e.hermegauss(_SHAPE_NODES)
         shapes = self._weights.mean[-1] + np.sqrt(variance) * nodes
         return shapes, shares / shares.sum(), gain, gain**2 * variance
 
     # -- how the rows fare -------------------------------------------------------------------
 
-    def _known_rows(self, X: Any, y: Any) -> tuple[Array, Array]:
+    def _known_rows(self, X: Any, y: Any) -> tuple[Any, Array]:
         rows = check_rows(self, X, y, reset=False)
         self._check_targets(rows.y)
-        return self._standardization.of(rows.x), rows.y
+        return self._standardized(rows.inputs), rows.y
 
     def _log_likelihood(self, draws: Array, design: Array, targets: Array) -> Array:
         etas, shapes = self._predictors(draws, design)
@@ -224,7 +276,11 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         members = self._member(etas, shapes[:, None], np.zeros_like(etas))
         return np.asarray(members.sample(rng=rng), dtype=np.float64)
 
-    def _predictors(self, draws: Array, design: Array) -> tuple[Array, Array]:
+    def _predictors(self, draws: Array, design: Any) -> tuple[Array, Array]:
         """Return predictors (S, n) and log shapes (S,), 0 where there are none."""
-        etas = draws[:, : design.shape[1]] @ design.T
-        return etas, draws[:, -1] if self._shaped else np.zeros(len(draws))
+        if self._effects is None:
+            etas = draws[:, : design.shape[1]] @ design.T
+        else:
+            etas = self._effects.belief.drawn_predictors(draws, design)
+        place = len(self._weights.mean) - 1
+        return etas, draws[:, place] if self._shaped else np.zeros(len(draws))

@@ -157,12 +157,12 @@ class OrdinalRegression(ClassifierMixin, LinearPredictorEstimator):
         codes = (latent[..., None] > ends[:, None, 1:-1]).sum(axis=2)
         return self.classes_[codes]
 
-    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+    def _draw(self, size: int, rng: np.random.Generator, design: Any) -> Array:
         """Draw again where thresholds are not in order, which a normal posterior also has."""
-        points = super()._draw(size, rng)
+        points = super()._draw(size, rng, design)
         d = self.n_features_in_
         while (wrong := (np.diff(points[:, d:], axis=1) <= 0).any(axis=1)).any():
-            points[wrong] = super()._draw(int(wrong.sum()), rng)
+            points[wrong] = super()._draw(int(wrong.sum()), rng, design)
         return points
 
     def _predictors(self, draws: Array, design: Array) -> tuple[Array, Array]:

@@ -11,12 +11,14 @@ from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.distributions.row_fits import weighted_median
 from posteriori.estimators.estimator_rows import Rows
 from posteriori.estimators.parameters import ABOVE_ZERO
+from posteriori.inference.effects.bordered import Bordered
 from posteriori.inference.predictors.generalized_linear import (
     Curve,
     LinearPredictor,
     ShapeCurve,
     posterior_mode,
 )
+from posteriori.inference.predictors.grouped_predictor import GroupedPredictor
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.special import log_gamma_ratio
@@ -48,14 +50,14 @@ class RobustRegression(GeneralizedRegression):
     dof : float
         Degrees of freedom of the noise: the smaller, the less an outlier counts; infinity is
         normal noise. Choose among several by ``log_evidence_``.
-    fit_intercept, tol, max_iter
+    fit_intercept, tol, max_iter, groups
         As of :class:`PoissonRegression`.
 
     Attributes
     ----------
     scale_ : float
         The scale of the noise at the mode; predictions integrate over its posterior.
-    posterior_, coef_, intercept_, log_evidence_, effective_parameters_, n_iter_
+    posterior_, coef_, intercept_, log_evidence_, effective_parameters_, group_effects_, n_iter_
         As of :class:`PoissonRegression`.
     n_features_in_, feature_names_in_
 
@@ -70,6 +72,7 @@ class RobustRegression(GeneralizedRegression):
     """
 
     _shaped = True
+    _shape_apart = True
     _constraints = {**GeneralizedRegression._constraints, "dof": ABOVE_ZERO}
 
     def __init__(
@@ -80,8 +83,15 @@ class RobustRegression(GeneralizedRegression):
         fit_intercept: bool = True,
         tol: float = 1e-8,
         max_iter: int = 200,
+        groups: Any = None,
     ) -> None:
-        super().__init__(prior_precision, fit_intercept=fit_intercept, tol=tol, max_iter=max_iter)
+        super().__init__(
+            prior_precision,
+            fit_intercept=fit_intercept,
+            tol=tol,
+            max_iter=max_iter,
+            groups=groups,
+        )
         self.dof = dof
 
     @property
@@ -94,47 +104,50 @@ class RobustRegression(GeneralizedRegression):
         self._finest = _RESOLUTION * spread
         return level, spread, float(np.log(spread))
 
-    def _ascend(self, density: LinearPredictor) -> Mode:
+    def _ascend(
+        self,
+        density: LinearPredictor | GroupedPredictor,
+        near: Mode | None = None,
+        tol: float | None = None,
+    ) -> Mode:
         """Return the mode of ln scale θ with the weights integrated out, and of the weights given it.
 
         Laplace's method has ∫ p(w, θ) dw ∝ p(ŵ, θ) |A|^(−½). As A = Λ + e^(−2θ) H, the logarithm of the
         last factor has the slope γ = Σ λ/(α + λ), the number of weights that the data determine: γθ is
         added, which is a shift of the prior mean of θ, until γ is the one that belongs to it.
         """
-        prior, alpha = density.prior_mean, float(density.prior_precision[-1, -1])
-        rows = len(density.x) if density.frequency is None else float(density.frequency.sum())
-        search, passes, mode = _Crossing(min(len(prior) - 1.0, rows)), 0, None
+        prior, place, tol = density.prior_mean, density.shape_place, tol or self.tol
+        assert place is not None
+        alpha = float(density.precision[place])
+        frequency = density.frequency
+        rows = density.n_rows if frequency is None else float(frequency.sum())
+        search, passes, mode = _Crossing(min(len(prior) - 1.0, rows)), 0, near
         while True:
-            density.prior_mean = np.append(prior[:-1], prior[-1] + search.at / alpha)
-            limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter - passes}
-            if mode is None:
-                mode = posterior_mode(density, prior, **limits)
+            shifted = prior.copy()
+            shifted[place] += search.at / alpha
+            target = density.with_prior_mean(shifted)
+            limits: dict[str, Any] = {"tol": tol, "max_iter": self.max_iter - passes}
+            if mode is not None:
+                mode = find_mode(target, mode.point, near=mode, **limits)
+            elif isinstance(target, LinearPredictor):
+                mode = posterior_mode(target, prior, **limits)
             else:
-                mode = find_mode(density, mode.point, near=mode, **limits)
+                mode = find_mode(target, prior, **limits)
             passes += mode.n_iter
-            found, bend = _determined(mode, density.prior_precision)
-            settled = abs(found - search.at) <= self.tol * np.sqrt(mode.precision[-1, -1])
+            found, bend = _determined(mode, density.precision, place)
+            settled = abs(found - search.at) <= tol * np.sqrt(_diagonal(mode.precision)[place])
             if settled or passes >= self.max_iter:
                 break
             search.note(found)
-        density.prior_mean = prior
-        if mode.point[-1] < np.log(
+        if mode.point[place] < np.log(
             _VANISHING * self._finest
         ):  # rows that repeat are fitted exactly
-            return super()._ascend(density)
-        offset = float(mode.point[-1] - prior[-1])
+            return super()._ascend(density, near, tol)
+        offset = float(mode.point[place] - prior[place])
         # of the density that was given, without γθ
         value = mode.value - search.at * offset + 0.5 * search.at**2 / alpha
-        precision, factor = mode.precision.copy(), mode.factor.copy()
-        precision[-1, -1] += bend
-        factor[-1, -1] = np.hypot(factor[-1, -1], np.sqrt(bend))
-        return mode._replace(
-            value=value,
-            precision=precision,
-            factor=factor,
-            n_iter=passes,
-            converged=mode.converged and settled,
-        )
+        settled = mode.converged and settled
+        return _bent(mode, place, bend)._replace(value=value, n_iter=passes, converged=settled)
 
     def _scale(self, log_scale: Any) -> Any:
         return np.hypot(np.exp(log_scale), self._finest)
@@ -192,18 +205,36 @@ class _Crossing:
         self._before = here, gap
 
 
-def _determined(mode: Mode, prior_precision: Array) -> tuple[float, float]:
+def _determined(mode: Mode, precision: Array, place: int) -> tuple[float, float]:
     """Return γ, how many weights the data determine at a given scale, and −dγ/dθ.
 
     γ is the trace of G = 1 − Λ A⁻¹, and its slope −2 tr(G − G²).
     """
-    weights = slice(0, -1)
-    root = triangular_inverse(mode.factor[weights, weights])
-    inverse = root.T @ root
-    open_share = np.diagonal(prior_precision)[weights, None] * inverse  # 1 − G
-    left = float(np.trace(open_share))
-    bend = 2.0 * (left - float((open_share * open_share.T).sum()))
-    return len(inverse) - left, max(bend, 0.0)
+    weights = np.delete(precision, place)
+    if isinstance(mode.precision, Bordered):
+        left, square = mode.precision.without(place).factorize().traces(weights)
+    else:
+        root = triangular_inverse(mode.factor[:place, :place])
+        open_share = weights[:, None] * (root.T @ root)  # 1 − G
+        left, square = float(np.trace(open_share)), float((open_share * open_share.T).sum())
+    return len(weights) - left, max(2.0 * (left - square), 0.0)
+
+
+def _bent(mode: Mode, place: int, bend: float) -> Mode:
+    """Return a mode whose curvature along the log scale is larger."""
+    if isinstance(mode.precision, Bordered):
+        raised = np.zeros(len(mode.point))
+        raised[place] = bend
+        precision: Any = mode.precision.plus(raised)
+        return mode._replace(precision=precision, factor=precision.factorize())
+    precision, factor = mode.precision.copy(), mode.factor.copy()
+    precision[place, place] += bend
+    factor[place, place] = np.hypot(factor[place, place], np.sqrt(bend))
+    return mode._replace(precision=precision, factor=factor)
+
+
+def _diagonal(precision: Any) -> Array:
+    return precision.diagonal if isinstance(precision, Bordered) else np.diagonal(precision)
 
 
 def _weights_of(z: Array, nu: float) -> tuple[Array, Array]:
