@@ -72,7 +72,7 @@ def test_interrupted_runs_tell_what_is_done(table: Path, tmp_path: Path, models:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert err == "posteriori: stopped by Ctrl-C: nothing was written\n"
-    assert "robust linear: interrupted" in out
+    assert "straight lines (robust): interrupted" in out
     assert list(tmp_path.iterdir()) == []
     verdict = "“constant” is the only model" if "constant" in models else "No model could be fitted"
     assert verdict in out
@@ -108,7 +108,7 @@ def test_interrupted_processes_leave_nothing(table: Path, tmp_path: Path) -> Non
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert err == "posteriori: stopped by Ctrl-C: nothing was written\n"
-    assert "linear: interrupted" in out
+    assert "straight lines: interrupted" in out
     assert list(scratch.iterdir()) == []
     _require_group_ends(process.pid)
 
