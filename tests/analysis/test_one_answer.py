@@ -41,6 +41,10 @@ def analysis_of():
     return analyse
 
 
+def n_classes(problem):
+    return 0 if problem.classes is None else len(problem.classes)
+
+
 def suits(candidate, kind):
     if candidate.task == "classification":
         return kind in RARE and candidate.targets in ("any", kind)
@@ -62,7 +66,8 @@ def test_densities_of_rows_are_the_same(candidate, kind, analysis_of):
     outcome, problem = analysis.outcomes[candidate.name], analysis.problem
     assert outcome.failure == ""
     assert np.isfinite(outcome.unseen.log_density).all()
-    pipeline = make_pipeline(candidate, problem.kinds).fit(problem.X, problem.y)
+    pipeline = make_pipeline(candidate, problem.kinds, n_classes(problem))
+    pipeline.fit(problem.X, problem.y)
     held = held_out_density(pipeline, problem.X, problem.y, draws=20)
     assert held.method == "5-fold"
     np.testing.assert_allclose(held.pointwise, outcome.unseen.log_density, rtol=1e-9, atol=1e-12)
@@ -77,7 +82,7 @@ def test_the_same_model_is_the_best(kind, task, analysis_of):
     analysis = analysis_of(kind, task)
     X, y, kinds = analysis.problem.X, analysis.problem.y, analysis.problem.kinds
     models = {
-        o.name: make_pipeline(o.candidate, kinds)
+        o.name: make_pipeline(o.candidate, kinds, n_classes(analysis.problem))
         for o in analysis.outcomes.values()
         if o.candidate.encoding != "codes"  # evidences of other inputs, which compare refuses
     }

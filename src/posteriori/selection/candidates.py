@@ -31,9 +31,10 @@ class Candidate(NamedTuple):
         Its prior beliefs in words.
     cost : float
         Time of a fit beside that of the first model of the task; the cheap ones run first.
-    encoding : {"numbers", "codes", "nothing"}
-        Whether categories come as indicator columns, or as codes with missing entries left open;
-        or whether the model ignores all columns.
+    encoding : {"groups", "numbers", "codes", "nothing"}
+        Whether the levels of categories have effects with a common spread (for numbers and two
+        classes; indicator columns for more); or are indicator columns, or codes with missing entries
+        left open; or whether the model ignores all columns.
     basis : str
         Path of functions of the columns that stand in their place; empty for the columns themselves.
     basis_parameters : mapping
@@ -51,7 +52,7 @@ class Candidate(NamedTuple):
     parameters: Mapping[str, Any] = _NOTHING
     prior: str = ""
     cost: float = 1.0
-    encoding: str = "numbers"
+    encoding: str = "groups"
     basis: str = ""
     basis_parameters: Mapping[str, Any] = _NOTHING
     targets: str = "any"
@@ -238,6 +239,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "normal–inverse-Wishart around the data's scale",
         0.5,
         title="normal classes of one shape",
+        encoding="numbers",
     ),
     Candidate(
         "quadratic discriminant",
@@ -247,6 +249,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "normal–inverse-Wishart around the data's scale, for each class",
         0.7,
         title="normal classes of any shape",
+        encoding="numbers",
     ),
     Candidate(
         "logistic",
@@ -307,6 +310,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "one pseudo-count for every class",
         3.0,
         most_rows=50_000,
+        encoding="numbers",
     ),
 )
 

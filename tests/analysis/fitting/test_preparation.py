@@ -138,3 +138,28 @@ def test_no_columns():
     columns = NoColumns().fit(TRAIN)
     np.testing.assert_array_equal(columns.transform(TRAIN), np.zeros((6, 1)))
     assert len(columns.get_feature_names_out()) == 0
+
+
+def test_groups_are_codes_of_all_levels():
+    columns = NumberColumns(KINDS, grouped=True).fit(TRAIN)
+    assert list(columns.get_feature_names_out())[-1] == "colour"
+    assert columns.group_names() == ["colour"]
+    assert columns.transform(TRAIN)[:, -1].tolist() == [0, 0, 0, 1, 1, 2]
+    new = TRAIN.assign(colour=pd.Categorical(["green", None, "red", "blue", "once", "red"]))
+    assert columns.transform(new)[:, -1].tolist() == [-1, -1, 0, 1, 2, 0]
+    gaps = TRAIN.assign(colour=pd.Categorical(["red", None, "red", "blue", None, "red"]))
+    learned = NumberColumns(KINDS, grouped=True).fit(gaps)
+    assert learned.transform(gaps)[:, -1].tolist() == [0, 2, 0, 1, 2, 0]
+
+
+def test_where_many_groups_cross_the_smaller_ones_keep_their_most_frequent_levels():
+    n = 4000
+    frame = table(a=[f"a{k}" for k in range(n)], b=[f"b{k % 1000}" for k in range(n)])
+    columns = NumberColumns({"a": "category", "b": "category"}, grouped=True).fit(frame)
+    sizes = {part.name: len(part.levels) for part in columns.levels_}
+    assert sizes["a"] == n
+    assert sizes["b"] ** 2 * n <= 2.1e8
+    assert columns.level_for_new("b") == "(other)"
+    codes = columns.transform(frame)
+    assert codes.min() == 0.0
+    assert len(np.unique(codes[:, 1])) == sizes["b"]

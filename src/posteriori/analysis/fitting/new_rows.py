@@ -61,10 +61,15 @@ def _on_levels(column: Column, encoder: Any, values: pd.Series) -> str:
     if not new:
         return ""
     rows = counted(int(values.isin(new).sum()), "row")
+    shown = f"{rows} with a level that the model has never seen, such as {new[0][:30]!r}"
+    if column.name in encoder.group_names() and encoder.level_for_new(column.name) != OTHER:
+        return (
+            f"{shown}: predicted around the average of all levels, with the width of their spread"
+        )
     same = encoder.level_for_new(column.name)
     why = "as rare ones are" if same == OTHER else "the most frequent"
     taken = f"taken as {same!r}, {why}" if same else "without effect"
-    return f"{rows} with a level that the model has never seen, such as {new[0][:30]!r}: {taken}"
+    return f"{shown}: {taken}"
 
 
 def _on_range(column: Column, values: Any) -> str:

@@ -21,6 +21,9 @@ __all__ = ["OTHER", "CodeColumns", "NoColumns", "NumberColumns"]
 #: Levels for those that are not kept apart, and for missing entries.
 OTHER, _MISSING = "(other)", "(missing)"
 
+#: K²L for L levels of the largest category and K of all others that are solved for together.
+_MOST_CROSSED = 2e8
+
 #: Rows that are prepared at a time, so that no second copy of all inputs is made.
 _PART = 4096
 
@@ -46,7 +49,8 @@ class NumberColumns(TransformerMixin, BaseEstimator):
 
     Missing numbers become the mean, and a further column tells where they were; missing categories
     are a level of their own. Levels beyond the most frequent ones share one, which also stands for
-    levels that are new.
+    levels that are new. With ``grouped`` categories come last, a column of codes each, with all
+    levels that were seen; levels that are new have the code −1.
 
     Parameters
     ----------
@@ -54,15 +58,23 @@ class NumberColumns(TransformerMixin, BaseEstimator):
     basis : transformer, optional
         Functions of the columns of numbers and dates, in their place.
     max_levels : int
-        Levels that are kept apart.
+        Levels that are kept apart where they are indicators.
+    grouped : bool
+        Whether categories are codes of groups instead.
     """
 
     def __init__(
-        self, kinds: Mapping[str, str], *, basis: Any = None, max_levels: int = 20
+        self,
+        kinds: Mapping[str, str],
+        *,
+        basis: Any = None,
+        max_levels: int = 20,
+        grouped: bool = False,
     ) -> None:
         self.kinds = kinds
         self.basis = basis
         self.max_levels = max_levels
+        self.grouped = grouped
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         """Learn means, scales and levels of a table."""
@@ -70,12 +82,14 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         numbers = [name for name, kind in self.kinds.items() if kind != "category"]
         scales = [_learn_scale(name, X[name].to_numpy(np.float64)) for name in numbers]
         self.scales_ = [scale for scale in scales if scale.std > 0.0]
-        levels = [
-            Levels(name, frequent_levels(X[name], self.max_levels))
-            for name, kind in self.kinds.items()
-            if kind == "category"
-        ]
-        self.levels_ = [level for level in levels if len(level.levels) > 1]
+        categories = [name for name, kind in self.kinds.items() if kind == "category"]
+        if self.grouped:
+            self.levels_ = _all_levels(X, categories)
+        else:
+            levels = [
+                Levels(name, frequent_levels(X[name], self.max_levels)) for name in categories
+            ]
+            self.levels_ = [level for level in levels if len(level.levels) > 1]
         self.basis_ = None
         if self.basis is not None and self._curved():
             block = np.column_stack([_scaled(s, X) for s in self._curved()])
@@ -101,20 +115,32 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         straight = [s for s in self.scales_ if self.basis_ is None or s not in curved]
         parts += [_scaled(scale, X)[:, None] for scale in straight]
         parts += [_is_missing(s, X)[:, None] for s in self.scales_ if s.flag]
-        parts += [_indicators(levels, X) for levels in self.levels_]
+        coded = _group_codes if self.grouped else _indicators
+        parts += [coded(levels, X) for levels in self.levels_]
         return np.column_stack(parts) if parts else np.zeros((len(X), 0))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return what each input is: the column, or ``column = level``."""
+        """Return what each input is: the column, or ``column = level``; of groups their columns."""
         del input_features
         check_is_fitted(self)
+        return np.array(self.number_names() + self.group_names(), dtype=object)
+
+    def group_names(self) -> list[str]:
+        """Return the columns that come as codes of groups, which are the last inputs."""
+        return [part.name for part in self.levels_] if self.grouped else []
+
+    def number_names(self) -> list[str]:
+        """Return what the inputs before them are."""
         curved, names = self._curved(), []
         if self.basis_ is not None:
             names += list(self.basis_.get_feature_names_out([s.name for s in curved]))
         names += [s.name for s in self.scales_ if self.basis_ is None or s not in curved]
         names += [f"{s.name} missing" for s in self.scales_ if s.flag]
-        names += [f"{part.name} = {level}" for part in self.levels_ for level in part.levels[1:]]
-        return np.array(names, dtype=object)
+        if not self.grouped:
+            names += [
+                f"{part.name} = {level}" for part in self.levels_ for level in part.levels[1:]
+            ]
+        return names
 
     def level_for_new(self, name: str) -> str:
         """Return the level that stands for levels that are new; empty if the column has no effect."""
@@ -174,6 +200,10 @@ class CodeColumns(TransformerMixin, BaseEstimator):
         del input_features
         return np.array(list(self.kinds), dtype=object)
 
+    def group_names(self) -> list[str]:
+        """Return no names: categories are no groups here."""
+        return []
+
     def level_for_new(self, name: str) -> str:
         """Return the level that stands for levels that are new."""
         del name
@@ -210,18 +240,44 @@ class NoColumns(TransformerMixin, BaseEstimator):
         return True
 
 
-def frequent_levels(series: pd.Series, limit: int) -> tuple[str, ...]:
+def frequent_levels(series: pd.Series, limit: int, least: int = 2) -> tuple[str, ...]:
     """Return the most frequent levels first, then one for the rest and one for missing entries.
 
-    Levels seen once are not kept apart: nothing can be learned of them.
+    Levels seen less often than ``least`` are not kept apart: of an indicator that is 1 once nothing
+    can be learned.
     """
     codes = series.cat.codes.to_numpy()
     counts = np.bincount(codes[codes >= 0], minlength=len(series.cat.categories))
     seen = dict(zip(series.cat.categories, counts.tolist(), strict=True))
-    order = sorted((level for level in seen if seen[level] > 1), key=lambda x: (-seen[x], x))
+    order = sorted((level for level in seen if seen[level] >= least), key=lambda x: (-seen[x], x))
     kept = tuple(order[:limit])
     rest = (OTHER,) if len(kept) < int((counts > 0).sum()) else ()
     return kept + rest + ((_MISSING,) if (codes < 0).any() else ())
+
+
+def _all_levels(X: pd.DataFrame, names: list[str]) -> list[Levels]:
+    """Return all levels of categories, most frequent first.
+
+    Where several categories have many, all but the largest keep their most frequent ones apart, so
+    that what is solved for together stays small.
+    """
+    counts = {name: int(X[name].nunique()) for name in names}
+    largest = max(counts, key=lambda name: counts[name], default="")
+    others = sum(counts.values()) - counts.get(largest, 0)
+    room = int(np.sqrt(_MOST_CROSSED / max(counts.get(largest, 0), 1)))
+    limit = max(room // max(len(names) - 1, 1), 1) if others > room else others
+    return [
+        Levels(name, frequent_levels(X[name], len(X) if name == largest else limit, least=1))
+        for name in names
+    ]
+
+
+def _group_codes(part: Levels, X: pd.DataFrame) -> Array:
+    """Return the places of levels (N, 1), −1 for those that are new."""
+    place = {level: k for k, level in enumerate(part.levels)}
+    new = place.get(OTHER, -1)
+    codes = _recoded(X[part.name], place, unknown=new, missing=place.get(_MISSING, -1))
+    return codes[:, None]
 
 
 def _learn_scale(name: str, values: Array) -> Scale:

@@ -71,14 +71,19 @@ class Outcome(NamedTuple):
         return self.candidate.name
 
 
-def make_pipeline(candidate: Candidate, kinds: dict[str, str]) -> Pipeline:
-    """Return preparation and model of a candidate, unfitted."""
+def make_pipeline(candidate: Candidate, kinds: dict[str, str], classes: int = 0) -> Pipeline:
+    """Return preparation and model of a candidate for so many classes, unfitted."""
     basis, model = candidate.make_basis(), candidate.make()
     if candidate.encoding == "codes":
         codes = CodeColumns(kinds)
         return Pipeline([("columns", codes), ("model", model.set_params(columns=codes.columns))])
     if candidate.encoding == "nothing":
         return Pipeline([("columns", NoColumns()), ("model", model)])
+    groups = sum(kind == "category" for kind in kinds.values())
+    if candidate.encoding == "groups" and groups and classes <= 2:
+        model.set_params(groups=list(range(-groups, 0)))
+        grouped = NumberColumns(kinds, basis=basis, grouped=True)
+        return Pipeline([("columns", grouped), ("model", model)])
     columns = NumberColumns(kinds, basis=basis)
     return Pipeline([("columns", columns), ("model", model)])
 
@@ -226,7 +231,8 @@ def _fit(problem: Problem, candidate: Candidate, fold: int | None) -> _Part:
 
 
 def _result(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
-    pipeline = make_pipeline(candidate, problem.kinds)
+    classes = 0 if problem.classes is None else len(problem.classes)
+    pipeline = make_pipeline(candidate, problem.kinds, classes)
     if fold is None:
         return fit_in_parts(pipeline, problem.X, problem.y)
     unseen = predict_fold(

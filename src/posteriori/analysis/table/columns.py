@@ -35,7 +35,8 @@ __all__ = [
 #: Kinds that models can use; the others say why a column is left out.
 USED = ("number", "boolean", "date", "category")
 
-#: Categories with more levels than this are pooled.
+#: Of categories with more levels than this it is said how many they have; models that give each level
+#: a column of its own keep so many apart.
 MANY_LEVELS = 20
 
 #: Levels that are remembered, so that new ones can be told.
@@ -151,7 +152,7 @@ def _guess_texts(name: str, series: pd.Series) -> Column:
     if len(texts) <= _MOST_LEVELS:
         column = replace(column, levels=tuple(texts))
     if len(texts) > MANY_LEVELS:
-        note = f"{len(texts)} levels: the {MANY_LEVELS} most frequent are kept apart"
+        note = f"{len(texts)} levels: groups, whose effects have a common spread"
         return replace(column, note=note)
     return column
 

@@ -22,6 +22,9 @@ from posteriori.numerics.types import Array
 
 __all__ = ["EffectLayout", "GroupedRows", "effect_gram", "level_sums", "open_rows"]
 
+#: Up to so many columns are summed one by one; a sparse matrix takes longer to make.
+_FEW_COLUMNS = 8
+
 
 @dataclass(frozen=True)
 class GroupedRows:
@@ -106,7 +109,12 @@ class EffectLayout:
 
 def level_sums(values: Array, code: Array, size: int, weight: Array | None = None) -> Array:
     """Return the weighted sums of rows (N, D) over each level, (L, D); all levels are known."""
-    return np.asarray(_indicator(code, size, weight).T @ values)
+    if values.shape[1] <= _FEW_COLUMNS:
+        each = values if weight is None else values * weight[:, None]
+        sums = [np.bincount(code, column, size) for column in each.T]
+        return np.column_stack(sums) if sums else np.zeros((size, 0))
+    data, ends = np.ones(len(code)) if weight is None else weight, np.arange(len(code) + 1)
+    return np.asarray(sparse.csr_array((data, code, ends), shape=(len(code), size)).T @ values)
 
 
 def effect_gram(x: Array, codes: Array, weight: Array, layout: EffectLayout) -> Bordered:
@@ -126,21 +134,27 @@ def effect_gram(x: Array, codes: Array, weight: Array, layout: EffectLayout) -> 
     for first in range(0, len(x), step := rows_per_block(d, WITH_COPY)):
         rows = slice(first, first + step)
         core[:d, :d] += (x[rows] * weight[rows, None]).T @ x[rows]
-    weighted = [_indicator(codes[:, c], n, weight) for c, n in enumerate(layout.sizes)]
-    single = [_indicator(codes[:, c], n) for c, n in enumerate(layout.sizes)]
-    for c, place in enumerate(places):
-        block = core if c != layout.largest else border
-        own = place if c != layout.largest else slice(None)
-        block[own, :d] = weighted[c].T @ x
-        for other in range(len(places)):
-            if other not in (c, layout.largest):
-                block[own, places[other]] = (weighted[c].T @ single[other]).toarray()
     counts = [np.bincount(codes[:, c], weight, n) for c, n in enumerate(layout.sizes)]
     for c, place in enumerate(places):
+        block, own = (border, slice(None)) if c == layout.largest else (core, place)
+        block[own, :d] = level_sums(x, codes[:, c], layout.sizes[c], weight)
+        for other in range(len(places)):
+            if other not in (c, layout.largest):
+                block[own, places[other]] = _cross_table(
+                    codes[:, [c, other]], weight, layout, c, other
+                )
         if c != layout.largest:
             core[:d, place] = core[place, :d].T
             core[place, place] = np.diag(counts[c])
     return Bordered(core, border, counts[layout.largest])
+
+
+def _cross_table(pairs: Array, weight: Array, layout: EffectLayout, one: int, other: int) -> Array:
+    """Return the weights of rows with each level of one category and each of another, (L, L')."""
+    rows, columns = layout.sizes[one], layout.sizes[other]
+    return np.bincount(pairs[:, 0] * columns + pairs[:, 1], weight, rows * columns).reshape(
+        rows, columns
+    )
 
 
 def open_rows(
@@ -184,10 +198,3 @@ def open_rows(
             else:
                 core[at, place.start + here[at, c]] += 1.0
         yield rows, core, extra
-
-
-def _indicator(code: Array, size: int, weight: Array | None = None) -> Any:
-    """Return the matrix (N, L) that has each row's weight, or 1, at its level."""
-    data = np.ones(len(code)) if weight is None else weight
-    ends = np.arange(len(code) + 1)
-    return sparse.csr_array((data, code, ends), shape=(len(code), size))
