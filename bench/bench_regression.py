@@ -15,7 +15,8 @@ from harness import Comparison, compare, peak_memory, report
 from sklearn.linear_model import ARDRegression, BayesianRidge
 from threadpoolctl import threadpool_limits
 
-from posteriori.regression import BayesianLinearRegression
+from posteriori.classification import BayesianLogisticRegression
+from posteriori.regression import BayesianLinearRegression, PoissonRegression
 
 ROWS, COLUMNS, CHUNKS = 100_000, 50, 100
 VANISHING = {"alpha_1": 0.0, "alpha_2": 0.0, "lambda_1": 0.0, "lambda_2": 0.0}
@@ -28,6 +29,32 @@ def make_data(rows: int, columns: int, seed: int = 0) -> tuple[np.ndarray, np.nd
     X = rng.normal(size=(rows, columns)) + 0.5 * rng.normal(size=(rows, 1))
     weights = np.where(np.arange(columns) % 2, 0.0, rng.normal(size=columns))
     return X, X @ weights + rng.normal(size=rows)
+
+
+def groups_against_none() -> list[Comparison]:
+    """10,000 levels beside the columns against the columns alone, for normal and other targets."""
+    rng = np.random.default_rng(1)
+    X, y = make_data(ROWS, 30)
+    shop = rng.integers(0, 10_000, size=ROWS)
+    wide, level = np.column_stack([X, shop]), 2.0 * rng.normal(size=10_000)[shop]
+    eta = 0.3 * X[:, 1] + 0.5 * level
+    lines = []
+    for name, make, targets in (
+        ("linear", BayesianLinearRegression, y + level),
+        ("Poisson", PoissonRegression, rng.poisson(np.exp(0.3 * eta))),
+        ("logistic", BayesianLogisticRegression, rng.random(ROWS) < 1.0 / (1.0 + np.exp(-eta))),
+    ):
+        alone, grouped = make(), make(groups=[-1])
+
+        def with_groups(model=grouped, table=wide, targets=targets):  # type: ignore[no-untyped-def]
+            model.fit(table, targets)
+
+        def without(model=alone, table=X, targets=targets):  # type: ignore[no-untyped-def]
+            model.fit(table, targets)
+
+        title = f"{name}, 10,000 groups beside {ROWS} x 30 (no groups)"
+        lines.append(compare(title, with_groups, without, bar=5.0, faster=False))
+    return lines
 
 
 def evidence_against_bayesian_ridge() -> Comparison:
@@ -116,6 +143,7 @@ def main() -> None:
             warnings.simplefilter("ignore")  # scikit-learn's relevance divides by vanishing weights
             rows.append(relevance_against_ard_regression())
         rows += [chunks_against_one_fit(kind) for kind in ("fixed", "type-II", "ard")]
+        rows += groups_against_none()
         report("linear regression with evidence, one thread", rows)
         growth()
 

@@ -9,15 +9,17 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.importance import Effects, largest_first
+from posteriori.analysis.fitting.preparation import NumberColumns
 from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.analysis.table.values import dates_of
-from posteriori.analysis.table.wording import short_number
+from posteriori.analysis.table.wording import counted, short_number
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.contract import (
     DrawsWeights,
     HasPosterior,
     offers,
 )
+from posteriori.estimators.group_columns import GroupEffects
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import short_text
 from posteriori.selection.cross_validation import Unseen
@@ -26,6 +28,8 @@ __all__ = [
     "LIMIT",
     "entry_text",
     "expected_at_least",
+    "level_effects",
+    "spread_words",
     "surprise_table",
     "surprising_rows",
     "weight_effects",
@@ -33,6 +37,18 @@ __all__ = [
 
 #: Draws of weights from which intervals of 90 % are read.
 _DRAWS = 2_000
+
+#: Effects of levels that are shown, the largest.
+_MOST_EFFECTS = 20
+
+#: What effects are measured in, where it is not the unit of the target.
+_UNITS = {
+    "LogLinearRegression": " in logarithms",
+    "PoissonRegression": " in logarithms",
+    "NegativeBinomialRegression": " in logarithms",
+    "BayesianLogisticRegression": " in log odds",
+    "ProbitRegression": " in probits",
+}
 
 #: A row surprises if the model expected fewer such rows than this.
 LIMIT = 0.1
@@ -43,7 +59,9 @@ _DIGITS = 7
 def weight_effects(pipeline: Any) -> Effects | None:
     """Return the weights of a linear model, largest first; None if the model has no such weights."""
     final = pipeline[-1]
-    names = [str(name) for name in pipeline[0].get_feature_names_out()]
+    inputs, encoder = pipeline[0].get_feature_names_out(), pipeline[0]
+    groups = encoder.group_names() if isinstance(encoder, NumberColumns) else []
+    names = [str(name) for name in inputs[: len(inputs) - len(groups)]]
     if offers(final, DrawsWeights):
         mean, draws = np.asarray(final.coef_), final.sample_weights(_DRAWS, rng=0)[:, : len(names)]
         low, high = np.quantile(draws, [0.05, 0.95], axis=0)
@@ -56,6 +74,44 @@ def weight_effects(pipeline: Any) -> Effects | None:
     mean = np.asarray(posterior.mean)[: len(names)]
     half = 1.6449 * np.asarray(posterior.std)[: len(names)]
     return largest_first(Effects(names, mean, mean - half, mean + half))
+
+
+def level_effects(pipeline: Any) -> Effects | None:
+    """Return the largest effects of levels of groups; None if the model has no groups."""
+    groups = _groups_of(pipeline)
+    if not groups:
+        return None
+    names = [f"{name} = {level}" for name, levels, _ in groups for level in levels]
+    mean = np.concatenate([effects.mean for *_, effects in groups])
+    half = 1.6449 * np.concatenate([effects.std for *_, effects in groups])
+    order = np.argsort(-np.abs(mean), kind="stable")[:_MOST_EFFECTS]
+    shown = [names[k] for k in order]
+    return Effects(shown, mean[order], (mean - half)[order], (mean + half)[order])
+
+
+def spread_words(pipeline: Any) -> list[str]:
+    """Return how much the levels of each group differ, in words."""
+    unit = _UNITS.get(type(pipeline[-1]).__name__, "")
+    told = []
+    for name, levels, effects in _groups_of(pipeline):
+        low, high = map(short_number, effects.spread_interval)
+        told.append(
+            f"{counted(len(levels), 'level')} of {short_text(name)!r} differ by "
+            f"± {short_number(effects.spread)}{unit} ({low} to {high})"
+        )
+    return told
+
+
+def _groups_of(pipeline: Any) -> list[tuple[str, list[str], GroupEffects]]:
+    """Return the names of groups, their levels as the table has them, and their effects."""
+    encoder, final = pipeline[0], pipeline[-1]
+    if not isinstance(encoder, NumberColumns) or not encoder.group_names():
+        return []
+    known = zip(encoder.levels_, final.group_effects_.values(), strict=True)
+    return [
+        (part.name, [part.levels[int(code)] for code in effects.levels], effects)
+        for part, effects in known
+    ]
 
 
 # -- surprising rows -----------------------------------------------------------------------------

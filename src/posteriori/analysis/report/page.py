@@ -34,7 +34,13 @@ from posteriori.analysis.report.html_pieces import (
     side_by_side,
     table,
 )
-from posteriori.analysis.report.insights import LIMIT, surprise_table, weight_effects
+from posteriori.analysis.report.insights import (
+    LIMIT,
+    level_effects,
+    spread_words,
+    surprise_table,
+    weight_effects,
+)
 from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
 from posteriori.analysis.report.ranking_tables import (
     detailed_table,
@@ -250,13 +256,29 @@ def _drivers(found: Findings) -> str:
 
 
 def _weights(found: Findings) -> str:
-    effects = weight_effects(found.best)
+    groups, effects = _groups(found), weight_effects(found.best)
     if effects is None or not len(effects.names):
-        return ""
-    return figure(
+        return groups
+    against = "" if groups else "; a level stands against the most frequent one"
+    drawn = figure(
         figures.draw_effects(effects, "weight, posterior mean and 90% interval"),
         f"Weights of “{found.words(found.best_single)}”. Columns of numbers are in units of their "
-        "standard deviation; a level stands against the most frequent one.",
+        f"standard deviation{against}.",
+    )
+    return drawn + groups
+
+
+def _groups(found: Findings) -> str:
+    """Tell of the groups: how much their levels differ, and which of them stand out."""
+    effects = level_effects(found.best)
+    if effects is None:
+        return ""
+    return paragraph(
+        "Levels of categories have effects with a common spread, told with its 90% interval: "
+        f"{'; '.join(spread_words(found.best))}. A level that was not seen has the width of the spread."
+    ) + figure(
+        figures.draw_effects(effects, "effect of a level, posterior mean and 90% interval"),
+        f"The largest effects of levels in “{found.words(found.best_single)}”.",
     )
 
 
