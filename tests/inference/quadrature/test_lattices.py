@@ -180,3 +180,24 @@ def test_margins_of_skewed_and_sheared_numbers(axis):
         second = np.exp(log_gamma(shapes[1])(at[:, None] - fine) - gammaln(shapes[1]))
         exact = np.trapezoid(first * second, fine, axis=1)
     np.testing.assert_allclose(margin(lattice, axis, at), exact, atol=0.02 * exact.max())
+
+
+@pytest.mark.parametrize(("far", "width"), [(4.0, 0.3), (6.0, 1.0), (3.0, 0.1)])
+def test_two_peaks_with_a_valley_between_them(far, width):
+    """Both are found; the density has nothing between them, and the margin weighs them rightly."""
+
+    def log_density(points):
+        x = points[:, 0]
+        left = np.log(0.3) - 0.5 * ((x + far) / width) ** 2
+        right = np.log(0.7) - 0.5 * ((x - far) / (1.5 * width)) ** 2 - np.log(1.5)
+        return np.logaddexp(left, right) - 0.5 * np.log(2.0 * np.pi) - np.log(width)
+
+    starts = np.array([[0.0], [-3.0], [3.0], [-7.0], [7.0], [-1.0], [1.0]])
+    lattice = integrate(log_density, starts, np.array([2.0]))
+    assert lattice.log_integral == pytest.approx(0.0, abs=2e-3)
+    at = np.linspace(-far - 8 * width, far + 8 * width, 4001)
+    density = margin(lattice, 0, at)
+    left = at < 0.0
+    assert np.sum(density[left]) * (at[1] - at[0]) == pytest.approx(0.3, abs=2e-3)
+    expected = np.exp(log_density(at[:, None]))
+    np.testing.assert_allclose(density, expected, atol=5e-3 * expected.max())

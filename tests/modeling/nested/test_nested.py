@@ -379,9 +379,7 @@ def test_an_unknown_number_of_trials():
 
 
 def test_choices_of_an_ascent_ask_for_one():
-    m = eight_schools()
-    with pytest.raises(TypeError, match="no method"):
-        m.plan(y=SCHOOLS, algorithm="vmp")
+    assert "variational" in str(eight_schools().plan(y=SCHOOLS, algorithm="vmp"))
     half = Model()
     half.a = Gamma(2, 1)
     half.b = Gamma(2, 1)
@@ -441,3 +439,31 @@ def test_data_that_no_state_allows():
     m.k = Binomial(m.n, m.p)
     with pytest.raises(ValueError, match="impossible whatever n"):
         m.infer(k=400)
+
+
+def test_two_peaks_of_a_coefficient_are_found():
+    """Of every second member of an AR(1) the signs of its coefficient are equally likely."""
+    rng = np.random.default_rng(8)
+    x = np.zeros(121)
+    for t in range(1, 121):
+        x[t] = 0.9 * x[t - 1] + rng.normal(scale=0.3)
+    y = x + 0.05 * rng.normal(size=121)
+    y[1::2] = np.nan
+    m = Model()
+    m.a = Uniform(-1.0, 1.0)
+    m.s = Chain(Normal(0, scale=1.0), lambda s: Normal(m.a * s, scale=0.3), length="t")
+    m.y = Normal(m.s, scale=0.05)
+    post = m.infer(y=y)
+    assert float(post.a.cdf(0.0)) == pytest.approx(0.5, abs=2e-3)
+    grid = np.linspace(-0.999, 0.999, 401)
+    given = Model()
+    given.a = Uniform(-1.0, 1.0)
+    given.s = Chain(Normal(0, scale=1.0), lambda s: Normal(given.a * s, scale=0.3), length="t")
+    given.y = Normal(given.s, scale=0.05)
+    logs = np.array([float(given.infer(a=a, y=y).log_evidence) for a in grid])
+    weights = np.exp(logs - logs.max())
+    total = np.log(weights.sum() * (grid[1] - grid[0])) + logs.max()
+    assert float(post.log_evidence) == pytest.approx(total, abs=5e-3)
+    mean = weights @ np.abs(grid) / weights.sum()
+    size = np.trapezoid(np.abs(post.a.nodes) * np.exp(post.a.log_prob(post.a.nodes)), post.a.nodes)
+    assert size == pytest.approx(mean, abs=2e-3)

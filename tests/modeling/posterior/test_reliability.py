@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posteriori import Bernoulli, Categorical, Dirichlet, Gamma, MvNormal, Normal
+from posteriori import Bernoulli, Categorical, Dirichlet, Gamma, MvNormal, Normal, StudentT
+from posteriori.distributions import HalfNormal
 from posteriori.modeling import Chain, Input, Model, load_posterior, merge, take
 from posteriori.modeling.contract.engine import Group, Result
 from posteriori.modeling.contract.weighable import Apart, Weighable
@@ -376,3 +377,19 @@ def test_the_table_shows_worst_and_typical_members() -> None:
     assert lines[1].strip().startswith("k̂ = ")
     assert "weighed: between; exact given these: mu, theta" in repr(found)
     assert [line.split()[0] for line in lines[-3:]] == ["between", "mu", "theta"]
+
+
+def test_how_far_a_belief_with_weights_can_be_trusted():
+    """Given the weights the rest is exact: what weighing finds is what an integral says."""
+    x = np.random.default_rng(7).normal(size=40)
+    m = Model()
+    m.x = Input("n")
+    m.b = Normal(0.0, scale=5.0)
+    m.s = HalfNormal(scale=1.0)
+    m.y = StudentT(4.0, m.b * m.x, scale=m.s)
+    data = {"x": x, "y": 2.0 * x + 0.5 * np.random.default_rng(3).standard_t(3.0, 40)}
+    belief, truth = m.infer(data, algorithm="vmp"), m.infer(data, algorithm="quadrature")
+    found = belief.reliability(draws=1000, rng=0)
+    for name in ("b", "s"):
+        ratio = float(belief[name].std / truth[name].std)
+        assert found.unknowns[name].ratio == pytest.approx(ratio, abs=0.1), name

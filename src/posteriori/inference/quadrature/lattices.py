@@ -7,7 +7,8 @@ with a root L of the covariance. The sum of equal weights converges faster than 
 step h for a smooth density: at h = 1 standard deviation the error of a normal one is about 10⁻⁷.
 Steps grow away from the middle (by sinh), so that long tails take few points. Cells are found
 outwards from the top, each neighbour of one that matters, so ridges and skew make no difference;
-sums over the even and the odd cells alone tell the error.
+sums over the even and the odd cells alone tell the error. Where the density falls on the way from a
+start to the top there may be another one: it is climbed, and cells are found outwards from there, too.
 """
 
 from __future__ import annotations
@@ -37,6 +38,12 @@ _FAR = 40.0
 _AGREED = 2e-3
 #: A lattice whose spread is off by more than this factor is laid anew.
 _MISSHAPEN = 1.6
+#: Places between a start and the top, as shares of the way, where a valley is looked for.
+_ON_THE_WAY = np.array([0.0, 0.25, 0.5, 0.75])
+#: Nats that the density falls by on the way if there is a valley.
+_VALLEY = 1.0
+#: Tops nearer than so many standard deviations are one.
+_APART = 3.0
 
 
 class NoFallError(ValueError):
@@ -145,12 +152,16 @@ def integrate(
         raise ValueError("the density is 0 at all points where it was looked for")
     best = int(np.argmax(values))
     top = climb(log_density, starts[best], float(values[best]), scales)
+    tops = [top, *_tops_beyond_valleys(log_density, starts, top, scales)]
+    top = max(tops, key=lambda found: found.log_height)
     size = starts.shape[1]
-    others = starts[values > top.log_height - _DEPTH[size]]
+    seeds = np.array([*starts, *(other.at for other in tops)])
+    heights = np.array([*values, *(other.log_height for other in tops)])
+    others = seeds[heights > top.log_height - _DEPTH[size]]
     step, reach = _STEP[size], _FAR * np.maximum(scales, np.diagonal(top.root))
     lattice = _filled(log_density, top.at, top.root, step, {}, others, reach, most)
     mean, cov = lattice.moments()
-    if _is_misshapen(top, cov):
+    if len(tops) == 1 and _is_misshapen(top, cov):
         root = np.linalg.cholesky(cov)
         lattice = _filled(log_density, mean, root, step, {}, others, reach, most)
     while lattice.error > _AGREED and len(lattice.cells) * 2**size <= most:
@@ -160,6 +171,30 @@ def integrate(
             log_density, lattice.origin, lattice.root, step, known, others, reach, most
         )
     return lattice
+
+
+def _tops_beyond_valleys(
+    log_density: LogDensity, starts: Array, top: Top, scales: Array
+) -> list[Top]:
+    """Climb from where the density is highest before it falls on the way from a start to the top."""
+    ways = starts[:, None] + _ON_THE_WAY[:, None] * (top.at - starts)[:, None]
+    values = log_density(ways.reshape(-1, len(scales))).reshape(len(starts), -1)
+    found: list[Top] = []
+    for way, heights in zip(ways, values, strict=True):
+        best = np.maximum.accumulate(heights)
+        falls = np.append(heights, top.log_height)[1:] < best - _VALLEY
+        if not falls.any() or not np.isfinite(best[-1]):
+            continue
+        before = int(np.argmax(heights[: int(np.argmax(falls)) + 1]))
+        other = climb(log_density, way[before], float(heights[before]), scales)
+        if all(_are_apart(other, known) for known in (top, *found)):
+            found.append(other)
+    return found
+
+
+def _are_apart(one: Top, other: Top) -> bool:
+    z = np.linalg.solve(other.root, one.at - other.at)
+    return bool(np.linalg.norm(z) > _APART)
 
 
 def _is_misshapen(top: Top, cov: Array) -> bool:

@@ -20,16 +20,13 @@ _SMALLEST = 1e-300
 
 def margin(lattice: Lattice, axis: int, at: Array) -> Array:
     """Return the density of one coordinate at some values of it."""
-    first, weights, places = _summed(lattice, axis)
-    lines, line = np.unique(first, axis=0, return_inverse=True)
-    line = line.ravel()
+    line, weights, places = _summed(lattice, axis)
     # the volume of a cell along the line is no part of the density there
     heights = np.log(np.maximum(weights, _SMALLEST)) - 0.5 * np.log1p((places[:, -1] / BEND) ** 2)
     spread = _spread_within(line, weights, places[:, -1])
     total = np.zeros(len(at))
-    for i in range(len(lines)):
+    for i in range(line[-1] + 1):
         here = np.flatnonzero(line == i)
-        here = here[np.argsort(places[here, -1])]
         start = lattice.origin[axis] + lattice.root[axis, :axis] @ places[here[0], :axis]
         z = (at - start) / lattice.root[axis, axis]
         total += _continued(places[here, -1], heights[here], z, spread)
@@ -38,11 +35,17 @@ def margin(lattice: Lattice, axis: int, at: Array) -> Array:
 
 
 def _summed(lattice: Lattice, axis: int) -> tuple[Array, Array, Array]:
-    """Add the weights of cells that differ in later axes: cells before the axis, weights, places."""
+    """Add the weights of cells that differ in later axes: lines of them, weights, places.
+
+    A line ends where a cell is missing: two peaks have nothing between them to go through.
+    """
     cells = lattice.cells[:, : axis + 1]
     kept, first, where = np.unique(cells, axis=0, return_index=True, return_inverse=True)
     weights = np.bincount(where.ravel(), weights=lattice.weights, minlength=len(kept))
-    return kept[:, :axis], weights, lattice.places[first, : axis + 1]
+    moved = np.diff(kept, axis=0)  # sorted: along a line the last number counts up
+    begins = np.any(moved[:, :-1] != 0, axis=1) | (moved[:, -1] != 1)
+    line = np.append(0, np.cumsum(begins))
+    return line, weights, lattice.places[first, : axis + 1]
 
 
 def _spread_within(line: Array, weights: Array, places: Array) -> float:
@@ -54,10 +57,12 @@ def _spread_within(line: Array, weights: Array, places: Array) -> float:
 
 def _continued(z: Array, logs: Array, at: Array, spread: float) -> Array:
     """Return exp of the log density along a line, between its points and a step beyond."""
-    rest = _spline(z, logs + 0.5 * (z / spread) ** 2, np.clip(at, z[0], z[-1]))
+    middle = z[int(np.argmax(logs))]  # lines of another peak lie far from the origin
+    rest = _spline(z, logs + 0.5 * ((z - middle) / spread) ** 2, np.clip(at, z[0], z[-1]))
     before, after = (z[1] - z[0], z[-1] - z[-2]) if len(z) > 1 else (spread, spread)
     reached = (at >= z[0] - before) & (at <= z[-1] + after)
-    return np.where(reached, np.exp(rest - 0.5 * (at / spread) ** 2), 0.0)
+    away = np.where(reached, (at - middle) / spread, np.inf)
+    return np.exp(rest - 0.5 * away**2)
 
 
 def _spline(x: Array, y: Array, at: Array) -> Array:

@@ -24,6 +24,7 @@ from posteriori.modeling.binding.labelled import (
     look_up,
     multiply_tables,
     relabel,
+    shape_of,
 )
 from posteriori.modeling.binding.places import one_hot
 from posteriori.numerics.linalg import explicit_inverse
@@ -133,9 +134,21 @@ def _ordered(table: Table, row: Axis, column: Axis) -> Table:
 
 
 def spread_of(factor: BoundFactor) -> tuple[str, Polynomial]:
-    """Return the parameter of a normal factor that states its noise, with its name."""
-    ((key, poly),) = [(k, p) for k, p in factor.parameters.items() if k != "mean"]
-    return key, poly
+    """Return the parameter of a normal factor that states its noise, with its name.
+
+    Where rows have weights of their own, as those of a Student t factor have, it is the variance that
+    both leave; or the weights, as long as they are unknown.
+    """
+    parts = {k: p for k, p in factor.parameters.items() if k not in ("mean", "weight")}
+    ((key, poly),) = parts.items()
+    weight = factor.parameters.get("weight")
+    if weight is None or not poly.is_known:
+        return key, poly
+    if not weight.is_known:
+        return "weight", weight
+    variance = as_variance(key, poly.over(factor.rows), matrix=False) / weight.over(factor.rows)
+    values = np.broadcast_to(variance, shape_of(factor.rows))
+    return "variance", Polynomial((Term(Table(values, factor.rows), ()),), factor.rows, ())
 
 
 def as_variance(key: str, value: Array, *, matrix: bool) -> Array:
