@@ -239,7 +239,7 @@ def _atoms(
     d: Univariate, f: Callable[[Array], Any], ends: Array, share: Array
 ) -> tuple[Array, ...]:
     """Give each panel the value in its middle, and the difference across it as error."""
-    beyond = ~np.isfinite(ends).all(axis=1)
+    beyond = np.asarray(~np.isfinite(ends).all(axis=1))
     edge = np.where(np.isfinite(ends[:, 0]), ends[:, 0], ends[:, 1])
     low, high = np.where(beyond, edge, 0.9375 * ends.T + 0.0625 * ends[:, ::-1].T)
     low = np.where(beyond, 1e-8 * low, low)  # f changes so over the last decades
