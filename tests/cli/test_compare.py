@@ -168,7 +168,7 @@ def test_windows_encoding_is_said(tmp_path: Path) -> None:
         (("--task", "guess"), "task must be one of auto, regression"),
         (("--html", "none/r.html"), "cannot be written: there is no folder"),
         (("--save", "none/m.po"), "cannot be written: there is no folder"),
-        (("--html", "file/r.html"), "cannot be written: there is no folder"),
+        (("--html", "file/r.html"), "cannot be written: Not a directory"),
     ],
 )
 def test_wrong_options_are_refused(

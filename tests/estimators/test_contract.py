@@ -402,6 +402,7 @@ OTHER_THINGS = {
     "analysis/fitting/object_tree.py": "slots of records",
     "analysis/fitting/preparation.py": "whether a transformer is fitted itself",
     "analysis/table/reading.py": "tables of other libraries",
+    "cli/output.py": "streams of texts",
     "plotting/parts/frame.py": "patches of matplotlib",
     "plotting/pictures/contours.py": "draws of pairs",
     "plotting/pictures/distribution_pictures.py": "distributions",

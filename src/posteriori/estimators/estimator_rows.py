@@ -20,7 +20,6 @@ from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import (
-    LARGEST_DATUM,
     naming_overflow,
     require_moderate,
     unmasked,
@@ -198,13 +197,7 @@ def _check_targets(y: Any, several: bool) -> Array:
 
 
 def check_finite_columns(x: Array, original: Any) -> None:
-    """Refuse numbers that are not finite or too large, by the names that the original table has."""
-    _require_finite(x, original)
-    if np.max(np.abs(x), initial=0.0) > LARGEST_DATUM:
-        require_moderate("X", x)
-
-
-def _require_finite(x: Array, original: Any) -> None:
+    """Refuse numbers that are not finite, by the names that the original table has."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(x.sum()):
             return

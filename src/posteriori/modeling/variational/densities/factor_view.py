@@ -303,7 +303,11 @@ class FactorView:
             return None
         switch, gates = parts[0].switch, np.array([part.gate for part in unknown])
         labels = (switch.state, *self.events(key))
-        known = [spread(part.table, labels) for part in parts if part.access is None]
+        known = [
+            spread(part.table.relabelled({part.switch.state: switch.state}), labels)
+            for part in parts
+            if part.access is None
+        ]
         numbers = np.broadcast_to(sum(known, np.zeros(())), shape_of(labels))
         seen = gates.sum(axis=0)
         alone = not np.any(gates * (gates - 1.0)) and seen.max() <= 1.0
