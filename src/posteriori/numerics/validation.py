@@ -35,6 +35,7 @@ __all__ = [
     "real_vector",
     "require_moderate",
     "require_same_size",
+    "require_squares",
     "unmasked",
     "whole",
 ]
@@ -156,26 +157,47 @@ def require_same_size(mean: Array, matrix: Array, name: str) -> None:
         raise ValueError(f"mean has {mean.shape[-1]} entries but {name} is {size} x {size}")
 
 
-def require_moderate(name: str, values: Array) -> None:
-    """Refuse finite data whose squares overflow, or all vanish.
+def require_squares(name: str, values: Array, limit: float = LARGEST_DATUM) -> None:
+    """Refuse data beyond ``limit``, whose squares overflow. NaN is left to others.
 
     Examples
     --------
-    >>> require_moderate("y", np.array([1.0, 1e200]))
+    >>> require_squares("y", np.array([1.0, 1e200]))
     Traceback (most recent call last):
     ValueError: y must lie within ±1e+150, got 1e+200; divide it by a unit of its size
     """
-    largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
-    if largest > LARGEST_DATUM:
-        worst = values.flat[int(np.argmax(np.abs(values)))]
+    largest, least = _extremes(values)
+    if max(largest, -least) > limit:
+        worst = largest if largest > -least else least
         raise ValueError(
-            f"{name} must lie within ±{LARGEST_DATUM:g}, got {worst:.6g}; divide it by a unit of its size"
+            f"{name} must lie within ±{limit:g}, got {worst:.6g}; divide it by a unit of its size"
         )
-    if 0 < largest < 1.0 / LARGEST_DATUM:
+
+
+def require_moderate(name: str, values: Array, limit: float = LARGEST_DATUM) -> None:
+    """Refuse data whose squares overflow, or all vanish.
+
+    Examples
+    --------
+    >>> require_moderate("y", np.array([0.0, 1e-200]))
+    Traceback (most recent call last):
+    ValueError: y has no number beyond 1e-200, whose square is 0; divide it by a unit of its size
+    """
+    require_squares(name, values, limit)
+    largest, least = _extremes(values)
+    size = max(largest, -least)
+    if 0 < size < 1.0 / limit:
         raise ValueError(
-            f"{name} has no number beyond {largest:.6g}, whose square is 0; divide it by a unit of its "
-            "size"
+            f"{name} has no number beyond {size:.6g}, whose square is 0; divide it by a unit of its size"
         )
+
+
+def _extremes(values: Array) -> tuple[float, float]:
+    """Return the largest and the least of the numbers and 0, without NaN."""
+    return (
+        float(np.fmax.reduce(values, axis=None, initial=0.0)),
+        float(np.fmin.reduce(values, axis=None, initial=0.0)),
+    )
 
 
 def exactly_one(family: str, **given: Any) -> str:

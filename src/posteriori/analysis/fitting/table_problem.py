@@ -13,6 +13,7 @@ import pandas as pd
 from posteriori.analysis.table.columns import Column, column_name, convert_column, guess_column
 from posteriori.analysis.table.values import are_whole_days
 from posteriori.analysis.table.wording import counted
+from posteriori.numerics.validation import require_moderate
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.selection.cross_validation import LOSSES, repeated_value, split_rows
 
@@ -225,7 +226,7 @@ def _with_values(series: pd.Series, column: Column, asked: str) -> Target:
             f"but {task} needs numbers"
         )
     numbers = seen.to_numpy(np.float64)
-    _require_moderate(column.name, numbers)
+    require_moderate(f"the target {column.name!r}", numbers, _LARGEST)
     notes += _notes_on_repeats(column.name, numbers)
     return Target(column, task, numbers, known, None, tuple(notes))
 
@@ -241,18 +242,6 @@ def _notes_on_repeats(name: str, values: Any) -> list[str]:
         f"judge them by their errors as well, or predict whether it is {value:g} and, from the "
         "other rows, how large it is otherwise"
     ]
-
-
-def _require_moderate(name: str, values: Any) -> None:
-    """Refuse targets of a size whose squares computers cannot hold."""
-    largest = values[np.argmax(np.abs(values))]
-    size = abs(largest)
-    if size > _LARGEST or size < 1.0 / _LARGEST:
-        what, remedy = ("holds", "divide") if size > 1.0 else ("is at most", "multiply")
-        raise ValueError(
-            f"the target {name!r} {what} {largest:.3g}, whose square is beyond what can be computed "
-            f"with: check that value, or {remedy} the column by a power of ten"
-        )
 
 
 def _guess_task(column: Column, seen: pd.Series) -> tuple[str, str]:

@@ -34,6 +34,7 @@ from posteriori.estimators.labelled_rows import (
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import require_squares
 
 __all__ = ["NaiveBayes"]
 
@@ -244,9 +245,10 @@ class NaiveBayes(JointClassifier):
 
     def _check_values(self, x: Array) -> None:
         for kind, at in self._places.items():
-            if not KINDS[kind].whole:
-                continue
             part, largest = _take(x, at), KINDS[kind].largest
+            if not KINDS[kind].whole:
+                require_squares("X", part)
+                continue
             row, column = class_kernels.first_not_whole(as_kernel_input(part), largest)
             if row >= 0:
                 allowed = "0 or 1" if largest == 1 else "whole numbers from 0"

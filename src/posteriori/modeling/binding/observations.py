@@ -12,7 +12,7 @@ from posteriori.distributions.base import Distribution
 from posteriori.distributions.labels import encode_labels
 from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import LARGEST_DATUM, require_moderate, unmasked
+from posteriori.numerics.validation import require_squares, unmasked
 
 __all__ = ["read_input", "read_observation", "require_finite_observations", "require_values"]
 
@@ -83,16 +83,13 @@ def _numbers(name: str, array: Any) -> Array:
 def require_finite_observations(observed: Mapping[str, Array]) -> None:
     """Refuse infinite observations, and those whose squares would be."""
     for name, values in observed.items():
-        if (np.abs(values) > LARGEST_DATUM).any():
-            require_moderate(name, np.where(np.isfinite(values), values, 0.0))
-        if np.isfinite(np.sum(values)):
-            continue
         wrong = np.argwhere(np.isinf(values))
         if len(wrong):
             raise ValueError(
                 f"{name} must be finite, or NaN where it is missing, got "
                 f"{_value_at(values, wrong[0])}"
             )
+        require_squares(name, values)
 
 
 def _value_at(array: Any, where: Any) -> str:

@@ -32,7 +32,7 @@ from posteriori.inference.predictors.seen_directions import is_wide, seen_direct
 from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
 from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import LARGEST_DATUM, require_moderate
+from posteriori.numerics.validation import require_squares
 
 __all__ = ["GeneralizedRegression"]
 
@@ -105,8 +105,7 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         rows = check_rows(self, X, y, sample_weight=sample_weight)
-        if np.max(np.abs(rows.x), initial=0.0) > LARGEST_DATUM:
-            require_moderate("X", rows.x)
+        require_squares("X", rows.x)
         self._check_targets(rows.y)
         return rows
 

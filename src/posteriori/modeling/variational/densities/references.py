@@ -38,6 +38,7 @@ from posteriori.modeling.forms.normal_rows import known_variance, spread_of
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.numerics.rank import ROUNDING
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import require_squares
 
 __all__ = ["find_references", "measured_from", "with_holes"]
 
@@ -307,21 +308,10 @@ def _reduced(term: Term, values: Table, labels: tuple[Axis, ...]) -> Term:
 def _require_moderate(factor: BoundFactor, bound: Bound) -> None:
     """Refuse data and known means whose squares overflow."""
     if factor.name in bound.observed:
-        _require_square(f"the data of {factor.name}", bound.observed[factor.name])
+        require_squares(f"the data of {factor.name}", bound.observed[factor.name], _LARGEST)
     for table, accesses in factor.parameters["mean"].terms:
         if not accesses:
-            _require_square(f"the known mean of {factor.name}", table.values)
-
-
-def _require_square(what: str, values: Array) -> None:
-    if not values.size:
-        return
-    for extreme in (np.fmax.reduce(values, axis=None), np.fmin.reduce(values, axis=None)):
-        if abs(extreme) > _LARGEST:
-            raise ValueError(
-                f"{what} hold {extreme:g}, whose square is too large for floating point; use other "
-                "units, so that numbers are near 1"
-            )
+            require_squares(f"the known mean of {factor.name}", table.values, _LARGEST)
 
 
 def _require_near(
