@@ -160,3 +160,13 @@ def test_vectors_whose_priors_lie_apart_are_integrated_over():
     m.y = MvNormal(m.mu[m.z], cov=np.eye(2))
     y = np.tile([[0.1, 0.2], [9.2, 8.7], [8.8, 9.5]], (6, 1))
     assert "integral" in method(m, y=y)
+
+
+def test_more_joint_states_than_numbers_can_count():
+    """3²⁰⁰⁰ overflows."""
+    m = Model()
+    m.p = Dirichlet(np.ones(3))
+    m.z = Categorical(m.p).iid("n")
+    m.y = Normal(take([-9.0, 0.0, 9.0], m.z), scale=1.0)
+    y = np.tile([-9.0, 0.5, 9.0, 8.5], 500)
+    assert m.infer(y=y).p.mean == pytest.approx([0.25, 0.25, 0.5], abs=2e-3)

@@ -30,8 +30,9 @@ class States(NamedTuple):
 
     @property
     def combinations(self) -> float:
-        """Number of joint states of all members."""
-        return float(len(self.values)) ** float(np.prod(self.shape))
+        """Number of joint states of all members; of thousands of members infinity."""
+        with np.errstate(over="ignore"):
+            return float(np.float64(len(self.values)) ** np.prod(self.shape))
 
 
 def as_states(factor: BoundFactor, shape: tuple[int, ...]) -> States | None:
