@@ -14,12 +14,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori import Bernoulli, Beta, Binomial, Input, Model, MvNormal, Normal, take
+from posteriori import (
+    Bernoulli,
+    Beta,
+    Binomial,
+    Categorical,
+    Chain,
+    Dirichlet,
+    Input,
+    Model,
+    MvNormal,
+    Normal,
+    take,
+)
 from posteriori.datasets import load_radon
 from posteriori.distributions import HalfCauchy, HalfNormal, Uniform
 
 DATA = Path(__file__).parent / "data"
 WIDE = 1e7
+#: The spread of what Stan computes without noise: a millionth of the data's.
+NARROW = 1e-6
 SIGMA = ("sigma", None)
 
 
@@ -38,7 +52,7 @@ class Case(NamedTuple):
 
     model: Model
     data: Mapping[str, Any]
-    parts: Mapping[str, tuple[str, int | None]]
+    parts: Mapping[str, tuple[str, Any]]
     derived: Mapping[str, Callable[[Mapping[str, np.ndarray]], np.ndarray]] = {}
 
 
@@ -48,7 +62,7 @@ def read(name: str) -> dict[str, np.ndarray]:
     return {key: np.array([float(row[key]) for row in rows]) for key in rows[0]}
 
 
-def numbered(name: str, stan: str, count: int) -> dict[str, tuple[str, int | None]]:
+def numbered(name: str, stan: str, count: int) -> dict[str, tuple[str, Any]]:
     return {f"{stan}[{i + 1}]": (name, i) for i in range(count)}
 
 
@@ -146,6 +160,26 @@ def autoregression() -> Case:
     return Case(m, {"lags": lags, "y": y[5:]}, parts)
 
 
+def moving_average() -> Case:
+    """ARMA(1, 1): errors follow from one another, and each is seen to be 0 with spread sigma."""
+    y = read("arma")["y"]
+    m = Model()
+    m.now = Input("t")
+    m.before = Input("t")
+    m.mu = Normal(0, scale=10)
+    m.phi = Normal(0, scale=2)
+    m.theta = Normal(0, scale=2)
+    m.sigma = HalfCauchy(scale=2.5)
+    m.error = Chain(
+        Normal(y[0] - m.mu - m.phi * m.mu, scale=NARROW),
+        lambda e: Normal(m.now - m.mu - m.phi * m.before - m.theta * e, scale=NARROW),
+        length="t",
+    )
+    m.zero = Normal(m.error, scale=m.sigma)
+    data = {"now": y, "before": np.append(0.0, y[:-1]), "zero": np.zeros(len(y))}
+    return Case(m, data, {name: (name, None) for name in ("mu", "phi", "theta", "sigma")})
+
+
 def kilpisjarvi() -> Case:
     table = read("kilpisjarvi")
     m = Model()
@@ -193,6 +227,19 @@ def eight_schools(is_centered: bool) -> Case:
         return Case(m, SCHOOLS, parts)
     theta = {"theta": lambda draws: draws["mu"][:, None] + draws["tau"][:, None] * draws["unit"]}
     return Case(m, SCHOOLS, parts, theta)
+
+
+# -- classes -------------------------------------------------------------------------------------
+
+
+def hidden_states() -> Case:
+    m = Model()
+    m.theta = Dirichlet(np.ones((2, 2)))
+    m.mu = Normal([3.0, 10.0], scale=1)
+    m.z = Chain(Categorical([0.5, 0.5]), lambda z: Categorical(take(m.theta, z)), length="t")
+    m.y = Normal(take(m.mu, m.z), scale=1)
+    moves = {f"theta{i + 1}[{j + 1}]": ("theta", (i, j)) for i in (0, 1) for j in (0, 1)}
+    return Case(m, read("hmm_example"), {**moves, **numbered("mu", "mu", 2)})
 
 
 # -- rates -----------------------------------------------------------------------------------------
@@ -252,10 +299,12 @@ CASES: dict[str, Callable[[], Case]] = {
     "sblrc-blr": lambda: simulated("sblrc"),
     "sblri-blr": lambda: simulated("sblri"),
     "arK-arK": autoregression,
+    "arma-arma11": moving_average,
     "kilpisjarvi_mod-kilpisjarvi": kilpisjarvi,
     "radon_mn-radon_pooled": radon_pooled,
     "eight_schools-eight_schools_centered": lambda: eight_schools(is_centered=True),
     "eight_schools-eight_schools_noncentered": lambda: eight_schools(is_centered=False),
+    "hmm_example-hmm_example": hidden_states,
     "M0_data-M0_model": captures,
     "Rate_1_data-Rate_1_model": lambda: rates({"k": (5, 10, "theta")}),
     "Rate_2_data-Rate_2_model": lambda: rates({"k1": (5, 10, "theta1"), "k2": (7, 10, "theta2")}),

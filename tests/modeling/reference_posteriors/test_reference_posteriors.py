@@ -13,6 +13,8 @@ from tests.modeling.reference_posteriors.reference_models import CASES, Case
 FOLDER = Path(__file__).parent
 #: Shifts in standard deviations, and relative errors of standard deviations, at most.
 SHIFT, SPREAD = 0.1, 0.07
+#: Integrals over four numbers and more take several seconds.
+LONG = ("arma-arma11", "hmm_example-hmm_example")
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -42,7 +44,9 @@ def moments(case: Case, posterior) -> dict[str, tuple[float, float]]:
     return found
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in LONG else ()) for n in CASES]
+)
 def test_means_and_spreads_are_those_of_the_draws(name):
     case = CASES[name]()
     posterior = case.model.infer(dict(case.data))
