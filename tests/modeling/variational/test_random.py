@@ -27,12 +27,15 @@ class World(NamedTuple):
 def worlds(draw: Any) -> World:
     m = Model()
     childless: set[str] = set()
+    children: dict[str, set[str]] = {}
     normals: list[str] = []
 
     def add(name: str, law: Any, parents: list[str]) -> str:
         for plate in draw(PLATES):
             law = law.iid(plate)
         m[name] = law
+        for parent in parents:
+            children.setdefault(parent, set()).add(name)
         childless.difference_update(parents)
         childless.add(name)
         return name
@@ -84,8 +87,11 @@ def worlds(draw: Any) -> World:
     seen += watched(m, add, sorted(childless - set(seen)), gates)
     values = m.simulate(plates=SIZES, rng=draw(st.integers(0, 1000)))
     data = {name: np.asarray(values[name], dtype=float) for name in seen}
-    for name in sorted(childless & set(seen)):
-        if data[name].size > 2 and draw(st.booleans()):
+    gaps: set[str] = set()
+    for name in sorted(childless & set(seen)):  # no parent is left without data: it would be idle
+        known = all(born - gaps - {name} for born in children.values() if name in born)
+        if known and data[name].size > 2 and draw(st.booleans()):
+            gaps.add(name)
             data[name].flat[0] = np.nan
     return World(m, data)
 
