@@ -170,3 +170,15 @@ def test_more_joint_states_than_numbers_can_count():
     m.y = Normal(take([-9.0, 0.0, 9.0], m.z), scale=1.0)
     y = np.tile([-9.0, 0.5, 9.0, 8.5], 500)
     assert m.infer(y=y).p.mean == pytest.approx([0.25, 0.25, 0.5], abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("means", "said"), [([-1.0, 1.0], "integral"), ([1.0, 1.0], "variational")]
+)
+def test_known_parameters_of_data_tell_classes_apart(means, said):
+    """Moves are rows of states that would change places together, unless the data tell them apart."""
+    m = Model()
+    m.A = Dirichlet(np.array([[4.0, 1.0], [1.0, 4.0]]))
+    m.z = Chain(Categorical([0.5, 0.5]), lambda z: Categorical(m.A[z]), length="t")
+    m.y = Normal(take(means, m.z), scale=1.0)
+    assert said in method(m, y=np.tile(Y, 2))

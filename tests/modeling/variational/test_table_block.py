@@ -27,7 +27,7 @@ def test_a_plan_that_is_used_again_gives_the_beliefs_of_a_new_one(name: str) -> 
     (block,) = case.build().plan(case.data).blocks
     first = TableBlock(block.bound, block.sizes, block.tables)
     tables = with_other_values(block.tables, 1)
-    again = TableBlock(block.bound, block.sizes, tables, first).solve()
+    again = first.refilled(tables).solve()
     anew = TableBlock(block.bound, block.sizes, tables).solve()
     assert again.block.planned.before is first.planned.before
     assert_allclose(again.log_evidence, anew.log_evidence, rtol=1e-13)
@@ -42,7 +42,7 @@ def test_tables_of_other_labels_get_a_plan_of_their_own() -> None:
     case = CASES["two loops"]
     (block,) = case.build().plan(case.data).blocks
     first = TableBlock(block.bound, block.sizes, block.tables)
-    fewer = TableBlock(block.bound, block.sizes, block.tables[:-1], first).solve()
+    fewer = first.refilled(block.tables[:-1]).solve()
     anew = TableBlock(block.bound, block.sizes, block.tables[:-1]).solve()
     assert_allclose(fewer.log_evidence, anew.log_evidence, rtol=1e-13)
 

@@ -8,7 +8,7 @@ unknown, of its value where it is observed, and 0 where that is missing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,7 @@ __all__ = [
     "number_of_states",
     "require_constant_states",
     "require_rows",
+    "same_labels",
     "state_table",
     "views_of",
 ]
@@ -147,6 +148,18 @@ def conditional_parameters(factor: BoundFactor, views: tuple[View, ...]) -> dict
         shape = value.shape[: len(labels)] + shape_of(events)
         values[key] = np.broadcast_to(value, shape)
     return values
+
+
+def same_labels(mine: Sequence[StateTable], theirs: Sequence[StateTable]) -> bool:
+    """Tell whether tables differ in their values only."""
+    return len(mine) == len(theirs) and all(
+        a.table.axes == b.table.axes
+        and a.table.values.shape == b.table.values.shape
+        and a.rows == b.rows
+        and len(a.views) == len(b.views)
+        and all(_same_view(v, w) for v, w in zip(a.views, b.views, strict=True))
+        for a, b in zip(mine, theirs, strict=True)
+    )
 
 
 # -- steps -----------------------------------------------------------------------------------
@@ -282,3 +295,8 @@ def is_discrete(bound: Bound, names: Iterable[str], factors: Iterable[BoundFacto
                     f"{family.__name__}: only Categorical and Bernoulli variables can index"
                 )
     return all(bound.families[name] in DISCRETE for name in names)
+
+
+def _same_view(a: View, b: View) -> bool:
+    places = zip(a.places, b.places, strict=True)
+    return a.name == b.name and a.state is b.state and all(p is q for p, q in places)

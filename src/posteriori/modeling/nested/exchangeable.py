@@ -1,7 +1,8 @@
 """Parts that could change places: integrals would average over all of their orders.
 
 Classes of a mixture are told apart where one of them does not see an unknown at all, as in
-``take([0, m.p], m.z)``, or where the priors of their parameters lie apart.
+``take([0, m.p], m.z)``, where the priors of their parameters lie apart, or where data have another
+known parameter in each, as in ``take([-1, 1], m.z)``.
 """
 
 from __future__ import annotations
@@ -109,7 +110,28 @@ def _has_classes_alike(name: str, items: Mapping[str, Free | States], group: Gro
                 seen.append([_parts(chosen, k, items, known) for k in states])
     return any(
         all(_are_alike(classes[i], classes[j]) for classes in seen)
+        and not any(_differs(term, name, i, j) for term in _known_terms(group))
         for i, j in combinations(range(len(seen[0])), 2)
+    )
+
+
+def _known_terms(group: Group) -> Iterator[Term]:
+    """Yield known numbers that states choose from, of parameters that see no unknown number."""
+    for factor in group.factors:
+        if factor.name not in group.bound.observed:
+            continue
+        for poly in factor.parameters.values():
+            if all(isinstance(a, Switch) for term in poly.terms for a in term.accesses):
+                yield from poly.terms
+
+
+def _differs(term: Term, name: str, i: int, j: int) -> bool:
+    """Tell whether two classes choose other known numbers."""
+    values, axes = term.table
+    states = [a.state for a in term.accesses if a.name == name and a.state in axes]
+    return any(
+        not np.array_equal(*(values.take(k, axis=axes.index(state)) for k in (i, j)))
+        for state in states
     )
 
 

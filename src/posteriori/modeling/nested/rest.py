@@ -1,7 +1,7 @@
 """What is left of a model when those outside have values: evidences at many points, or answers.
 
 The rest is planned once. At a point only known numbers differ, so its blocks are made anew of the
-same parts: chains for all points at once, rows of normal models by new weights.
+same parts: chains and tables of states for all points at once, rows of normal models by new weights.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from posteriori.modeling.contract.engine import Block, Group, Planned, Result
 from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock
+from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock
 from posteriori.modeling.forms.fixing import (
     at_point,
     fix_at_points,
@@ -27,6 +28,7 @@ from posteriori.modeling.forms.fixing import (
 )
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.nested.chain_points import ChainPoints
+from posteriori.modeling.nested.discrete_points import DiscretePoints
 from posteriori.modeling.nested.reweighting import reweighted
 from posteriori.numerics.types import Array
 
@@ -186,6 +188,10 @@ class _Solver(Protocol):
     def results(self, values: Mapping[str, Array]) -> Iterator[Result]: ...
 
 
+#: Results at the points of values (K, ...), one after another.
+_Solve = Callable[[Mapping[str, Array]], Iterator[Result]]
+
+
 class _Part(NamedTuple):
     """A part of the rest: how it was planned, and its factors with those outside unknown."""
 
@@ -209,18 +215,32 @@ class _Part(NamedTuple):
             block = self.planned.block()
             assert isinstance(block, GaussianChainBlock)
             return ChainPoints(block, self.group, self.factors)
+        if self.planned.kind.name == "discrete":
+            states = self.planned.block()
+            assert isinstance(states, DiscreteBlock)
+            return _Kept(DiscretePoints(states, self.group, self.factors).solve, keeps)
         solve: Callable[[Mapping[str, Array]], Result] = self.solve
         if self.planned.kind.name == "gaussian":
             group = self.planned.group._replace(bound=self.group.bound, factors=tuple(self.factors))
             rows = reweighted(group, self.planned.group, outside)
             solve = solve if rows is None else rows.at
-        return _OneByOne(solve, keeps)
+        return _Kept(_one_by_one(solve), keeps)
 
 
-class _OneByOne:
-    """Solves a part at one point after another, and keeps the results if memory allows."""
+def _one_by_one(solve: Callable[[Mapping[str, Array]], Result]) -> _Solve:
+    """Return a method that solves at one point after another."""
 
-    def __init__(self, solve: Callable[[Mapping[str, Array]], Result], keeps: bool) -> None:
+    def solve_all(values: Mapping[str, Array]) -> Iterator[Result]:
+        for k in range(_count(values)):
+            yield solve(_at(values, k))
+
+    return solve_all
+
+
+class _Kept:
+    """Solves a part at points, and keeps the results if memory allows."""
+
+    def __init__(self, solve: _Solve, keeps: bool) -> None:
         self.solve = solve
         self.keeps = keeps
         self.kept: dict[bytes, Result] = {}
@@ -231,12 +251,27 @@ class _OneByOne:
 
     def results(self, values: Mapping[str, Array]) -> Iterator[Result]:
         """Solve the part at each point."""
-        for k in range(_count(values)):
-            here = _at(values, k)
-            key = b"".join(array.tobytes() for array in here.values())
+        keys = [
+            b"".join(array.tobytes() for array in _at(values, k).values())
+            for k in range(_count(values))
+        ]
+        new = self._not_kept(keys)
+        solved = self.solve({name: array[new] for name, array in values.items()}) if new else None
+        for key in keys:
             found = self.kept.get(key)
             if found is None:
-                found = self.solve(here)
+                assert solved is not None
+                found = next(solved)
                 if self.keeps:
                     self.kept[key] = found
             yield found
+
+    def _not_kept(self, keys: Sequence[bytes]) -> list[int]:
+        """Return the points to solve: of those that are kept each once."""
+        known, new = set(self.kept), []
+        for k, key in enumerate(keys):
+            if key not in known:
+                new.append(k)
+                if self.keeps:
+                    known.add(key)
+        return new

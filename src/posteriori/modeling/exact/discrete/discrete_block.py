@@ -6,10 +6,11 @@ a time; what is joined in time is a chain and solved by forward–backward.
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,13 +21,19 @@ from posteriori.modeling.binding.places import add_tables
 from posteriori.modeling.contract.costs import Cost, counted, members_and_states
 from posteriori.modeling.contract.engine import Block
 from posteriori.modeling.exact.discrete.discrete_chain import chain_beliefs, smooth_chain
-from posteriori.modeling.exact.discrete.discrete_graph import Graph, ground_graph, lifted_graph
+from posteriori.modeling.exact.discrete.discrete_graph import (
+    Graph,
+    ground_graph,
+    lifted_graph,
+    refill_graph,
+)
 from posteriori.modeling.exact.discrete.discrete_order import Order, order_elimination, split_tables
 from posteriori.modeling.exact.discrete.discrete_result import DiscreteResult
 from posteriori.modeling.forms.state_tables import (
     StateTable,
     evidence_table,
     number_of_states,
+    same_labels,
     state_table,
 )
 from posteriori.modeling.forms.table_elimination import (
@@ -116,6 +123,17 @@ class DiscreteBlock(Block):
         except MemoryError:
             return lifted
         return min(lifted, single, key=lambda order: order.work)
+
+    def refilled(self, tables: Sequence[StateTable]) -> Self:
+        """Return the block with other log tables, planned as this one if their labels are the same."""
+        other = copy.copy(self)
+        for name in ("ground", "planned"):
+            other.__dict__.pop(name, None)
+        other.__dict__["tables"] = list(tables)
+        if same_labels(self.tables, tables) and self.graph.placements:
+            graph = refill_graph(self.graph, tables, self.bound.layouts)
+            other.__dict__["planned"] = self.planned._replace(graph=graph)
+        return other
 
     @property
     def graph(self) -> Graph:

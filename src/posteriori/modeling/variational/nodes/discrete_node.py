@@ -167,7 +167,12 @@ class DiscreteNode(Node):
                 table_of_states(name, self.states[name], t, start) for name, t in logs.items()
             ]
             tables += [table_of_scope(scope, t, self.restart, start) for scope, t in joint]
-            self._block = TableBlock(self.bound, self.sizes, tables, self._block)
+            last = self._block
+            self._block = (
+                TableBlock(self.bound, self.sizes, tables)
+                if last is None
+                else last.refilled(tables)
+            )
             result = self._block.solve()
             solved.append(result)
             totals.append(result.log_evidence)

@@ -12,7 +12,7 @@ from posteriori.modeling.binding.labelled import Axis, Lookup, Table, shape_of
 from posteriori.modeling.binding.places import add_tables, compact
 from posteriori.modeling.exact.discrete.discrete_account import pairs_along_chain
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock, DiscreteResult
-from posteriori.modeling.exact.discrete.discrete_graph import Graph, refill_graph
+from posteriori.modeling.exact.discrete.discrete_graph import Graph
 from posteriori.modeling.exact.discrete.discrete_order import Order
 from posteriori.modeling.forms.state_tables import StateTable, View
 from posteriori.modeling.forms.table_elimination import joint_beliefs, sum_to
@@ -31,24 +31,15 @@ class TableBlock(DiscreteBlock):
     sizes : mapping
         Number of states of each variable.
     tables : sequence of StateTable
-    like : TableBlock, optional
-        A block of other values, whose plan is used if its tables have the same labels.
     """
 
     def __init__(
-        self,
-        bound: Bound,
-        sizes: Mapping[str, int],
-        tables: Sequence[StateTable],
-        like: TableBlock | None = None,
+        self, bound: Bound, sizes: Mapping[str, int], tables: Sequence[StateTable]
     ) -> None:
         super().__init__(bound, (), ())
         self.sizes = dict(sizes)
         self.names = tuple(sizes)
         self.__dict__["tables"] = list(tables)
-        if like is not None and like.graph.placements and _same_labels(like.tables, tables):
-            graph = refill_graph(like.graph, tables, bound.layouts)
-            self.__dict__["planned"] = like.planned._replace(graph=graph)
 
     @cached_property
     def planned(self) -> Order:
@@ -77,23 +68,6 @@ def table_of_scope(scope: Scope, parts: Sequence[Table], restart: Axis, start: i
     table = compact(np.broadcast_to(values, full), labels)
     views = tuple(View(s.name, s.places, s.state) for s in scope.switches)
     return StateTable(scope.switches[-1].name, table, scope.rows, views)
-
-
-def _same_labels(mine: Sequence[StateTable], theirs: Sequence[StateTable]) -> bool:
-    """Tell whether tables differ in their values only."""
-    return len(mine) == len(theirs) and all(
-        a.table.axes == b.table.axes
-        and a.table.values.shape == b.table.values.shape
-        and a.rows == b.rows
-        and len(a.views) == len(b.views)
-        and all(_same_view(v, w) for v, w in zip(a.views, b.views, strict=True))
-        for a, b in zip(mine, theirs, strict=True)
-    )
-
-
-def _same_view(a: View, b: View) -> bool:
-    places = zip(a.places, b.places, strict=True)
-    return a.name == b.name and a.state is b.state and all(p is q for p, q in places)
 
 
 def table_beliefs(result: DiscreteResult, first: int = 0) -> list[Table]:
