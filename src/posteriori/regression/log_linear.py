@@ -3,6 +3,13 @@ r"""Regression of positive targets: a linear model of their logarithm.
 .. math:: \ln y = b + x\cdot w + \varepsilon,\qquad
           p(y\mid X) = p(\ln y\mid X)\prod_n\frac1{y_n}
 
+Where the data end what is predicted levels off. The function of a row whose expected target μ would
+exceed the largest one seen, T, is pulled towards its value c at the middle of the data,
+
+.. math:: f' = c + \tau\,(f - c),\qquad 0\le\tau\le 1,
+
+mean and spread, until the expected target is :math:`T(2 - T/\mu)`.
+
 Reference: J. Aitchison & J. Brown, "The lognormal distribution", 1957.
 """
 
@@ -20,15 +27,21 @@ from posteriori.distributions.algebra.transformed import Transformed
 from posteriori.estimators.estimator_rows import check_grouped_inputs, check_rows
 from posteriori.estimators.group_columns import GroupEffects
 from posteriori.inference.effects.effect_layout import GroupedRows
+from posteriori.numerics.calculus.level_off import level_off
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.regression.bayesian.bayesian_regression import BayesianLinearRegression
+from posteriori.regression.bayesian.belief import Pull
 
 __all__ = ["LogLinearRegression"]
 
 
 class LogLinearRegression(RegressorMixin, BaseEstimator):
     """Linear regression of ln y: effects multiply, and the noise is a percentage.
+
+    Predictions are exponential up to the largest target T of the training rows; beyond they level off,
+    T(2 − T/μ) in place of μ, and never reach 2T.
 
     Parameters
     ----------
@@ -55,6 +68,9 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
     >>> np.exp(model.coef_).round(1)  # doubles with every step
     array([2.])
     """
+
+    #: ln T, the logarithm of the largest target seen; no bound before that.
+    _log_top = np.inf
 
     def __init__(
         self,
@@ -100,6 +116,7 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
         self.effective_parameters_ = self.model_.effective_parameters_
         slope = logs.sum() if rows.frequency is None else rows.frequency @ logs
         self._log_slope = float(slope)  # Σ ln|dy/d ln y|
+        self._log_top = float(logs.max())
         self._fingerprint = Fingerprint().update(rows.y, rows.frequency)
         return self
 
@@ -124,23 +141,42 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
 
     def predict_dist(self, X: Any) -> Transformed:
         """Return the distribution of each row's target: exp of a normal or Student's t."""
-        x = self._inputs(X)
-        return Transformed(self.model_.predict_dist(x), ExpMap())
+        x = self._known_inputs(X)
+        return Transformed(self.model_._belief.predict(x, 1.0, self._pull(x)), ExpMap())
 
     def predict(self, X: Any) -> Array:
         r"""Return the expected targets: (N,).
 
-        .. math:: E[y\mid x] = \exp\{m + \tfrac12 v\}
+        .. math:: E[y\mid x] = \mu = \exp\{m + \tfrac12 v\},\qquad\text{or } T\,(2 - T/\mu)\text{ where }\mu > T,
 
-        with the mean and variance of the prediction of ln y. Given the noise variance this is the
-        mean of the predictive distribution. With the noise integrated out that mean is infinite,
-        for the sake of noise levels that the data all but exclude; then the noise variance is set
-        to its posterior mean. Medians, exp m, are ``predict_dist(X).quantile(0.5)``: smaller, and
-        too small on average to add up.
+        with the mean and variance of the prediction of ln y and the largest target T seen. Given the
+        noise variance this is the mean of the predictive distribution. With the noise integrated out
+        that mean is infinite, for the sake of noise levels that the data all but exclude; then the
+        noise variance is set to its posterior mean, and left out where it has none. Medians, exp m,
+        are ``predict_dist(X).quantile(0.5)``: smaller, and too small on average to add up.
         """
-        x = self._inputs(X)
-        mean, std = self.model_.predict(x, return_std=True)
-        return np.exp(mean + 0.5 * std**2)
+        mean, variance, noise = self._log_moments(self._known_inputs(X))
+        return np.exp(level_off(mean + 0.5 * (variance + noise), self._log_top))
+
+    def _log_moments(self, x: Any) -> tuple[Array, Array, float]:
+        """Return mean and variance of the function of ln y (N,), and of its noise; 0 for infinite ones."""
+        belief = self.model_._belief
+        mean, variance = belief.mean_variance(x, 0.0)
+        if not np.isfinite(belief.noise_variance):
+            return mean, np.zeros_like(mean), 0.0
+        return mean, variance, belief.noise_variance
+
+    def _pull(self, x: Any) -> Pull:
+        """Return τ of rows: 1, or such that c + τ(m − c) + ½τ²s² + ½σ² is the levelled log mean."""
+        mean, variance, noise = self._log_moments(x)
+        log_mean = mean + 0.5 * (variance + noise)
+        level = min(self.model_._belief.level, self._log_top - 0.5 * noise)
+        room = level_off(log_mean, self._log_top) - level - 0.5 * noise  # bτ + ½s²τ² = room
+        b = mean - level
+        root = np.sqrt(b**2 + 2.0 * variance * room)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(b > 0, 2.0 * room / (b + root), (root - b) / variance)
+        return Pull(level, np.where(log_mean > self._log_top, np.clip(share, 0.0, 1.0), 1.0))
 
     def sample_weights(self, size: int = 1, rng: Seed = None) -> Array:
         """Draw weights from the posterior: (S, D), or (S, D + 1) with the intercept last."""
@@ -149,8 +185,10 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
 
     def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""
-        x = self._inputs(X)
-        return np.exp(self.model_.sample_targets(x, size, rng))
+        x, generator = self._known_inputs(X), as_generator(rng)
+        values, noise = self.model_._belief.sample_values(x, size, generator)
+        steps = np.sqrt(noise)[:, None] * generator.standard_normal(values.shape)
+        return np.exp(self._pull(x).of(values.T).T + steps)
 
     def log_likelihood_draws(self, X: Any, y: Any, size: int, rng: Seed = None) -> Array:
         """Return ln p(y_n | θ_s) of rows under draws of the posterior, (S, N)."""
@@ -170,6 +208,10 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
         found, columns = self.model_.group_effects_.values(), self._groups
         known = zip(columns.names, columns.levels, found, strict=True)
         return {name: effects._replace(levels=levels) for name, levels, effects in known}
+
+    def _known_inputs(self, X: Any) -> Any:
+        inputs = self._inputs(X)
+        return check_grouped_inputs(self.model_, inputs)
 
     def _inputs(self, X: Any) -> Any:
         check_is_fitted(self)

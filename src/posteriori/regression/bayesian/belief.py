@@ -12,7 +12,7 @@ whole grid of hyper-parameters cost one product with the inputs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,27 @@ from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
 from posteriori.regression.bayesian.open_directions import OpenDirections
 
-__all__ = ["LinearBelief"]
+__all__ = ["LinearBelief", "Pull"]
+
+
+class Pull(NamedTuple):
+    """What keeps a function near a level in some rows: c + τ(f − c) in place of f.
+
+    Attributes
+    ----------
+    level : float
+        c.
+    share : (N,)
+        τ of each row, from 0 to 1.
+    """
+
+    level: float
+    share: Array
+
+    def of(self, values: Array) -> Array:
+        """Return pulled values (N, ...)."""
+        share = self.share.reshape(-1, *np.ones(values.ndim - 1, dtype=int))
+        return np.where(share < 1.0, self.level + share * (values - self.level), values)
 
 
 @dataclass(frozen=True)
@@ -146,10 +166,12 @@ class LinearBelief:
         between = (means - mean[:, None]) ** 2 @ self.probabilities
         return mean, spread * self.noise_variances @ self.probabilities + between
 
-    def predict(self, x: Array, noise: Array | float) -> Any:
-        """Return the distribution of targets at each row of x."""
-        means, squared = self.values(x), self._scale_squared()
-        squared = squared * (self.spread(x) + np.asarray(noise)[..., None])
+    def predict(self, x: Array, noise: Array | float, pull: Pull | None = None) -> Any:
+        """Return the distribution of targets at each row of x, with functions pulled if so asked."""
+        means, spread = self.values(x), self.spread(x)
+        if pull is not None:
+            means, spread = pull.of(means), pull.share[:, None] ** 2 * spread
+        squared = self._scale_squared() * (spread + np.asarray(noise)[..., None])
         if len(self.probabilities) == 1:
             return self._univariate(means[:, 0], squared[:, 0], slice(0, 1))
         return Mixture(self.probabilities, self._univariate(means, squared, slice(None)))

@@ -1,8 +1,17 @@
-"""Regression for counts: Poisson, and negative binomial where they vary more than that."""
+r"""Regression for counts: Poisson, and negative binomial where they vary more than that.
+
+The logarithm of the mean is linear. What is predicted levels off where the data end: with the
+largest count T that was seen (1 if none was larger)
+
+.. math:: \mu = e^\eta\ \ (e^\eta\le T),\qquad \mu = T\,(2 - T/e^\eta)\ \ (e^\eta > T),
+
+so that no mean reaches twice the largest count, whatever the row and however wide the posterior.
+"""
 
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -11,7 +20,9 @@ from posteriori.distributions.counts.negative_binomial import NegativeBinomial
 from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.estimators.estimator_rows import Rows
+from posteriori.estimators.linear_predictor import LearnedWeights
 from posteriori.inference.predictors.generalized_linear import Curve, ShapeCurve
+from posteriori.numerics.calculus.level_off import level_off, levelled_mean
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import log1pmx, log_gamma_correction_slope, log_gamma_ratio
 from posteriori.numerics.types import Array
@@ -25,9 +36,27 @@ _LARGEST = 700.0
 #: Log means and log counts beyond this are taken as this: squares and ratios are still numbers.
 _FARTHEST = 300.0
 
+#: How far η moves where its mean levels off until that has another slope, and where that begins.
+_BEND, _NEAR = 0.25, 1.0
+
 
 class CountRegression(GeneralizedRegression):
-    """What regressions for counts have in common: a log link, and targets >= 0."""
+    """What regressions for counts have in common: a log link that levels off, and targets >= 0."""
+
+    #: ln T, the logarithm of the largest count seen; no bound before that.
+    _log_top = _LARGEST - 1.0
+
+    # -- what a family states ----------------------------------------------------------------
+
+    @abstractmethod
+    def _log_mean_width(self, log_mean: Array, log_shape: Array) -> Array:
+        """Return how far a log mean must move to change the distribution of the count."""
+
+    @abstractmethod
+    def _counts(self, mean: Array, log_shape: Array, blur: Array) -> Any:
+        """Return the distribution of counts of these means, with logarithms blurred by so much."""
+
+    # -- what all have -----------------------------------------------------------------------
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -53,15 +82,29 @@ class CountRegression(GeneralizedRegression):
         mean = np.average(rows.y, weights=rows.frequency)
         return float(np.log(mean or 0.5 / total)), 1.0, 0.0  # no counts at all: as if half of one
 
+    def _learn(self, rows: Rows) -> LearnedWeights:
+        self._log_top = float(np.log(max(1.0, rows.y.max())))
+        return super()._learn(rows)
+
+    def _width(self, eta: Array, log_shape: Array) -> Array:
+        log_mean = level_off(eta, self._log_top)
+        width = self._log_mean_width(log_mean, log_shape)
+        return np.where(eta > self._log_top - _NEAR, np.minimum(width, _BEND), width)
+
+    def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
+        log_mean = level_off(eta + 0.5 * blur, self._log_top)
+        return self._counts(np.exp(np.clip(log_mean, -_LARGEST, _LARGEST)), log_shape, blur)
+
     def _mean_of(self, eta: Normal) -> Array:
-        return np.exp(np.minimum(eta.mean + 0.5 * eta.variance, _LARGEST))  # log-normal
+        return levelled_mean(eta.mean, eta.variance, self._log_top)
 
 
 class PoissonRegression(CountRegression):
     """Counts whose log rate is linear in the inputs, with the posterior by Laplace's method.
 
     On standardised columns every weight has the prior N(0, 1/α); the intercept, which is the log rate at the
-    column means, has the prior N(ln ȳ, 1/α).
+    column means, has the prior N(ln ȳ, 1/α). Predicted rates are exp(η) up to the largest count T of
+    the training rows; beyond they level off, T(2 − T/exp(η)), and never reach 2T.
 
     Parameters
     ----------
@@ -116,20 +159,19 @@ class PoissonRegression(CountRegression):
 
         return curve
 
-    def _width(self, eta: Array, log_shape: Array) -> Array:
-        return np.exp(-0.5 * np.clip(eta, 0.0, _LARGEST))
+    def _log_mean_width(self, log_mean: Array, log_shape: Array) -> Array:
+        return np.exp(-0.5 * np.clip(log_mean, 0.0, _LARGEST))
 
-    def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
-        rate = np.exp(np.clip(eta + 0.5 * blur, -_LARGEST, _LARGEST))
+    def _counts(self, mean: Array, log_shape: Array, blur: Array) -> Any:
         if not np.any(blur):
-            return Poisson(rate)
-        return NegativeBinomial(1.0 / np.maximum(blur, 1e-12), mean=rate)  # a rate that varies
+            return Poisson(mean)
+        return NegativeBinomial(1.0 / np.maximum(blur, 1e-12), mean=mean)  # a rate that varies
 
 
 class NegativeBinomialRegression(CountRegression):
     """Counts whose log mean is linear in the inputs, with variance μ + μ²/r.
 
-    Priors are those of :class:`PoissonRegression`; the count r is learned with the weights, and its
+    Predicted means level off beyond the largest count, and priors are those of :class:`PoissonRegression`; the count r is learned with the weights, and its
     logarithm has the prior N(0, 1/α). As r grows the counts become Poisson.
 
     Parameters
@@ -186,11 +228,11 @@ class NegativeBinomialRegression(CountRegression):
 
         return curve
 
-    def _width(self, eta: Array, log_shape: Array) -> Array:
-        return np.sqrt(np.exp(-np.clip(eta, 0.0, _LARGEST)) + np.exp(-np.maximum(log_shape, 0.0)))
+    def _log_mean_width(self, log_mean: Array, log_shape: Array) -> Array:
+        counted = np.exp(-np.clip(log_mean, 0.0, _LARGEST))
+        return np.sqrt(counted + np.exp(-np.maximum(log_shape, 0.0)))
 
-    def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
-        mean = np.exp(np.clip(eta + 0.5 * blur, -_LARGEST, _LARGEST))
+    def _counts(self, mean: Array, log_shape: Array, blur: Array) -> Any:
         return NegativeBinomial(1.0 / (np.exp(-log_shape) + blur), mean=mean)
 
 
