@@ -225,3 +225,21 @@ def test_masses_of_known_probabilities(n, share):
         Poisson(rate).log_prob(x),
         k * mpmath.log(rate) - mpmath.mpf(rate) - mpmath.loggamma(k + 1),
     )
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(2.5, 3.5), (0.1, 0.1), (1e3, 1e5), (1e8, 1e8), (300.0, 1.0), (1e-3, 5.0)]
+)
+def test_the_distribution_function_of_many_trials_is_that_of_few(a, b):
+    """Beyond 10⁵ trials it is an integral; at 10⁵ it is still a sum."""
+    few, many = BetaBinomial(10**5, a, b), BetaBinomial([10**5, 10**9], a, b)
+    k = np.floor(np.linspace(-1.0, 1e5 + 1.0, 40))
+    np.testing.assert_allclose(many.cdf(k[:, None])[:, 0], few.cdf(k), rtol=1e-10, atol=1e-14)
+
+
+def test_quantiles_of_many_trials():
+    d = BetaBinomial(10**9, 2.5, 3.5)
+    levels = np.array([0.001, 0.3, 0.9])
+    found = d.quantile(levels)
+    assert (d.cdf(found) >= levels).all()
+    assert (d.cdf(found - 1.0) < levels).all()
