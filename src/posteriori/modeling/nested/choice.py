@@ -11,6 +11,7 @@ from posteriori.modeling.binding.bound import GAUSSIAN
 from posteriori.modeling.contract.engine import Group
 from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.nested.exchangeable import could_change_places
+from posteriori.modeling.nested.orders import in_order
 from posteriori.modeling.nested.states import States, as_states
 from posteriori.modeling.nested.unbounded import Free, as_free
 from posteriori.numerics.types import Array
@@ -61,15 +62,29 @@ def choose_outside(group: Group, inside: Inside) -> Outside | str:
     reason = "no few unknowns make the others exact"
     # normal unknowns are what exact blocks are best at: they are fixed last
     for fixed in (_without_normals(candidates, group), candidates):
-        if could_change_places(fixed, group):
+        if not fixed or not _is_exact(fixed, group, inside):
+            continue
+        told_apart = _told_apart(fixed, group, inside)
+        if told_apart is None:
             reason = "parts that could change places have many equal posteriors"
-        elif fixed and _is_exact(fixed, group, inside):
-            found = _fewest(fixed, group, inside)
+        else:
+            found = _fewest(told_apart, group, inside)
             numbers = sum(i.size for i in found.values() if isinstance(i, Free))
             if numbers <= MOST_NUMBERS:
                 return _with_cost(found, group, inside)
             return f"{numbers} numbers would have to be integrated over, more than {MOST_NUMBERS}"
     return reason
+
+
+def _told_apart(
+    items: dict[str, Free | States], group: Group, inside: Inside
+) -> dict[str, Free | States] | None:
+    """Return unknowns none of which could change places, of classes alike in order if asked for."""
+    if not could_change_places(items, group):
+        return items
+    if group.options is None or group.options.algorithm != "quadrature":
+        return None
+    return in_order(items, group, inside)
 
 
 def _candidates(group: Group) -> dict[str, Free | States]:

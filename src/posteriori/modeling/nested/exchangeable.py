@@ -21,7 +21,7 @@ from posteriori.modeling.nested.states import States
 from posteriori.modeling.nested.unbounded import Free
 from posteriori.numerics.types import Array
 
-__all__ = ["could_change_places"]
+__all__ = ["chosen_from", "classes_alike", "could_change_places"]
 
 #: Priors lie apart where the lower ends of one are above the upper ends of the other.
 _LOWER, _UPPER = 0.05, 0.95
@@ -53,9 +53,24 @@ def could_change_places(items: Mapping[str, Free | States], group: Group) -> boo
         that is the previous member of a chain; those that an inner discrete variable chooses from
         are parameters of classes.
     """
-    return _has_signs(items, group) or any(
-        _has_classes_alike(name, items, group) for name in _choosing(items, group)
-    )
+    return _has_signs(items, group) or bool(classes_alike(items, group))
+
+
+def classes_alike(items: Mapping[str, Free | States], group: Group) -> list[str]:
+    """Return inner discrete variables of which two classes see unknowns that are alike."""
+    names = sorted({switch.name for _, switch in chosen_from(items, group)})
+    return [name for name in names if _has_classes_alike(name, items, group)]
+
+
+def chosen_from(
+    items: Mapping[str, Free | States], group: Group
+) -> Iterator[tuple[list[Any], Switch]]:
+    """Yield unknowns, as they are read together, and inner discrete variables that choose there."""
+    for term in _terms(group):
+        free = _free(term, items)
+        for access in term.accesses:
+            if free and isinstance(access, Switch) and access.name not in items:
+                yield free, access
 
 
 def _terms(group: Group) -> Iterator[Term]:
@@ -80,17 +95,6 @@ def _follows_itself(name: str, group: Group) -> bool:
     """Tell whether a variable is a chain, or the gaps of one."""
     variables = group.bound.variables
     return any(v.step is not None for n, v in variables.items() if name in (n, gap_name(n)))
-
-
-def _choosing(items: Mapping[str, Free | States], group: Group) -> set[str]:
-    """Return inner discrete variables that choose from unknowns."""
-    return {
-        access.name
-        for term in _terms(group)
-        if _free(term, items)
-        for access in term.accesses
-        if isinstance(access, Switch) and access.name not in items
-    }
 
 
 def _has_classes_alike(name: str, items: Mapping[str, Free | States], group: Group) -> bool:
@@ -157,6 +161,8 @@ def _ends(item: Free) -> tuple[Any, Any]:
     """Return where the prior of each number begins and ends."""
     if item.is_simplex:  # rows and columns of moves change places together
         return -np.inf, np.inf
+    if item.is_ordered:
+        return np.arange(item.size), np.arange(item.size)
     prior = item.prior
     if isinstance(prior, MvNormal):
         return prior.mean - _UPPER_NORMAL * prior.std, prior.mean + _UPPER_NORMAL * prior.std

@@ -21,6 +21,7 @@ from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.nested.choice import Outside, choose_outside
 from posteriori.modeling.nested.nested_result import Branch, NestedResult
+from posteriori.modeling.nested.orders import check_apart
 from posteriori.modeling.nested.rest import Rest
 from posteriori.modeling.nested.states import joint_states
 from posteriori.modeling.nested.unbounded import Coordinates
@@ -162,6 +163,8 @@ class _Search:
         rest = Rest(group, block.coordinates.read(starts[0])[0], block.inside, block.keeps)
         lattice = self._lattice(rest, starts, scales)
         self.failure = self.failure or rest.failure
+        if lattice is not None:
+            check_apart(lattice, block.coordinates)
         return None if lattice is None else Branch(states, lattice, rest)
 
     def _lattice(self, rest: Rest, starts: Array, scales: Array) -> Lattice | None:

@@ -6,6 +6,7 @@ classes are a softmax of K − 1 coordinates and 0; densities are multiplied by 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -45,6 +46,8 @@ class Free(NamedTuple):
     low, high : arrays (N,)
         Ends of each number; of a simplex 0 and 1.
     is_simplex : bool
+    is_ordered : bool
+        Whether one of the K! equal orders of the numbers, the increasing one, stands for all.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Free(NamedTuple):
     low: Array
     high: Array
     is_simplex: bool
+    is_ordered: bool = False
 
     @property
     def size(self) -> int:
@@ -77,6 +81,9 @@ class Free(NamedTuple):
         one_end = np.where(above, self.low + positive, self.high - positive)
         values = np.where(both, inside, np.where(above | below, one_end, u))
         log_jacobian = np.where(above | below, logs, 0.0).sum(axis=-1)
+        if self.is_ordered:
+            is_first = np.all(np.diff(values, axis=-1) > 0.0, axis=-1)
+            log_jacobian = np.where(is_first, log_jacobian + math.lgamma(self.size + 1.0), -np.inf)
         return values.reshape(u.shape[:-1] + self.shape), log_jacobian
 
     def _probabilities(self, u: Array) -> tuple[Array, Array]:
@@ -107,6 +114,8 @@ class Free(NamedTuple):
         if self.is_simplex or isinstance(self.prior, MvNormal):
             return self.write(self.prior.sample(len(levels), rng=0).reshape(-1, *self.shape))
         at = levels.reshape(-1, *(1,) * len(self.shape))
+        if self.is_ordered:  # each number from its own part of the prior
+            at = (np.arange(self.size) + at) / self.size
         with np.errstate(over="ignore"):  # the far parts of a vague prior
             found = self.prior.quantile(at)
         return self.write(np.broadcast_to(found, (len(levels), *self.shape)))
