@@ -48,12 +48,15 @@ class Case(NamedTuple):
         Parameters of Stan: a variable of the model, or a function of draws, and which member of it.
     derived : mapping
         Functions of draws.
+    options : mapping
+        Of inference.
     """
 
     model: Model
     data: Mapping[str, Any]
     parts: Mapping[str, tuple[str, Any]]
     derived: Mapping[str, Callable[[Mapping[str, np.ndarray]], np.ndarray]] = {}
+    options: Mapping[str, Any] = {}
 
 
 def read(name: str) -> dict[str, np.ndarray]:
@@ -232,6 +235,18 @@ def eight_schools(is_centered: bool) -> Case:
 # -- classes -------------------------------------------------------------------------------------
 
 
+def two_classes() -> Case:
+    """Stan has the means in order; asked for, an integral is over one of the two orders."""
+    m = Model()
+    m.theta = Dirichlet([5.0, 5.0])
+    m.mu = Normal(0, scale=2).iid(2)
+    m.sigma = HalfNormal(scale=2).iid(2)
+    m.z = Categorical(m.theta).iid("n")
+    m.y = Normal(take(m.mu, m.z), scale=take(m.sigma, m.z))
+    parts = {**numbered("mu", "mu", 2), **numbered("sigma", "sigma", 2), "theta": ("theta", 0)}
+    return Case(m, read("low_dim_gauss_mix"), parts, options={"algorithm": "quadrature"})
+
+
 def hidden_states() -> Case:
     m = Model()
     m.theta = Dirichlet(np.ones((2, 2)))
@@ -305,6 +320,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "eight_schools-eight_schools_centered": lambda: eight_schools(is_centered=True),
     "eight_schools-eight_schools_noncentered": lambda: eight_schools(is_centered=False),
     "hmm_example-hmm_example": hidden_states,
+    "low_dim_gauss_mix-low_dim_gauss_mix": two_classes,
     "M0_data-M0_model": captures,
     "Rate_1_data-Rate_1_model": lambda: rates({"k": (5, 10, "theta")}),
     "Rate_2_data-Rate_2_model": lambda: rates({"k1": (5, 10, "theta1"), "k2": (7, 10, "theta2")}),

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent
 #: Shifts in standard deviations, and relative errors of standard deviations, at most.
 SHIFT, SPREAD = 0.1, 0.07
 #: Integrals over four numbers and more take several seconds.
-LONG = ("arma-arma11", "hmm_example-hmm_example")
+LONG = ("arma-arma11", "hmm_example-hmm_example", "low_dim_gauss_mix-low_dim_gauss_mix")
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -49,7 +49,7 @@ def moments(case: Case, posterior) -> dict[str, tuple[float, float]]:
 )
 def test_means_and_spreads_are_those_of_the_draws(name):
     case = CASES[name]()
-    posterior = case.model.infer(dict(case.data))
+    posterior = case.model.infer(dict(case.data), **case.options)
     found = moments(case, posterior)
     assert found.keys() == REFERENCES[name].keys()
     for parameter, (mean, sd) in REFERENCES[name].items():
