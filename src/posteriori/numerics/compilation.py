@@ -80,10 +80,8 @@ class _CompiledOnUse:
 
     @cached_property
     def _machine_code(self) -> Callable[..., object]:
-        from numba import njit
-
         function = self.__wrapped__
-        made: Callable[..., object] = njit(cache=True, **self._options)(function)
+        made: Callable[..., object] = _compiled_on_disk(function, **self._options)
         scope = function.__globals__  # where the compiler looks up what the function calls
         for name in function.__code__.co_names:
             part = scope.get(name)
@@ -239,9 +237,25 @@ def _pays(body: object, work: float) -> bool:
 
 @cache
 def _machine_code(body: FunctionType) -> Callable[..., Any]:
+    return _compiled_on_disk(_with_parts(body), **_OPTIONS)
+
+
+def _compiled_on_disk(function: Callable[..., object], **options: Any) -> Callable[..., Any]:
+    """Compile a function and keep the code; what cannot be read of a damaged file is made anew."""
     from numba import njit
 
-    return cast(Callable[..., Any], njit(cache=True, **_OPTIONS)(_with_parts(body)))
+    made: Any = njit(cache=True, **options)(function)
+    load = made._cache.load_overload
+
+    def load_or_discard(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # whatever a damaged file is taken for
+            made._cache.flush()
+            return None  # so it is compiled
+
+    made._cache.load_overload = load_or_discard
+    return cast(Callable[..., Any], made)
 
 
 @cache

@@ -54,6 +54,11 @@ def test_runs_that_are_not_named_hold_what_they_promise(title: str) -> None:
         assert 1.0 - silent > 0.85 - 2.0 * error, name
 
 
+def test_loadings_and_their_noise_are_named() -> None:
+    for name, found in named(STUDIES["one factor, 30 rows"], 40, draws=1000, seed=5).items():
+        assert found.of_misses >= 0.9, name
+
+
 def test_beliefs_that_are_calibrated_are_not_named() -> None:
     for title in ("mean and precision, 50 data", "two classes far apart, 30 data"):
         for name, found in named(STUDIES[title], 30, draws=200, seed=5).items():
