@@ -32,6 +32,7 @@ def mixed_table(rows: int = 80, seed: int = 0) -> pd.DataFrame:
             "five": np.array(list("abcde"))[np.argsort(np.argsort(y)) * 5 // rows],
         }
     )
+    table["zeros"] = rng.poisson(np.exp(1.0 + level)) * (rng.random(rows) < 0.5)
     for place, name in enumerate(INPUTS):
         table.loc[place::17, name] = None
     return table

@@ -11,6 +11,7 @@ from posteriori.selection import CANDIDATES, compare, held_out_density, select
 
 N = 48
 ROUNDED = ("whole", "tenths")
+ZEROS = "many zeros"
 RARE = ("three classes", "two classes")
 
 
@@ -18,6 +19,8 @@ def targets(kind, x):
     rng = np.random.default_rng(1)
     if kind == "whole":  # counts, and all of them positive
         return 1.0 + rng.poisson(np.exp(0.5 + 0.4 * x))
+    if kind == ZEROS:
+        return (rng.random(N) < 0.6) * (1.0 + rng.poisson(np.exp(1.0 + 0.4 * x)))
     if kind == "tenths":
         return np.round(np.exp(0.4 * x + 0.3 * rng.normal(size=N)), 1) + 0.1
     labels = np.where(x + rng.logistic(size=N) > 0, "a", "b" if kind == "three classes" else "a")
@@ -49,10 +52,12 @@ def n_classes(problem):
 def suits(candidate, kind):
     if candidate.task == "classification":
         return kind in RARE and candidate.targets in ("any", kind)
+    if ZEROS in (candidate.targets, kind):
+        return candidate.targets == kind
     return kind in ROUNDED and (candidate.targets != "counts" or kind == "whole")
 
 
-CASES = [(c, kind) for c in CANDIDATES for kind in (*ROUNDED, *RARE) if suits(c, kind)]
+CASES = [(c, kind) for c in CANDIDATES for kind in (*ROUNDED, ZEROS, *RARE) if suits(c, kind)]
 
 
 def test_every_candidate_is_tried():

@@ -32,6 +32,7 @@ from posteriori.estimators import contract as c
 from posteriori.numerics import LogEvidence
 from posteriori.regression import (
     BayesianLinearRegression,
+    HurdleRegression,
     LinearRegression,
     LogLinearRegression,
     NegativeBinomialRegression,
@@ -87,6 +88,7 @@ ROWS = [
     Row(RobustRegression(), "numbers", LAPLACE),
     Row(PoissonRegression(), "counts", LAPLACE),
     Row(NegativeBinomialRegression(), "counts", LAPLACE),
+    Row(HurdleRegression(), "counts", LAPLACE),
     Row(OrdinalRegression(), "labels", {*LAPLACE, c.StatesProbabilities}),
     Row(BayesianLogisticRegression(), "labels", {*LAPLACE, *CLASSES, c.ScoresClasses}),
     Row(ProbitRegression(), "two labels", {*LAPLACE, *CLASSES, c.ScoresClasses}),

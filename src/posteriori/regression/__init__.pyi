@@ -13,6 +13,7 @@ from posteriori.regression.generalized.count_regression import (
     NegativeBinomialRegression as NegativeBinomialRegression,
     PoissonRegression as PoissonRegression,
 )
+from posteriori.regression.generalized.hurdle import HurdleRegression as HurdleRegression
 from posteriori.regression.generalized.ordinal import OrdinalRegression as OrdinalRegression
 from posteriori.regression.generalized.robust import RobustRegression as RobustRegression
 from posteriori.regression.linear import LinearRegression as LinearRegression

@@ -38,8 +38,9 @@ class Candidate(NamedTuple):
     basis : str
         Path of functions of the columns that stand in their place; empty for the columns themselves.
     basis_parameters : mapping
-    targets : {"any", "counts", "positive", "two classes"}
-        What it can be fitted to.
+    targets : {"any", "counts", "many zeros", "positive", "two classes"}
+        What it can be fitted to; "many zeros" are counts with more of them than Poisson counts of the
+        same mean have.
     most_inputs, most_rows : float
         Where it would take too long or too much memory; beyond, it runs only if it is asked for.
     title : str
@@ -162,6 +163,15 @@ CANDIDATES: tuple[Candidate, ...] = (
         cost=5.0,
         targets="counts",
         title="counts (negative binomial)",
+    ),
+    Candidate(
+        "hurdle",
+        "regression",
+        "posteriori.regression.HurdleRegression",
+        prior="whether there are any, and how many more than one: " + _LOGIT,
+        cost=6.0,
+        targets="many zeros",
+        title="counts (many zeros)",
     ),
     Candidate(
         "log-linear",
@@ -331,7 +341,7 @@ def candidates_for(
     task : str
     names : sequence of str
         Only these, however costly, by name or title; all that suit by default.
-    targets : sequence of {"counts", "positive", "two classes"}
+    targets : sequence of {"counts", "many zeros", "positive", "two classes"}
         What is known about the targets.
     inputs, rows : int
         Size of the data.

@@ -73,6 +73,9 @@ def test_the_task_may_be_asked_for():
     ("values", "traits"),
     [
         ([0, 1, 5, 9, 30], ("counts",)),
+        ([0] * 60 + [5] * 25, ("counts", "many zeros")),
+        ([0] * 60 + [5] * 15, ("counts",)),  # too few to learn their size
+        (np.random.default_rng(0).poisson(1.0, 200), ("counts",)),  # as many as there must be
         ([1, 4, 5, 9, 30], ("counts", "positive")),
         ([0.5, 1, 5, 9, 30], ("positive",)),
         ([-1, 1, 5, 9, 30], ()),
@@ -82,7 +85,8 @@ def test_the_task_may_be_asked_for():
     ],
 )
 def test_traits(values, traits):
-    assert read(values).traits == traits
+    task = "auto" if isinstance(values[0], str) else "regression"
+    assert read(values, task).traits == traits
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from posteriori.numerics import ConvergenceWarning
 from posteriori.regression import (
     FourierBasis,
     GaussianBasis,
+    HurdleRegression,
     LinearRegression,
     NegativeBinomialRegression,
     OrdinalRegression,
@@ -33,7 +34,7 @@ BASES = [GaussianBasis(), SigmoidBasis(), FourierBasis(), SplineBasis(), Polynom
 @pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:.*is a model of counts:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@every_check([*MODELS, *BASES, GaussianBasis(2, tensor=True)])
+@every_check([*MODELS, HurdleRegression(), *BASES, GaussianBasis(2, tensor=True)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -63,6 +63,8 @@ CLASSES: dict[str, tuple[str, ...]] = {
         "NegativeBinomialRegression",
         "PoissonRegression",
     ),
+    "posteriori.regression.generalized.hurdle": ("HurdleRegression",),
+    "posteriori.regression.generalized.occurrence": ("OccurrenceRegression",),
     "posteriori.regression.bayesian.grouped_belief": ("EffectBelief", "GroupedBelief"),
     "posteriori.regression.bayesian.grouped_learning": ("GroupedLearned",),
     "posteriori.regression.bayesian.learning": ("Learned", "Solution"),

@@ -21,6 +21,9 @@ __all__ = ["TASKS", "Problem", "Target", "make_problem", "read_target", "suited_
 
 TASKS = ("auto", "regression", "classification", "density")
 
+#: Counts above 0 from which their sizes are learned apart, and standard errors beyond chance.
+_FEWEST_COUNTS, _SURE = 20, 2.0
+
 #: Integers up to this many different ones, from 0 or 1, may be names of classes if each of them
 #: is frequent; counts have rare large ones.
 _FEW_CLASSES = 10
@@ -75,12 +78,13 @@ class Target:
 
     @property
     def traits(self) -> tuple[str, ...]:
-        """What candidates ask about targets: "counts", "positive", "two classes"."""
+        """What candidates ask about targets: "counts", "many zeros", "positive", "two classes"."""
         if self.classes is not None:
             return ("two classes",) if len(self.classes) == 2 else ()
         y = self.values
         whole = bool((y >= 0).all() and (y == np.floor(y)).all() and y.max() > 1)
-        return ("counts",) * whole + ("positive",) * bool((y > 0).all())
+        zeros = ("many zeros",) * (whole and _has_many_zeros(y))
+        return ("counts",) * whole + zeros + ("positive",) * bool((y > 0).all())
 
 
 class Problem(NamedTuple):
@@ -229,6 +233,14 @@ def _with_values(series: pd.Series, column: Column, asked: str) -> Target:
     require_moderate(f"the target {column.name!r}", numbers, _LARGEST)
     notes += _notes_on_repeats(column.name, numbers)
     return Target(column, task, numbers, known, None, tuple(notes))
+
+
+def _has_many_zeros(counts: Any) -> bool:
+    """Tell whether counts are 0 more often than Poisson counts of their mean, beyond chance."""
+    expected = np.exp(-counts.mean())
+    error = np.sqrt(expected * (1.0 - expected) / len(counts))
+    enough = (counts > 0).sum() >= _FEWEST_COUNTS
+    return bool(enough and (counts == 0).mean() > expected + _SURE * error)
 
 
 def _notes_on_repeats(name: str, values: Any) -> list[str]:

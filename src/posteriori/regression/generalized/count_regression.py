@@ -28,7 +28,7 @@ from posteriori.numerics.special import log1pmx, log_gamma_correction_slope, log
 from posteriori.numerics.types import Array
 from posteriori.regression.generalized.generalized_regression import GeneralizedRegression
 
-__all__ = ["NegativeBinomialRegression", "PoissonRegression"]
+__all__ = ["NegativeBinomialRegression", "PoissonRegression", "check_counts"]
 
 #: Predictors beyond this are taken as this: e to its power, and its inverse, are still numbers.
 _LARGEST = 700.0
@@ -64,18 +64,7 @@ class CountRegression(GeneralizedRegression):
         return tags
 
     def _check_targets(self, y: Array) -> None:
-        name = type(self).__name__
-        if np.any(y < 0):
-            row = int(np.argmax(y < 0))
-            raise ValueError(f"{name} needs counts >= 0 as y, got {y[row]:g} in row {row}")
-        if np.any(y != np.floor(y)):
-            row = int(np.argmax(y != np.floor(y)))
-            warnings.warn(
-                f"{name} is a model of counts, but y is {y[row]:g} in row {row}; the log evidence of "
-                "such targets compares with that of other models of counts only",
-                UserWarning,
-                stacklevel=3,
-            )
+        check_counts(self, y, stacklevel=4)
 
     def _centre(self, rows: Rows) -> tuple[float, float, float]:
         total = len(rows.y) if rows.frequency is None else rows.frequency.sum()
@@ -234,6 +223,22 @@ class NegativeBinomialRegression(CountRegression):
 
     def _counts(self, mean: Array, log_shape: Array, blur: Array) -> Any:
         return NegativeBinomial(1.0 / (np.exp(-log_shape) + blur), mean=mean)
+
+
+def check_counts(estimator: Any, y: Array, stacklevel: int = 3) -> None:
+    """Refuse targets below 0, and warn of those that are not whole."""
+    name = type(estimator).__name__
+    if np.any(y < 0):
+        row = int(np.argmax(y < 0))
+        raise ValueError(f"{name} needs counts >= 0 as y, got {y[row]:g} in row {row}")
+    if np.any(y != np.floor(y)):
+        row = int(np.argmax(y != np.floor(y)))
+        warnings.warn(
+            f"{name} is a model of counts, but y is {y[row]:g} in row {row}; the log evidence of "
+            "such targets compares with that of other models of counts only",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _count_of(log_count: float) -> Array:
