@@ -33,6 +33,11 @@ __all__ = ["VariationalBlock"]
 #: Starts of models whose unknowns can change places, and the sweeps after which the best is kept.
 _STARTS = 5
 
+#: Passes over means, spreads and shares before the classes that a start found are looked at again:
+#: under wide priors these begin far apart from the data, and from one another. Factors are not
+#: held: their loadings would be given up before factors have fitted the data.
+_FIRST_PASSES = 10
+
 #: Sweeps of all starts, after which the best is kept.
 _TRIAL_SWEEPS = 15
 
@@ -129,7 +134,8 @@ def _solve(approximation: Approximation) -> tuple[Problem, Ascent]:
     start(approximation, problem, rng, rows)
     before: list[float] = []
     if starts > 1 or rows is not None:
-        trial = [sweep(problem) for _ in range(_TRIAL_SWEEPS)]
+        first = 1 if "factors" in approximation.structure.exchangeable.values() else _FIRST_PASSES
+        trial = [sweep(problem, k) for k in (first, *[1] * (_TRIAL_SWEEPS - 1))]
         best = best_start(trial[-1])
         before = [float(bounds[best]) for bounds in trial] if rows is None else []
         problem.select(best)
