@@ -35,6 +35,8 @@ WIDE = 1e7
 #: The spread of what Stan computes without noise: a millionth of the data's.
 NARROW = 1e-6
 SIGMA = ("sigma", None)
+#: Of the National Election Study.
+YEARS = (1980, 2000)
 
 
 class Case(NamedTuple):
@@ -132,6 +134,14 @@ def mesquite(kind: str) -> Case:
         "logvas": lambda: regression(y, 1.0, volume, area, shape, height, density, group),
         "logvash": lambda: regression(y, 1.0, volume, area, shape, height, group),
     }[kind]()
+
+
+def party(year: int) -> Case:
+    """Party of voters: ideology, race, age in four classes, education, sex and income."""
+    t = read(f"nes{year}")
+    ages = (t["age_discrete"] == k for k in (2, 3, 4))
+    columns = (t["real_ideo"], t["race_adj"], *ages, t["educ1"], t["gender"], t["income"])
+    return regression(t["partyid7"], 1.0, *columns)
 
 
 def sesame() -> Case:
@@ -310,6 +320,7 @@ CASES: dict[str, Callable[[], Case]] = {
         f"mesquite-logmesquite_{kind}": lambda kind=kind: mesquite(kind)
         for kind in ("logva", "logvas", "logvash", "logvolume")
     },
+    **{f"nes{year}-nes": lambda year=year: party(year) for year in YEARS},
     "sesame_data-sesame_one_pred_a": sesame,
     "sblrc-blr": lambda: simulated("sblrc"),
     "sblri-blr": lambda: simulated("sblri"),
