@@ -250,6 +250,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         0.5,
         title="normal classes of one shape",
         encoding="numbers",
+        most_inputs=500,
     ),
     Candidate(
         "quadratic discriminant",
@@ -260,6 +261,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         0.7,
         title="normal classes of any shape",
         encoding="numbers",
+        most_inputs=500,
     ),
     Candidate(
         "logistic",
