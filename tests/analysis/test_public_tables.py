@@ -167,15 +167,9 @@ def losses_of(model: Any, analysis: Analysis) -> Any:
     return losses
 
 
-def _tables() -> list[Any]:
-    """Return all names; ten classes of digits are told 1.4 standard errors better by a plain penalty."""
-    missed = pytest.mark.xfail(reason="the best of twelve peers is 1.4 standard errors ahead")
-    return [pytest.param(n, marks=missed) if n == "digits" else n for n in TABLES]
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # scikit-learn's, of constant columns and stopped solvers
-@pytest.mark.parametrize("name", _tables())
+@pytest.mark.parametrize("name", TABLES)
 def test_winner_is_within_one_standard_error_of_the_best_scikit_learn_model(name: str) -> None:
     losses = compare_losses(name)
     assert losses.excess <= 1.0, (

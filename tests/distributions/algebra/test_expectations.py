@@ -100,8 +100,17 @@ EXTREMES = {
 }
 
 #: E ln x, where it has a closed form.
+
+
+def _mean_log_of_beta(d):
+    """ψ(a) − ψ(a + b), which cancel where b is small beside a."""
+    with mpmath.workdps(40):
+        a, b = mpmath.mpf(float(d.a)), mpmath.mpf(float(d.b))
+        return mpmath.digamma(a) - mpmath.digamma(a + b)
+
+
 MEAN_LOG = {
-    "Beta": lambda d: special.digamma(d.a) - special.digamma(d.a + d.b),
+    "Beta": _mean_log_of_beta,
     "Exponential": lambda d: special.digamma(1.0) - np.log(d.rate),
     "Gamma": lambda d: special.digamma(d.shape) - np.log(d.rate),
     "InverseGamma": lambda d: np.log(d.scale) - special.digamma(d.shape),
