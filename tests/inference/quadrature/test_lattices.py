@@ -96,6 +96,13 @@ CASES = {
         5 * gammaln(9.0),
         2e-2,
     ),
+    "six skewed": (
+        lambda *u: sum(9 * x - np.exp(x) for x in u),
+        [[0.0] * 6],
+        [2.0] * 6,
+        6 * gammaln(9.0),
+        2e-2,
+    ),
 }
 
 

@@ -27,11 +27,11 @@ from posteriori.numerics.types import Array
 __all__ = ["BEND", "Lattice", "NoFallError", "integrate"]
 
 #: Steps in standard deviations, by the number of coordinates: fine where points are few.
-_STEP = {1: 0.5, 2: 0.75, 3: 1.0, 4: 1.2, 5: 1.4}
+_STEP = {1: 0.5, 2: 0.75, 3: 1.0, 4: 1.2, 5: 1.4, 6: 1.4}
 #: Beyond so many standard deviations steps grow in proportion to the distance.
 BEND = 3.0
 #: Cells matter whose density is less than so many nats below the highest: e⁻¹⁶ = 10⁻⁷.
-_DEPTH = {1: 16.0, 2: 12.0, 3: 10.0, 4: 9.0, 5: 8.0}
+_DEPTH = {1: 16.0, 2: 12.0, 3: 10.0, 4: 9.0, 5: 8.0, 6: 8.0}
 #: No cell lies further from the top than so many scales: beyond, nothing falls off.
 _FAR = 40.0
 #: Nats that the two halves of the cells may differ by before the step is halved.

@@ -18,12 +18,13 @@ from posteriori.numerics.types import Array
 
 __all__ = ["Outside", "choose_outside"]
 
-#: Numbers that are integrated over at most: a lattice has ten times as many points for each.
-MOST_NUMBERS = 5
+#: Numbers that are integrated over at most, by themselves and where that is asked for: a lattice has
+#: about twice as many points for each.
+MOST_NUMBERS, MOST_ASKED_FOR = 5, 6
 #: Joint states that are summed over at most.
 MOST_STATES = 10_000.0
 #: Points of a lattice, for plans: about as many as a normal density needs.
-_POINTS = {0: 1, 1: 40, 2: 150, 3: 700, 4: 1600, 5: 3000}
+_POINTS = {0: 1, 1: 40, 2: 150, 3: 700, 4: 1600, 5: 3000, 6: 5000}
 #: Seconds that one point takes, whatever is solved there, and one operation.
 _SECONDS, _SECONDS_PER_OPERATION = 2e-3, 3e-9
 #: … of chains, whose matrices are read for all points at once: about what a laptop needs.
@@ -47,7 +48,7 @@ class Outside(NamedTuple):
     def points(self) -> float:
         """About how often the rest is solved."""
         count = np.prod([s.combinations for s in self.states]) if self.states else 1.0
-        return float(count) * _POINTS[min(sum(f.size for f in self.free), MOST_NUMBERS)]
+        return float(count) * _POINTS[min(sum(f.size for f in self.free), MOST_ASKED_FOR)]
 
     @property
     def seconds(self) -> float:
@@ -70,9 +71,9 @@ def choose_outside(group: Group, inside: Inside) -> Outside | str:
         else:
             found = _fewest(told_apart, group, inside)
             numbers = sum(i.size for i in found.values() if isinstance(i, Free))
-            if numbers <= MOST_NUMBERS:
+            if numbers <= (most := _most_numbers(group)):
                 return _with_cost(found, group, inside)
-            return f"{numbers} numbers would have to be integrated over, more than {MOST_NUMBERS}"
+            return f"{numbers} numbers would have to be integrated over, more than {most}"
     return reason
 
 
@@ -82,9 +83,15 @@ def _told_apart(
     """Return unknowns none of which could change places, of classes alike in order if asked for."""
     if not could_change_places(items, group):
         return items
-    if group.options is None or group.options.algorithm != "quadrature":
-        return None
-    return in_order(items, group, inside)
+    return in_order(items, group, inside) if _is_asked_for(group) else None
+
+
+def _most_numbers(group: Group) -> int:
+    return MOST_ASKED_FOR if _is_asked_for(group) else MOST_NUMBERS
+
+
+def _is_asked_for(group: Group) -> bool:
+    return group.options is not None and group.options.algorithm == "quadrature"
 
 
 def _candidates(group: Group) -> dict[str, Free | States]:
@@ -98,7 +105,7 @@ def _candidates(group: Group) -> dict[str, Free | States]:
         shape = bound.layouts[name].shape
         item = as_states(own[0], shape) or as_free(own[0], shape)
         if (isinstance(item, States) and item.combinations <= MOST_STATES) or (
-            isinstance(item, Free) and item.size <= MOST_NUMBERS
+            isinstance(item, Free) and item.size <= _most_numbers(group)
         ):
             found[name] = item
     return dict(sorted(found.items(), key=lambda pair: -Outside(*_sorted([pair[1]])).points))
