@@ -77,14 +77,14 @@ def test_effects_are_those_of_the_dense_joint():
     assert model.effective_parameters_ == pytest.approx(kept[:2].sum() + kept[3:].sum())
 
 
-@pytest.mark.parametrize("how", ["fixed", "type-II", "ard", "grid"])
+@pytest.mark.parametrize("how", ["fixed", "type-II", "ard", "grid", "learned"])
 def test_learned_spreads_have_the_highest_evidence(how):
     model = fitted(hyperparameters=how)[0]
     learned = model._learned
     np.testing.assert_allclose(learned.spreads.slopes, 0.0, atol=2e-3)
 
 
-@pytest.mark.parametrize("how", ["fixed", "type-II", "grid"])
+@pytest.mark.parametrize("how", ["fixed", "type-II", "grid", "learned"])
 def test_slopes_of_the_evidence_are_its_differences(how):
     from posteriori.regression.bayesian import grouped_learning as module
 
@@ -231,7 +231,7 @@ def test_one_row_for_each_level():
     assert ratio.max() < 2.0
 
 
-@pytest.mark.parametrize("how", ["fixed", "type-II", "ard", "grid"])
+@pytest.mark.parametrize("how", ["fixed", "type-II", "ard", "grid", "learned"])
 def test_levels_that_tell_the_target(how):
     codes = np.repeat(np.arange(20), 6)
     y = np.sin(1.0 + codes)

@@ -262,6 +262,63 @@ def test_grid_is_converged_for_many_columns():
     assert before == pytest.approx(after, abs=1e-9)
 
 
+# -- learned scales: integrated for few rows, chosen for many --------------------------------
+
+
+def test_learned_evidence_integrates_the_fixed_evidences_under_a_half_cauchy_scale():
+    """∫ p(y|s) p(s) ds with s = λ^(−½), each p(y|λ) from the fixed model."""
+    X, y, _ = problem(n=15)
+    model = BayesianLinearRegression(hyperparameters="learned").fit(X, y)
+    assert model.log_evidence_.kind == "exact"
+    best, width = float(model.log_evidence_), X.shape[1] ** -0.5
+    noise = {"noise_shape": 0.25, "noise_scale": 0.25 * 0.005 * y.var()}
+
+    def fixed(scale):
+        return BayesianLinearRegression(X.var(axis=0) / scale**2, **noise).fit(X, y)
+
+    def joint(t):
+        density = stats.halfcauchy.pdf(np.exp(t), scale=width)
+        return np.exp(float(fixed(np.exp(t)).log_evidence_) - best) * density * np.exp(t)
+
+    total, _ = integrate.quad(joint, -25.0, 25.0, epsabs=1e-10, limit=400)
+    assert total == pytest.approx(1.0, abs=1e-6)
+    # and the density of a fresh target is the average of those of the fixed models
+    row, at = X[:1] + 1.0, float(model.predict(X[:1] + 1.0)[0]) + 0.5 * y.std()
+
+    def predicted(t):
+        return joint(t) * np.exp(float(fixed(np.exp(t)).predict_dist(row).log_prob(at)[0]))
+
+    density, _ = integrate.quad(predicted, -25.0, 25.0, epsabs=1e-10, limit=400)
+    found = float(model.predict_dist(row).log_prob(at)[0])
+    assert found == pytest.approx(np.log(density), abs=1e-5)
+
+
+@pytest.mark.parametrize("rows", [100, 101])
+def test_learned_scales_are_chosen_from_a_hundred_and_one_rows_on(rows):
+    X, y, _ = problem(n=rows)
+    learned = BayesianLinearRegression(hyperparameters="learned").fit(X, y)
+    chosen = BayesianLinearRegression(hyperparameters="type-II").fit(X, y)
+    assert (learned.log_evidence_.kind == "type-II") == (rows > 100)
+    if rows > 100:
+        assert float(learned.log_evidence_) == float(chosen.log_evidence_)
+        assert learned.prior_precision_ == chosen.prior_precision_
+    else:
+        assert len(learned.hyper_posterior_.ratios) < 100
+        mean, std = learned.predict(X, return_std=True)
+        near, peer = chosen.predict(X, return_std=True)
+        np.testing.assert_allclose(mean, near, atol=0.02 * y.std())
+        np.testing.assert_allclose(std, peer, rtol=0.03)
+
+
+def test_learned_scales_of_streams_follow_the_rows():
+    X, y, _ = problem(n=160)
+    model = BayesianLinearRegression(hyperparameters="learned").partial_fit(X[:60], y[:60])
+    assert model.log_evidence_.kind == "exact"
+    model.partial_fit(X[60:], y[60:])
+    whole = BayesianLinearRegression(hyperparameters="learned").fit(X, y)
+    assert float(model.log_evidence_) == pytest.approx(float(whole.log_evidence_), rel=1e-10)
+
+
 def test_integrating_is_less_sure_than_choosing():
     X, y, _ = problem(n=8)
     chosen = BayesianLinearRegression(hyperparameters="type-II", noise_scale=1.0).fit(X, y)
@@ -274,7 +331,7 @@ def test_more_columns_than_rows():
     rng = np.random.default_rng(7)
     X = rng.normal(size=(15, 40))
     y = X[:, 0] * 3.0 + rng.normal(size=15)
-    for hyperparameters in ("fixed", "type-II", "ard", "grid"):
+    for hyperparameters in ("fixed", "type-II", "ard", "grid", "learned"):
         model = BayesianLinearRegression(hyperparameters=hyperparameters).fit(X, y)
         assert np.isfinite(float(model.log_evidence_))
         assert 0 < model.effective_parameters_ <= 14.0 + 1e-9

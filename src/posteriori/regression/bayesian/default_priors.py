@@ -6,7 +6,9 @@ the columns and the variance of the targets,
 .. math:: w_js_j\mid\sigma^2 \sim N(0, \sigma^2),\qquad c\mid\sigma^2 \sim N(\bar y, \sigma^2),\qquad
           \sigma^2 \sim \mathrm{InvGamma}(1, \tfrac1{200}\mathrm{var}\,y),
 
-where c is the value at the means of the columns. Beside weights whose prior is given as flat the
+where c is the value at the means of the columns. Where the scale of the weights is integrated for want
+of rows, so is the noise, under the vaguer :math:`\sigma^2\sim\mathrm{InvGamma}(\tfrac14,
+\tfrac1{800}\mathrm{var}\,y)`: a quarter of that row. Beside weights whose prior is given as flat the
 other defaults are flat as well: the reference prior :math:`p(w, c, \sigma^2) \propto 1/\sigma^2`,
 whose posterior has the intervals of least squares.
 
@@ -27,6 +29,10 @@ from posteriori.regression.bayesian.weight_evidence import InterceptPrior
 __all__ = ["column_scales", "intercept_prior", "noise_scale", "noise_shape", "scaled_prior"]
 
 
+#: Of the row's worth that the noise is known by, where the scale of the weights is integrated.
+_VAGUE = 0.25
+
+
 def column_scales(statistics: RegressionStatistics, prior: LinearPrior) -> Array:
     """Return the units of the columns in which the default prior speaks, (D,)."""
     d = statistics.n_inputs
@@ -34,14 +40,14 @@ def column_scales(statistics: RegressionStatistics, prior: LinearPrior) -> Array
 
 
 def noise_shape(prior: LinearPrior) -> float:
-    """Return a₀ unless it is given: 1, or 0 beside flat weights."""
+    """Return a₀ unless it is given: 1, ¼ beside an integrated scale, or 0 beside flat weights."""
     if prior.noise_shape is not None:
         return prior.noise_shape
-    return 0.0 if prior.is_flat else 1.0
+    return 0.0 if prior.is_flat else _worth(prior)
 
 
 def noise_scale(statistics: RegressionStatistics, prior: LinearPrior) -> float:
-    """Return b₀ unless it is given: var(y)/200, or 0 beside flat weights.
+    """Return b₀ unless it is given: var(y)/200 for each of a₀, or 0 beside flat weights.
 
     A target without spread counts by its size, or 1.
     """
@@ -50,7 +56,11 @@ def noise_scale(statistics: RegressionStatistics, prior: LinearPrior) -> float:
     if prior.is_flat:
         return 0.0
     spread, size = statistics.scales[-1], abs(statistics.mean[-1])
-    return 0.005 * float(spread if spread > 0 else size if size > 0 else 1.0) ** 2
+    return 0.005 * _worth(prior) * float(spread if spread > 0 else size if size > 0 else 1.0) ** 2
+
+
+def _worth(prior: LinearPrior) -> float:
+    return _VAGUE if prior.hyperparameters == "integrated" else 1.0
 
 
 def intercept_prior(

@@ -159,6 +159,7 @@ class _Problem:
     @classmethod
     def of(cls, cells: CellSums, prior: LinearPrior) -> _Problem:
         plain = cells.total
+        prior = prior.for_rows(plain.rows)
         scales = column_scales(plain, prior)
         unit = 1.0 if prior.noise_precision is None else prior.noise_precision
         intercept = intercept_prior(plain, prior, unit)

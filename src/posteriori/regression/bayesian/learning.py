@@ -28,6 +28,7 @@ from posteriori.regression.bayesian.default_priors import (
 from posteriori.regression.bayesian.hyper_grid import (
     HyperGrid,
     HyperPriors,
+    RelativeScale,
     integrate_hyperparameters,
 )
 from posteriori.regression.bayesian.open_directions import OpenDirections
@@ -125,7 +126,8 @@ class Learned:
 
 def solve(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
     """Return posterior, evidence and hyper-parameters."""
-    return _SOLVERS[prior.hyperparameters](statistics, prior)
+    settled = prior.for_rows(statistics.rows)
+    return _SOLVERS[settled.hyperparameters](statistics, settled)
 
 
 # -- ways of treating the hyper-parameters ---------------------------------------------------
@@ -245,10 +247,22 @@ def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> So
 
 def _solve_grid(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
     """Integrate α and β under gamma hyper-priors."""
-    intercept, spectrum = _spectrum(statistics, prior)
     scale = noise_scale(statistics, prior)
     rate = scale if prior.precision_rate is None else prior.precision_rate
     priors = HyperPriors(prior.precision_shape, rate, noise_shape(prior), scale)
+    return _integrate(statistics, prior, priors)
+
+
+def _solve_integrated(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+    """Integrate the scale of the weights in units of the noise, and the noise."""
+    noise = noise_shape(prior), noise_scale(statistics, prior)
+    return _integrate(statistics, prior, RelativeScale(statistics.n_inputs, *noise))
+
+
+def _integrate(
+    statistics: RegressionStatistics, prior: LinearPrior, priors: HyperPriors | RelativeScale
+) -> Solution:
+    intercept, spectrum = _spectrum(statistics, prior)
     grid = integrate_hyperparameters(spectrum, priors)
     belief = _belief(
         statistics,
@@ -269,6 +283,7 @@ _SOLVERS = {
     "type-II": _solve_type_two,
     "ard": _solve_relevance,
     "grid": _solve_grid,
+    "integrated": _solve_integrated,
 }
 
 # -- parts -----------------------------------------------------------------------------------
