@@ -36,7 +36,7 @@ WIDE = 1e7
 NARROW = 1e-6
 SIGMA = ("sigma", None)
 #: Of the National Election Study.
-YEARS = (1980, 1996, 2000)
+YEARS = (1980, 1988, 1996, 2000)
 
 
 class Case(NamedTuple):
