@@ -7,6 +7,7 @@ within a pipeline it comes from the training rows alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -274,7 +275,7 @@ def _all_levels(X: pd.DataFrame, names: list[str]) -> list[Levels]:
 
 def _group_codes(part: Levels, X: pd.DataFrame) -> Array:
     """Return the places of levels (N, 1), −1 for those that are new."""
-    place = {level: k for k, level in enumerate(part.levels)}
+    place = _places(part.levels)
     new = place.get(OTHER, -1)
     codes = _recoded(X[part.name], place, unknown=new, missing=place.get(_MISSING, -1))
     return codes[:, None]
@@ -307,13 +308,21 @@ def _is_missing(scale: Scale, X: pd.DataFrame) -> Array:
 
 def _indicators(part: Levels, X: pd.DataFrame) -> Array:
     """Return a column for every level but the first; new levels belong to the rest if there is one."""
-    place = {level: k for k, level in enumerate(part.levels)}
+    place = _places(part.levels)
     rest = place.get(OTHER, 0)
     codes = _recoded(X[part.name], place, unknown=rest, missing=place.get(_MISSING, rest))
     return (codes[:, None] == np.arange(1, len(part.levels))).astype(np.float64)
 
 
+@lru_cache(maxsize=16)
+def _places(levels: tuple[str, ...]) -> dict[str, int]:
+    """Return the place of each level; kept, as rows come in many parts."""
+    return {level: k for k, level in enumerate(levels)}
+
+
 def _recoded(series: pd.Series, place: dict[str, int], unknown: float, missing: float) -> Array:
-    """Return the places of a category's levels, (N,): looked up by level, not by row."""
-    table = [float(place.get(level, unknown)) for level in series.cat.categories]
-    return np.array([*table, missing])[series.cat.codes.to_numpy()]
+    """Return the places of a category's levels, (N,): looked up by level in use, not by row."""
+    codes, rows = np.unique(series.cat.codes.to_numpy(), return_inverse=True)
+    used = series.cat.categories.take(codes[codes >= 0]).to_numpy(dtype=object)
+    table = [float(place.get(level, unknown)) for level in used]
+    return np.array([missing] * (len(codes) - len(used)) + table)[rows]
