@@ -12,8 +12,7 @@ from posteriori.inference.messages.forest_messages import pass_messages
 from posteriori.modeling import Model
 from posteriori.modeling.variational.messages.expected_factors import node_graphs
 from tests.modeling.variational.cases import clusters, noise
-from tests.modeling.variational.models import NAMES, by_name, solve, variational
-from tests.modeling.variational.test_messages import (
+from tests.modeling.variational.messages.test_messages import (
     conjugate,
     grid,
     normal,
@@ -21,7 +20,8 @@ from tests.modeling.variational.test_messages import (
     sparse_normal,
     states,
 )
-from tests.modeling.variational.test_streaming import cut_into_parts
+from tests.modeling.variational.models import NAMES, by_name, solve, variational
+from tests.modeling.variational.stream.test_streaming import cut_into_parts
 
 LOOPY = {"factorial_hmm"}  # two chains that meet at each time
 

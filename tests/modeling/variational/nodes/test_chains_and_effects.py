@@ -5,7 +5,8 @@ import pytest
 from scipy import special, stats
 
 from posteriori import Chain, Gamma, Input, Model, Normal
-from tests.modeling.variational.chains_and_effects import (
+from tests.modeling.variational.models import variational
+from tests.modeling.variational.nodes.chains_and_effects import (
     PAIRS,
     RATE,
     SHAPE,
@@ -13,7 +14,6 @@ from tests.modeling.variational.chains_and_effects import (
     expected_log_joint,
     level_and_slope,
 )
-from tests.modeling.variational.models import variational
 
 
 def _solved(pair):
