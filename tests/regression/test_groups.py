@@ -77,7 +77,7 @@ def test_effects_are_those_of_the_dense_joint():
     assert model.effective_parameters_ == pytest.approx(kept[:2].sum() + kept[3:].sum())
 
 
-@pytest.mark.parametrize("how", ["fixed", "type-II", "ard", "grid", "learned"])
+@pytest.mark.parametrize("how", ["fixed", "type-II", "ard", "grid", "learned", "sparse"])
 def test_learned_spreads_have_the_highest_evidence(how):
     model = fitted(hyperparameters=how)[0]
     learned = model._learned
@@ -231,7 +231,7 @@ def test_one_row_for_each_level():
     assert ratio.max() < 2.0
 
 
-@pytest.mark.parametrize("how", ["fixed", "type-II", "ard", "grid", "learned"])
+@pytest.mark.parametrize("how", ["fixed", "type-II", "ard", "grid", "learned", "sparse"])
 def test_levels_that_tell_the_target(how):
     codes = np.repeat(np.arange(20), 6)
     y = np.sin(1.0 + codes)

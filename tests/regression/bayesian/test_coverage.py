@@ -59,6 +59,25 @@ def test_learned_scales_cover_as_promised_with_25_rows(columns, strength):
     assert means["learned"] > means["type-II"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [5, 10, 20])
+def test_sparse_models_of_25_rows_are_more_honest_than_relevance(columns):
+    """Two of the columns matter: more of the intervals hold, and unseen targets are more probable."""
+    rng = np.random.default_rng(columns)
+    covered: dict[str, list[float]] = {"sparse": [], "ard": []}
+    density: dict[str, list[float]] = {"sparse": [], "ard": []}
+    for _ in range(200):
+        X = rng.normal(size=(41, columns))
+        y = 3.0 + X[:, :2] @ (2.0 * rng.normal(size=2)) + rng.normal(size=41)
+        for how in covered:
+            made = BayesianLinearRegression(hyperparameters=how).fit(X[:25], y[:25])
+            below = made.predict_dist(X[25:]).cdf(y[25:])
+            covered[how].append(np.mean((below > 0.05) & (below < 0.95)))
+            density[how].append(np.mean(made.predict_dist(X[25:]).log_prob(y[25:])))
+    assert np.mean(covered["sparse"]) > max(0.84, np.mean(covered["ard"]))
+    assert np.mean(density["sparse"]) > np.mean(density["ard"])
+
+
 def test_expected_positive_targets_are_what_comes_on_average():
     """With noise of known size E[y | data] is exact: over tables from the prior errors average out."""
     rng = np.random.default_rng(0)

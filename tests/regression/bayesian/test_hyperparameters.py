@@ -1,5 +1,7 @@
 """Type-II, relevance and integrated hyper-parameters: stationarity, dense algebra and quadrature."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import integrate, optimize, special, stats
@@ -319,6 +321,42 @@ def test_learned_scales_of_streams_follow_the_rows():
     assert float(model.log_evidence_) == pytest.approx(float(whole.log_evidence_), rel=1e-10)
 
 
+def test_few_columns_have_the_highest_evidence_less_their_price_of_all_sets():
+    """Every set of columns, each at its best variances, by dense algebra."""
+    X, y = sparse_problem(n=30, d=4)
+    model = BayesianLinearRegression(
+        hyperparameters="sparse", standardize=False, fit_intercept=False
+    ).fit(X, y)
+    rows, heights = len(y), []
+    for kept in itertools.product([False, True], repeat=4):
+        some = X[:, kept]
+
+        def loss(logs, some=some):
+            cov = np.eye(rows) + (some * np.exp(logs)) @ some.T
+            q = y @ np.linalg.solve(cov, y) / rows  # the best noise variance
+            return -stats.multivariate_normal(np.zeros(rows), q * cov).logpdf(y)
+
+        found = optimize.minimize(loss, np.zeros(sum(kept)), tol=1e-10) if any(kept) else None
+        height = -loss(np.zeros(0)) if found is None else -found.fun
+        heights.append(height - np.log(special.comb(4, sum(kept))))
+    assert float(model.log_evidence_) == pytest.approx(max(heights), abs=1e-5)
+    # given the columns the noise is conjugate: InvGamma(¼ + n/2, b₀ + n/(2β))
+    made = model.predict_dist(X[:1])
+    assert made.dof[0] == pytest.approx(2.0 * (0.25 + 0.5 * rows))
+    b0 = 0.25 * 0.005 * np.mean(y**2)
+    expected = (b0 + 0.5 * rows / model.noise_precision_) / (0.25 + 0.5 * rows - 1.0)
+    assert model.noise_variance_ == pytest.approx(expected, rel=1e-9)
+
+
+def test_sparse_models_of_many_rows_are_those_of_relevance():
+    X, y = sparse_problem(n=120)
+    few, relevant = (
+        BayesianLinearRegression(hyperparameters=how).fit(X, y) for how in ("sparse", "ard")
+    )
+    assert float(few.log_evidence_) == float(relevant.log_evidence_)
+    assert np.array_equal(few.coef_, relevant.coef_)
+
+
 def test_integrating_is_less_sure_than_choosing():
     X, y, _ = problem(n=8)
     chosen = BayesianLinearRegression(hyperparameters="type-II", noise_scale=1.0).fit(X, y)
@@ -331,7 +369,7 @@ def test_more_columns_than_rows():
     rng = np.random.default_rng(7)
     X = rng.normal(size=(15, 40))
     y = X[:, 0] * 3.0 + rng.normal(size=15)
-    for hyperparameters in ("fixed", "type-II", "ard", "grid", "learned"):
+    for hyperparameters in ("fixed", "type-II", "ard", "grid", "learned", "sparse"):
         model = BayesianLinearRegression(hyperparameters=hyperparameters).fit(X, y)
         assert np.isfinite(float(model.log_evidence_))
         assert 0 < model.effective_parameters_ <= 14.0 + 1e-9

@@ -81,13 +81,14 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         m₀; None is 0.
     noise_precision : float or None
         β = 1/σ² if it is known; None learns it.
-    hyperparameters : {"fixed", "type-II", "ard", "grid", "learned"}
+    hyperparameters : {"fixed", "type-II", "ard", "grid", "learned", "sparse"}
         "fixed": the prior above. "type-II": one precision α of all weights, and β, of highest
         evidence. "ard": a precision for each weight; columns that the evidence does not want are
         pruned. "grid": α and β integrated under gamma hyper-priors. "learned": "type-II" for more
         than 100 rows; for fewer, where intervals at one scale would be too narrow, the scale
         (β/α)^½ of the D weights in units of the noise is integrated under a half-Cauchy prior of width
-        D^(−½). With no fewer columns than
+        D^(−½). "sparse": "ard" for more than 100 rows; for fewer, columns join one by one, each set of k
+        of the D has a prior proportional to 1/C(D, k), and the noise is integrated. With no fewer columns than
         rows the evidence of "type-II" and "ard" would grow without end as the noise vanishes:
         there it is multiplied by exp(−β ``noise_scale``), and for "ard" each set of k of the D
         columns has a prior proportional to 1/C(D, k), since otherwise they would fit the noise.
@@ -103,7 +104,8 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         Whether the default prior, α and the hyper-priors speak of standardised columns.
     noise_shape, noise_scale : float or None
         Inverse-gamma prior of σ² where it is integrated; None is 1 and var(y)/200, a noise of one
-        hundredth of the variance that counts as one row (for "learned" as a quarter of one), or beside
+        hundredth of the variance that counts as one row (a quarter of one for "learned" and
+        "sparse" with few rows), or beside
         flat weights p(σ²) ∝ 1/σ².
     precision_shape, precision_rate : float, float or None
         Gamma hyper-prior of α for "grid"; None is var(y)/200, so that α/β has median 1.

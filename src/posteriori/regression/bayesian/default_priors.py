@@ -60,7 +60,7 @@ def noise_scale(statistics: RegressionStatistics, prior: LinearPrior) -> float:
 
 
 def _worth(prior: LinearPrior) -> float:
-    return _VAGUE if prior.hyperparameters == "integrated" else 1.0
+    return _VAGUE if prior.hyperparameters in ("integrated", "few columns") else 1.0
 
 
 def intercept_prior(

@@ -172,7 +172,7 @@ class _Problem:
             root=None if prior.root is None else prior.root / scales[prior.free],
         )
         measured = cells.measured(level, scales)
-        if prior.hyperparameters in ("type-II", "ard") and _tell_targets(measured):
+        if prior.hyperparameters in ("type-II", "ard", "few columns") and _tell_targets(measured):
             # the evidence would grow without end as the noise vanishes: times exp(−b₀/σ²)
             measured.within[-1, -1] = np.sqrt(2.0 * noise_scale(plain, prior))
         return cls(measured, alone, precision, plain, level, scales)
@@ -186,7 +186,8 @@ class _Problem:
         """Return the log evidence and its slopes in the logarithms of the spreads."""
         effects, solution = self.solve(log_spreads)
         belief, own = solution.belief, effects.factor.variances
-        precision = 1.0 / belief.scale if belief.shape is None else belief.shape / belief.scale
+        chosen = solution.noise_precision  # at which the evidence is that of a chosen noise
+        precision = _noise_precisions(belief) if chosen is None else np.array([chosen])
         along = np.column_stack([-belief.mean, np.ones(len(belief.mean))])  # û_y − Û_x m
         slopes = []
         for place, t in zip(self.cells.layout.places, log_spreads, strict=True):
@@ -225,6 +226,11 @@ class _Problem:
                 self.level,
             ),
         )
+
+
+def _noise_precisions(belief: LinearBelief) -> Array:
+    """Return E[β] of each member."""
+    return 1.0 / belief.scale if belief.shape is None else belief.shape / belief.scale
 
 
 def _tell_targets(cells: CellSums) -> bool:

@@ -44,6 +44,7 @@ from posteriori.regression.bayesian.weight_evidence import (
     InterceptPrior,
     WeightPosterior,
     integrated_evidence,
+    intercept_terms,
     known_noise_evidence,
     weight_posterior,
 )
@@ -214,14 +215,16 @@ def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Sol
     )
 
 
-def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
-    """Choose β and a precision for every weight of highest evidence."""
+def _solve_relevance(
+    statistics: RegressionStatistics, prior: LinearPrior, wary: bool = False
+) -> Solution:
+    """Choose β and a precision for every weight of highest evidence; if wary, with a price on columns."""
     d, scales = statistics.n_inputs, column_scales(statistics, prior)
     intercept, spectrum, floored = _noisy_spectrum(statistics, prior)
     factor = statistics.reduced[:d, :d] / scales
     target = statistics.reduced[:d, d] - statistics.reduced[:d, :d] @ prior.mean
-    start = np.inf if floored else maximise_evidence(spectrum).ratio
-    prices = prices_of_columns(d) if floored else np.zeros(d)
+    start = np.inf if floored or wary else maximise_evidence(spectrum).ratio
+    prices = prices_of_columns(d) if floored or wary else np.zeros(d)
     if floored:  # no more rows of the factor say something than the data have
         length = column_norms(factor.T)
         seen = exceeds_rounding(length, length.max(initial=0.0))
@@ -243,6 +246,18 @@ def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> So
     return Solution(
         belief, best.log_evidence, "type-II", alpha, best.noise_precision, n_iter=best.n_iter
     )
+
+
+def _solve_few_columns(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+    """Choose columns by evidence and a price on their number, and integrate the noise given them."""
+    chosen = _solve_relevance(statistics, prior._replace(hyperparameters="ard"), wary=True)
+    shape, scale = noise_shape(prior), noise_scale(statistics, prior)
+    rows, misfit = (
+        intercept_terms(statistics, intercept_prior(statistics, prior, 1.0))[0],
+        chosen.belief.scale,
+    )
+    noise = np.array([shape + 0.5 * rows]), scale + 0.5 * rows * misfit  # q = n/β
+    return chosen._replace(belief=replace(chosen.belief, shape=noise[0], scale=noise[1]))
 
 
 def _solve_grid(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
@@ -284,6 +299,7 @@ _SOLVERS = {
     "ard": _solve_relevance,
     "grid": _solve_grid,
     "integrated": _solve_integrated,
+    "few columns": _solve_few_columns,
 }
 
 # -- parts -----------------------------------------------------------------------------------

@@ -13,15 +13,18 @@ from posteriori.numerics.validation import check_symmetric, real
 
 __all__ = ["CONSTRAINTS", "FEW_ROWS", "LinearPrior", "check_prior"]
 
-#: Up to so many rows "learned" scales are integrated: beyond, plugging them in costs intervals of 90 %
-#: less than half a per cent.
+#: Rows up to which scales are not taken as known: beyond, that costs intervals of 90 % less than half
+#: a per cent.
 FEW_ROWS = 100
+
+#: How hyper-parameters are treated with few rows, and with many.
+_BY_ROWS = {"learned": ("integrated", "type-II"), "sparse": ("few columns", "ard")}
 
 _WIDTH = POSITIVE._replace(words="be positive and finite")
 
 #: What the parameters of a linear regression may be, but for those that depend on its columns.
 CONSTRAINTS = {
-    "hyperparameters": one_of("fixed", "type-II", "ard", "grid", "learned", mark=""),
+    "hyperparameters": one_of("fixed", "type-II", "ard", "grid", "learned", "sparse", mark=""),
     "solver": one_of("newton", "fixed-point", mark=""),
     "missing": one_of("error", "drop"),
     "noise_precision": or_none(_WIDTH),
@@ -43,8 +46,9 @@ class LinearPrior(NamedTuple):
 
     Attributes
     ----------
-    hyperparameters : {"fixed", "type-II", "ard", "grid", "learned", "integrated"}
-        "learned" until the number of rows is known; see :meth:`for_rows`.
+    hyperparameters : str
+        "fixed", "type-II", "ard", "grid"; "learned" and "sparse" until the number of rows is known, then
+        those that :meth:`for_rows` has.
     root : (K, D), (D,) or None
         P with PᵀP the given prior precision of the weights that are free, a row for each direction
         that it speaks of, or the diagonal of a diagonal one; None for the default.
@@ -77,10 +81,9 @@ class LinearPrior(NamedTuple):
     solver: str
 
     def for_rows(self, rows: float) -> LinearPrior:
-        """Return the prior with "learned" settled: integrated for few rows, chosen for many."""
-        if self.hyperparameters != "learned":
-            return self
-        return self._replace(hyperparameters="integrated" if rows <= FEW_ROWS else "type-II")
+        """Return the prior with what depends on the number of rows settled."""
+        few, many = _BY_ROWS.get(self.hyperparameters, (self.hyperparameters,) * 2)
+        return self._replace(hyperparameters=few if rows <= FEW_ROWS else many)
 
     @property
     def is_flat(self) -> bool:
