@@ -1,5 +1,7 @@
 """What models see of a table is learned from the rows that they are fitted to."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -121,6 +123,14 @@ def test_only_so_many_levels_are_kept_apart():
         *(f"c = l{k:02d}" for k in range(1, 5)),
         "c = (other)",
     ]
+
+
+def test_entries_beyond_all_that_was_seen_are_bounded():
+    columns = NumberColumns({"x": "number"}).fit(pd.DataFrame({"x": [1e-293, 2e-293, 3e-293]}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        inputs = columns.transform(pd.DataFrame({"x": [2e-293, 5.0, -1.7e308, np.nan]}))
+    np.testing.assert_allclose(inputs[:, 0], [0.0, 1e30, -1e30, 0.0], atol=1e-9)
 
 
 def test_codes_keep_gaps_open_and_pool_new_levels():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from posteriori import analyze
 from posteriori.analysis.fitting.importance import column_importance
@@ -19,3 +20,27 @@ def test_shuffling_the_column_that_decides_loses_most():
         # A column that says nothing loses at least what it told: I(y; colour) = 0.44 nats.
         assert effects.mean[0] > 0.4
         assert abs(effects.mean[1]) < 0.05
+
+
+def test_truth_values_stay_what_they_are_when_they_are_shuffled():
+    rng = np.random.default_rng(1)
+    member = rng.random(60) < 0.5
+    table = pd.DataFrame({"size": rng.normal(size=60) + member, "member": member, "y": member})
+    table["y"] ^= rng.random(60) < 0.1
+    analysis = analyze(table, "y", models=["naive Bayes", "class frequencies"])
+    effects = column_importance(analysis.outcomes["naive Bayes"].model, analysis.problem, seed=0)
+    assert effects.names[0] == "member"
+    assert effects.mean[0] > 0.2
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e300])
+def test_columns_of_extreme_units_are_told_by_others_as_any_are(unit):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(80, 2))
+    table = pd.DataFrame({"a": x[:, 0], "b": x[:, 0] + x[:, 1], "y": x @ [1.0, 1.0]})
+    losses = []
+    for scale in (1.0, unit):
+        analysis = analyze(table.assign(b=scale * table["b"]), "y", models=["linear"], jobs=1)
+        effects = column_importance(analysis.outcomes["linear"].model, analysis.problem, seed=0)
+        losses.append(dict(zip(effects.names, effects.mean, strict=True)))
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)

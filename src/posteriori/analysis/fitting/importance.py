@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from posteriori.analysis.fitting.preparation import learn_scale, scaled
 from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.estimators.contract import predictive_of
 from posteriori.numerics.types import Array
@@ -59,9 +60,10 @@ def column_importance(
     full = _score(pipeline, X, y, problem.classes)
     chosen = list(X) if names is None else list(names)
     told = _told_by_others(X[[n for n in chosen if problem.kinds[n] != "category"]])
+    shifted = {n: told.get(n) for n in chosen if problem.kinds[n] in ("number", "date")}
     losses = {
         name: [
-            full - _score(pipeline, _shuffled(X, name, told.get(name), rng), y, problem.classes)
+            full - _score(pipeline, _shuffled(X, name, shifted.get(name), rng), y, problem.classes)
             for _ in range(_REPEATS)
         ]
         for name in chosen
@@ -74,17 +76,15 @@ def column_importance(
 
 def _told_by_others(numbers: pd.DataFrame) -> dict[str, Array]:
     """Return what each column of numbers is expected to be, by least squares on all others."""
-    columns = {str(name): numbers[name].to_numpy(np.float64) for name in numbers}
-    if len(columns) < 2:
+    scales = [learn_scale(str(name), numbers[name].to_numpy(np.float64)) for name in numbers]
+    if len(scales) < 2:
         return {}
-    filled = np.column_stack([np.where(np.isnan(x), np.nanmean(x), x) for x in columns.values()])
-    spread = filled.std(axis=0)
-    z = (filled - filled.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    z = np.column_stack([scaled(scale, numbers) for scale in scales])
     found = {}
-    for k, name in enumerate(columns):
+    for k, scale in enumerate(scales):
         others = np.delete(z, k, axis=1)
         weights = np.linalg.lstsq(others, z[:, k], rcond=_SAME)[0]
-        found[name] = filled[:, k].mean() + spread[k] * (others @ weights)
+        found[scale.name] = scale.mean + scale.std * (others @ weights)
     return found
 
 
@@ -93,7 +93,7 @@ def _shuffled(
 ) -> pd.DataFrame:
     """Shuffle a column, or what others do not tell of it; entries that are missing stay so."""
     order = rng.permutation(len(X))
-    if told is None:  # a category stays one
+    if told is None:  # categories and truth values stay what they are
         return X.assign(**{name: X[name].iloc[order].set_axis(X.index)})
     x = X[name].to_numpy(np.float64)
     known = np.flatnonzero(~np.isnan(x))

@@ -17,13 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.numerics.types import Array
 
-__all__ = ["OTHER", "CodeColumns", "NoColumns", "NumberColumns"]
+__all__ = ["OTHER", "CodeColumns", "NoColumns", "NumberColumns", "learn_scale", "scaled"]
 
 #: Levels for those that are not kept apart, and for missing entries.
 OTHER, _MISSING = "(other)", "(missing)"
 
 #: K²L for L levels of the largest category and K of all others that are solved for together.
 _MOST_CROSSED = 2e8
+
+#: Standard deviations from the mean, at most: what lies farther has no squares of products.
+_FARTHEST = 1e30
 
 #: Rows that are prepared at a time, so that no second copy of all inputs is made.
 _PART = 4096
@@ -81,7 +84,7 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         """Learn means, scales and levels of a table."""
         del y
         numbers = [name for name, kind in self.kinds.items() if kind != "category"]
-        scales = [_learn_scale(name, X[name].to_numpy(np.float64)) for name in numbers]
+        scales = [learn_scale(name, X[name].to_numpy(np.float64)) for name in numbers]
         self.scales_ = [scale for scale in scales if scale.std > 0.0]
         categories = [name for name, kind in self.kinds.items() if kind == "category"]
         if self.grouped:
@@ -93,7 +96,7 @@ class NumberColumns(TransformerMixin, BaseEstimator):
             self.levels_ = [level for level in levels if len(level.levels) > 1]
         self.basis_ = None
         if self.basis is not None and self._curved():
-            block = np.column_stack([_scaled(s, X) for s in self._curved()])
+            block = np.column_stack([scaled(s, X) for s in self._curved()])
             self.basis_ = clone(self.basis).fit(block)
         return self
 
@@ -114,7 +117,7 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         if self.basis_ is not None:
             parts.append(np.asarray(self.basis_.transform(_stack(curved, X))))
         straight = [s for s in self.scales_ if self.basis_ is None or s not in curved]
-        parts += [_scaled(scale, X)[:, None] for scale in straight]
+        parts += [scaled(scale, X)[:, None] for scale in straight]
         parts += [_is_missing(s, X)[:, None] for s in self.scales_ if s.flag]
         coded = _group_codes if self.grouped else _indicators
         parts += [coded(levels, X) for levels in self.levels_]
@@ -281,7 +284,8 @@ def _group_codes(part: Levels, X: pd.DataFrame) -> Array:
     return codes[:, None]
 
 
-def _learn_scale(name: str, values: Array) -> Scale:
+def learn_scale(name: str, values: Array) -> Scale:
+    """Return mean and standard deviation of what is seen of a column, 0 if it never changes."""
     seen = values[~np.isnan(values)]
     if not len(seen):
         return Scale(name, 0.0, 0.0, False)
@@ -293,13 +297,18 @@ def _learn_scale(name: str, values: Array) -> Scale:
     return Scale(name, mean, std, len(seen) < len(values))
 
 
-def _scaled(scale: Scale, X: pd.DataFrame) -> Array:
-    values = (X[scale.name].to_numpy(np.float64) - scale.mean) / scale.std
-    return np.where(np.isnan(values), 0.0, values)
+def scaled(scale: Scale, X: pd.DataFrame) -> Array:
+    """Return a column with mean 0 and variance 1, (N,); missing entries are 0.
+
+    One that was far narrower where it was learned may have entries beyond all bounds.
+    """
+    with np.errstate(over="ignore"):
+        values = (X[scale.name].to_numpy(np.float64) - scale.mean) / (scale.std or 1.0)
+    return np.where(np.isnan(values), 0.0, values.clip(-_FARTHEST, _FARTHEST))
 
 
 def _stack(scales: list[Scale], X: pd.DataFrame) -> Array:
-    return np.column_stack([_scaled(scale, X) for scale in scales])
+    return np.column_stack([scaled(scale, X) for scale in scales])
 
 
 def _is_missing(scale: Scale, X: pd.DataFrame) -> Array:
