@@ -258,6 +258,11 @@ def test_integers_that_only_number_the_rows(name, values, kind):
     assert guess(values, name).kind == kind
 
 
+def test_integers_whose_differences_overflow_number_no_rows():
+    values = pd.Series([0.0, 1.7e308, -1.7e308, *range(2, 12)])
+    assert guess_column("x", values).kind == "number"
+
+
 def test_many_levels_are_said():
     assert "40 levels" in guess([f"l{k % 40}" for k in range(400)]).note
 

@@ -235,6 +235,17 @@ def test_repeated_texts_of_parquet_are_measured_before_they_are_made(tmp_path, m
     np.testing.assert_array_equal(frame["n"], [1.0, np.nan, 1.0])
 
 
+def test_texts_of_parquet_that_are_no_utf8_are_refused(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    table = arrow.table({"x": ["abcdefgh"] * 3 + ["b"] * 3})
+    parquet.write_table(table, path, compression="none", write_statistics=False)
+    path.write_bytes(path.read_bytes().replace(b"abcdefgh", b"abc\x8cefgh"))
+    with pytest.raises(ValueError, match=r"broken Parquet file: .*UTF8"):
+        read_table(path)
+
+
 def test_max_rows_must_be_positive(tmp_path):
     with pytest.raises(ValueError, match="max_rows must be at least 1, got 0"):
         read_table(tmp_path / "t", max_rows=0)

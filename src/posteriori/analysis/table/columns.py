@@ -190,7 +190,7 @@ def _numbers_rows(name: str, seen: Any, distinct: int) -> bool:
         return False
     if _ID_NAME.search(name):
         return True
-    counts_up = bool((np.diff(seen) == 1).all()) and seen[0] in (0, 1)
+    counts_up = seen[0] in (0, 1) and np.array_equal(seen, seen[0] + np.arange(len(seen)))
     return counts_up and not _TIME_NAME.search(name)
 
 

@@ -60,6 +60,7 @@ def read_parquet(source: Any, name: str, max_rows: int | None) -> pd.DataFrame:
                 if not left:
                     break
         table = arrow.Table.from_batches([_decoded(arrow, part, schema) for part in parts], schema)
+        table.validate(full=True)  # texts may be no UTF-8
         return table.to_pandas()
     except _TooLargeError as error:
         raise ValueError(str(error)) from None
