@@ -78,6 +78,7 @@ def test_the_task_may_be_asked_for():
         (np.random.default_rng(0).poisson(1.0, 200), ("counts",)),  # as many as there must be
         ([1, 4, 5, 9, 30], ("counts", "positive")),
         ([0.5, 1, 5, 9, 30], ("positive",)),
+        ([1e18, 1.5e18, 1.6e18, 1.7e18, 1.8e18], ("positive",)),
         ([-1, 1, 5, 9, 30], ()),
         ([0.0, 0.5, 5, 9, 30], ()),
         (["a", "b", "a", "b", "a"], ("two classes",)),

@@ -82,9 +82,10 @@ class Target:
         if self.classes is not None:
             return ("two classes",) if len(self.classes) == 2 else ()
         y = self.values
-        whole = bool((y >= 0).all() and (y == np.floor(y)).all() and y.max() > 1)
-        zeros = ("many zeros",) * (whole and _has_many_zeros(y))
-        return ("counts",) * whole + zeros + ("positive",) * bool((y > 0).all())
+        whole = bool((y >= 0).all() and (y == np.floor(y)).all())
+        counts = whole and bool(1 < y.max() < _LARGEST_INTEGER)  # larger numbers are all whole
+        zeros = ("many zeros",) * (counts and _has_many_zeros(y))
+        return ("counts",) * counts + zeros + ("positive",) * bool((y > 0).all())
 
 
 class Problem(NamedTuple):
