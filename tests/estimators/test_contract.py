@@ -350,6 +350,13 @@ def test_a_scaled_prior_is_that_of_an_unfitted_copy(row, fitted):
     assert float(wider.fit(x, y).log_evidence_) != pytest.approx(evidence, rel=1e-3)
 
 
+@offering(c.ScalesPrior)
+@pytest.mark.parametrize("factor", [0.0, -1.0, np.nan, np.inf, None, "much"])
+def test_priors_are_scaled_by_positive_numbers_only(row, fitted, factor):
+    with pytest.raises((ValueError, TypeError), match=r"factor must (be|hold)"):
+        fitted(row).with_prior_scaled(factor)
+
+
 @offering(c.AddsUp)
 def test_parts_add_up_to_the_whole(row, fitted):
     model, (x, y) = fitted(row), rows_of(row.targets)

@@ -199,7 +199,7 @@ def test_widths_of_priors():
     np.testing.assert_allclose(priors["categorical"][1].concentration, [4.0, 12.0])
     narrow = CASES["mean"][0].with_prior_scaled(0.5).prior
     assert (narrow.mean, narrow.variance) == (1e4, 2.25)
-    with pytest.raises(ValueError, match="factor must be a positive number, got 0"):
+    with pytest.raises(ValueError, match="factor must be positive, got 0"):
         CASES["rate"][0].with_prior_scaled(0.0)
 
 

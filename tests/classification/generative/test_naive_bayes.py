@@ -205,6 +205,14 @@ def test_wrong_choices_are_refused(options, row, message):
         NaiveBayes(**options).fit(X, [0, 1, 0, 1, 0])
 
 
+def test_columns_whose_squares_vanish_are_refused():
+    X = np.column_stack([np.arange(6.0), 1e-200 * np.arange(6.0)])
+    with pytest.raises(ValueError, match="column 1 of X has no number beyond 5e-200"):
+        NaiveBayes().fit(X, [0, 1, 0, 1, 0, 1])
+    model = NaiveBayes().fit(X * [1.0, 1e190], [0, 1, 0, 1, 0, 1])
+    assert np.isfinite(model.predict_proba(X)).all()  # such rows may be asked about
+
+
 def test_unseen_categories_and_wrong_priors_are_refused():
     X, y = [[0], [1], [2], [1]], [0, 1, 0, 1]
     with pytest.raises(ValueError, match="category 3 was not there"):

@@ -299,6 +299,13 @@ def test_wider_priors_are_those_of_another_model(scale):
     assert float(found) == pytest.approx(float(wide.infer(given).log_evidence), rel=1e-12)
 
 
+@pytest.mark.parametrize("factor", [0.0, -2.0, np.inf, np.nan])
+def test_priors_are_wider_by_a_positive_number(factor):
+    model, given = regression_on_a_plate()
+    with pytest.raises(ValueError, match="factor must be"):
+        evidence_with_prior_scaled(model.infer(given), factor)
+
+
 def test_wider_wishart_keeps_its_mean():
     model, given = vectors()
     wide = Model()

@@ -34,7 +34,7 @@ from posteriori.estimators.labelled_rows import (
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import require_squares
+from posteriori.numerics.validation import require_moderate, require_squares
 
 __all__ = ["NaiveBayes"]
 
@@ -120,6 +120,8 @@ class NaiveBayes(JointClassifier):
             if kind in self.columns_
         }
         self._check_values(rows.x)
+        for place in self._places.get("normal", ()):
+            require_moderate(f"column {place} of X", rows.x[:, place])
         integrate = self.estimate == "bayes"
         learned = {
             kind: learn_columns(kind, _columns_of(rows, at), priors.get(kind), integrate)
