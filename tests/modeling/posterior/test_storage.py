@@ -161,6 +161,7 @@ def header(**changes: Any) -> dict[str, Any]:
 
 
 TWO = np.array([1.0, 2.0]).tobytes()
+NUMERIC = header(family="Numeric", parameters={"nodes": [2], "density": [2]})
 
 
 @pytest.mark.parametrize(
@@ -181,6 +182,8 @@ TWO = np.array([1.0, 2.0]).tobytes()
         (header(), np.array([1.0, -2.0]).tobytes()),
         (header(), np.array([np.nan, 1.0]).tobytes()),
         (header(), TWO + b"more"),
+        (NUMERIC, np.array([-1e308, 1e308, 1.0, 1.0]).tobytes()),  # its area overflows
+        (NUMERIC, np.array([0.0, 1.0, 3.0, 3.0]).tobytes()),  # its area is 3
         ({**header(), "kind": "invented"}, TWO),
         ({**header(), "log_evidence": "much"}, TWO),
         (b"[" * 100_000, b""),

@@ -88,6 +88,8 @@ def _read_content(content: dict[str, Any]) -> tuple[TableModel, Any, Any]:
         raise ValueError("its columns are not described as columns are")
     if not (_has_types(facts, _FACT_TYPES) and _has_types(facts["metrics"], {})):
         raise ValueError("what it says about itself is not what models say")
+    if not _are_classes(content["classes"]):
+        raise ValueError("its classes are no list of labels")
     if content["target_kind"] not in TARGET_KINDS:
         raise ValueError("its target is of no known kind")
     model = TableModel(
@@ -103,6 +105,10 @@ def _is_model(found: Any) -> bool:
         alike = isinstance(models, dict) and isinstance(weights, dict) and bool(models)
         return alike and all(isinstance(m, Pipeline) for m in models.values())
     return isinstance(found, Pipeline)
+
+
+def _are_classes(found: Any) -> bool:
+    return found is None or (isinstance(found, np.ndarray) and found.ndim == 1)
 
 
 def _is_usable(column: Column) -> bool:

@@ -61,11 +61,14 @@ class Numeric(Univariate):
             raise ValueError(
                 f"nodes and density must have one length of at least 2, got {x.shape}, {p.shape}"
             )
-        if not np.all(np.diff(x, axis=-1) > 0):
+        if not np.all(x[..., 1:] > x[..., :-1]):
             raise ValueError("nodes must increase")
-        area = _area(x, p)
+        with np.errstate(over="ignore", invalid="ignore"):
+            area = _area(x, p)
         if not np.all(area > 0):
             raise ValueError("density must not be 0 everywhere")
+        if not np.all(area < np.inf):
+            raise ValueError("density over nodes must have a finite area; divide it by its largest")
         return cls._from(nodes=x, density=p / area[..., None], error=nonnegative("error", error))
 
     # -- moments ---------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from posteriori.modeling.posterior.description import describe
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.record_files import Format, read_record, write_record
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import SUM_TOLERANCE
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior.posterior import Posterior
@@ -271,10 +272,19 @@ def _read_marginal(entry: Any, values: Iterator[Array]) -> Any:
     spelled = {spelling(name, k): v for k, v in parameters.items()}
     checked = family(**spelled, **extra)
     exact = family._from(**parameters)  # constructors may round where they normalise
-    if checked.batch_shape != exact.batch_shape:
+    if checked.batch_shape != exact.batch_shape or not _alike(checked, parameters):
         raise ValueError(f"the parameters of a {name} do not fit together")
     exact.__dict__.update({"_labels": checked.labels} if extra else {})
     return exact
+
+
+def _alike(checked: Any, parameters: Mapping[str, Array]) -> bool:
+    """Tell whether a constructor took parameters as they are, but for rounding."""
+    taken = checked._given_parameters()
+    return taken.keys() == parameters.keys() and all(
+        np.allclose(taken[key], value, rtol=SUM_TOLERANCE, atol=0.0)
+        for key, value in parameters.items()
+    )
 
 
 def _shape(given: Any) -> tuple[int, ...]:
