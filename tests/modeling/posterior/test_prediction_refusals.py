@@ -120,3 +120,16 @@ def test_other_questions_without_sense() -> None:
         post.sample(0)
     with pytest.raises(KeyError, match="no variable 'speed'; it has mu, y"):
         post["speed"]
+
+
+def test_the_joint_distribution_of_what_was_not_observed() -> None:
+    m = mean()
+    m.new = Normal(m.mu, variance=2.0)
+    m.others = Normal(m.mu, variance=2.0).iid(3)
+    post = m.infer(y=Y)
+    alone = post.joint("new")
+    np.testing.assert_allclose(alone.mean, [post.mu.mean])
+    np.testing.assert_allclose(alone.cov, [[post.mu.variance + 2.0]])
+    for names in (("mu", "new"), ("others",)):
+        with pytest.raises(TypeError, match=r"no observation depends on .*sample\(\) draws all"):
+            post.joint(*names)

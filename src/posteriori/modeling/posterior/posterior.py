@@ -241,7 +241,7 @@ class Posterior:
             When the variables are independent, or believed in independently: their joint
             distribution is the product.
         TypeError
-            When it has no closed form.
+            When it has no closed form, or no observation depends on some of several variables.
 
         Examples
         --------

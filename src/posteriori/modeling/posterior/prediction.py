@@ -10,6 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.contract.longer_data import predict_longer
@@ -107,11 +111,25 @@ def joint(solved: Solved, names: Sequence[str]) -> Any:
             return table
     if None in results or len(results) > 1:
         predicted = [n for n in names if n not in solved.by_name]
+        if len(names) == 1 and (alone := _one_vector(predict(solved, names[0], {}))) is not None:
+            return alone
         if predicted:
-            raise TypeError(f"the joint distribution of {' and '.join(names)} has no closed form")
+            raise TypeError(
+                f"no observation depends on {' and '.join(predicted)}: post[{predicted[0]!r}] is its "
+                "distribution alone, and sample() draws all variables together"
+            )
         raise ValueError(f"{' and '.join(names)} are independent: they lie in different blocks")
     (result,) = results
     return result.joint(solved, names)  # type: ignore[union-attr]
+
+
+def _one_vector(marginal: Any) -> MvNormal | None:
+    """Return a normal variable without plates as one vector; None for any other."""
+    if marginal.batch_shape:
+        return None
+    if isinstance(marginal, Normal):
+        return MvNormal(np.reshape(marginal.mean, 1), cov=np.reshape(marginal.variance, (1, 1)))
+    return marginal if isinstance(marginal, MvNormal) else None
 
 
 # -- one variable ----------------------------------------------------------------------------
