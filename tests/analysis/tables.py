@@ -47,5 +47,5 @@ def long_analysis_of(target: str, task: str = "auto") -> Analysis:
 def analysis_of(target: str, task: str = "auto") -> Analysis:
     """Return all models of one target of the table, in few folds; "zeros" has them for half of the counts."""
     table = mixed_table()
-    table["zeros"] = (table["count"] + 1) * (np.arange(len(table)) % 2)
+    table = table.assign(zeros=(table["count"] + 1) * (np.arange(len(table)) % 2))
     return analyze(table[[*INPUTS, target]], target, task=task, folds=2, jobs=1)

@@ -32,6 +32,9 @@ __all__ = ["DualSolution", "explain_conflict", "solve_dual"]
 #: rounding of 1e-16, which a small direction blows up until no distribution meets them.
 _RANK_TOLERANCES = (1e-11, 1e-10, 1e-8)
 
+#: Sums over many points round so: the dual may seem to rise by this share in a step that is right.
+_ROUNDED = 1e-14
+
 #: How often directions are made uncorrelated anew, at most.
 _N_WHITENINGS = 6
 
@@ -243,7 +246,7 @@ def _search(
     for _ in range(40):
         trial = lam + length * direction
         fallen = float(log_sum_exp(log_base + z @ trial))
-        if fallen <= value + 1e-4 * length * slope + 4e-16 * max(1.0, abs(value)):
+        if fallen <= value + 1e-4 * length * slope + _ROUNDED * max(1.0, abs(value)):
             return trial, fallen
         length *= 0.5
     return None

@@ -245,6 +245,8 @@ def _compiled_on_disk(function: Callable[..., object], **options: Any) -> Callab
     from numba import njit
 
     made: Any = njit(cache=True, **options)(function)
+    if not hasattr(made, "_cache"):  # the compiler is off
+        return cast(Callable[..., Any], made)
     load = made._cache.load_overload
 
     def load_or_discard(*arguments: Any) -> Any:

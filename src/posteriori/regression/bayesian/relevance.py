@@ -183,7 +183,9 @@ def _sweep(problem: RelevanceProblem, u: Array, state: _State) -> Array:
         s_in, p_in = inner[j], outer[j]
         if not s_in > 0:
             continue
-        without = 1.0 - new[j] * s_in
+        without = 1.0 - new[j] * s_in  # 1/(1 + us)
+        if not without > 0:
+            continue
         s, p = s_in / without, p_in / without
         q = misfit + new[j] * p_in**2 / without
         explained = p**2 / s
@@ -200,7 +202,7 @@ def _sweep(problem: RelevanceProblem, u: Array, state: _State) -> Array:
         change = best - new[j]
         if change == 0.0:
             continue
-        growth = 1.0 + change * s_in
+        growth = (1.0 + best * s) * without
         share, own = change / growth, columns[:, j].copy()
         column = own @ columns  # of XᵀC⁻¹X
         outer -= share * p_in * column
