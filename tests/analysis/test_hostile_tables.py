@@ -72,7 +72,8 @@ def compare(path: Path, rng: np.random.Generator) -> None:
     run("show", str(model))
     run("predict", str(model), str(path), "--out", str(out))
     if out.exists():
-        made = pd.read_csv(out).iloc[:, frame.shape[1] :]
+        labels = task == "classification"  # the first of the new columns; one may be "inf"
+        made = pd.read_csv(out).iloc[:, frame.shape[1] + labels :]
         assert np.isfinite(made.select_dtypes("number")).all(axis=None), made
 
 
