@@ -1,6 +1,8 @@
 """The commands compare, predict and show, on clean and on broken files."""
 
 import re
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -249,9 +251,24 @@ def test_defects_are_told_in_a_line(table: Path, monkeypatch: pytest.MonkeyPatch
     def fail(*_: object, **__: object) -> None:
         raise TypeError("no\nsuch thing")
 
-    monkeypatch.setattr("posteriori.cli.compare.analyze", fail)
+    monkeypatch.setattr(import_module("posteriori.cli.compare"), "analyze", fail)
     done = run("compare", table, "--target", "y")
     require_refusal(done, "TypeError: no such thing. This is a defect of posteriori")
+
+
+def test_no_room_for_threads_is_no_defect(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", fail)
+    require_refusal(run("compare", table, "--target", "y"), "out of memory: can't start new thread")
+
+
+def test_libraries_that_cannot_be_loaded_are_told_in_a_line(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "posteriori.cli.compare", None)  # as where memory is short
+    require_refusal(run("compare", table, "--target", "y"), "a library cannot be loaded")
 
 
 # -- predict and show ----------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -12,6 +13,9 @@ from posteriori import __version__
 from posteriori.cli.output import plain, tolerate_encodings
 
 __all__ = ["app", "main"]
+
+#: What Python says where there is no room for the stack of a thread.
+_NO_THREAD = "can't start new thread"
 
 app = typer.Typer(
     help="Probabilistic machine learning: posterior, evidence and predictions from one call.",
@@ -53,9 +57,10 @@ def demo(
 ) -> None:
     """Compare models of built-in data and write a report with figures."""
     _require_place(html)
-    from posteriori.cli.demo import run_demo
+    with _told_errors():
+        from posteriori.cli.demo import run_demo
 
-    _tell_errors(lambda: run_demo(html, seed))
+        run_demo(html, seed)
 
 
 @app.command()
@@ -114,25 +119,26 @@ def compare(
     _require_different((html, save), (data,))
     if models is not None and not _names(models):
         _fail("--models names no model; leave it out to try all that suit")
-    from posteriori.cli.compare import Choices, run_compare
+    with _told_errors():
+        from posteriori.cli.compare import Choices, run_compare
 
-    choices = Choices(
-        data,
-        target,
-        task,
-        _names(models or ""),
-        _names(drop),
-        html,
-        save,
-        seed,
-        jobs,
-        time_limit,
-        max_rows,
-        loss,
-        details,
-        verbose,
-    )
-    _tell_errors(lambda: run_compare(choices))
+        choices = Choices(
+            data,
+            target,
+            task,
+            _names(models or ""),
+            _names(drop),
+            html,
+            save,
+            seed,
+            jobs,
+            time_limit,
+            max_rows,
+            loss,
+            details,
+            verbose,
+        )
+        run_compare(choices)
 
 
 @app.command()
@@ -150,9 +156,10 @@ def predict(
     _require_file(data)
     _require_place(out)
     _require_different((out,), (model, data))
-    from posteriori.cli.predict import run_predict
+    with _told_errors():
+        from posteriori.cli.predict import run_predict
 
-    _tell_errors(lambda: run_predict(model, data, out, mass))
+        run_predict(model, data, out, mass)
 
 
 @app.command()
@@ -161,9 +168,10 @@ def show(
 ) -> None:
     """Describe a saved model."""
     _require_file(model)
-    from posteriori.cli.predict import run_show
+    with _told_errors():
+        from posteriori.cli.predict import run_show
 
-    _tell_errors(lambda: run_show(model))
+        run_show(model)
 
 
 def _require_file(path: str | Path) -> None:
@@ -210,15 +218,20 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _tell_errors(work: Callable[[], None]) -> None:
-    """Run, and tell what went wrong in a line instead of a traceback."""
+@contextmanager
+def _told_errors() -> Iterator[None]:
+    """Load what is heavy and run, and tell what goes wrong in a line instead of a traceback."""
     try:
-        work()
+        yield
     except OSError as error:
         _fail(f"{error.filename or 'file'}: {error.strerror or error}")
     except (ValueError, MemoryError) as error:
         _fail(str(error) or "out of memory")
+    except ImportError as error:  # libraries that do not fit into memory are no defect
+        _fail(f"a library cannot be loaded, for lack of memory or of the library: {error}")
     except Exception as error:
+        if str(error) == _NO_THREAD:
+            _fail(f"out of memory: {error}")
         what = " ".join(f"{type(error).__name__}: {error}".split())
         _fail(f"{what}. This is a defect of posteriori: please report it with the command you gave")
     except KeyboardInterrupt:
