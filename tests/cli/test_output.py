@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,13 @@ def test_a_figure_that_cannot_be_drawn_says_so() -> None:
         raise ValueError("Too many bins for data range")
 
     assert "not drawn: Too many bins" in render_svg("name", "title", paint)
+
+
+def test_figures_of_the_largest_numbers_leak_no_warnings() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawn = render_svg("name", "title", lambda axes: axes.plot([-1.7e308, 1.7e308], [0, 1]))
+    assert "<svg" in drawn
 
 
 def test_classes_may_be_any_two_numbers() -> None:

@@ -83,7 +83,8 @@ def render_svg(
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # texts are drawn with the page's fonts
         try:
-            drawn = _draw(paint, size)
+            with np.errstate(over="ignore", invalid="ignore"):  # ticks beyond the largest number
+                drawn = _draw(paint, size)
         except (
             ValueError,
             ArithmeticError,
