@@ -83,7 +83,7 @@ test-blas: $(VENV)/.dev
 
 # Old libraries use what newer ones, which they did not know, have deprecated since.
 test-lowest: $(LOWEST)/.dev
-	$(call step,test-lowest,pytest with the oldest versions that are allowed,$(PYTEST:$(BIN)/%=$(LOWEST)/bin/%) -m 'not slow' -W ignore::DeprecationWarning)
+	$(call step,test-lowest,pytest with the oldest versions that are allowed,$(PYTEST:$(BIN)/%=$(LOWEST)/bin/%) -m 'not slow' -W ignore::DeprecationWarning -W ignore::FutureWarning)
 
 # Slow tests open reports in a browser; without one they are skipped, and pytest says so.
 browser:

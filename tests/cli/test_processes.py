@@ -10,11 +10,17 @@ from pathlib import Path
 import pytest
 
 
+#: Jobs in the background of a shell are told to ignore Ctrl-C, and so are those that they start.
+_TAKES_INTERRUPTS = """import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+
+
 def start(code: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    """Run the command by some code, in a group of processes of its own."""
+    """Run the command by some code, in a group of processes of its own, which takes Ctrl-C."""
     fixed = {"PYTHONIOENCODING": "utf-8", "COLUMNS": "200"}
     return subprocess.Popen(
-        [sys.executable, "-u", "-c", code, *arguments],
+        [sys.executable, "-u", "-c", _TAKES_INTERRUPTS + code, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
