@@ -109,7 +109,7 @@ def test_intervals_hold_the_truth(make):
         assert 0.87 <= share <= 0.93, f"{name}: {share:.3f}"
 
 
-@pytest.mark.parametrize("make", MODELS)
+@pytest.mark.parametrize("make", [autoregression_with_noise, random_walk_with_drift, eight_schools])
 def test_intervals_of_a_few_sets(make):
     """A wrong spread would show in ten: a share below 0.6 has a probability of 0.2 %."""
     for name, share in held(make, 10, seed=2).items():
