@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
+from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.inference.effects.spread_search import Spreads, spread_interval
 from posteriori.numerics.lazy import pandas
 from posteriori.numerics.types import Array
@@ -15,8 +16,10 @@ from posteriori.numerics.types import Array
 __all__ = [
     "GroupColumns",
     "GroupEffects",
+    "codes_last",
     "effects_of",
     "find_groups",
+    "last_columns",
     "learn_levels",
     "split_columns",
 ]
@@ -48,6 +51,11 @@ class GroupColumns(NamedTuple):
             [_codes_of(known, label) for known, label in zip(self.levels, labels, strict=True)]
         )
 
+    def name_effects(self, found: Mapping[str, GroupEffects]) -> dict[str, GroupEffects]:
+        """Return effects that an inner model has of the codes, under these names and levels."""
+        known = zip(self.names, self.levels, found.values(), strict=True)
+        return {name: effects._replace(levels=levels) for name, levels, effects in known}
+
 
 class GroupEffects(NamedTuple):
     """Effects of the levels of one column.
@@ -69,6 +77,16 @@ class GroupEffects(NamedTuple):
     std: Array
     spread: float
     spread_interval: tuple[float, float]
+
+
+def codes_last(inputs: Any) -> Array:
+    """Return one array for an inner model, the codes of levels last."""
+    return np.column_stack([inputs.x, inputs.codes]) if isinstance(inputs, GroupedRows) else inputs
+
+
+def last_columns(codes: Any) -> list[int] | None:
+    """Return where an inner model finds the codes that stand last; None without any."""
+    return None if codes is None else list(range(-codes.shape[1], 0))
 
 
 def effects_of(

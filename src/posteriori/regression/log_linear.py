@@ -25,8 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from posteriori.distributions.algebra.maps import ExpMap
 from posteriori.distributions.algebra.transformed import Transformed
 from posteriori.estimators.estimator_rows import check_grouped_inputs, check_rows
-from posteriori.estimators.group_columns import GroupEffects
-from posteriori.inference.effects.effect_layout import GroupedRows
+from posteriori.estimators.group_columns import GroupEffects, codes_last, last_columns
 from posteriori.numerics.calculus.level_off import level_off
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.random import as_generator
@@ -106,12 +105,9 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
                 "any number"
             )
         logs = np.log(rows.y)
-        inputs, codes = rows.x, rows.codes
-        groups = None if codes is None else list(range(-codes.shape[1], 0))
-        if codes is not None:
-            inputs = np.column_stack([rows.x, codes])
-        model = BayesianLinearRegression(**self.get_params(deep=False) | {"groups": groups})
-        self.model_ = model.fit(inputs, logs, sample_weight=rows.frequency)
+        parameters = self.get_params(deep=False) | {"groups": last_columns(rows.codes)}
+        model = BayesianLinearRegression(**parameters)
+        self.model_ = model.fit(codes_last(rows.inputs), logs, sample_weight=rows.frequency)
         self.coef_, self.intercept_ = self.model_.coef_, self.model_.intercept_
         self.effective_parameters_ = self.model_.effective_parameters_
         slope = logs.sum() if rows.frequency is None else rows.frequency @ logs
@@ -205,9 +201,7 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
     def group_effects_(self) -> dict[str, GroupEffects]:
         """Effects of the levels of each column that holds groups, on ln y."""
         check_is_fitted(self)
-        found, columns = self.model_.group_effects_.values(), self._groups
-        known = zip(columns.names, columns.levels, found, strict=True)
-        return {name: effects._replace(levels=levels) for name, levels, effects in known}
+        return self._groups.name_effects(self.model_.group_effects_)
 
     def _known_inputs(self, X: Any) -> Any:
         inputs = self._inputs(X)
@@ -215,8 +209,7 @@ class LogLinearRegression(RegressorMixin, BaseEstimator):
 
     def _inputs(self, X: Any) -> Any:
         check_is_fitted(self)
-        x = check_grouped_inputs(self, X)
-        return np.column_stack([x.x, x.codes]) if isinstance(x, GroupedRows) else x
+        return codes_last(check_grouped_inputs(self, X))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

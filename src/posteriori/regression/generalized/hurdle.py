@@ -20,10 +20,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.estimator_rows import check_grouped_inputs, check_rows
-from posteriori.estimators.group_columns import GroupColumns, GroupEffects
+from posteriori.estimators.group_columns import (
+    GroupColumns,
+    GroupEffects,
+    codes_last,
+    last_columns,
+)
 from posteriori.estimators.linear_predictor import LinearPredictorEstimator
 from posteriori.estimators.parameters import check_parameters
-from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
@@ -114,10 +118,8 @@ class HurdleRegression(RegressorMixin, BaseEstimator):
         some = rows.y > 0
         if not some.any():
             raise ValueError("HurdleRegression needs counts > 0 among y, got zeros only")
-        inputs, f = _as_columns(rows.inputs), rows.frequency
-        codes = rows.codes
-        groups = None if codes is None else list(range(-codes.shape[1], 0))
-        parameters = self.get_params(deep=False) | {"groups": groups}
+        inputs, f = codes_last(rows.inputs), rows.frequency
+        parameters = self.get_params(deep=False) | {"groups": last_columns(rows.codes)}
         occurrence, excess = (
             OccurrenceRegression(**parameters),
             NegativeBinomialRegression(**parameters),
@@ -162,7 +164,7 @@ class HurdleRegression(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         rows, generator = check_rows(self, X, y, reset=False), as_generator(rng)
         check_counts(self, rows.y)
-        x, some = _as_columns(rows.inputs), rows.y > 0
+        x, some = codes_last(rows.inputs), rows.y > 0
         logs = self.occurrence_.log_likelihood_draws(x, some.astype(np.float64), size, generator)
         if some.any():
             beyond = np.maximum(rows.y[some] - 1.0, 0.0)
@@ -178,20 +180,13 @@ class HurdleRegression(RegressorMixin, BaseEstimator):
     def group_effects_(self) -> dict[str, GroupEffects]:
         """Effects of the levels of each column that holds groups, on the log odds of a count above 0."""
         check_is_fitted(self)
-        found, columns = self.occurrence_.group_effects_.values(), self._groups
-        known = zip(columns.names, columns.levels, found, strict=True)
-        return {name: effects._replace(levels=levels) for name, levels, effects in known}
+        return self._groups.name_effects(self.occurrence_.group_effects_)
 
     def _inputs(self, X: Any) -> Array:
         check_is_fitted(self)
-        return _as_columns(check_grouped_inputs(self, X))
+        return codes_last(check_grouped_inputs(self, X))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = True
         return tags
-
-
-def _as_columns(inputs: Any) -> Array:
-    """Return one array, the codes of levels last."""
-    return np.column_stack([inputs.x, inputs.codes]) if isinstance(inputs, GroupedRows) else inputs
