@@ -26,6 +26,9 @@ __all__ = [
     "as_kernel_input",
     "compilable",
     "compiled",
+    "compiled_beside",
+    "compiled_into",
+    "compiled_part",
     "compiled_sums",
     "integers",
     "largest",
@@ -45,6 +48,8 @@ _LOAD = 0.15
 _LEAST = 3e-8
 #: What is divided by 0 becomes infinite, as in NumPy: loops see to it that nothing is.
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
+#: What only compiled functions call needs no code that Python could call.
+_PART: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 #: From this many series on, NumPy's steps over all of them are faster than a loop over each.
 _MANY = 16
 
@@ -64,6 +69,24 @@ def compiled_sums(function: _Function) -> _Function:
     Their rounding may then differ between machines; NaN and infinity keep their meaning.
     """
     return cast(_Function, _CompiledOnUse(function, fastmath={"reassoc", "contract"}))
+
+
+def compiled_beside(function: _Function) -> _Function:
+    """Compile as ``compiled`` does a function that other threads may run beside.
+
+    Arrays that it writes to must not be read or written by them meanwhile.
+    """
+    return cast(_Function, _CompiledOnUse(function, nogil=True))
+
+
+def compiled_part(function: _Function) -> _Function:
+    """Compile a function that only compiled ones call: without the code that Python needs to call it."""
+    return cast(_Function, _CompiledOnUse(function, **_PART))
+
+
+def compiled_into(function: _Function) -> _Function:
+    """Compile a small function into those that call it: handing over arrays costs more than it does."""
+    return cast(_Function, _CompiledOnUse(function, forceinline=True, **_PART))
 
 
 class _CompiledOnUse:

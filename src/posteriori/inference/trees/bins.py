@@ -1,0 +1,164 @@
+r"""Columns in bins: the places between which trees may cut.
+
+A value x lies in bin
+
+.. math:: \min\left(\left\lfloor G\,\frac{l + u}{2N}\right\rfloor,\ G - 1\right),
+
+where G is the number of bins, l rows are below x, u are not above it, and N are there: in the middle of
+its ranks, so that the bins hold about as many rows each, and equal values share a bin.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.numerics.threads import run_beside
+from posteriori.numerics.types import Array, IntArray
+
+__all__ = ["Bins", "apply_bins", "learn_bins", "middle_rank_bins"]
+
+#: Rows that are looked at to find the bins: more do not move them by anything that matters.
+_ENOUGH = 200_000
+
+
+class Bins(NamedTuple):
+    """The bins of all columns, one column after another.
+
+    What is missing has a bin of its own, the one after the last of its column.
+
+    Attributes
+    ----------
+    low, high : (B,)
+        Least and largest value of each bin.
+    starts : (D + 1,)
+        Where the bins of each column begin.
+    n_levels : (D,)
+        How many levels a column of categories has, its bins; 0 for numbers.
+    """
+
+    low: Array
+    high: Array
+    starts: IntArray
+    n_levels: IntArray
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many bins each column has, (D,)."""
+        return np.diff(self.starts)
+
+    def cuts(self, column: int) -> Array:
+        """Return the places between the bins of a column, midway between neighbouring values."""
+        mine = slice(self.starts[column], self.starts[column + 1])
+        return midway(self.high[mine][:-1], self.low[mine][1:])
+
+
+def midway(a: Any, b: Any) -> Any:
+    """Return (a + b)/2 for a < b, less than b also where the two are neighbours or very large."""
+    middle = 0.5 * a + 0.5 * b
+    return np.where(middle < b, middle, a)
+
+
+def middle_rank_bins(counts: Array, size: int) -> IntArray:
+    """Return the bins of distinct values in order, (V,).
+
+    Parameters
+    ----------
+    counts : (V,)
+        How many rows have each value.
+    size : int
+        G.
+    """
+    not_above = np.cumsum(counts)
+    middle = size * (2.0 * not_above - counts) / (2.0 * not_above[-1])  # G(l + u)/2N
+    return np.minimum(middle.astype(np.int64), size - 1)
+
+
+def learn_bins(
+    x: Array,
+    n_levels: IntArray,
+    max_bins: int | None,
+    frequency: Array | None = None,
+    pool: ThreadPoolExecutor | None = None,
+) -> Bins:
+    """Return the bins of the columns.
+
+    Parameters
+    ----------
+    x : (N, D)
+        NaN is missing.
+    n_levels : (D,)
+        Of categories, whose bins are the levels 0, 1, …; 0 for numbers.
+    max_bins : int or None
+        G; a column of no more values has a bin for each. None: all have.
+    frequency : (N,), optional
+    pool : ThreadPoolExecutor, optional
+    """
+    if max_bins is not None and len(x) > _ENOUGH:
+        looked_at = np.random.default_rng(0).integers(len(x), size=_ENOUGH)
+        x = x[looked_at]
+        frequency = None if frequency is None else frequency[looked_at]
+    one = partial(_bins_of_column, x, n_levels, max_bins, frequency)
+    ends = run_beside(one, [(j,) for j in range(x.shape[1])], pool)
+    low, high = (np.concatenate(part) for part in zip(*ends, strict=True))
+    starts = np.cumsum([0, *(len(part) for part, _ in ends)])
+    return Bins(low, high, starts, np.asarray(n_levels, dtype=np.int64))
+
+
+def _bins_of_column(
+    x: Array, n_levels: IntArray, max_bins: int | None, frequency: Array | None, j: int
+) -> tuple[Array, Array]:
+    if n_levels[j]:
+        levels = np.arange(n_levels[j], dtype=np.float64)
+        return levels, levels
+    seen = ~np.isnan(x[:, j])
+    if not seen.any():
+        return np.zeros(1), np.zeros(1)
+    values, counts = _distinct(x[seen, j], None if frequency is None else frequency[seen])
+    if max_bins is None or len(values) <= max_bins:
+        return values, values
+    first = np.flatnonzero(np.diff(middle_rank_bins(counts, max_bins), prepend=-1))
+    return values[first], values[np.append(first[1:], len(values)) - 1]
+
+
+def _distinct(values: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Return distinct values in order, and how many rows have each."""
+    if weights is None:
+        ordered = np.sort(values)
+        first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+        return ordered[first], np.diff(np.append(first, len(ordered))).astype(np.float64)
+    distinct, places = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(places, weights=weights)
+
+
+def apply_bins(
+    bins: Bins, x: Array, *, by_rows: bool = False, pool: ThreadPoolExecutor | None = None
+) -> Any:
+    """Return the bin of each entry, (N, D).
+
+    Parameters
+    ----------
+    bins : Bins
+    x : (N, D)
+    by_rows : bool
+        Whether the entries of a row lie side by side, or those of a column.
+    pool : ThreadPoolExecutor, optional
+    """
+    largest = int(bins.sizes.max(initial=0))
+    dtype = np.uint8 if largest < 256 else np.uint32  # no more types: each is compiled for
+    codes = np.empty(x.shape, dtype=dtype, order="C" if by_rows else "F")
+    run_beside(partial(_fill_column, bins, x, codes), [(j,) for j in range(x.shape[1])], pool)
+    return codes
+
+
+def _fill_column(bins: Bins, x: Array, codes: Any, j: int) -> None:
+    column, size = x[:, j], int(bins.sizes[j])
+    if bins.n_levels[j]:
+        known = (column >= 0) & (column < size)  # not so where it is NaN
+        codes[:, j] = np.where(known, column, size)
+        return
+    codes[:, j] = np.searchsorted(bins.cuts(j), column, side="left")  # cuts below the value
+    codes[np.isnan(column), j] = size

@@ -1,0 +1,212 @@
+"""Sums over the rows of a node by the bins of one column, in compiled loops.
+
+A profile lists the bins that rows lie in, in order, with the sums of each. It is counted, bin by bin;
+or sorted, where the rows are few beside the bins; or read from sums that are kept as whole numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.numerics.compilation import compiled_beside, compiled_into, compiled_part
+from posteriori.numerics.types import Array, IntArray
+
+__all__ = ["HALF", "Profile", "Sums", "add_packed", "add_row", "empty_profile", "profile_column", "profile_packed", "unpack"]
+
+#: The lower half of a whole number holds curvatures, the upper one slopes.
+HALF = 32
+_LOWER = (1 << HALF) - 1
+
+#: So few rows are sorted by insertion.
+_FEW = 24
+
+
+class Sums(NamedTuple):
+    """What is added up over rows.
+
+    Attributes
+    ----------
+    codes : (N,)
+        Classes of the rows; empty where numbers are learned.
+    y : (N,)
+        Targets; empty where classes are.
+    weight : (N,)
+    packed : (N,)
+        Slopes and curvatures of a loss in whole numbers, g·2³² + h; empty where there are none.
+    slope_unit, curvature_unit : float
+        What these are multiplied by.
+    """
+
+    codes: Any
+    y: Array
+    weight: Array
+    packed: IntArray
+    slope_unit: float
+    curvature_unit: float
+
+
+class Profile(NamedTuple):
+    """Bins of a column that rows of a node lie in, with their sums; room for the work on them.
+
+    Attributes
+    ----------
+    bins : (B,)
+    sums : (B, S)
+    missing : (S,)
+        Sums of the rows whose entry is missing.
+    counted : (B, S)
+        Sums of all bins, 0 between calls.
+    keys : (B,)
+        Whole numbers, or an order.
+    left, right : (S,)
+    goes_left : (B,)
+        The levels that go left, of a category.
+    """
+
+    bins: IntArray
+    sums: Array
+    missing: Array
+    counted: Array
+    keys: IntArray
+    left: Array
+    right: Array
+    goes_left: Any
+
+
+def empty_profile(bins: int, rows: int, sums: int) -> Profile:
+    """Return room for columns of so many bins, nodes of so many rows, and so many sums."""
+    longest = bins + 1
+    return Profile(
+        np.zeros(longest, dtype=np.int64),
+        np.zeros((longest, sums)),
+        np.zeros(sums),
+        np.zeros((longest, sums)),
+        np.zeros(max(longest, _FEW, rows), dtype=np.int64),
+        np.zeros(sums),
+        np.zeros(sums),
+        np.zeros(longest, dtype=np.bool_),
+    )
+
+
+@compiled_into
+def add_row(sums: Sums, n: int, to: Any) -> None:
+    """Add what row n has to ``to`` (S,)."""
+    w = sums.weight[n]
+    if len(sums.codes):
+        to[sums.codes[n]] += w
+    else:
+        y = sums.y[n]
+        to[0] += w
+        to[1] += w * y
+        to[2] += w * y * y
+
+
+@compiled_beside
+def add_packed(bins: Any, first_cell: Any, rows: Any, packed: Any, cells: Any) -> None:
+    """Add the whole numbers of rows to the cells of their bins, all columns at once."""
+    columns = bins.shape[1]
+    for i in range(len(rows)):
+        n = rows[i]
+        value = packed[n]
+        for j in range(columns):
+            cells[first_cell[j] + bins[n, j]] += value
+
+
+@compiled_part
+def profile_column(
+    bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: Profile
+) -> int:
+    """Fill the profile with column j of ``size`` bins; return how many of them rows lie in."""
+    n = len(rows)
+    if n <= _FEW or n * np.log2(n) < size:
+        return _sort_column(bins, j, size, rows, sums, profile)
+    counted = profile.counted
+    if len(sums.codes):
+        for i in range(n):
+            counted[bins[rows[i], j], sums.codes[rows[i]]] += sums.weight[rows[i]]
+    else:
+        for i in range(n):
+            add_row(sums, rows[i], counted[bins[rows[i], j]])
+    return _list_counted(size, profile)
+
+
+@compiled_part
+def _list_counted(size: int, profile: Profile) -> int:
+    """List the bins that hold something, and empty them."""
+    counted, length = profile.counted, 0
+    for b in range(size):
+        there = False
+        for s in range(counted.shape[1]):
+            value = counted[b, s]
+            there = there or value != 0.0
+            profile.sums[length, s] = value
+            counted[b, s] = 0.0
+        if there:
+            profile.bins[length] = b
+            length += 1
+    for s in range(counted.shape[1]):
+        profile.missing[s] = counted[size, s]
+        counted[size, s] = 0.0
+    return length
+
+
+@compiled_part
+def profile_packed(cells: Any, size: int, sums: Sums, profile: Profile) -> int:
+    """Fill the profile from whole numbers (size + 1,) that are 0 in bins without rows."""
+    length = 0
+    for b in range(size):
+        if cells[b] != 0:
+            unpack(cells[b], sums, profile.sums[length])
+            profile.bins[length] = b
+            length += 1
+    unpack(cells[size], sums, profile.missing)
+    return length
+
+
+@compiled_into
+def unpack(value: int, sums: Sums, to: Any) -> None:
+    """Write curvature and slope of a sum of whole numbers to ``to`` (2,)."""
+    to[0] = (value & _LOWER) * sums.curvature_unit
+    to[1] = (value >> HALF) * sums.slope_unit
+
+
+@compiled_part
+def _sort_column(
+    bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: Profile
+) -> int:
+    n = len(rows)
+    keys = profile.keys[:n]  # the bin, and the place among the rows
+    for i in range(n):
+        keys[i] = (np.int64(bins[rows[i], j]) << HALF) + i
+    _sort(keys)
+    profile.missing[:] = 0.0
+    length = 0
+    for i in range(n):
+        b, row = keys[i] >> HALF, rows[keys[i] & _LOWER]
+        if b == size:
+            add_row(sums, row, profile.missing)
+            continue
+        if length == 0 or profile.bins[length - 1] != b:
+            profile.bins[length] = b
+            profile.sums[length, :] = 0.0
+            length += 1
+        add_row(sums, row, profile.sums[length - 1])
+    return length
+
+
+@compiled_part
+def _sort(keys: Any) -> None:
+    """Sort in place, by insertion at falling distances. (D. Knuth, "The art of computer programming", vol. 3, 5.2.1.)"""
+    gap = 1
+    while gap < len(keys) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, len(keys)):
+            key, k = keys[i], i - gap
+            while k >= 0 and keys[k] > key:
+                keys[k + gap] = keys[k]
+                k -= gap
+            keys[k + gap] = key
+        gap //= 3
