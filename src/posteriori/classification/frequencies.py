@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.classifier import LabelledLearner, ProbabilisticClassifier
+from posteriori.classification.classifier import ProbabilisticClassifier
 from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.estimators.class_probabilities import LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.parameters import POSITIVE

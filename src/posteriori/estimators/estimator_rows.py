@@ -28,6 +28,7 @@ from posteriori.numerics.validation import (
 __all__ = [
     "Rows",
     "check_finite_columns",
+    "check_gappy_inputs",
     "check_grouped_inputs",
     "check_inputs",
     "check_noise_variance",
@@ -83,6 +84,15 @@ def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     return x
 
 
+def check_gappy_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
+    """Return X as float64 (N, D) without infinities; NaN is a missing entry."""
+    x = unmasked("X", X)
+    with naming_overflow("X"):
+        return validate_data(
+            estimator, x, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+
+
 def has_groups(estimator: Any) -> bool:
     """Tell whether an estimator is given columns that hold groups."""
     groups = getattr(estimator, "groups", None)
@@ -107,6 +117,7 @@ def check_rows(
     noise_variance: Any = None,
     missing: str = "error",
     several_targets: bool = False,
+    gaps: bool = False,
     reset: bool = True,
 ) -> Rows:
     """Check what ``fit`` is given; rows of weight 0 and missing targets are left out.
@@ -124,6 +135,8 @@ def check_rows(
     missing : {"error", "drop"}
         What NaN in y means.
     several_targets : bool
+    gaps : bool
+        Whether NaN in X is a missing entry; an error if not.
     reset : bool
         False for later calls of ``partial_fit``.
     """
@@ -136,7 +149,7 @@ def check_rows(
         x, labels, names = split_columns(estimator, X, reset=reset)
         check_finite_columns(x, None)
     else:
-        x = check_inputs(estimator, X, reset=reset)
+        x = (check_gappy_inputs if gaps else check_inputs)(estimator, X, reset=reset)
     targets = _check_targets(y, several_targets)
     if len(x) != len(targets):
         check_consistent_length(x, targets)  # says so

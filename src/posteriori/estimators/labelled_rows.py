@@ -11,16 +11,20 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     column_or_1d,
-    validate_data,
 )
 
-from posteriori.estimators.estimator_rows import check_finite_columns, check_inputs, has_groups
+from posteriori.estimators.estimator_rows import (
+    check_finite_columns,
+    check_gappy_inputs,
+    check_inputs,
+    has_groups,
+)
 from posteriori.estimators.group_columns import learn_levels, split_columns
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import naming_overflow, unmasked
 
-__all__ = ["LabelledRows", "check_gappy_inputs", "check_known_labels", "check_labelled_rows"]
+__all__ = ["LabelledRows", "check_known_labels", "check_labelled_rows"]
 
 
 class LabelledRows(NamedTuple):
@@ -58,15 +62,6 @@ class LabelledRows(NamedTuple):
         numeric = self.classes.dtype.kind in "biuf"
         numbers = self.classes[self.codes] if numeric else self.codes
         return Fingerprint().update(numbers.astype(np.float64), self.frequency)
-
-
-def check_gappy_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
-    """Return X as float64 (N, D) without infinities; NaN is a missing entry."""
-    x = unmasked("X", X)
-    with naming_overflow("X"):
-        return validate_data(
-            estimator, x, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
 
 
 def check_labelled_rows(

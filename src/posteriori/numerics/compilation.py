@@ -48,8 +48,10 @@ _LOAD = 0.15
 _LEAST = 3e-8
 #: What is divided by 0 becomes infinite, as in NumPy: loops see to it that nothing is.
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
+#: Without Python's lock, and without references that are counted.
+_BESIDE: dict[str, Any] = {"nogil": True, "_nrt": False}
 #: What only compiled functions call needs no code that Python could call.
-_PART: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_PART: dict[str, Any] = {**_BESIDE, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 #: From this many series on, NumPy's steps over all of them are faster than a loop over each.
 _MANY = 16
 
@@ -74,9 +76,10 @@ def compiled_sums(function: _Function) -> _Function:
 def compiled_beside(function: _Function) -> _Function:
     """Compile as ``compiled`` does a function that other threads may run beside.
 
-    Arrays that it writes to must not be read or written by them meanwhile.
+    Arrays that it writes to must not be read or written by them meanwhile. It makes no arrays, and so
+    counts no references: that would cost more than a loop over a few rows.
     """
-    return cast(_Function, _CompiledOnUse(function, nogil=True))
+    return cast(_Function, _CompiledOnUse(function, **_BESIDE))
 
 
 def compiled_part(function: _Function) -> _Function:

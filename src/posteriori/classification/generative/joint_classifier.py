@@ -17,7 +17,8 @@ from scipy.special import digamma, gammaln
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.classifier import LabelledLearner, ProbabilisticClassifier
+from posteriori.classification.classifier import ProbabilisticClassifier
+from posteriori.estimators.class_probabilities import LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_known_labels
 from posteriori.estimators.parameters import one_of

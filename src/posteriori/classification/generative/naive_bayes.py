@@ -26,11 +26,8 @@ from posteriori.classification.generative.joint_classifier import (
     learn_priors,
 )
 from posteriori.classification.generative.prior_width import widened
-from posteriori.estimators.estimator_rows import check_inputs
-from posteriori.estimators.labelled_rows import (
-    LabelledRows,
-    check_gappy_inputs,
-)
+from posteriori.estimators.estimator_rows import check_gappy_inputs, check_inputs
+from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array

@@ -16,8 +16,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.classifier import LabelledLearner, linear_boundary
+from posteriori.classification.classifier import linear_boundary
 from posteriori.classification.geometry import Hyperplane
+from posteriori.estimators.class_probabilities import LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.standardized import standardize

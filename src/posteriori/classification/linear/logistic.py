@@ -18,7 +18,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import (
-    LabelledLearner,
     ProbabilisticClassifier,
     linear_boundary,
 )
@@ -30,6 +29,7 @@ from posteriori.classification.linear.linear_mode import (
     n_predictors,
 )
 from posteriori.classification.linear.unbounded_likelihood import separating_direction
+from posteriori.estimators.class_probabilities import LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.parameters import (

@@ -134,22 +134,18 @@ def _distinct(values: Array, weights: Array | None) -> tuple[Array, Array]:
     return distinct, np.bincount(places, weights=weights)
 
 
-def apply_bins(
-    bins: Bins, x: Array, *, by_rows: bool = False, pool: ThreadPoolExecutor | None = None
-) -> Any:
+def apply_bins(bins: Bins, x: Array, pool: ThreadPoolExecutor | None = None) -> Any:
     """Return the bin of each entry, (N, D).
 
     Parameters
     ----------
     bins : Bins
     x : (N, D)
-    by_rows : bool
-        Whether the entries of a row lie side by side, or those of a column.
     pool : ThreadPoolExecutor, optional
     """
     largest = int(bins.sizes.max(initial=0))
     dtype = np.uint8 if largest < 256 else np.uint32  # no more types: each is compiled for
-    codes = np.empty(x.shape, dtype=dtype, order="C" if by_rows else "F")
+    codes = np.empty(x.shape, dtype=dtype)
     run_beside(partial(_fill_column, bins, x, codes), [(j,) for j in range(x.shape[1])], pool)
     return codes
 

@@ -55,7 +55,7 @@ class Trees:
     def __post_init__(self) -> None:
         for field in fields(self):
             dtype = _DTYPES.get(field.name, np.int64)
-            array = np.ascontiguousarray(getattr(self, field.name), dtype=dtype).view()
+            array: Any = np.ascontiguousarray(getattr(self, field.name), dtype=dtype).view()
             array.setflags(write=False)  # one type for the compiler, also when it comes from a file
             object.__setattr__(self, field.name, array)
 
@@ -105,7 +105,7 @@ class Trees:
             self.subset[nodes],
             self.levels,
             self.n_levels,
-            np.zeros(1),
+            np.zeros(1, dtype=np.int64),
         )
 
     def find_leaves(self, x: Array) -> IntArray:
@@ -156,8 +156,8 @@ def join_trees(parts: Sequence[Trees]) -> Trees:
                 part.roots + node,
             ]
         )
-    *rest, roots = (np.concatenate(arrays) for arrays in zip(*shifted, strict=True))
-    return Trees(*rest, parts[0].n_levels, roots)
+    joined: list[Any] = [np.concatenate(arrays) for arrays in zip(*shifted, strict=True)]
+    return Trees(*joined[:-1], parts[0].n_levels, joined[-1])
 
 
 def _require_sound(trees: Trees) -> None:

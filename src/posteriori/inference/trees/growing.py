@@ -11,7 +11,7 @@ from posteriori.inference.trees import growth as growths
 from posteriori.inference.trees.bins import Bins, apply_bins, learn_bins, midway
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.growth import COLUMN, LEFT, START, STOP, Growth
-from posteriori.inference.trees.profiles import HALF, Profile, Sums, add_packed, empty_profile
+from posteriori.inference.trees.profiles import HALF, Sums, add_packed, empty_profile
 from posteriori.inference.trees.splits import Rules
 from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
@@ -89,13 +89,11 @@ def bin_rows(
     n_levels: IntArray,
     max_bins: int | None = 255,
     frequency: Array | None = None,
-    *,
-    by_rows: bool = False,
     pool: ThreadPoolExecutor | None = None,
 ) -> BinnedRows:
     """Return rows in bins that are learned from them; see :func:`learn_bins`, :func:`apply_bins`."""
     bins = learn_bins(x, n_levels, max_bins, frequency, pool)
-    return BinnedRows(bins, apply_bins(bins, x, by_rows=by_rows, pool=pool))
+    return BinnedRows(bins, apply_bins(bins, x, pool))
 
 
 def class_sums(codes: IntArray, weight: Array) -> Sums:
@@ -234,13 +232,11 @@ def _as_tree(bins: Bins, growth: Growth) -> GrownTree:
         subset,
         levels,
         bins.n_levels,
-        np.zeros(1),
+        np.zeros(1, dtype=np.int64),
     )
     gain = np.where(inner, growth.gain[: len(nodes)], 0.0)
     rows = growth.rows
-    return GrownTree(
-        trees, growth.sums[: len(nodes)], gain, rows, nodes[:, START], nodes[:, STOP]
-    )
+    return GrownTree(trees, growth.sums[: len(nodes)], gain, rows, nodes[:, START], nodes[:, STOP])
 
 
 def _thresholds(bins: Bins, column: IntArray, cut: IntArray, following: IntArray) -> Array:

@@ -13,7 +13,17 @@ import numpy as np
 from posteriori.numerics.compilation import compiled_beside, compiled_into, compiled_part
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["HALF", "Profile", "Sums", "add_packed", "add_row", "empty_profile", "profile_column", "profile_packed", "unpack"]
+__all__ = [
+    "HALF",
+    "Profile",
+    "Sums",
+    "add_packed",
+    "add_row",
+    "empty_profile",
+    "profile_column",
+    "profile_packed",
+    "unpack",
+]
 
 #: The lower half of a whole number holds curvatures, the upper one slopes.
 HALF = 32
@@ -115,9 +125,7 @@ def add_packed(bins: Any, first_cell: Any, rows: Any, packed: Any, cells: Any) -
 
 
 @compiled_part
-def profile_column(
-    bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: Profile
-) -> int:
+def profile_column(bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: Profile) -> int:
     """Fill the profile with column j of ``size`` bins; return how many of them rows lie in."""
     n = len(rows)
     if n <= _FEW or n * np.log2(n) < size:
@@ -173,9 +181,7 @@ def unpack(value: int, sums: Sums, to: Any) -> None:
 
 
 @compiled_part
-def _sort_column(
-    bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: Profile
-) -> int:
+def _sort_column(bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: Profile) -> int:
     n = len(rows)
     keys = profile.keys[:n]  # the bin, and the place among the rows
     for i in range(n):
@@ -198,7 +204,7 @@ def _sort_column(
 
 @compiled_part
 def _sort(keys: Any) -> None:
-    """Sort in place, by insertion at falling distances. (D. Knuth, "The art of computer programming", vol. 3, 5.2.1.)"""
+    """Sort in place, by insertion at falling distances (Shell's method)."""
     gap = 1
     while gap < len(keys) // 3:
         gap = 3 * gap + 1

@@ -153,6 +153,4 @@ def _evidence_of_numbers(prior: Any, n: float, total: float, squares: float) -> 
 @compiled_part
 def _evidence_of_counts(a: float, b: float, n: float, total: float) -> float:
     """Return the log evidence of counts, less Σ ln y!, which no division changes."""
-    return (
-        a * math.log(b) - math.lgamma(a) + math.lgamma(a + total) - (a + total) * math.log(b + n)
-    )
+    return a * math.log(b) - math.lgamma(a) + math.lgamma(a + total) - (a + total) * math.log(b + n)

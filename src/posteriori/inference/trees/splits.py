@@ -61,16 +61,16 @@ def _score_pair(criterion: int, prior: Any, min_weight: float, left: Any, right:
 
 @compiled_part
 def _scan(
-    rules: Rules, profile: Profile, length: int, total: Any, missing_left: bool, ordered: bool
+    rules: Rules, profile: Profile, length: int, total: Any, missing_left: int, ordered: int
 ) -> tuple[float, int]:
     """Return the best score of a cut after a place of the profile, and that place.
 
     Parameters
     ----------
     rules, profile, length, total
-    missing_left : bool
+    missing_left : {0, 1}
         Whether gaps go left.
-    ordered : bool
+    ordered : {0, 1}
         Whether places are those of the order ``keys``, of which gaps are part.
     """
     criterion, prior, min_weight = rules.criterion, rules.prior, rules.min_weight
@@ -101,10 +101,10 @@ def best_cut(
     """
     missing = weight_of(rules.criterion, profile.missing) > 0.0
     last = length if missing else length - 1
-    best, place = _scan(rules, profile, last, total, False, False)
+    best, place = _scan(rules, profile, last, total, 0, 0)
     missing_left = False
     if missing:
-        other, other_place = _scan(rules, profile, length - 1, total, True, False)
+        other, other_place = _scan(rules, profile, length - 1, total, 1, 0)
         if other > best + TIE * abs(best):
             best, place, missing_left = other, other_place, True
     elif place >= 0:
@@ -157,7 +157,7 @@ def _best_beginning(rules: Rules, profile: Profile, length: int, total: Any) -> 
             keys[k + 1] = keys[k]
             k -= 1
         keys[k + 1] = i
-    best, place = _scan(rules, profile, length - 1, total, False, True)
+    best, place = _scan(rules, profile, length - 1, total, 0, 1)
     for i in range(place + 1):
         profile.goes_left[profile.bins[keys[i]]] = True
     return best
