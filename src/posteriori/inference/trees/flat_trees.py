@@ -139,25 +139,27 @@ class Trees:
 
 def join_trees(parts: Sequence[Trees]) -> Trees:
     """Return the trees of all parts, in this order; they ask for the same columns."""
+    if len(parts) == 1:
+        return parts[0]
     nodes = np.cumsum([0, *(len(part.column) for part in parts)])
     marks = np.cumsum([0, *(len(part.levels) for part in parts)])
-    shifted: list[list[Any]] = []
-    for part, node, mark in zip(parts, nodes, marks, strict=False):
-        inner, asked = part.column >= 0, part.subset >= 0
-        shifted.append(
-            [
-                part.column,
-                part.threshold,
-                np.where(inner, part.left + node, part.left),
-                np.where(inner, part.right + node, part.right),
-                part.missing_left,
-                np.where(asked, part.subset + mark, part.subset),
-                part.levels,
-                part.roots + node,
-            ]
-        )
-    joined: list[Any] = [np.concatenate(arrays) for arrays in zip(*shifted, strict=True)]
-    return Trees(*joined[:-1], parts[0].n_levels, joined[-1])
+    first = list(zip(parts, nodes, marks, strict=False))
+    return Trees(
+        np.concatenate([part.column for part in parts]),
+        np.concatenate([part.threshold for part in parts]),
+        np.concatenate([_moved(part.left, node) for part, node, _ in first]),
+        np.concatenate([_moved(part.right, node) for part, node, _ in first]),
+        np.concatenate([part.missing_left for part in parts]),
+        np.concatenate([_moved(part.subset, mark) for part, _, mark in first]),
+        np.concatenate([part.levels for part in parts]),
+        parts[0].n_levels,
+        np.concatenate([part.roots + node for part, node, _ in first]),
+    )
+
+
+def _moved(places: IntArray, by: int) -> IntArray:
+    """Return places further on; −1 stays, as it is none."""
+    return np.where(places >= 0, places + by, -1)
 
 
 def _require_sound(trees: Trees) -> None:
