@@ -223,8 +223,8 @@ def test_a_learned_precision_of_the_weights_has_the_highest_evidence():
 
 def test_what_groups_cannot_do_is_said():
     X, y = crossed(CLASSES[0])
-    with pytest.raises(ValueError, match="two classes"):
-        BayesianLogisticRegression(groups=[2]).fit(X, np.arange(len(y)) % 3)
+    with pytest.raises(ValueError, match="3 classes"):
+        ProbitRegression(groups=[2]).fit(X, np.arange(len(y)) % 3)
     with pytest.raises(ValueError, match="approximation='laplace'"):
         BayesianLogisticRegression(approximation="ep", groups=[2]).fit(X, y)
 

@@ -5,7 +5,7 @@ r"""Bayesian logistic regression: Laplace's method, a variational bound, expecta
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from posteriori.inference.predictors.expectation_propagation import (
     softmax_sites,
     softmax_tilt,
 )
-from posteriori.inference.predictors.generalized_linear import LinearPredictor
+from posteriori.inference.predictors.generalized_linear import Likelihood, LinearPredictor
 from posteriori.inference.predictors.polya_gamma_bound import fit_polya_gamma
 from posteriori.inference.predictors.site_predictors import (
     SeveralPredictors,
@@ -28,6 +28,7 @@ from posteriori.inference.predictors.site_predictors import (
     Tilt,
 )
 from posteriori.inference.predictors.softmax_averages import average_softmax, contrasts
+from posteriori.inference.predictors.softmax_likelihood import SoftmaxLikelihood
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.predictors.weight_belief import WeightBelief, contrast_moments
 from posteriori.numerics.lazy import special
@@ -132,6 +133,10 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         k = len(share)
         return super()._level(share) if k == 2 else contrasts(k).T @ np.log(share)
 
+    def _likelihood(self, rows: LabelledRows) -> Likelihood | SoftmaxLikelihood:
+        k = len(rows.classes)
+        return super()._likelihood(rows) if k == 2 else SoftmaxLikelihood(rows.codes, k)
+
     def _density(
         self, design: Array, rows: LabelledRows, precision: Array, mean: Array, cov: Array | None
     ) -> LinearPredictor | SoftmaxPredictor:
@@ -147,11 +152,14 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         several = SeveralPredictors(design, k - 1, rows.frequency)
         return several, softmax_tilt(rows.codes), softmax_sites(centre, spread, rows.codes)
 
-    def _probabilities(self, design: Array, belief: WeightBelief) -> Array:
+    def _probabilities(self, design: Any, belief: WeightBelief) -> Array:
         k = len(self.classes_)
         if k == 2:
             return super()._probabilities(design, belief)
-        centre, spread = belief.several_predictors(design, k - 1)
+        if self._effects is None:
+            centre, spread = belief.several_predictors(design, k - 1)
+        else:
+            centre, spread = self._effects.belief.row_moments(design)
         p = average_softmax(centre, spread)
         return p / p.sum(axis=1, keepdims=True)
 

@@ -57,7 +57,8 @@ class BlockBordered:
         n_blocks, m, q = self.border.shape
         corner = np.zeros((n_blocks, m, n_blocks, m))
         corner[np.arange(n_blocks), :, np.arange(n_blocks)] = self.corner
-        border, size = self.border.reshape(-1, q), n_blocks * m
+        size = n_blocks * m
+        border = self.border.reshape(size, q)
         return np.block([[self.core, border.T], [border, corner.reshape(size, size)]])
 
     def factorize(self) -> BlockBorderedFactor:
@@ -69,7 +70,7 @@ class BlockBordered:
             When it is not positive definite.
         """
         unit = triangular_inverse(np.linalg.cholesky(self.corner))
-        border = (unit @ self.border).reshape(-1, len(self.core))
+        border = (unit @ self.border).reshape(unit.shape[0] * unit.shape[1], len(self.core))
         whole = Bordered(self.core, border, np.ones(len(border)))
         return BlockBorderedFactor(whole.factorize(), unit)
 
@@ -97,11 +98,11 @@ class BlockBorderedFactor:
 
     def unwhiten(self, corner: Array) -> Array:
         """Return R⁻ᵀ of coordinates (L M, R) in which the corner is the identity."""
-        blocks = corner.reshape(*self.unit.shape[:2], -1)
+        blocks = corner.reshape(*self.unit.shape[:2], corner.shape[1])
         return np.asarray((self.unit.swapaxes(1, 2) @ blocks).reshape(corner.shape))
 
     def _times(self, corner: Array) -> Array:
-        blocks = corner.reshape(*self.unit.shape[:2], -1)
+        blocks = corner.reshape(*self.unit.shape[:2], corner.shape[1])
         return np.asarray((self.unit @ blocks).reshape(corner.shape))
 
     @property
@@ -119,7 +120,7 @@ class BlockBorderedFactor:
     def core_covs(self) -> Array:
         """Covariances of the blocks with the core, (L, M, Q)."""
         shares = self.whole.shares
-        return -self.unwhiten(shares @ self.core_cov).reshape(*self.unit.shape[:2], -1)
+        return self.unwhiten(-shares @ self.core_cov).reshape(*self.unit.shape[:2], shares.shape[1])
 
     @cached_property
     def block_covs(self) -> Array:

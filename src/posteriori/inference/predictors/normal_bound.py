@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.inference.predictors.generalized_linear import Curve, Likelihood, Rows
+from posteriori.inference.predictors.grouped_softmax import GroupedSoftmax
 from posteriori.inference.predictors.mode_finding import LogDensity, Mode, find_mode
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.predictors.weight_belief import Progress, WeightBelief
@@ -28,7 +29,7 @@ from posteriori.numerics.calculus.normal_rule import rules_by_width
 from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.types import Array
 
-__all__ = ["averaged_likelihood", "fit_normal_bound", "move_to_mean"]
+__all__ = ["averaged_likelihood", "find_mean", "fit_normal_bound", "move_to_mean"]
 
 #: The part of the way that covariances go is halved where they overshoot, down to this.
 _LEAST_DAMPING = 0.05
@@ -105,7 +106,7 @@ def fit_normal_bound(
     while not (progress.converged or progress.stalled) and progress.n_iter < max_iter:
         density = density_of(cov)
         near = max(0.1 * tol, _INNER * min(1.0, progress.step))
-        mode = _ascend(density, mean, mode, near, far=progress.step > _FAR)
+        mode = find_mean(density, mean, mode, near, far=progress.step > _FAR)
         if not mode.converged:
             break
         change = mode.precision - precision
@@ -126,16 +127,31 @@ def move_to_mean(
 
     Where no mean is found it stays as it is.
     """
-    moved = _ascend(density_of(belief.cov), mode.point, mode, _INNER, far=True)
+    moved = find_mean(density_of(belief.cov), mode.point, mode)
     if not moved.converged:
         return belief
     return belief._replace(mean=moved.point, cov=_inverse(moved.precision))
 
 
-def _ascend(density: LogDensity, start: Array, near: Mode, tol: float, *, far: bool) -> Mode:
-    """Return the mode of averaged likelihoods; from far away, sums over few nodes lead near it."""
+def find_mean(
+    density: LogDensity, start: Array, near: Mode, tol: float = _INNER, *, far: bool = True
+) -> Mode:
+    """Return the mode of averaged likelihoods, with the curvature there where it was found.
+
+    Parameters
+    ----------
+    density : LogDensity
+        With means over predictors.
+    start : (P,)
+    near : Mode
+        Of the log posterior without them.
+    tol : float
+        In standard deviations.
+    far : bool
+        Whether sums over few nodes, where there are several predictors, lead near it first.
+    """
     limits: dict[str, Any] = {"max_iter": _MOST_INNER, "curvature_at_mode": False}
-    if far and isinstance(density, SoftmaxPredictor):
+    if far and isinstance(density, SoftmaxPredictor | GroupedSoftmax):
         rough = find_mode(density.roughly(), start, tol=_ROUGHLY, near=near, **limits)
         mode = find_mode(density, rough.point, tol=tol, **limits)
     else:

@@ -26,7 +26,8 @@ from posteriori.estimators.linear_predictor import LearnedWeights, LinearPredict
 from posteriori.estimators.standardized import measure, standardize
 from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows
 from posteriori.inference.predictors.generalized_linear import LinearPredictor, posterior_mode
-from posteriori.inference.predictors.grouped_predictor import GroupedPredictor, learn_spreads
+from posteriori.inference.predictors.grouped_fit import learn_spreads
+from posteriori.inference.predictors.grouped_predictor import GroupedPredictor
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.inference.predictors.seen_directions import is_wide, seen_directions
 from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
