@@ -64,8 +64,9 @@ class GroupEffects(NamedTuple):
     ----------
     levels : (L,)
         Labels.
-    mean, std : (L,)
-        Posterior of each level's effect, on the scale of the predictor.
+    mean, std : (L,), or (L, K) for K > 2 classes
+        Posterior of each level's effect, on the scale of the predictor; of several classes that on each,
+        about the mean of all.
     spread : float
         σ, the standard deviation of effects, chosen by the evidence: what a new level has.
     spread_interval : tuple of float
@@ -101,7 +102,7 @@ def effects_of(
     Parameters
     ----------
     columns : GroupColumns
-    moments : sequence of pairs of (L,)
+    moments : sequence of pairs of (L,) or (L, K)
         Means and standard deviations of effects.
     spreads : Spreads
     determined : sequence of (L,)

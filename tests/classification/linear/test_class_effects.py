@@ -38,7 +38,7 @@ def crossed(classes=3, n=240, seed=0, sizes=SIZES):
 
 def grouped(classes, spreads=(0.7, 0.9), frequency=None, data=None):
     """The log posterior, the same with a column for every level, and where its coordinates stand."""
-    x, codes, y, rng = crossed(classes) if data is None else data
+    x, codes, y, _ = crossed(classes) if data is None else data
     layout, m = EffectLayout(3, SIZES), classes - 1
     precision = layout.spread_out(np.ones(3), np.asarray(spreads) ** -2.0)
     mean = np.zeros((layout.size, m))
@@ -250,7 +250,7 @@ def test_groups_alone_and_texts_as_levels():
     new = pd.DataFrame({"town": [*effects.levels, "nowhere"]})
     p = model.predict_proba(new)
     clear = np.flatnonzero(p[:-1].max(axis=1) > 0.5)
-    assert len(clear) > 5
+    assert len(clear) > 3
     np.testing.assert_array_equal(p[clear].argmax(axis=1), effects.mean[clear].argmax(axis=1))
     np.testing.assert_allclose(p[-1], 1.0 / 3.0, atol=1e-6)
 

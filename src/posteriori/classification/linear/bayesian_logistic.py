@@ -65,9 +65,9 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         for around the one above.
     groups : sequence of str or int, optional
         Columns of X, by name or number, whose entries name groups: texts, categories or codes. Each
-        level has an effect N(0, σ_c²) on the predictor, with one spread σ_c for each column, that of
-        highest evidence by Laplace's method; for two classes. A level that was not seen has the width
-        of the spread, and a missing entry is a level of its own.
+        level has an effect N(0, σ_c²) on the predictor, or on that of each class where there are more
+        than two, with one spread σ_c for each column, that of highest evidence by Laplace's method. A
+        level that was not seen has the width of the spread, and a missing entry is a level of its own.
 
     Attributes
     ----------
@@ -90,7 +90,9 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
     effective_parameters_ : float
         How many weights the data determine.
     group_effects_ : dict of GroupEffects
-        By column: levels, means and standard deviations of their effects, and the spread.
+        By column: levels, means and standard deviations of their effects, and the spread. Of more than
+        two classes each level has one for every class (L, K), told about the mean of all classes; so is
+        the spread, which is √(1 − 1/K) times that of a class's own effects.
     n_iter_ : int
     n_features_in_, feature_names_in_
 

@@ -33,6 +33,7 @@ from posteriori.inference.effects.effect_layout import (
 )
 from posteriori.inference.predictors.grouped_contrasts import GroupedContrasts
 from posteriori.inference.predictors.mode_finding import Mode
+from posteriori.inference.predictors.product_nodes import CLOSE
 from posteriori.inference.predictors.softmax_likelihood import SoftmaxLikelihood
 from posteriori.numerics.types import Array
 
@@ -81,7 +82,7 @@ class GroupedSoftmax:
 
     def averaged(self, spread: Array) -> GroupedSoftmax:
         """Return the same with means of log likelihoods over contrasts that vary so, (N, M, M)."""
-        return replace(self, likelihood=self.likelihood.averaged(spread))
+        return replace(self, likelihood=self.likelihood.averaged(spread, CLOSE))
 
     def roughly(self) -> GroupedSoftmax:
         """Return the same with means over few nodes."""
