@@ -8,10 +8,11 @@ has no effect the evidence is flat towards 0, and the ascent ends where nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from posteriori.numerics.lazy import optimize
 from posteriori.numerics.types import Array
@@ -59,7 +60,7 @@ class Spreads(NamedTuple):
 def maximise_spreads(
     evidence: Callable[[Array], tuple[float, Array]],
     start: Array,
-    sizes: Sequence[int],
+    sizes: ArrayLike,
     unit: float = 1.0,
     flat: float = 5e-4,
 ) -> Spreads:
@@ -71,8 +72,8 @@ def maximise_spreads(
         From logarithms of spreads (C,) to the log evidence and its slopes (C,).
     start : (C,)
         Logarithms to begin at.
-    sizes : sequence of int
-        How many effects each spread is of.
+    sizes : (C,)
+        How many effects each spread is of, as far as these are determined.
     unit : float
         What spreads are measured in, to know which are small.
     flat : float

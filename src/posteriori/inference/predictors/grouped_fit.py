@@ -14,6 +14,11 @@ from posteriori.inference.predictors.grouped_predictor import GroupedPredictor
 from posteriori.inference.predictors.grouped_softmax import GroupedSoftmax
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.mode_finding import Mode
+from posteriori.inference.predictors.spread_start import (
+    SpreadStart,
+    likely_spreads,
+    with_spreads,
+)
 from posteriori.inference.predictors.weight_belief import evidence_at
 from posteriori.numerics.types import Array
 
@@ -22,8 +27,11 @@ __all__ = ["GroupedDensity", "GroupedFit", "learn_spreads"]
 #: Modes on the way to the best spreads are found to so many standard deviations.
 _ROUGHLY = 1e-5
 
+#: The mode from which the search begins.
+_NEAR = 0.1
+
 #: Spreads are found to so many standard deviations; slopes at a known shape have fewer digits.
-_FLAT, _NEARLY_FLAT = 5e-4, 0.01
+_FLAT, _NEARLY_FLAT = 5e-3, 0.01
 
 #: A log posterior of weights and effects: of one predictor, or of one for each contrast of classes.
 GroupedDensity: TypeAlias = GroupedPredictor | GroupedSoftmax
@@ -87,9 +95,7 @@ def learn_spreads(
 
     def at(log_spreads: Array, tol: float) -> tuple[GroupedDensity, Mode]:
         nonlocal last
-        precision, near = density.precision.copy(), None
-        for block, t in zip(blocks, log_spreads, strict=True):
-            precision[block] = np.exp(-2.0 * t)
+        precision, near = with_spreads(density.precision, blocks, log_spreads), None
         here: GroupedDensity = replace(density, precision=precision)
         if last is not None:
             before, mode = last
@@ -107,8 +113,23 @@ def learn_spreads(
         given, mode = here.at_known_shape(mode)
         return value, given.slopes(mode, given.blocks)
 
-    start = np.array([-0.5 * np.log(density.precision[block.start]) for block in blocks])
-    flat, sizes = _NEARLY_FLAT if known_shape else _FLAT, [b.stop - b.start for b in blocks]
-    spreads = maximise_spreads(evidence, start, sizes, unit, flat)
+    start = _begin(*at(_log_spreads(density, blocks), _NEAR), blocks, unit)
+    flat = _NEARLY_FLAT if known_shape else _FLAT
+    spreads = maximise_spreads(evidence, start.log_spreads, start.determined, unit, flat)
     final, mode = at(spreads.log_spreads, tol)
     return GroupedFit(final, mode, spreads, evidence_at(mode, final.precision))
+
+
+def _begin(
+    density: GroupedDensity, mode: Mode, blocks: Sequence[slice], unit: float
+) -> SpreadStart:
+    """Return the likely spreads of a mode that is nearly found, or those it has."""
+    try:
+        return likely_spreads(density.precision, density.prior_mean, mode, blocks, unit)
+    except np.linalg.LinAlgError:
+        sizes = np.array([block.stop - block.start for block in blocks], dtype=np.float64)
+        return SpreadStart(_log_spreads(density, blocks), sizes)
+
+
+def _log_spreads(density: GroupedDensity, blocks: Sequence[slice]) -> Array:
+    return np.array([-0.5 * np.log(density.precision[block.start]) for block in blocks])

@@ -33,7 +33,7 @@ from posteriori.inference.effects.effect_layout import (
 from posteriori.inference.predictors.generalized_linear import Curve, Likelihood, Rows
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.mode_finding import Mode
-from posteriori.inference.predictors.normal_bound import averaged_likelihood
+from posteriori.inference.predictors.normal_bound import FEW_DIGITS, averaged_likelihood
 from posteriori.numerics.types import Array
 
 __all__ = ["GroupedPredictor"]
@@ -95,7 +95,8 @@ class GroupedPredictor:
 
     def averaged(self, variance: Array) -> GroupedPredictor:
         """Return the same with means of log likelihoods over predictors that vary so, (N,)."""
-        return replace(self, likelihood=averaged_likelihood(self.likelihood, variance))
+        likelihood = averaged_likelihood(self.likelihood, variance, FEW_DIGITS)
+        return replace(self, likelihood=likelihood)
 
     def with_prior_mean(self, mean: Array) -> GroupedPredictor:
         """Return the posterior under a prior of another mean."""

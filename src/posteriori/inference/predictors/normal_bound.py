@@ -29,7 +29,7 @@ from posteriori.numerics.calculus.normal_rule import rules_by_width
 from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.types import Array
 
-__all__ = ["averaged_likelihood", "find_mean", "fit_normal_bound", "move_to_mean"]
+__all__ = ["FEW_DIGITS", "averaged_likelihood", "find_mean", "fit_normal_bound", "move_to_mean"]
 
 #: The part of the way that covariances go is halved where they overshoot, down to this.
 _LEAST_DAMPING = 0.05
@@ -43,11 +43,13 @@ _MOST_INNER = 60
 #: Steps of more standard deviations are first made with rough means, to this many.
 _FAR, _ROUGHLY = 1.0, 0.5
 
-#: Digits of the means over predictors.
-_DIGITS = 9.0
+#: Digits of the means over predictors, and of those that are wanted to a hundredth of a standard deviation.
+_DIGITS, FEW_DIGITS = 9.0, 4.0
 
 
-def averaged_likelihood(likelihood: Likelihood, variance: Array) -> Likelihood:
+def averaged_likelihood(
+    likelihood: Likelihood, variance: Array, digits: float = _DIGITS
+) -> Likelihood:
     """Return the mean of log likelihoods over predictors with these variances, and its derivatives.
 
     Parameters
@@ -55,13 +57,15 @@ def averaged_likelihood(likelihood: Likelihood, variance: Array) -> Likelihood:
     likelihood : callable
         Whose log has no singularity much nearer to the real line than π, such as a logistic one.
     variance : (N,)
+    digits : float
+        Of the means.
     """
     std, places = np.sqrt(variance), np.arange(len(variance))
 
     def average(eta: Array, shape: float, rows: Rows) -> Curve:
         spread, place = std[rows], places[rows]
         means = np.empty((3, len(eta)))
-        for some, z, weights in rules_by_width(spread, np.pi, _DIGITS):
+        for some, z, weights in rules_by_width(spread, np.pi, digits):
             at = eta[some, None] + spread[some, None] * z
             curve = likelihood(at.ravel(), shape, np.repeat(place[some], len(z)))
             for mean, values in zip(means, curve[:3], strict=True):
