@@ -276,3 +276,9 @@ def test_simulated_spreads_are_recovered_and_rare_levels_shrink():
     assert low < 0.7 < high
     assert np.abs(effects.mean[:200]).mean() < np.abs(effects.mean[200:]).mean()
     assert effects.std[:200].min() > effects.std[200:].max()
+
+
+def test_levels_that_are_too_many_for_so_many_classes_are_refused():
+    codes = np.arange(20_000)[:, None]
+    with pytest.raises(ValueError, match=r"20,000.* for 100 classes.*merge rare levels"):
+        BayesianLogisticRegression(groups=[0]).fit(codes, np.arange(20_000) % 100)
