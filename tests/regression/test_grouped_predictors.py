@@ -9,7 +9,7 @@ from posteriori.estimators.standardized import standardize
 from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows
 from posteriori.inference.predictors.class_curves import logistic_curve, probit_curve
 from posteriori.inference.predictors.generalized_linear import LinearPredictor
-from posteriori.inference.predictors.grouped_predictor import GroupedPredictor
+from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPredictor
 from posteriori.inference.predictors.mode_finding import find_mode
 from posteriori.inference.predictors.weight_belief import evidence_at, laplace_belief, row_moments
 from posteriori.regression import (

@@ -25,8 +25,8 @@ from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint,
 from posteriori.estimators.standardized import Standardization
 from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.inference.effects.spread_search import Spreads
+from posteriori.inference.predictors.grouped.grouped_fit import GroupedFit
 from posteriori.inference.predictors.grouped_contrasts import GroupedContrasts
-from posteriori.inference.predictors.grouped_fit import GroupedFit
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.weight_belief import WeightBelief
 from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block

@@ -9,8 +9,8 @@ from sklearn.base import clone
 from posteriori.classification import BayesianLogisticRegression
 from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows
 from posteriori.inference.predictors.class_curves import logistic_curve
-from posteriori.inference.predictors.grouped_predictor import GroupedPredictor
-from posteriori.inference.predictors.grouped_softmax import GroupedSoftmax
+from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPredictor
+from posteriori.inference.predictors.grouped.grouped_softmax import GroupedSoftmax
 from posteriori.inference.predictors.mode_finding import find_mode
 from posteriori.inference.predictors.softmax_averages import contrasts
 from posteriori.inference.predictors.softmax_likelihood import SoftmaxLikelihood

@@ -9,10 +9,14 @@ import numpy as np
 from posteriori.estimators.linear_predictor import LearnedWeights
 from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows
 from posteriori.inference.predictors.generalized_linear import Likelihood
+from posteriori.inference.predictors.grouped.grouped_fit import (
+    GroupedDensity,
+    GroupedFit,
+    learn_spreads,
+)
+from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPredictor
+from posteriori.inference.predictors.grouped.grouped_softmax import GroupedSoftmax
 from posteriori.inference.predictors.grouped_contrasts import GroupedContrasts
-from posteriori.inference.predictors.grouped_fit import GroupedDensity, GroupedFit, learn_spreads
-from posteriori.inference.predictors.grouped_predictor import GroupedPredictor
-from posteriori.inference.predictors.grouped_softmax import GroupedSoftmax
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.inference.predictors.normal_bound import find_mean
@@ -60,9 +64,12 @@ def learn_class_effects(
     mean[:1] = level
     plain = np.full(d, prior_precision)
     precision = np.repeat(layout.spread_out(plain, np.full(len(sizes), _START**-2)), m)
-    several = isinstance(likelihood, SoftmaxLikelihood)
-    kind = GroupedSoftmax if several else GroupedPredictor
-    density: GroupedDensity = kind(rows, layout, likelihood, precision, mean.ravel(), frequency)
+    priors = precision, mean.ravel()
+    density: GroupedDensity
+    if isinstance(likelihood, SoftmaxLikelihood):
+        density = GroupedSoftmax(rows, layout, likelihood, *priors, frequency)
+    else:
+        density = GroupedPredictor(rows, layout, likelihood, *priors, frequency)
     blocks = density.blocks + ([slice(0, d * m)] if learn_precision and d else [])
 
     def ascend(density: GroupedDensity, near: Mode | None, tol: float) -> Mode:

@@ -16,14 +16,12 @@ J. van Niekerk & H. Rue, "Low-rank variational Bayes correction to the Laplace m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from posteriori.inference.predictors.generalized_linear import Curve, Likelihood, Rows
-from posteriori.inference.predictors.grouped_softmax import GroupedSoftmax
 from posteriori.inference.predictors.mode_finding import LogDensity, Mode, find_mode
-from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.predictors.weight_belief import Progress, WeightBelief
 from posteriori.numerics.calculus.normal_rule import rules_by_width
 from posteriori.numerics.linalg import inverse_from_factor
@@ -45,6 +43,13 @@ _FAR, _ROUGHLY = 1.0, 0.5
 
 #: Digits of the means over predictors, and of those that are wanted to a hundredth of a standard deviation.
 _DIGITS, FEW_DIGITS = 9.0, 4.0
+
+
+@runtime_checkable
+class _Roughened(Protocol):
+    """A log density of several predictors, whose means can be had over few nodes."""
+
+    def roughly(self) -> LogDensity: ...
 
 
 def averaged_likelihood(
@@ -155,7 +160,7 @@ def find_mean(
         Whether sums over few nodes, where there are several predictors, lead near it first.
     """
     limits: dict[str, Any] = {"max_iter": _MOST_INNER, "curvature_at_mode": False}
-    if far and isinstance(density, SoftmaxPredictor | GroupedSoftmax):
+    if far and isinstance(density, _Roughened):
         rough = find_mode(density.roughly(), start, tol=_ROUGHLY, near=near, **limits)
         mode = find_mode(density, rough.point, tol=tol, **limits)
     else:

@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from posteriori.inference.effects.spread_search import Spreads, maximise_spreads
-from posteriori.inference.predictors.grouped_contrasts import GroupedContrasts
-from posteriori.inference.predictors.grouped_predictor import GroupedPredictor
-from posteriori.inference.predictors.grouped_softmax import GroupedSoftmax
-from posteriori.inference.predictors.grouped_weights import GroupedWeights
-from posteriori.inference.predictors.mode_finding import Mode
-from posteriori.inference.predictors.spread_start import (
+from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPredictor
+from posteriori.inference.predictors.grouped.grouped_softmax import GroupedSoftmax
+from posteriori.inference.predictors.grouped.spread_start import (
     SpreadStart,
     likely_spreads,
     with_spreads,
 )
+from posteriori.inference.predictors.grouped_contrasts import GroupedContrasts
+from posteriori.inference.predictors.grouped_weights import GroupedWeights
+from posteriori.inference.predictors.mode_finding import Mode
 from posteriori.inference.predictors.weight_belief import evidence_at
 from posteriori.numerics.types import Array
 

@@ -6,10 +6,10 @@ from scipy import optimize, stats
 
 from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows
 from posteriori.inference.predictors.generalized_linear import Curve
-from posteriori.inference.predictors.grouped_fit import learn_spreads
-from posteriori.inference.predictors.grouped_predictor import GroupedPredictor
+from posteriori.inference.predictors.grouped.grouped_fit import learn_spreads
+from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPredictor
+from posteriori.inference.predictors.grouped.spread_start import likely_spreads
 from posteriori.inference.predictors.mode_finding import find_mode
-from posteriori.inference.predictors.spread_start import likely_spreads
 
 SIZES = (6, 30)
 
