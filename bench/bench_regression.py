@@ -38,11 +38,13 @@ def groups_against_none() -> list[Comparison]:
     shop = rng.integers(0, 10_000, size=ROWS)
     wide, level = np.column_stack([X, shop]), 2.0 * rng.normal(size=10_000)[shop]
     eta = 0.3 * X[:, 1] + 0.5 * level
+    likeliest = np.column_stack([eta, -eta, 0.0 * eta]) + rng.gumbel(size=(ROWS, 3))
     lines = []
     for name, make, targets in (
         ("linear", BayesianLinearRegression, y + level),
         ("Poisson", PoissonRegression, rng.poisson(np.exp(0.3 * eta))),
         ("logistic", BayesianLogisticRegression, rng.random(ROWS) < 1.0 / (1.0 + np.exp(-eta))),
+        ("three classes", BayesianLogisticRegression, likeliest.argmax(axis=1)),
     ):
         alone, grouped = make(), make(groups=[-1])
 

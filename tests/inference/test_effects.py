@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from posteriori.inference.effects.block_bordered import BlockBordered
 from posteriori.inference.effects.bordered import Bordered
 from posteriori.inference.effects.effect_layout import EffectLayout, effect_gram, open_rows
 from posteriori.inference.effects.normal_effects import likely_ratios, solve_effects, sum_cells
@@ -47,6 +48,33 @@ def test_bordered_matrices_are_the_dense_ones(k, corner):
     share = weights[:, None] * inverse
     np.testing.assert_allclose(factor.traces(weights), [np.trace(share), np.trace(share @ share)])
     np.testing.assert_allclose(a.plus(weights).dense(), dense + np.diag(weights))
+
+
+@pytest.mark.parametrize("q", [0, 1, 4])
+@pytest.mark.parametrize("m", [1, 3])
+def test_corners_of_blocks_are_the_dense_matrices(q, m):
+    rng, n_blocks = np.random.default_rng(1), 5
+    size = q + n_blocks * m
+    root, blocks = rng.normal(size=(q + 4, q)), rng.normal(size=(n_blocks, m, m))
+    border = 0.2 * rng.normal(size=(n_blocks, m, q))
+    corner = blocks @ blocks.swapaxes(1, 2) + np.eye(m)
+    a = BlockBordered(root.T @ root + 2.0 * np.eye(q), border, corner)
+    dense, factor = a.dense(), a.factorize()
+    inverse, weights = np.linalg.inv(dense), np.linspace(0.5, 2.0, size)
+    np.testing.assert_array_equal(dense, dense.T)
+    np.testing.assert_allclose(a.diagonal, np.diagonal(dense))
+    np.testing.assert_allclose(a.plus(weights).dense(), dense + np.diag(weights))
+    np.testing.assert_allclose(factor.solve(weights), inverse @ weights, atol=1e-12)
+    both = np.outer(weights, [1.0, 2.0])
+    np.testing.assert_allclose(factor.solve(both), inverse @ both, atol=1e-12)
+    np.testing.assert_allclose(factor.log_det, np.linalg.slogdet(dense)[1])
+    np.testing.assert_allclose(factor.variances, np.diagonal(inverse))
+    np.testing.assert_allclose(factor.core_covs.reshape(size - q, q), inverse[q:, :q], atol=1e-12)
+    for place, cov in enumerate(factor.block_covs):
+        own = slice(q + place * m, q + (place + 1) * m)
+        np.testing.assert_allclose(cov, inverse[own, own], atol=1e-12)
+    with pytest.raises(np.linalg.LinAlgError):
+        a.plus(np.full(size, -100.0)).factorize()
 
 
 def test_a_coordinate_of_the_core_is_taken_out():
@@ -136,7 +164,7 @@ def test_spreads_are_found_from_far_away():
     def evidence(t):
         return float(-5.0 * ((t - top) ** 2).sum()), -10.0 * (t - top)
 
-    found = maximise_spreads(evidence, np.array([-5.0, 6.0]))
+    found = maximise_spreads(evidence, np.array([-5.0, 6.0]), (5, 5))
     np.testing.assert_allclose(found.log_spreads, top, atol=1e-3)
     assert found.converged
 

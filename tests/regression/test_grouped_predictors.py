@@ -9,7 +9,7 @@ from posteriori.estimators.standardized import standardize
 from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows
 from posteriori.inference.predictors.class_curves import logistic_curve, probit_curve
 from posteriori.inference.predictors.generalized_linear import LinearPredictor
-from posteriori.inference.predictors.grouped_predictor import GroupedPredictor
+from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPredictor
 from posteriori.inference.predictors.mode_finding import find_mode
 from posteriori.inference.predictors.weight_belief import evidence_at, laplace_belief, row_moments
 from posteriori.regression import (
@@ -223,8 +223,8 @@ def test_a_learned_precision_of_the_weights_has_the_highest_evidence():
 
 def test_what_groups_cannot_do_is_said():
     X, y = crossed(CLASSES[0])
-    with pytest.raises(ValueError, match="two classes"):
-        BayesianLogisticRegression(groups=[2]).fit(X, np.arange(len(y)) % 3)
+    with pytest.raises(ValueError, match="3 classes"):
+        ProbitRegression(groups=[2]).fit(X, np.arange(len(y)) % 3)
     with pytest.raises(ValueError, match="approximation='laplace'"):
         BayesianLogisticRegression(approximation="ep", groups=[2]).fit(X, y)
 

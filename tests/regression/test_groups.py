@@ -91,9 +91,9 @@ def test_slopes_of_the_evidence_are_its_differences(how):
     seen = []
     original = module.maximise_spreads
 
-    def spy(evidence, start):
+    def spy(evidence, start, sizes):
         seen.append(evidence)
-        return original(evidence, start)
+        return original(evidence, start, sizes)
 
     module.maximise_spreads = spy
     try:

@@ -24,7 +24,8 @@ __all__ = [
     "split_columns",
 ]
 
-#: Work that one factorisation may cost, K²L for L levels of the largest column and K of all others.
+#: Work that one factorisation may cost, M³K²L for L levels of the largest column, K coordinates beside
+#: them and M predictors.
 _MOST_WORK = 8e9
 
 
@@ -64,8 +65,9 @@ class GroupEffects(NamedTuple):
     ----------
     levels : (L,)
         Labels.
-    mean, std : (L,)
-        Posterior of each level's effect, on the scale of the predictor.
+    mean, std : (L,), or (L, K) for K > 2 classes
+        Posterior of each level's effect, on the scale of the predictor; of several classes that on each,
+        about the mean of all.
     spread : float
         σ, the standard deviation of effects, chosen by the evidence: what a new level has.
     spread_interval : tuple of float
@@ -101,7 +103,7 @@ def effects_of(
     Parameters
     ----------
     columns : GroupColumns
-    moments : sequence of pairs of (L,)
+    moments : sequence of pairs of (L,) or (L, K)
         Means and standard deviations of effects.
     spreads : Spreads
     determined : sequence of (L,)
@@ -184,18 +186,35 @@ def split_columns(
     )
 
 
-def learn_levels(labels: Sequence[Any], names: tuple[str, ...]) -> GroupColumns:
-    """Return the columns with the levels that labels have; a missing label is one of them."""
+def learn_levels(
+    labels: Sequence[Any], names: tuple[str, ...], predictors: int = 1
+) -> GroupColumns:
+    """Return the columns with the levels that labels have; a missing label is one of them.
+
+    Parameters
+    ----------
+    labels : sequence of (N,)
+    names : tuple of str
+        Of the columns.
+    predictors : int
+        How many each level has an effect on: K − 1 for K classes.
+
+    Raises
+    ------
+    ValueError
+        When levels are so many that no computer would solve for them.
+    """
     levels = tuple(_levels_of(label) for label in labels)
     sizes = np.array([len(level) for level in levels], dtype=np.float64)
-    work = (sizes.sum() - sizes.max()) ** 2 * sizes.max()
+    work = (1.0 + sizes.sum() - sizes.max()) ** 2 * sizes.max() * predictors**3
     if work > _MOST_WORK:
         told = ", ".join(
             f"{name!r} {len(level):,}" for name, level in zip(names, levels, strict=True)
         )
+        classes = f" for {predictors + 1} classes" if predictors > 1 else ""
         raise ValueError(
-            f"groups have too many levels beside one another ({told}): one column may have "
-            "100,000, the others together some hundreds then; merge rare levels of the smaller ones"
+            f"groups have too many levels beside one another ({told}){classes}: one column may have "
+            "100,000, the others together some hundreds then, fewer with many classes; merge rare levels"
         )
     return GroupColumns(names, levels)
 

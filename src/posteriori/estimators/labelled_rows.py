@@ -125,7 +125,7 @@ def check_labelled_rows(
     rows = LabelledRows(x, codes, classes, frequency)
     if labels is None:
         return rows
-    estimator._groups = learn_levels(labels, names)
+    estimator._groups = learn_levels(labels, names, len(classes) - 1)
     return rows._replace(levels=estimator._groups.codes(labels))
 
 

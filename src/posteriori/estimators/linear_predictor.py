@@ -25,7 +25,8 @@ from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint,
 from posteriori.estimators.standardized import Standardization
 from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.inference.effects.spread_search import Spreads
-from posteriori.inference.predictors.grouped_predictor import GroupedFit
+from posteriori.inference.predictors.grouped.grouped_fit import GroupedFit
+from posteriori.inference.predictors.grouped_contrasts import GroupedContrasts
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.weight_belief import WeightBelief
 from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
@@ -43,23 +44,23 @@ class LearnedEffects(NamedTuple):
 
     Attributes
     ----------
-    stated : GroupedWeights
+    stated : GroupedWeights or GroupedContrasts
         The posterior of weights and effects.
-    belief : GroupedWeights
+    belief : GroupedWeights or GroupedContrasts
         What is said of rows comes from.
     spreads : Spreads
     """
 
-    stated: GroupedWeights
-    belief: GroupedWeights
+    stated: GroupedWeights | GroupedContrasts
+    belief: GroupedWeights | GroupedContrasts
     spreads: Spreads
 
     @property
     def determined(self) -> list[Array]:
         """The share of each effect that the data determine, by category."""
         belief = self.stated
-        variances, places = belief.factor.variances, belief.layout.places
-        return [1.0 - variances[p] / v for p, v in zip(places, belief.variances, strict=True)]
+        variances, blocks = belief.factor.variances, belief.blocks
+        return [1.0 - variances[b] / v for b, v in zip(blocks, belief.variances, strict=True)]
 
 
 class LearnedWeights(NamedTuple):
@@ -83,21 +84,20 @@ class LearnedWeights(NamedTuple):
     effects: LearnedEffects | None = None
 
     @classmethod
-    def of_groups(cls, fit: GroupedFit, belief: GroupedWeights | None = None) -> LearnedWeights:
+    def of_groups(
+        cls, fit: GroupedFit, belief: GroupedWeights | GroupedContrasts | None = None
+    ) -> LearnedWeights:
         """Return what has been found together with effects; rows may have another belief."""
         stated, mode = fit.belief, fit.mode
-        plain = stated.layout.plain
         weights = WeightBelief(
-            stated.mean[:plain],
-            stated.factor.core_cov[:plain, :plain],
+            *stated.weights,
             fit.log_evidence,
             mode.n_iter,
             mode.converged and fit.spreads.converged,
             mode.gradient_norm,
         )
-        columns = fit.density.rows.x.shape[1]
         effects = LearnedEffects(stated, stated if belief is None else belief, fit.spreads)
-        return cls(weights, fit.density.precision[:columns], "type-II", effects)
+        return cls(weights, fit.density.weight_precision, "type-II", effects)
 
 
 class LinearPredictorEstimator(BaseEstimator):
@@ -205,10 +205,14 @@ class LinearPredictorEstimator(BaseEstimator):
         effects = self.__dict__.get("_effects")
         if effects is None:
             raise AttributeError("there are no groups here: needs groups= and fit")
-        mean, std = effects.stated.mean, np.sqrt(effects.stated.factor.variances)
-        places = effects.stated.layout.places
-        moments = [(mean[place], std[place]) for place in places]
-        return effects_of(self._groups, moments, effects.spreads, effects.determined)
+        stated = effects.stated
+        return effects_of(
+            self._groups,
+            stated.effect_moments,
+            effects.spreads,
+            effects.determined,
+            stated.effect_unit,
+        )
 
     # -- how the rows fare -------------------------------------------------------------------
 

@@ -32,9 +32,8 @@ class Candidate(NamedTuple):
     cost : float
         Time of a fit beside that of the first model of the task; the cheap ones run first.
     encoding : {"groups", "numbers", "codes", "nothing"}
-        Whether the levels of categories have effects with a common spread (for numbers and two
-        classes; indicator columns for more); or are indicator columns, or codes with missing entries
-        left open; or whether the model ignores all columns.
+        Whether the levels of categories have effects with a common spread, are indicator columns, or
+        codes with missing entries left open; or whether the model ignores all columns.
     basis : str
         Path of functions of the columns that stand in their place; empty for the columns themselves.
     basis_parameters : mapping

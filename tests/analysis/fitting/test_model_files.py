@@ -403,6 +403,7 @@ def test_all_classes_of_the_table_are_used(tmp_path: Path) -> None:
         long_analysis_of("positive", "regression").table_model("linear"),
         long_analysis_of("positive", "regression").table_model("average"),
         long_analysis_of("two", "classification").table_model("average"),
+        analysis_of("five", "classification").table_model("logistic"),
     ):
         save_model(kept, tmp_path / "m.po")
         collect(content_of(tmp_path / "m.po")[0])

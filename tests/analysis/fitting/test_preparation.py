@@ -173,3 +173,15 @@ def test_where_many_groups_cross_the_smaller_ones_keep_their_most_frequent_level
     codes = columns.transform(frame)
     assert codes.min() == 0.0
     assert len(np.unique(codes[:, 1])) == sizes["b"]
+
+
+def test_with_many_classes_the_largest_group_keeps_its_most_frequent_levels():
+    frame = table(a=[f"a{k}" for k in range(600)] * 2, b=["x", "y", "z"] * 400)
+    kinds = {"a": "category", "b": "category"}
+    few = NumberColumns(kinds, grouped=True, outputs=2).fit(frame)
+    assert [len(part.levels) for part in few.levels_] == [600, 3]
+    many = NumberColumns(kinds, grouped=True, outputs=99).fit(frame)
+    largest, smallest = (len(part.levels) for part in many.levels_)
+    assert (largest - 1) * 99**2 <= 2e6
+    assert smallest == 2  # one of three, and the rest
+    assert many.level_for_new("a") == "(other)"

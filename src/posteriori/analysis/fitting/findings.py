@@ -19,7 +19,7 @@ from posteriori.analysis.fitting.importance import Effects, column_importance
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome
 from posteriori.analysis.fitting.table_problem import Problem, Target
 from posteriori.analysis.table.association import strongest_first
-from posteriori.analysis.table.columns import Column
+from posteriori.analysis.table.columns import MANY_LEVELS, Column
 from posteriori.estimators.contract import ScalesPrior, offers
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparing import PRIOR_SCALES
@@ -235,7 +235,7 @@ def _notes(goal: Target, columns: list[Column]) -> list[str]:
     rows = len(goal.known)
     return [
         *goal.notes,
-        *(f"{c.name!r}: {c.note}" for c in columns if c.note),
+        *(f"{c.name!r}: {c.note}{_elsewhere(c, goal)}" for c in columns if c.note),
         *(
             f"{c.name!r}: {c.missing / rows:.0%} are missing; "
             + ("that is a level of its own" if c.kind == "category" else "the mean stands in")
@@ -244,3 +244,12 @@ def _notes(goal: Target, columns: list[Column]) -> list[str]:
             if c.used and c.missing > _MANY_MISSING * rows
         ),
     ]
+
+
+def _elsewhere(column: Column, goal: Target) -> str:
+    """Say what models of classes do with many levels that have no groups."""
+    if goal.task != "classification" or column.kind != "category" or column.distinct <= MANY_LEVELS:
+        return ""
+    return (
+        f"; normal classes, neighbours and naive Bayes keep the {MANY_LEVELS} most frequent apart"
+    )

@@ -22,8 +22,12 @@ __all__ = ["OTHER", "CodeColumns", "NoColumns", "NumberColumns", "learn_scale", 
 #: Levels for those that are not kept apart, and for missing entries.
 OTHER, _MISSING = "(other)", "(missing)"
 
-#: K²L for L levels of the largest category and K of all others that are solved for together.
+#: M³K²L for L levels of the largest category, K of all others, and M predictors that are solved for
+#: together.
 _MOST_CROSSED = 2e8
+
+#: M²L, numbers in the blocks of the largest category.
+_MOST_BLOCKS = 2e6
 
 #: Standard deviations from the mean, at most: what lies farther has no squares of products.
 _FARTHEST = 1e30
@@ -65,6 +69,9 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         Levels that are kept apart where they are indicators.
     grouped : bool
         Whether categories are codes of groups instead.
+    outputs : int
+        How many predictors the effects of groups are on, K − 1 for K classes: with many, rare levels
+        share one.
     """
 
     def __init__(
@@ -74,11 +81,13 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         basis: Any = None,
         max_levels: int = 20,
         grouped: bool = False,
+        outputs: int = 1,
     ) -> None:
         self.kinds = kinds
         self.basis = basis
         self.max_levels = max_levels
         self.grouped = grouped
+        self.outputs = outputs
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         """Learn means, scales and levels of a table."""
@@ -88,7 +97,7 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         self.scales_ = [scale for scale in scales if scale.std > 0.0]
         categories = [name for name, kind in self.kinds.items() if kind == "category"]
         if self.grouped:
-            self.levels_ = _all_levels(X, categories)
+            self.levels_ = _all_levels(X, categories, self.outputs)
         else:
             levels = [
                 Levels(name, frequent_levels(X[name], self.max_levels)) for name in categories
@@ -259,19 +268,20 @@ def frequent_levels(series: pd.Series, limit: int, least: int = 2) -> tuple[str,
     return kept + rest + ((_MISSING,) if (codes < 0).any() else ())
 
 
-def _all_levels(X: pd.DataFrame, names: list[str]) -> list[Levels]:
+def _all_levels(X: pd.DataFrame, names: list[str], outputs: int) -> list[Levels]:
     """Return all levels of categories, most frequent first.
 
     Where several categories have many, all but the largest keep their most frequent ones apart, so
-    that what is solved for together stays small.
+    that what is solved for together stays small; so does the largest where there are many outputs.
     """
     counts = {name: int(X[name].nunique()) for name in names}
     largest = max(counts, key=lambda name: counts[name], default="")
+    most = min(max(counts.get(largest, 0), 1), int(_MOST_BLOCKS / outputs**2))
     others = sum(counts.values()) - counts.get(largest, 0)
-    room = int(np.sqrt(_MOST_CROSSED / max(counts.get(largest, 0), 1)))
+    room = int(np.sqrt(_MOST_CROSSED / (most * outputs**3)))
     limit = max(room // max(len(names) - 1, 1), 1) if others > room else others
     return [
-        Levels(name, frequent_levels(X[name], len(X) if name == largest else limit, least=1))
+        Levels(name, frequent_levels(X[name], most if name == largest else limit, least=1))
         for name in names
     ]
 

@@ -80,9 +80,10 @@ def make_pipeline(candidate: Candidate, kinds: dict[str, str], classes: int = 0)
     if candidate.encoding == "nothing":
         return Pipeline([("columns", NoColumns()), ("model", model)])
     groups = sum(kind == "category" for kind in kinds.values())
-    if candidate.encoding == "groups" and groups and classes <= 2:
+    if candidate.encoding == "groups" and groups:
         model.set_params(groups=list(range(-groups, 0)))
-        grouped = NumberColumns(kinds, basis=basis, grouped=True)
+        outputs = max(classes - 1, 1)
+        grouped = NumberColumns(kinds, basis=basis, grouped=True, outputs=outputs)
         return Pipeline([("columns", grouped), ("model", model)])
     columns = NumberColumns(kinds, basis=basis)
     return Pipeline([("columns", columns), ("model", model)])

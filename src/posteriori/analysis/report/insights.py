@@ -85,6 +85,9 @@ def level_effects(pipeline: Any) -> Effects | None:
     names = [f"{name} = {level}" for name, levels, _ in groups for level in levels]
     mean = np.concatenate([effects.mean for *_, effects in groups])
     half = 1.6449 * np.concatenate([effects.std for *_, effects in groups])
+    if mean.ndim > 1:  # one effect on each of several classes
+        names = [f"{name} on {label}" for name in names for label in pipeline[-1].classes_]
+        mean, half = mean.ravel(), half.ravel()
     order = np.argsort(-np.abs(mean), kind="stable")[:_MOST_EFFECTS]
     shown = [names[k] for k in order]
     return Effects(shown, mean[order], (mean - half)[order], (mean + half)[order])
@@ -92,8 +95,9 @@ def level_effects(pipeline: Any) -> Effects | None:
 
 def spread_words(pipeline: Any) -> list[str]:
     """Return how much the levels of each group differ, in words."""
-    unit = _UNITS.get(type(pipeline[-1]).__name__, "")
-    told = []
+    unit, told = _UNITS.get(type(pipeline[-1]).__name__, ""), []
+    if unit == _UNITS["BayesianLogisticRegression"] and len(pipeline[-1].classes_) > 2:
+        unit += " of a class against the average one"
     for name, levels, effects in _groups_of(pipeline):
         low, high = map(short_number, effects.spread_interval)
         told.append(

@@ -55,6 +55,7 @@ from posteriori.inference.predictors.site_predictors import (
     Tilt,
 )
 from posteriori.inference.predictors.softmax_averages import contrasts
+from posteriori.inference.predictors.softmax_likelihood import SoftmaxLikelihood
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
 from posteriori.numerics.evidence import Kind
@@ -155,6 +156,10 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         """Return the predictors (1,) or (K − 1,) with which classes have these shares (K,)."""
         return np.asarray(self._link.level(share[1:]))
 
+    def _likelihood(self, rows: LabelledRows) -> Likelihood | SoftmaxLikelihood:
+        """Return the likelihood of labels as a function of the predictors of rows."""
+        return self._link.curve(class_signs(rows))
+
     def _density(
         self, design: Array, rows: LabelledRows, precision: Array, mean: Array, cov: Array | None
     ) -> LinearPredictor | SoftmaxPredictor:
@@ -191,15 +196,10 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
                 f"BayesianLogisticRegression{remedy} takes more than two"
             )
         if rows.levels is not None:
-            self._require_groups_suit(len(rows.classes))
+            self._require_groups_suit()
         return rows
 
-    def _require_groups_suit(self, classes: int) -> None:
-        if classes > 2:
-            raise ValueError(
-                f"groups are for two classes, y has {classes}; give indicator columns of the levels "
-                "instead, or fit each class against the others"
-            )
+    def _require_groups_suit(self) -> None:
         if self.approximation != "laplace":
             raise ValueError(
                 f"groups need approximation='laplace', got {self.approximation!r}: the spreads are "
@@ -237,11 +237,11 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
     def _learn_groups(self, rows: LabelledRows) -> LearnedWeights:
         self._standardization, design = self._columns(rows)
         share = rows.counts / rows.counts.sum()
-        level = float(self._level(share)[0]) if self.fit_intercept else 0.0
+        level = self._level(share)
         learned = learn_class_effects(
             GroupedRows(design, rows.levels),
-            self._link.curve(class_signs(rows)),
-            level,
+            self._likelihood(rows),
+            level if self.fit_intercept else np.zeros_like(level),
             float(self.prior_precision),
             rows.frequency,
             learn_precision=self.hyperparameters == "type-II",
@@ -378,7 +378,8 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
     def _predictors(self, draws: Array, design: Any) -> Array:
         """Return the predictors (S, n, M) of rows under draws of M weight vectors (S, M P)."""
         if self._effects is not None:
-            return self._effects.belief.drawn_predictors(draws, design)[..., None]
+            eta = self._effects.belief.drawn_predictors(draws, design)
+            return eta if len(self.classes_) > 2 else eta[..., None]
         s, p = len(draws), design.shape[1]
         return (draws.reshape(-1, p) @ design.T).reshape(s, -1, len(design)).swapaxes(1, 2)
 

@@ -5,7 +5,7 @@ r"""Bayesian logistic regression: Laplace's method, a variational bound, expecta
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from posteriori.inference.predictors.expectation_propagation import (
     softmax_sites,
     softmax_tilt,
 )
-from posteriori.inference.predictors.generalized_linear import LinearPredictor
+from posteriori.inference.predictors.generalized_linear import Likelihood, LinearPredictor
 from posteriori.inference.predictors.polya_gamma_bound import fit_polya_gamma
 from posteriori.inference.predictors.site_predictors import (
     SeveralPredictors,
@@ -28,6 +28,7 @@ from posteriori.inference.predictors.site_predictors import (
     Tilt,
 )
 from posteriori.inference.predictors.softmax_averages import average_softmax, contrasts
+from posteriori.inference.predictors.softmax_likelihood import SoftmaxLikelihood
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.predictors.weight_belief import WeightBelief, contrast_moments
 from posteriori.numerics.lazy import special
@@ -64,9 +65,9 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         for around the one above.
     groups : sequence of str or int, optional
         Columns of X, by name or number, whose entries name groups: texts, categories or codes. Each
-        level has an effect N(0, σ_c²) on the predictor, with one spread σ_c for each column, that of
-        highest evidence by Laplace's method; for two classes. A level that was not seen has the width
-        of the spread, and a missing entry is a level of its own.
+        level has an effect N(0, σ_c²) on the predictor, or on that of each class where there are more
+        than two, with one spread σ_c for each column, that of highest evidence by Laplace's method. A
+        level that was not seen has the width of the spread, and a missing entry is a level of its own.
 
     Attributes
     ----------
@@ -89,7 +90,9 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
     effective_parameters_ : float
         How many weights the data determine.
     group_effects_ : dict of GroupEffects
-        By column: levels, means and standard deviations of their effects, and the spread.
+        By column: levels, means and standard deviations of their effects, and the spread. Of more than
+        two classes each level has one for every class (L, K), told about the mean of all classes; so is
+        the spread, which is √(1 − 1/K) times that of a class's own effects.
     n_iter_ : int
     n_features_in_, feature_names_in_
 
@@ -132,6 +135,10 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         k = len(share)
         return super()._level(share) if k == 2 else contrasts(k).T @ np.log(share)
 
+    def _likelihood(self, rows: LabelledRows) -> Likelihood | SoftmaxLikelihood:
+        k = len(rows.classes)
+        return super()._likelihood(rows) if k == 2 else SoftmaxLikelihood(rows.codes, k)
+
     def _density(
         self, design: Array, rows: LabelledRows, precision: Array, mean: Array, cov: Array | None
     ) -> LinearPredictor | SoftmaxPredictor:
@@ -147,11 +154,14 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
         several = SeveralPredictors(design, k - 1, rows.frequency)
         return several, softmax_tilt(rows.codes), softmax_sites(centre, spread, rows.codes)
 
-    def _probabilities(self, design: Array, belief: WeightBelief) -> Array:
+    def _probabilities(self, design: Any, belief: WeightBelief) -> Array:
         k = len(self.classes_)
         if k == 2:
             return super()._probabilities(design, belief)
-        centre, spread = belief.several_predictors(design, k - 1)
+        if self._effects is None:
+            centre, spread = belief.several_predictors(design, k - 1)
+        else:
+            centre, spread = self._effects.belief.row_moments(design)
         p = average_softmax(centre, spread)
         return p / p.sum(axis=1, keepdims=True)
 

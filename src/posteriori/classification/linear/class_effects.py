@@ -1,4 +1,4 @@
-"""Two classes with effects of levels: spreads by Laplace's evidence, and the belief moved to its mean."""
+"""Classes with effects of levels: spreads by Laplace's evidence, and the belief moved to its mean."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ import numpy as np
 from posteriori.estimators.linear_predictor import LearnedWeights
 from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows
 from posteriori.inference.predictors.generalized_linear import Likelihood
-from posteriori.inference.predictors.grouped_predictor import (
+from posteriori.inference.predictors.grouped.grouped_fit import (
+    GroupedDensity,
     GroupedFit,
-    GroupedPredictor,
     learn_spreads,
 )
+from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPredictor
+from posteriori.inference.predictors.grouped.grouped_softmax import GroupedSoftmax
+from posteriori.inference.predictors.grouped_contrasts import GroupedContrasts
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
-from posteriori.inference.predictors.normal_bound import averaged_likelihood
+from posteriori.inference.predictors.normal_bound import find_mean
+from posteriori.inference.predictors.softmax_likelihood import SoftmaxLikelihood
 from posteriori.inference.predictors.weight_belief import WeightBelief
 from posteriori.numerics.types import Array
 
@@ -25,14 +29,11 @@ __all__ = ["corrected_weights", "learn_class_effects"]
 #: The spread of effects at which the search begins.
 _START = 0.5
 
-#: The mean is found to so many standard deviations, in so many steps at most.
-_NEAR, _MOST_STEPS = 0.01, 60
-
 
 def learn_class_effects(
     rows: GroupedRows,
-    likelihood: Likelihood,
-    level: float,
+    likelihood: Likelihood | SoftmaxLikelihood,
+    level: Array,
     prior_precision: float,
     frequency: Array | None,
     *,
@@ -46,9 +47,9 @@ def learn_class_effects(
     ----------
     rows : GroupedRows
         Design matrix, with a column of ones first if there is an intercept, and levels.
-    likelihood : callable
-    level : float
-        Prior mean of the first weight.
+    likelihood : callable, or SoftmaxLikelihood of more than two classes
+    level : (M,)
+        Prior means of the first weights, for each of M predictors.
     prior_precision : float
         Of all weights.
     frequency : (N,), optional
@@ -57,16 +58,21 @@ def learn_class_effects(
     tol, max_iter
         Of the ascents.
     """
-    sizes, d = tuple(int(n) for n in rows.codes.max(axis=0) + 1), rows.x.shape[1]
+    sizes, d, m = tuple(int(n) for n in rows.codes.max(axis=0) + 1), rows.x.shape[1], len(level)
     layout = EffectLayout(d, sizes)
-    mean = np.zeros(layout.size)
+    mean = np.zeros((layout.size, m))
     mean[:1] = level
     plain = np.full(d, prior_precision)
-    precision = layout.spread_out(plain, np.full(len(sizes), _START**-2))
-    density = GroupedPredictor(rows, layout, likelihood, precision, mean, frequency)
-    blocks = layout.places + ([slice(0, d)] if learn_precision and d else [])
+    precision = np.repeat(layout.spread_out(plain, np.full(len(sizes), _START**-2)), m)
+    priors = precision, mean.ravel()
+    density: GroupedDensity
+    if isinstance(likelihood, SoftmaxLikelihood):
+        density = GroupedSoftmax(rows, layout, likelihood, *priors, frequency)
+    else:
+        density = GroupedPredictor(rows, layout, likelihood, *priors, frequency)
+    blocks = density.blocks + ([slice(0, d * m)] if learn_precision and d else [])
 
-    def ascend(density: GroupedPredictor, near: Mode | None, tol: float) -> Mode:
+    def ascend(density: GroupedDensity, near: Mode | None, tol: float) -> Mode:
         start = density.prior_mean if near is None else near.point
         return find_mode(density, start, tol=tol, max_iter=max_iter, near=near)
 
@@ -77,17 +83,15 @@ def learn_class_effects(
 def corrected_weights(learned: LearnedWeights) -> WeightBelief:
     """Return the belief about the weights behind statements about rows."""
     assert learned.effects is not None
-    belief, plain = learned.effects.belief, learned.effects.belief.layout.plain
-    cov = belief.factor.core_cov[:plain, :plain]
-    return learned.belief._replace(mean=belief.mean[:plain], cov=cov)
+    mean, cov = learned.effects.belief.weights
+    return learned.belief._replace(mean=mean, cov=cov)
 
 
-def _moved_to_mean(fit: GroupedFit) -> GroupedWeights:
+def _moved_to_mean(fit: GroupedFit) -> GroupedWeights | GroupedContrasts:
     """Return Laplace's belief moved to the mean, as :func:`move_to_mean` does; or as it is."""
     belief, density = fit.belief, fit.density
-    variance = belief.row_moments(density.rows)[1]
-    averaged = replace(density, likelihood=averaged_likelihood(density.likelihood, variance))
-    moved = find_mode(averaged, fit.mode.point, tol=_NEAR, near=fit.mode, max_iter=_MOST_STEPS)
+    averaged = density.averaged(belief.row_moments(density.rows)[1])
+    moved = find_mean(averaged, fit.mode.point, fit.mode)
     if not moved.converged:
         return belief
-    return replace(belief, factor=moved.factor, mean=moved.point)
+    return replace(belief, factor=moved.precision.factorize(), mean=moved.point)

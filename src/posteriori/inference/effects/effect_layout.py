@@ -20,7 +20,14 @@ from posteriori.numerics.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.lazy import sparse
 from posteriori.numerics.types import Array
 
-__all__ = ["EffectLayout", "GroupedRows", "effect_gram", "level_sums", "open_rows"]
+__all__ = [
+    "EffectLayout",
+    "GroupedRows",
+    "core_rows",
+    "effect_gram",
+    "level_sums",
+    "open_rows",
+]
 
 #: Up to so many columns are summed one by one; a sparse matrix takes longer to make.
 _FEW_COLUMNS = 8
@@ -183,18 +190,24 @@ def open_rows(
     extra : (n,)
         e.
     """
-    largest, places = layout.largest, layout.places
+    largest = layout.largest
     for first in range(0, len(x), step := rows_per_block(layout.core, WITH_COPY)):
         rows = slice(first, first + step)
         here = codes[rows]
-        core = np.zeros((len(here), layout.core))
-        core[:, : x.shape[1]] = x[rows]
-        known, extra = here >= 0, (here < 0) @ variances
-        for c, place in enumerate(places):
-            at = np.flatnonzero(known[:, c])
-            if c == largest:
-                core[at] -= factor.shares[here[at, c]]
-                extra[at] += 1.0 / factor.corner[here[at, c]]
-            else:
-                core[at, place.start + here[at, c]] += 1.0
+        core, extra = core_rows(x[rows], here, layout), (here < 0) @ variances
+        at = np.flatnonzero(here[:, largest] >= 0)
+        level = here[at, largest]
+        core[at] -= factor.shares[level]
+        extra[at] += 1.0 / factor.corner[level]
         yield rows, core, extra
+
+
+def core_rows(x: Array, codes: Array, layout: EffectLayout) -> Array:
+    """Return rows along the coordinates of the core, (N, K): x, and indicators of known levels."""
+    core = np.zeros((len(x), layout.core))
+    core[:, : x.shape[1]] = x
+    for c, place in enumerate(layout.places):
+        if c != layout.largest:
+            at = np.flatnonzero(codes[:, c] >= 0)
+            core[at, place.start + codes[at, c]] = 1.0
+    return core

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +34,26 @@ class GroupedWeights:
     factor: BorderedFactor
     mean: Array
     variances: Array
+
+    #: What standard deviations of effects are measured in, beside those of the predictor's.
+    effect_unit: ClassVar[float] = 1.0
+
+    @property
+    def blocks(self) -> list[slice]:
+        """Where the effects of each category stand."""
+        return self.layout.places
+
+    @property
+    def weights(self) -> tuple[Array, Array]:
+        """Mean and covariance of the weights, and of the log shape where there is one."""
+        plain = self.layout.plain
+        return self.mean[:plain], self.factor.core_cov[:plain, :plain]
+
+    @property
+    def effect_moments(self) -> list[tuple[Array, Array]]:
+        """Means and standard deviations of the effects of each category, (L,) each."""
+        std = np.sqrt(self.factor.variances)
+        return [(self.mean[block], std[block]) for block in self.blocks]
 
     def row_moments(self, rows: GroupedRows) -> tuple[Array, Array]:
         """Return means and variances of the predictors of rows, (N,) each."""

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from posteriori.inference.effects.bordered import Bordered, BorderedFactor
+from posteriori.inference.effects.block_bordered import BlockBordered
+from posteriori.inference.effects.bordered import Bordered
 from posteriori.numerics.lazy import lapack
 from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.special import LOG_2PI
@@ -56,7 +57,7 @@ class LogDensity(Protocol):
     def value_and_gradient(self, w: Array) -> tuple[float, Array]:
         """Return the log density and its gradient."""
 
-    def curvature(self, w: Array) -> Array | Bordered:
+    def curvature(self, w: Array) -> Array | Bordered | BlockBordered:
         """Return minus the Hessian, (D, D)."""
 
 
@@ -70,9 +71,9 @@ class Mode(NamedTuple):
         The log density there.
     gradient_norm : float
         Largest entry of the gradient, in units in which the curvature has unit diagonal.
-    precision : (D, D) or Bordered
+    precision : (D, D), Bordered or BlockBordered
         The curvature at the point.
-    factor : (D, D) or BorderedFactor
+    factor : (D, D), BorderedFactor or BlockBorderedFactor
         Its lower Cholesky factor.
     n_iter, n_curvatures : int
         How many gradients and Hessians were needed.
@@ -174,10 +175,10 @@ def find_mode(
 def laplace_evidence(mode: Mode) -> float:
     """Return Laplace's approximation of the log integral of the density."""
     factor = mode.factor
-    if isinstance(factor, BorderedFactor):
-        log_det = factor.log_det
-    else:
+    if isinstance(factor, np.ndarray):
         log_det = 2.0 * float(np.log(np.diagonal(factor)).sum())
+    else:
+        log_det = factor.log_det
     return mode.value + 0.5 * (len(mode.point) * LOG_2PI - log_det)
 
 
@@ -259,9 +260,9 @@ class _Bend:
 
 
 class _BorderedBend(_Bend):
-    """A curvature with a diagonal corner; where it is not definite its diagonal is raised."""
+    """A curvature with a corner; where it is not definite its diagonal is raised."""
 
-    def __init__(self, precision: Bordered) -> None:
+    def __init__(self, precision: Bordered | BlockBordered) -> None:
         self.precision: Any = precision
         diagonal = np.abs(precision.diagonal)
         if not np.all(np.isfinite(diagonal)):
@@ -287,5 +288,5 @@ class _BorderedBend(_Bend):
         return self._solve(gradient)
 
 
-def _bend_of(precision: Array | Bordered) -> _Bend:
-    return _BorderedBend(precision) if isinstance(precision, Bordered) else _Bend(precision)
+def _bend_of(precision: Array | Bordered | BlockBordered) -> _Bend:
+    return _Bend(precision) if isinstance(precision, np.ndarray) else _BorderedBend(precision)

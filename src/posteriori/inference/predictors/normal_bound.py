@@ -16,19 +16,18 @@ J. van Niekerk & H. Rue, "Low-rank variational Bayes correction to the Laplace m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from posteriori.inference.predictors.generalized_linear import Curve, Likelihood, Rows
 from posteriori.inference.predictors.mode_finding import LogDensity, Mode, find_mode
-from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.predictors.weight_belief import Progress, WeightBelief
 from posteriori.numerics.calculus.normal_rule import rules_by_width
 from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.types import Array
 
-__all__ = ["averaged_likelihood", "fit_normal_bound", "move_to_mean"]
+__all__ = ["FEW_DIGITS", "averaged_likelihood", "find_mean", "fit_normal_bound", "move_to_mean"]
 
 #: The part of the way that covariances go is halved where they overshoot, down to this.
 _LEAST_DAMPING = 0.05
@@ -42,11 +41,20 @@ _MOST_INNER = 60
 #: Steps of more standard deviations are first made with rough means, to this many.
 _FAR, _ROUGHLY = 1.0, 0.5
 
-#: Digits of the means over predictors.
-_DIGITS = 9.0
+#: Digits of the means over predictors, and of those that are wanted to a hundredth of a standard deviation.
+_DIGITS, FEW_DIGITS = 9.0, 4.0
 
 
-def averaged_likelihood(likelihood: Likelihood, variance: Array) -> Likelihood:
+@runtime_checkable
+class _Roughened(Protocol):
+    """A log density of several predictors, whose means can be had over few nodes."""
+
+    def roughly(self) -> LogDensity: ...
+
+
+def averaged_likelihood(
+    likelihood: Likelihood, variance: Array, digits: float = _DIGITS
+) -> Likelihood:
     """Return the mean of log likelihoods over predictors with these variances, and its derivatives.
 
     Parameters
@@ -54,13 +62,15 @@ def averaged_likelihood(likelihood: Likelihood, variance: Array) -> Likelihood:
     likelihood : callable
         Whose log has no singularity much nearer to the real line than π, such as a logistic one.
     variance : (N,)
+    digits : float
+        Of the means.
     """
     std, places = np.sqrt(variance), np.arange(len(variance))
 
     def average(eta: Array, shape: float, rows: Rows) -> Curve:
         spread, place = std[rows], places[rows]
         means = np.empty((3, len(eta)))
-        for some, z, weights in rules_by_width(spread, np.pi, _DIGITS):
+        for some, z, weights in rules_by_width(spread, np.pi, digits):
             at = eta[some, None] + spread[some, None] * z
             curve = likelihood(at.ravel(), shape, np.repeat(place[some], len(z)))
             for mean, values in zip(means, curve[:3], strict=True):
@@ -105,7 +115,7 @@ def fit_normal_bound(
     while not (progress.converged or progress.stalled) and progress.n_iter < max_iter:
         density = density_of(cov)
         near = max(0.1 * tol, _INNER * min(1.0, progress.step))
-        mode = _ascend(density, mean, mode, near, far=progress.step > _FAR)
+        mode = find_mean(density, mean, mode, near, far=progress.step > _FAR)
         if not mode.converged:
             break
         change = mode.precision - precision
@@ -126,16 +136,31 @@ def move_to_mean(
 
     Where no mean is found it stays as it is.
     """
-    moved = _ascend(density_of(belief.cov), mode.point, mode, _INNER, far=True)
+    moved = find_mean(density_of(belief.cov), mode.point, mode)
     if not moved.converged:
         return belief
     return belief._replace(mean=moved.point, cov=_inverse(moved.precision))
 
 
-def _ascend(density: LogDensity, start: Array, near: Mode, tol: float, *, far: bool) -> Mode:
-    """Return the mode of averaged likelihoods; from far away, sums over few nodes lead near it."""
+def find_mean(
+    density: LogDensity, start: Array, near: Mode, tol: float = _INNER, *, far: bool = True
+) -> Mode:
+    """Return the mode of averaged likelihoods, with the curvature there where it was found.
+
+    Parameters
+    ----------
+    density : LogDensity
+        With means over predictors.
+    start : (P,)
+    near : Mode
+        Of the log posterior without them.
+    tol : float
+        In standard deviations.
+    far : bool
+        Whether sums over few nodes, where there are several predictors, lead near it first.
+    """
     limits: dict[str, Any] = {"max_iter": _MOST_INNER, "curvature_at_mode": False}
-    if far and isinstance(density, SoftmaxPredictor):
+    if far and isinstance(density, _Roughened):
         rough = find_mode(density.roughly(), start, tol=_ROUGHLY, near=near, **limits)
         mode = find_mode(density, rough.point, tol=tol, **limits)
     else:

@@ -13,25 +13,16 @@ Reference: C. Bishop, "Pattern recognition and machine learning", 2006, eqs. 4.1
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 
 from posteriori.inference.predictors.generalized_linear import weighted_gram
 from posteriori.inference.predictors.product_nodes import FINE, ROUGH, Fineness
-from posteriori.inference.predictors.softmax_averages import (
-    SoftmaxMoments,
-    SpreadNodes,
-    contrasts,
-    known_moments,
-)
+from posteriori.inference.predictors.softmax_averages import contrasts
+from posteriori.inference.predictors.softmax_likelihood import SoftmaxLikelihood
 from posteriori.numerics.block_sizes import rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["SoftmaxPredictor", "block_gram"]
-
-#: Contrasts of rows (n, K − 1), and means over them.
-RowMeans: TypeAlias = tuple[Array, SoftmaxMoments]
 
 
 class SoftmaxPredictor:
@@ -75,10 +66,10 @@ class SoftmaxPredictor:
         self.spread = spread
         step = rows_per_block(max(x.shape[1], classes))
         self._rows = [slice(first, first + step) for first in range(0, len(x), step)]
-        self._nodes: list[SpreadNodes | None] = [
-            None if spread is None else SpreadNodes(spread[rows], fineness) for rows in self._rows
+        self._likelihoods = [
+            SoftmaxLikelihood(codes[r], classes, None if spread is None else spread[r], fineness)
+            for r in self._rows
         ]
-        self._last_point, self._last_means = np.empty(0), list[RowMeans]()
 
     def roughly(self) -> SoftmaxPredictor:
         """Return the same log posterior with means over few nodes."""
@@ -99,42 +90,28 @@ class SoftmaxPredictor:
         pull = self.prior_precision * offset
         total, gradient = -0.5 * float(offset @ pull), -pull
         slopes = np.zeros((self.basis.shape[1], self.x.shape[1]))
-        for rows, (centre, means) in zip(self._rows, self._means(w), strict=True):
-            x, codes = self.x[rows], self.codes[rows]
-            value = (centre * self.basis[codes]).sum(axis=1) - means.log_sum
-            gap = means.first.copy()
-            gap[np.arange(len(x)), codes] -= 1.0  # p − t
+        for rows, likelihood in zip(self._rows, self._likelihoods, strict=True):
+            value, slope = likelihood.value_and_slope(self._centre(w, rows))
             if self.frequency is not None:
                 value = value * self.frequency[rows]
-                gap *= self.frequency[rows][:, None]
+                slope *= self.frequency[rows][:, None]
             total += float(value.sum())
-            slopes -= (gap @ self.basis).T @ x
+            slopes += slope.T @ self.x[rows]
         return total, gradient + slopes.ravel()
 
     def curvature(self, w: Array) -> Array:
         """Return minus the Hessian: blocks Σ f r_ij x xᵀ with r = Bᵀ⟨diag(p) − ppᵀ⟩B."""
         total = np.diag(self.prior_precision)
-        for rows, (_, means) in zip(self._rows, self._means(w), strict=True):
-            r = means.curvature()
+        for rows, likelihood in zip(self._rows, self._likelihoods, strict=True):
+            r = likelihood.curvature(self._centre(w, rows))
             if self.frequency is not None:
                 r *= self.frequency[rows][:, None, None]
             total += block_gram(self.x[rows], r)
         return total
 
-    def _means(self, w: Array) -> list[RowMeans]:
-        """Return contrasts (n, K − 1) and means of rows by blocks.
-
-        Means over nodes cost more than the Hessian that is made of them: the last are kept for it.
-        """
-        if not np.array_equal(self._last_point, w):
-            weights = w.reshape(self.basis.shape[1], -1).T
-            centres = [self.x[rows] @ weights for rows in self._rows]
-            self._last_means = [
-                (centre, known_moments(centre) if nodes is None else nodes.moments(centre))
-                for centre, nodes in zip(centres, self._nodes, strict=True)
-            ]
-            self._last_point = w.copy()
-        return self._last_means
+    def _centre(self, w: Array, rows: slice) -> Array:
+        """Return the contrasts of rows, (n, K − 1)."""
+        return self.x[rows] @ w.reshape(self.basis.shape[1], -1).T
 
 
 def block_gram(x: Array, r: Array) -> Array:

@@ -122,7 +122,7 @@ def learn_groups(rows: Rows, prior: LinearPrior, fingerprint: Fingerprint) -> Gr
     start = 0.5 * np.log(likely_ratios(problem.cells))
     with warnings.catch_warnings():  # of spreads on the way; those at the end are heard below
         warnings.simplefilter("ignore")
-        spreads = maximise_spreads(problem.evidence, start)
+        spreads = maximise_spreads(problem.evidence, start, sizes)
     effects, solution = problem.solve(spreads.log_spreads)
     alone = Learned(problem.prior, effects.statistics, fingerprint)
     belief = problem.belief(effects, solution.belief, np.exp(2.0 * spreads.log_spreads))

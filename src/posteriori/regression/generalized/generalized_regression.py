@@ -26,7 +26,9 @@ from posteriori.estimators.linear_predictor import LearnedWeights, LinearPredict
 from posteriori.estimators.standardized import measure, standardize
 from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows
 from posteriori.inference.predictors.generalized_linear import LinearPredictor, posterior_mode
-from posteriori.inference.predictors.grouped_predictor import GroupedPredictor, learn_spreads
+from posteriori.inference.predictors.grouped.grouped_fit import learn_spreads
+from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPredictor
+from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.inference.predictors.seen_directions import is_wide, seen_directions
 from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
@@ -254,8 +256,9 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         if self._effects is None:
             gain = self._weights.along(design) @ self._weights.cov[:-1, -1] / variance
         else:
-            place = len(self._weights.mean) - 1
-            gain = self._effects.belief.covariance_with(design, place) / variance
+            place, belief = len(self._weights.mean) - 1, self._effects.belief
+            assert isinstance(belief, GroupedWeights)  # there is one predictor
+            gain = belief.covariance_with(design, place) / variance
         nodes, shares = np.polynomial.hermite_e.hermegauss(_SHAPE_NODES)
         shapes = self._weights.mean[-1] + np.sqrt(variance) * nodes
         return shapes, shares / shares.sum(), gain, gain**2 * variance

@@ -18,7 +18,7 @@ from posteriori.inference.predictors.generalized_linear import (
     ShapeCurve,
     posterior_mode,
 )
-from posteriori.inference.predictors.grouped_predictor import GroupedPredictor
+from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPredictor
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.special import log_gamma_ratio

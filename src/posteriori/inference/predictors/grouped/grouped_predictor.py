@@ -1,4 +1,4 @@
-r"""Posteriors of linear predictors with effects of levels, and the spreads of highest evidence.
+r"""Posteriors of linear predictors with effects of levels, and how their evidence grows with spreads.
 
 .. math:: \eta_n = x_n\cdot w + \sum_c u_c[\ell_{nc}],\qquad u_c[\ell]\sim N(0, \sigma_c^2)
 
@@ -17,7 +17,7 @@ J. Kadane, "Accurate approximations for posterior moments and marginal densities
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,26 +30,16 @@ from posteriori.inference.effects.effect_layout import (
     effect_gram,
     level_sums,
 )
-from posteriori.inference.effects.spread_search import Spreads, maximise_spreads
 from posteriori.inference.predictors.generalized_linear import Curve, Likelihood, Rows
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.mode_finding import Mode
-from posteriori.inference.predictors.weight_belief import evidence_at
+from posteriori.inference.predictors.normal_bound import FEW_DIGITS, averaged_likelihood
 from posteriori.numerics.types import Array
 
-__all__ = ["GroupedFit", "GroupedPredictor", "learn_spreads"]
-
-#: Modes on the way to the best spreads are found to so many standard deviations.
-_ROUGHLY = 1e-5
-
-#: The search ends when no slope exceeds this; those at a known shape have fewer digits.
-_FLAT, _NEARLY_FLAT = 1e-3, 0.05
+__all__ = ["GroupedPredictor"]
 
 #: Steps of predictors, in their own units, over which curvatures are compared.
 _STEP = 1e-4
-
-#: From a log posterior, a mode that is near or None, and a tolerance, to its mode.
-Ascend = Callable[["GroupedPredictor", Mode | None, float], Mode]
 
 
 @dataclass(frozen=True)
@@ -87,6 +77,26 @@ class GroupedPredictor:
         """Where the log shape stands, if there is one."""
         d = self.rows.x.shape[1]
         return d if self.layout.plain > d else None
+
+    @property
+    def blocks(self) -> list[slice]:
+        """Where the effects of each category stand."""
+        return self.layout.places
+
+    @property
+    def weight_precision(self) -> Array:
+        """Of the weights alone."""
+        return self.precision[: self.rows.x.shape[1]]
+
+    def belief(self, mode: Mode) -> GroupedWeights:
+        """Return the normal belief at a mode."""
+        variances = [1.0 / self.precision[place.start] for place in self.layout.places]
+        return GroupedWeights(self.layout, mode.factor, mode.point, np.array(variances))
+
+    def averaged(self, variance: Array) -> GroupedPredictor:
+        """Return the same with means of log likelihoods over predictors that vary so, (N,)."""
+        likelihood = averaged_likelihood(self.likelihood, variance, FEW_DIGITS)
+        return replace(self, likelihood=likelihood)
 
     def with_prior_mean(self, mean: Array) -> GroupedPredictor:
         """Return the posterior under a prior of another mean."""
@@ -193,90 +203,6 @@ class GroupedPredictor:
     def _curve(self, eta: Array, v: Array) -> Curve:
         place = self.shape_place
         return self.likelihood(eta, 0.0 if place is None else float(v[place]), slice(None))
-
-
-@dataclass(frozen=True)
-class GroupedFit:
-    """What was learned of weights, effects and spreads.
-
-    Attributes
-    ----------
-    density : GroupedPredictor
-        With the spreads that were chosen.
-    mode : Mode
-    spreads : Spreads
-        Of the blocks that were asked for.
-    log_evidence : float
-    """
-
-    density: GroupedPredictor
-    mode: Mode
-    spreads: Spreads
-    log_evidence: float
-
-    @property
-    def belief(self) -> GroupedWeights:
-        """The normal belief at the mode."""
-        layout, factor = self.density.layout, self.mode.factor
-        assert isinstance(factor, BorderedFactor)
-        variances = [1.0 / self.density.precision[place.start] for place in layout.places]
-        return GroupedWeights(layout, factor, self.mode.point, np.array(variances))
-
-
-def learn_spreads(
-    density: GroupedPredictor,
-    blocks: Sequence[slice],
-    unit: float,
-    tol: float,
-    ascend: Ascend,
-    *,
-    known_shape: bool = False,
-) -> GroupedFit:
-    """Choose the spreads of blocks of coordinates by Laplace's evidence.
-
-    Parameters
-    ----------
-    density : GroupedPredictor
-        With the spreads to begin at.
-    blocks : sequence of slice
-        Coordinates that share a spread, such as the levels of a category.
-    unit : float
-        In which predictors are measured.
-    tol : float
-        To which the last mode is found.
-    ascend : callable
-    known_shape : bool
-        Whether modes are those of a log shape with all others integrated out: then the evidence does
-        not change with it, and its slopes are those at the shape that was found.
-    """
-    last: tuple[GroupedPredictor, Mode] | None = None
-
-    def at(log_spreads: Array, tol: float) -> tuple[GroupedPredictor, Mode]:
-        nonlocal last
-        precision, near = density.precision.copy(), None
-        for block, t in zip(blocks, log_spreads, strict=True):
-            precision[block] = np.exp(-2.0 * t)
-        here = replace(density, precision=precision)
-        if last is not None:
-            before, mode = last
-            bend: Any = mode.precision
-            near = mode._replace(precision=bend.plus(precision - before.precision))
-        last = here, ascend(here, near, tol)
-        return last
-
-    def evidence(log_spreads: Array) -> tuple[float, Array]:
-        here, mode = at(log_spreads, _ROUGHLY)
-        value = evidence_at(mode, here.precision)
-        if not known_shape:
-            return value, here.slopes(mode, blocks)
-        given, mode = here.at_known_shape(mode)
-        return value, given.slopes(mode, given.layout.places)
-
-    start = np.array([-0.5 * np.log(density.precision[block.start]) for block in blocks])
-    flat = _NEARLY_FLAT if known_shape else _FLAT
-    spreads = maximise_spreads(evidence, start, unit, flat)
-    final, mode = at(spreads.log_spreads, tol)
-    return GroupedFit(final, mode, spreads, evidence_at(mode, final.precision))
 
 
 def _times(values: Array, frequency: Array | None) -> Array:

@@ -1,0 +1,1 @@
+"""Posteriors of predictors with effects of levels, and the spreads of these of highest evidence."""
