@@ -32,6 +32,7 @@ from posteriori.estimators.parameters import (
     one_of,
     or_none,
 )
+from posteriori.estimators.target_unit import TargetUnit, learn_unit
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.growing import (
     bin_rows,
@@ -47,9 +48,7 @@ from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, IntArray
 from posteriori.tree.labelled_tree import LabelledTree
 from posteriori.tree.leaf_beliefs import (
-    TargetUnit,
     class_shares,
-    learn_unit,
     predict_counts,
     predict_numbers,
     prior_of_counts,

@@ -11,18 +11,15 @@ rate and predict a negative binomial, classes a Dirichlet belief and predict its
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from posteriori.distributions.counts.negative_binomial import NegativeBinomial
 from posteriori.distributions.numbers.student_t import StudentT
+from posteriori.estimators.target_unit import TargetUnit
 from posteriori.numerics.types import Array
 
 __all__ = [
-    "TargetUnit",
     "class_shares",
-    "learn_unit",
     "predict_counts",
     "predict_numbers",
     "prior_of_counts",
@@ -41,28 +38,6 @@ def prior_of_counts(sums: Array) -> Array:
     """Return a = 1 and b = 1/ȳ: one row that has the mean of all."""
     n, total, _ = sums
     return np.array([1.0, n / total if total > 0 else 1.0])
-
-
-class TargetUnit(NamedTuple):
-    """What numbers are measured in while a tree grows, so that squares neither vanish nor overflow.
-
-    Attributes
-    ----------
-    centre : float
-        The mean.
-    size : float
-        A power of two near the largest distance from it: dividing by it is exact.
-    """
-
-    centre: float
-    size: float
-
-
-def learn_unit(y: Array, weight: Array) -> TargetUnit:
-    """Return the unit of targets (N,)."""
-    centre = float(np.average(y, weights=weight))
-    largest = float(np.abs(y - centre).max())
-    return TargetUnit(centre, float(np.exp2(np.frexp(largest)[1])) if largest > 0 else 1.0)
 
 
 def predict_numbers(prior: Array, sums: Array, unit: TargetUnit) -> StudentT:

@@ -1,0 +1,5 @@
+"""Many models that predict as one: bagging, committees, and what combining them gains."""
+
+from posteriori.numerics.lazy import load_on_use
+
+__all__, __getattr__, __dir__ = load_on_use(__name__, __file__)

@@ -1,0 +1,89 @@
+r"""Bootstrap samples: as many rows as there are, drawn with replacement.
+
+A row is absent from a sample with probability :math:`(1 - 1/N)^N \to e^{-1} \approx 0.368`, and can be
+predicted by a model of the sample as a row that it has not seen.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, IntArray, Seed
+
+__all__ = ["BootstrapSamples", "bootstrap_samples", "draw_rows"]
+
+
+class BootstrapSamples(NamedTuple):
+    """Which rows are in which bootstrap sample.
+
+    Attributes
+    ----------
+    counts : (B, N)
+        How often each row is in each sample; every sample has N rows.
+    """
+
+    counts: IntArray
+
+    @property
+    def out_of_bag(self) -> Any:
+        """Whether a row is absent from a sample, (B, N)."""
+        return self.counts == 0
+
+
+def bootstrap_samples(n: int, size: int = 1, *, rng: Seed = None) -> BootstrapSamples:
+    """Draw bootstrap samples of n rows.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows N ≥ 1.
+    size : int
+        Number of samples B ≥ 1.
+    rng : Generator, int or None
+
+    Returns
+    -------
+    BootstrapSamples
+        ``counts`` and ``out_of_bag``, both (B, N).
+
+    Examples
+    --------
+    >>> samples = bootstrap_samples(1000, 50, rng=0)
+    >>> samples.counts.sum(axis=1).tolist() == [1000] * 50
+    True
+    >>> round(float(samples.out_of_bag.mean()), 2)  # 1/e = 0.37
+    0.37
+    """
+    for name, value in (("n", n), ("size", size)):
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    generator = as_generator(rng)
+    once = np.ones(n)
+    return BootstrapSamples(
+        np.stack([draw_rows(once, int(n), True, generator) for _ in range(size)])
+    )
+
+
+def draw_rows(frequency: Array, size: int, replace: bool, rng: np.random.Generator) -> IntArray:
+    """Return how often each row is drawn, (N,).
+
+    A row of frequency 2 is drawn as two equal rows would be, by the same random numbers.
+
+    Parameters
+    ----------
+    frequency : (N,)
+        How often each row is there; whole numbers where rows are drawn without replacement.
+    size : int
+        How many are drawn.
+    replace : bool
+    rng : Generator
+    """
+    ends = np.cumsum(frequency)
+    total = ends[-1]
+    places = rng.random(size) * total if replace else rng.permutation(int(total))[:size]
+    drawn = np.searchsorted(ends, places, side="right")
+    return np.bincount(np.minimum(drawn, len(ends) - 1), minlength=len(ends))

@@ -1,0 +1,144 @@
+"""Many trees from bootstrap samples, side by side, and what each says of rows that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.ensemble.bootstrap import draw_rows
+from posteriori.inference.trees.flat_trees import Trees, join_trees
+from posteriori.inference.trees.growing import BinnedRows, GrownTree, grow_tree
+from posteriori.inference.trees.profiles import Sums
+from posteriori.inference.trees.splits import Rules
+from posteriori.numerics.progress import Progress
+from posteriori.numerics.threads import run_beside, thread_count
+from posteriori.numerics.types import Array, IntArray
+
+__all__ = ["Forest", "ForestRows", "draw_counts", "grow_forest", "predict_forest"]
+
+#: Rows from which on predictions are divided among threads.
+_MANY_ROWS = 4096
+
+
+class ForestRows(NamedTuple):
+    """Rows that a forest grows from.
+
+    Attributes
+    ----------
+    x : (N, D)
+    binned : BinnedRows
+    sums : Sums
+        Its weights are those of rows; samples multiply them.
+    n_sums : int
+    """
+
+    x: Array
+    binned: BinnedRows
+    sums: Sums
+    n_sums: int
+
+
+class Forest(NamedTuple):
+    """Trees, what their leaves say, and what they say of rows that they have not seen.
+
+    Attributes
+    ----------
+    trees : Trees
+    values : (M, V)
+        Of nodes, divided by the number of trees.
+    gain : (D,)
+        What splits of each column gained.
+    unseen : (N, V)
+        Sum of the values of trees that a row was not drawn for.
+    n_unseen : (N,)
+        Number of these trees.
+    """
+
+    trees: Trees
+    values: Array
+    gain: Array
+    unseen: Array
+    n_unseen: IntArray
+
+
+def draw_counts(frequency: Array, seed: int) -> IntArray:
+    """Return how often each row is in the bootstrap sample of a seed, (N,)."""
+    size = max(round(float(frequency.sum())), 1)
+    return draw_rows(frequency, size, True, np.random.default_rng(seed))
+
+
+def grow_forest(
+    rows: ForestRows,
+    rules: Rules,
+    seeds: IntArray,
+    leaf_values: Callable[[Array], Array],
+    progress: Progress,
+) -> Forest:
+    """Grow a tree for each seed; Ctrl-C keeps those that are grown.
+
+    Parameters
+    ----------
+    rows : ForestRows
+    rules : Rules
+    seeds : (T,)
+        From 1 to 2³¹ − 2.
+    leaf_values : callable
+        From sums (M, S) to values (M, V).
+    progress : Progress
+    """
+    width = leaf_values(np.ones((1, rows.n_sums))).shape[1]
+    unseen, n_unseen = np.zeros((len(rows.x), width)), np.zeros(len(rows.x), dtype=np.int64)
+    grown: list[GrownTree] = []
+    try:
+        for tree, absent in _trees_of(rows, rules, seeds):
+            values = leaf_values(tree.sums)
+            unseen[absent] += values[tree.trees.find_leaves(rows.x[absent])[:, 0]]
+            n_unseen[absent] += 1
+            grown.append(tree)
+            progress.say(f"tree {len(grown)} of {len(seeds)}")
+    except KeyboardInterrupt:
+        if not grown:
+            raise
+    finally:
+        progress.close()
+    gain = np.zeros(rows.x.shape[1])
+    for tree in grown:
+        inner = ~tree.trees.is_leaf
+        gain += np.bincount(tree.trees.column[inner], tree.gain[inner], minlength=len(gain))
+    values = np.concatenate([leaf_values(tree.sums) for tree in grown]) / len(grown)
+    return Forest(join_trees([tree.trees for tree in grown]), values, gain, unseen, n_unseen)
+
+
+def _trees_of(rows: ForestRows, rules: Rules, seeds: IntArray) -> Iterator[tuple[GrownTree, Any]]:
+    """Yield trees in the order of their seeds, and the rows that each was not grown from."""
+    weight = rows.sums.weight
+    threads = thread_count()
+
+    def one(seed: int) -> tuple[GrownTree, Any]:
+        counts = draw_counts(weight, seed)
+        drawn = rows.sums._replace(weight=counts.astype(np.float64))
+        some = np.flatnonzero(counts).astype(np.int32)
+        tree = grow_tree(rows.binned, drawn, rules, some, n_sums=rows.n_sums, seed=seed)
+        return tree._replace(rows=some[:0]), np.flatnonzero(counts == 0)
+
+    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+        for first in range(0, len(seeds), 2 * threads):
+            jobs = [(int(seed),) for seed in seeds[first : first + 2 * threads]]
+            yield from run_beside(one, jobs, pool)
+
+
+def predict_forest(trees: Trees, values: Array, x: Array) -> Array:
+    """Return the sum of the values of each row's leaves, (N, V)."""
+    total, threads = np.zeros((len(x), values.shape[1])), thread_count()
+    if threads == 1 or len(x) < _MANY_ROWS:
+        trees.add_values(values, x, total)
+        return total
+    parts = np.array_split(np.arange(len(x)), threads)
+    jobs = [(values, x[p[0] : p[-1] + 1], total[p[0] : p[-1] + 1]) for p in parts]
+    with ThreadPoolExecutor(threads) as pool:
+        run_beside(trees.add_values, jobs, pool)
+    return total
