@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -103,6 +104,7 @@ def grow_forest(
     except KeyboardInterrupt:
         if not grown:
             raise
+        warnings.warn(f"stopped with {len(grown)} of {len(seeds)} trees", stacklevel=4)
     finally:
         progress.close()
     gain = np.zeros(rows.x.shape[1])

@@ -322,12 +322,14 @@ class RandomForestRegressor(RegressorMixin, _RandomForest):
 
     def predict(self, X: Any) -> Array:
         """Return the average of the trees, (N,)."""
-        mean = predict_forest(self.trees_, self.values_[:, :1], self._inputs(X))[:, 0]
+        x = self._inputs(X)
+        mean = predict_forest(self.trees_, self.values_[:, :1], x)[:, 0]
         return self._unit.centre + self._unit.size * mean
 
     def predict_dist(self, X: Any) -> Any:
         """Return the predictive distribution of each row, a batch of Student's t or normal ones."""
-        mean, square = predict_forest(self.trees_, self.values_, self._inputs(X)).T
+        x = self._inputs(X)
+        mean, square = predict_forest(self.trees_, self.values_, x).T
         unit, noise = self._unit, self._noise
         least = np.spacing(abs(unit.centre)) + np.finfo(np.float64).tiny  # targets may be equal
         scale = np.maximum(unit.size * noise.scale(np.maximum(square - mean**2, 0.0)), least)
