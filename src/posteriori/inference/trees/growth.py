@@ -16,7 +16,7 @@ from posteriori.inference.trees.profiles import (
     profile_packed,
     unpack,
 )
-from posteriori.inference.trees.scores import score_of, weight_of
+from posteriori.inference.trees.scores import is_pure, score_of, weight_of
 from posteriori.inference.trees.splits import TIE, Rules, best_cut, best_subset
 from posteriori.numerics.compilation import compiled_beside, compiled_part
 from posteriori.numerics.types import Array, IntArray
@@ -249,6 +249,7 @@ def _may_split(growth: Growth, rules: Rules, node: int) -> bool:
         nodes[node, DEPTH] < rules.max_depth
         and nodes[node, STOP] - nodes[node, START] > 1
         and weight_of(rules.criterion, growth.sums[node]) >= 2.0 * rules.min_weight
+        and not is_pure(rules.criterion, growth.sums[node])
     )
 
 
