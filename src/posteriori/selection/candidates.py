@@ -31,9 +31,10 @@ class Candidate(NamedTuple):
         Its prior beliefs in words.
     cost : float
         Time of a fit beside that of the first model of the task; the cheap ones run first.
-    encoding : {"groups", "numbers", "codes", "nothing"}
+    encoding : {"groups", "numbers", "codes", "mixed", "nothing"}
         Whether the levels of categories have effects with a common spread, are indicator columns, or
-        codes with missing entries left open; or whether the model ignores all columns.
+        codes with missing entries left open, the most frequent ones or, "mixed", all of them beside
+        numbers as they are; or whether the model ignores all columns.
     basis : str
         Path of functions of the columns that stand in their place; empty for the columns themselves.
     basis_parameters : mapping
@@ -82,6 +83,8 @@ def _named(path: str) -> Any:
 _UNIT = "each weight N(0, 1) on standardised columns, in units of the noise"
 _LOGIT = "each weight N(0, 1) on standardised columns"
 _LINEAR = "posteriori.regression.BayesianLinearRegression"
+
+_FOREST: Mapping[str, Any] = {"n_estimators": 200, "random_state": 0}
 
 #: All models of the command ``posteriori compare``, cheapest first within a task.
 CANDIDATES: tuple[Candidate, ...] = (
@@ -179,6 +182,15 @@ CANDIDATES: tuple[Candidate, ...] = (
         prior="of the logarithm: " + _UNIT,
         targets="positive",
         title="growth rates (log-linear)",
+    ),
+    Candidate(
+        "random forest",
+        "regression",
+        "posteriori.ensemble.RandomForestRegressor",
+        _FOREST,
+        "none: full trees, their errors measured on rows that each has not seen",
+        10.0,
+        encoding="mixed",
     ),
     Candidate(
         "normal",
@@ -322,6 +334,15 @@ CANDIDATES: tuple[Candidate, ...] = (
         3.0,
         most_rows=50_000,
         encoding="numbers",
+    ),
+    Candidate(
+        "random forest",
+        "classification",
+        "posteriori.ensemble.RandomForestClassifier",
+        _FOREST,
+        "none: full trees, their votes weighed by rows that each has not seen",
+        10.0,
+        encoding="mixed",
     ),
 )
 

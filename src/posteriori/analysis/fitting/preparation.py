@@ -228,6 +228,11 @@ class CodeColumns(TransformerMixin, BaseEstimator):
         known = {"boolean": "bernoulli", "category": "categorical"}
         return [known.get(kind, "normal") for kind in self.kinds.values()]
 
+    @property
+    def asked_columns(self) -> list[str]:
+        """The kinds as trees name them, which ask for one column at a time."""
+        return ["categorical" if kind == "category" else "number" for kind in self.kinds.values()]
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "levels_")
 

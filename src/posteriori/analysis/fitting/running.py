@@ -29,6 +29,9 @@ __all__ = ["INTERRUPTED", "OUT_OF_TIME", "Outcome", "make_pipeline", "run_candid
 #: Numbers in all inputs, times the classes beyond the first, from which on processes are started.
 _WORTH_PROCESSES = 300_000
 
+#: Levels of a category that trees may tell apart.
+_MOST_LEVELS = 1000
+
 #: Failures of candidates that were not waited for.
 INTERRUPTED, OUT_OF_TIME = "interrupted", "not reached within the time limit"
 
@@ -77,6 +80,10 @@ def make_pipeline(candidate: Candidate, kinds: dict[str, str], classes: int = 0)
     if candidate.encoding == "codes":
         codes = CodeColumns(kinds)
         return Pipeline([("columns", codes), ("model", model.set_params(columns=codes.columns))])
+    if candidate.encoding == "mixed":
+        mixed = CodeColumns(kinds, max_levels=_MOST_LEVELS)
+        model.set_params(columns=mixed.asked_columns)
+        return Pipeline([("columns", mixed), ("model", model)])
     if candidate.encoding == "nothing":
         return Pipeline([("columns", NoColumns()), ("model", model)])
     groups = sum(kind == "category" for kind in kinds.values())
