@@ -29,8 +29,8 @@ __all__ = [
 HALF = 32
 _LOWER = (1 << HALF) - 1
 
-#: So few rows are sorted by insertion.
-_FEW = 24
+#: A step of sorting takes as long as so many looks at bins.
+_SORTING = 8.0
 
 
 class Sums(NamedTuple):
@@ -68,6 +68,8 @@ class Profile(NamedTuple):
         Sums of the rows whose entry is missing.
     counted : (B, S)
         Sums of all bins, 0 between calls.
+    seen : (B,)
+        Whether rows lie in a bin, False between calls.
     keys : (B,)
         Whole numbers, or an order.
     left, right : (S,)
@@ -79,6 +81,7 @@ class Profile(NamedTuple):
     sums: Array
     missing: Array
     counted: Array
+    seen: Any
     keys: IntArray
     left: Array
     right: Array
@@ -93,7 +96,8 @@ def empty_profile(bins: int, rows: int, sums: int) -> Profile:
         np.zeros((longest, sums)),
         np.zeros(sums),
         np.zeros((longest, sums)),
-        np.zeros(max(longest, _FEW, rows), dtype=np.int64),
+        np.zeros(longest, dtype=np.bool_),
+        np.zeros(max(longest, rows), dtype=np.int64),
         np.zeros(sums),
         np.zeros(sums),
         np.zeros(longest, dtype=np.bool_),
@@ -128,32 +132,34 @@ def add_packed(bins: Any, first_cell: Any, rows: Any, packed: Any, cells: Any) -
 def profile_column(bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: Profile) -> int:
     """Fill the profile with column j of ``size`` bins; return how many of them rows lie in."""
     n = len(rows)
-    if n <= _FEW or n * np.log2(n) < size:
+    if _SORTING * n * np.log2(n) < size:
         return _sort_column(bins, j, size, rows, sums, profile)
-    counted = profile.counted
+    counted, seen = profile.counted, profile.seen
     if len(sums.codes):
         for i in range(n):
-            counted[bins[rows[i], j], sums.codes[rows[i]]] += sums.weight[rows[i]]
+            b = bins[rows[i], j]
+            seen[b] = True
+            counted[b, sums.codes[rows[i]]] += sums.weight[rows[i]]
     else:
         for i in range(n):
-            add_row(sums, rows[i], counted[bins[rows[i], j]])
+            b = bins[rows[i], j]
+            seen[b] = True
+            add_row(sums, rows[i], counted[b])
     return _list_counted(size, profile)
 
 
 @compiled_part
 def _list_counted(size: int, profile: Profile) -> int:
     """List the bins that hold something, and empty them."""
-    counted, length = profile.counted, 0
+    counted, seen, length = profile.counted, profile.seen, 0
     for b in range(size):
-        there = False
-        for s in range(counted.shape[1]):
-            value = counted[b, s]
-            there = there or value != 0.0
-            profile.sums[length, s] = value
-            counted[b, s] = 0.0
-        if there:
+        if seen[b]:
             profile.bins[length] = b
+            for s in range(counted.shape[1]):
+                profile.sums[length, s] = counted[b, s]
+                counted[b, s] = 0.0
             length += 1
+    seen[: size + 1] = False
     for s in range(counted.shape[1]):
         profile.missing[s] = counted[size, s]
         counted[size, s] = 0.0
