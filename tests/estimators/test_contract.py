@@ -39,6 +39,7 @@ from posteriori.regression import (
     OrdinalRegression,
     PoissonRegression,
     RobustRegression,
+    ZeroInflatedRegression,
 )
 from posteriori.selection import ClassifierAverage, ModelAverage
 
@@ -89,6 +90,7 @@ ROWS = [
     Row(PoissonRegression(), "counts", LAPLACE),
     Row(NegativeBinomialRegression(), "counts", LAPLACE),
     Row(HurdleRegression(), "counts", LAPLACE),
+    Row(ZeroInflatedRegression(), "counts", LAPLACE),
     Row(OrdinalRegression(), "labels", {*LAPLACE, c.StatesProbabilities}),
     Row(BayesianLogisticRegression(), "labels", {*LAPLACE, *CLASSES, c.ScoresClasses}),
     Row(ProbitRegression(), "two labels", {*LAPLACE, *CLASSES, c.ScoresClasses}),

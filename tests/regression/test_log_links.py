@@ -10,6 +10,7 @@ from posteriori.regression import (
     LogLinearRegression,
     NegativeBinomialRegression,
     PoissonRegression,
+    ZeroInflatedRegression,
 )
 
 MODELS = [
@@ -23,6 +24,7 @@ MODELS = [
     LogLinearRegression(hyperparameters="grid"),
     LogLinearRegression(1e-3, noise_precision=4.0),
     LogLinearRegression(groups=[1]),
+    ZeroInflatedRegression(),
 ]
 numbers = st.floats(-1e100, 1e100, allow_nan=False)
 

@@ -16,5 +16,8 @@ from posteriori.regression.generalized.count_regression import (
 from posteriori.regression.generalized.hurdle import HurdleRegression as HurdleRegression
 from posteriori.regression.generalized.ordinal import OrdinalRegression as OrdinalRegression
 from posteriori.regression.generalized.robust import RobustRegression as RobustRegression
+from posteriori.regression.generalized.zero_inflated import (
+    ZeroInflatedRegression as ZeroInflatedRegression,
+)
 from posteriori.regression.linear import LinearRegression as LinearRegression
 from posteriori.regression.log_linear import LogLinearRegression as LogLinearRegression

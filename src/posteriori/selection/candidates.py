@@ -176,6 +176,17 @@ CANDIDATES: tuple[Candidate, ...] = (
         title="counts (many zeros)",
     ),
     Candidate(
+        "zero-inflated",
+        "regression",
+        "posteriori.regression.ZeroInflatedRegression",
+        prior="whether there can be any, and how many: " + _LOGIT + "; log dispersion N(0, 1)",
+        cost=8.0,
+        encoding="numbers",
+        targets="many zeros",
+        most_inputs=500,
+        title="counts (zeros of two kinds)",
+    ),
+    Candidate(
         "log-linear",
         "regression",
         "posteriori.regression.LogLinearRegression",

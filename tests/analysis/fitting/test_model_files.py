@@ -24,7 +24,7 @@ TARGETS = {
         ("count", "regression", ("constant", "linear", "linear (learned scale)")),
         ("count", "regression", ("linear (sparse)", "robust linear", "splines", "quadratic")),
         ("count", "regression", ("Poisson", "negative binomial")),
-        ("zeros", "regression", ("hurdle",)),
+        ("zeros", "regression", ("hurdle", "zero-inflated")),
         ("positive", "regression", ("log-linear",)),
         ("count", "density", ("normal", "Student t", "Poisson", "negative binomial")),
         ("positive", "density", ("log-normal",)),

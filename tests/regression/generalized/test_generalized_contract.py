@@ -18,6 +18,7 @@ from posteriori.regression import (
     RobustRegression,
     SigmoidBasis,
     SplineBasis,
+    ZeroInflatedRegression,
     design_matrix,
 )
 from tests.scikit_learn_checks import every_check
@@ -27,6 +28,7 @@ MODELS = [
     NegativeBinomialRegression(),
     RobustRegression(),
     OrdinalRegression(),
+    ZeroInflatedRegression(),
 ]
 BASES = [GaussianBasis(), SigmoidBasis(), FourierBasis(), SplineBasis(), PolynomialBasis()]
 

@@ -1,4 +1,4 @@
-"""Counts behind a hurdle: against enumeration, Monte Carlo, and the two parts alone."""
+"""Counts behind a hurdle: against Monte Carlo, and the two parts alone."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,8 @@ from sklearn.base import clone
 
 from posteriori.analysis.fitting.object_tree import from_tree, to_tree
 from posteriori.classification import BayesianLogisticRegression
-from posteriori.distributions import NegativeBinomial, Poisson
 from posteriori.regression import HurdleRegression, NegativeBinomialRegression
-from posteriori.regression.generalized.hurdle_counts import HurdleCounts
 from posteriori.regression.generalized.occurrence import OccurrenceRegression
-
-EXCESS = NegativeBinomial([0.5, 3.0, 40.0], mean=[0.2, 2.0, 6.0])
-CHANCE = np.array([0.1, 0.6, 0.95])
 
 
 def problem(n=150, seed=0):
@@ -21,42 +16,6 @@ def problem(n=150, seed=0):
     X = rng.normal(size=(n, 2))
     some = rng.random(n) < special.expit(-0.5 + X[:, 0])
     return X, some * (1.0 + rng.poisson(np.exp(0.5 + 0.4 * X[:, 1])))
-
-
-def test_the_distribution_against_enumeration():
-    d, counts = HurdleCounts(CHANCE, EXCESS), np.arange(400.0)[:, None]
-    mass = np.exp(d.log_prob(counts))
-    np.testing.assert_allclose(mass.sum(axis=0), 1.0, rtol=1e-12)
-    np.testing.assert_allclose(mass[0], 1.0 - CHANCE, rtol=1e-14)
-    mean = (mass * counts).sum(axis=0)
-    np.testing.assert_allclose(d.mean, mean, rtol=1e-12)
-    np.testing.assert_allclose(d.variance, (mass * (counts - mean) ** 2).sum(axis=0), rtol=1e-10)
-    np.testing.assert_allclose(d.cdf(counts), mass.cumsum(axis=0), rtol=1e-12)
-    assert np.all(d.cdf(-0.5) == 0.0)
-    assert np.all(d.log_prob(np.array([0.5, -1.0, 1.5])) == -np.inf)
-
-
-@pytest.mark.parametrize("q", [0.0, 0.04, 0.05, 0.4, 0.41, 0.7, 0.9, 0.999])
-def test_quantiles_are_the_least_counts_with_so_much_below(q):
-    d = HurdleCounts(CHANCE, EXCESS)
-    below = d.cdf(np.arange(400.0)[:, None])
-    assert np.array_equal(d.quantile(q), np.argmax(below >= q, axis=0))
-
-
-def test_draws_have_the_moments():
-    d = HurdleCounts(CHANCE, EXCESS)
-    draws = d.sample(20_000, rng=0)
-    error = np.sqrt(d.variance / 20_000)
-    assert np.all(np.abs(draws.mean(axis=0) - d.mean) < 5.0 * error)
-    share = (draws == 0).mean(axis=0)
-    assert np.all(np.abs(share - (1 - CHANCE)) < 5.0 * np.sqrt(CHANCE * (1 - CHANCE) / 20_000))
-
-
-def test_bad_distributions_are_refused():
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        HurdleCounts(1.5, Poisson(1.0))
-    with pytest.raises(ValueError, match="for each of the probabilities"):
-        HurdleCounts(CHANCE, Poisson(1.0))
 
 
 def test_whether_there_are_any_is_the_mode_of_the_stated_posterior():

@@ -19,6 +19,7 @@ from posteriori.regression import (
     NegativeBinomialRegression,
     PoissonRegression,
     RobustRegression,
+    ZeroInflatedRegression,
 )
 
 pytestmark = pytest.mark.blas
@@ -53,6 +54,7 @@ REGRESSIONS = [(BayesianLinearRegression(**given), AMOUNTS) for given in LINEAR]
     (RobustRegression(fit_intercept=False, dof=np.inf, max_iter=2000), AMOUNTS),
     (PoissonRegression(4.0), COUNTS),
     (NegativeBinomialRegression(), COUNTS),
+    (ZeroInflatedRegression(), COUNTS),
 ]
 CLASSIFIERS = [
     (BayesianLogisticRegression(tol=1e-10), SIGNS),
@@ -107,7 +109,7 @@ def test_classification_through_rows_is_that_through_columns(model, y, monkeypat
 
 @pytest.mark.parametrize(
     ("model", "y"),
-    [*REGRESSIONS[-4:], CLASSIFIERS[0], CLASSIFIERS[4]],
+    [*REGRESSIONS[-5:], CLASSIFIERS[0], CLASSIFIERS[4]],
     ids=lambda v: str(v)[:60],
 )
 def test_posteriors_of_all_weights_are_equal(model, y):

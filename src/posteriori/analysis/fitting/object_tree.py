@@ -66,6 +66,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
         "PoissonRegression",
     ),
     "posteriori.regression.generalized.hurdle": ("HurdleRegression",),
+    "posteriori.regression.generalized.zero_inflated": ("ZeroInflatedRegression",),
     "posteriori.regression.generalized.occurrence": ("OccurrenceRegression",),
     "posteriori.regression.bayesian.grouped_belief": ("EffectBelief", "GroupedBelief"),
     "posteriori.regression.bayesian.grouped_learning": ("GroupedLearned",),

@@ -47,6 +47,7 @@ _UNITS = {
     "HurdleRegression": " in log odds of a count above 0",
     "PoissonRegression": " in logarithms",
     "NegativeBinomialRegression": " in logarithms",
+    "ZeroInflatedRegression": " in logarithms",
     "BayesianLogisticRegression": " in log odds",
     "ProbitRegression": " in probits",
 }

@@ -20,7 +20,6 @@ from posteriori.distributions.counts.negative_binomial import NegativeBinomial
 from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.estimators.estimator_rows import Rows
-from posteriori.estimators.linear_predictor import LearnedWeights
 from posteriori.inference.predictors.generalized_linear import Curve, ShapeCurve
 from posteriori.numerics.calculus.level_off import level_off, levelled_mean
 from posteriori.numerics.lazy import special
@@ -28,7 +27,12 @@ from posteriori.numerics.special import log1pmx, log_gamma_correction_slope, log
 from posteriori.numerics.types import Array
 from posteriori.regression.generalized.generalized_regression import GeneralizedRegression
 
-__all__ = ["NegativeBinomialRegression", "PoissonRegression", "check_counts"]
+__all__ = [
+    "DispersedRegression",
+    "NegativeBinomialRegression",
+    "PoissonRegression",
+    "check_counts",
+]
 
 #: Predictors beyond this are taken as this: e to its power, and its inverse, are still numbers.
 _LARGEST = 700.0
@@ -71,9 +75,10 @@ class CountRegression(GeneralizedRegression):
         mean = np.average(rows.y, weights=rows.frequency)
         return float(np.log(mean or 0.5 / total)), 1.0, 0.0  # no counts at all: as if half of one
 
-    def _learn(self, rows: Rows) -> LearnedWeights:
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        rows = super()._read_rows(X, y, sample_weight)
         self._log_top = float(np.log(max(1.0, rows.y.max())))
-        return super()._learn(rows)
+        return rows
 
     def _width(self, eta: Array, log_shape: Array) -> Array:
         log_mean = level_off(eta, self._log_top)
@@ -157,37 +162,8 @@ class PoissonRegression(CountRegression):
         return NegativeBinomial(1.0 / np.maximum(blur, 1e-12), mean=mean)  # a rate that varies
 
 
-class NegativeBinomialRegression(CountRegression):
-    """Counts whose log mean is linear in the inputs, with variance μ + μ²/r.
-
-    Predicted means level off beyond the largest count, and priors are those of :class:`PoissonRegression`; the count r is learned with the weights, and its
-    logarithm has the prior N(0, 1/α). As r grows the counts become Poisson.
-
-    Parameters
-    ----------
-    prior_precision : float
-        Precision of every weight on standardised columns, of the intercept and of ln r.
-    fit_intercept, tol, max_iter, groups
-        As of :class:`PoissonRegression`.
-
-    Attributes
-    ----------
-    count_ : float
-        The count r at the mode; predictions integrate over its posterior.
-    posterior_, coef_, intercept_, log_evidence_, effective_parameters_, group_effects_, n_iter_
-        As of :class:`PoissonRegression`.
-    n_features_in_, feature_names_in_
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(500, 1))
-    >>> y = rng.poisson(np.exp(1.0 + X[:, 0]) * rng.gamma(2.0, 0.5, size=500))
-    >>> varied, plain = NegativeBinomialRegression().fit(X, y), PoissonRegression().fit(X, y)
-    >>> bool(varied.log_evidence_ > plain.log_evidence_)
-    True
-    """
+class DispersedRegression(CountRegression):
+    """What regressions with negative binomial counts have in common, whose log shape is ln r."""
 
     _shaped = True
 
@@ -223,6 +199,39 @@ class NegativeBinomialRegression(CountRegression):
 
     def _counts(self, mean: Array, log_shape: Array, blur: Array) -> Any:
         return NegativeBinomial(1.0 / (np.exp(-log_shape) + blur), mean=mean)
+
+
+class NegativeBinomialRegression(DispersedRegression):
+    """Counts whose log mean is linear in the inputs, with variance μ + μ²/r.
+
+    Predicted means level off beyond the largest count, and priors are those of :class:`PoissonRegression`; the count r is learned with the weights, and its
+    logarithm has the prior N(0, 1/α). As r grows the counts become Poisson.
+
+    Parameters
+    ----------
+    prior_precision : float
+        Precision of every weight on standardised columns, of the intercept and of ln r.
+    fit_intercept, tol, max_iter, groups
+        As of :class:`PoissonRegression`.
+
+    Attributes
+    ----------
+    count_ : float
+        The count r at the mode; predictions integrate over its posterior.
+    posterior_, coef_, intercept_, log_evidence_, effective_parameters_, group_effects_, n_iter_
+        As of :class:`PoissonRegression`.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 1))
+    >>> y = rng.poisson(np.exp(1.0 + X[:, 0]) * rng.gamma(2.0, 0.5, size=500))
+    >>> varied, plain = NegativeBinomialRegression().fit(X, y), PoissonRegression().fit(X, y)
+    >>> bool(varied.log_evidence_ > plain.log_evidence_)
+    True
+    """
 
 
 def check_counts(estimator: Any, y: Array, stacklevel: int = 3) -> None:

@@ -13,7 +13,7 @@ theory, inference, and learning algorithms", 2003, ch. 27.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -36,7 +36,7 @@ from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_squares
 
-__all__ = ["GeneralizedRegression"]
+__all__ = ["GeneralizedRegression", "RowNodes"]
 
 #: Points of the Gauss–Hermite rule over a log shape.
 _SHAPE_NODES = 5
@@ -46,6 +46,28 @@ _START = 0.5
 
 #: Means of columns, in standard deviations, that may be taken off after sums have been made.
 _NEAR_ZERO = 3.0
+
+
+class RowNodes(NamedTuple):
+    """Nodes of a rule over the predictor and the log shape of rows.
+
+    Attributes
+    ----------
+    at, blur : (N, Q)
+        Predictors, and the variance that each stands for.
+    log_shape, weights : (Q,)
+    offset : (N, Q)
+        How far each predictor is from its mean given the log shape.
+    variance : (N,)
+        Of the predictor given the log shape.
+    """
+
+    at: Array
+    blur: Array
+    log_shape: Array
+    weights: Array
+    offset: Array
+    variance: Array
 
 
 class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
@@ -224,21 +246,8 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         The predictor, and the shape where there is one, are integrated out: a mixture over the
         nodes of a rule that grows finer where the posterior is wide beside the noise.
         """
-        design = self._design(X)
-        eta = self._predictor(design)
-        shapes, shares, gain, unexplained = self._shape_rule(design)
-        mean = np.asarray(eta.mean)[:, None] + gain[:, None] * (shapes - shapes.mean())
-        variance = np.asarray(eta.variance) - unexplained
-        std = np.sqrt(np.maximum(variance, 0.0))[:, None]
-        width = self._width(mean + std, shapes)
-        at, weights, blur = predictor_nodes(mean, std, width)
-        flat = (len(design), -1)
-        members = self._member(
-            at.reshape(flat),
-            np.repeat(shapes, at.shape[-1]),
-            np.broadcast_to(blur[..., None], at.shape).reshape(flat),
-        )
-        return Mixture(np.outer(shares, weights).ravel(), members)
+        nodes = self._nodes(self._design(X))
+        return Mixture(nodes.weights, self._member(nodes.at, nodes.log_shape, nodes.blur))
 
     def predict(self, X: Any) -> Array:
         """Return the mean of the predictive distribution (its median where there is no mean)."""
@@ -248,13 +257,31 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         mean, variance = self._moments(design, self._weights)
         return Normal(mean, variance=variance)
 
+    def _nodes(self, design: Any) -> RowNodes:
+        eta = self._predictor(design)
+        shapes, shares, gain, unexplained = self._shape_rule(design)
+        mean = np.asarray(eta.mean)[:, None] + gain[:, None] * (shapes - shapes.mean())
+        variance = np.maximum(np.asarray(eta.variance) - unexplained, 0.0)
+        std = np.sqrt(variance)[:, None]
+        at, weights, blur = predictor_nodes(mean, std, self._width(mean + std, shapes))
+        flat = (len(design), -1)
+        return RowNodes(
+            at.reshape(flat),
+            np.broadcast_to(blur[..., None], at.shape).reshape(flat),
+            np.repeat(shapes, at.shape[-1]),
+            np.outer(shares, weights).ravel(),
+            (at - mean[..., None]).reshape(flat),
+            variance,
+        )
+
     def _shape_rule(self, design: Any) -> tuple[Array, Array, Array, Array]:
         """Return nodes and shares of the log shape, dE[η]/dθ, and how much of Var[η] it explains."""
         if not self._shaped:
             return np.zeros(1), np.ones(1), np.zeros(len(design)), np.zeros(len(design))
         variance = float(self._weights.cov[-1, -1])
         if self._effects is None:
-            gain = self._weights.along(design) @ self._weights.cov[:-1, -1] / variance
+            z = self._weights.along(design)
+            gain = z @ self._weights.cov[: z.shape[1], -1] / variance
         else:
             place, belief = len(self._weights.mean) - 1, self._effects.belief
             assert isinstance(belief, GroupedWeights)  # there is one predictor

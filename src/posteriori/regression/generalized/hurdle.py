@@ -36,8 +36,8 @@ from posteriori.regression.generalized.count_regression import (
     NegativeBinomialRegression,
     check_counts,
 )
-from posteriori.regression.generalized.hurdle_counts import HurdleCounts
 from posteriori.regression.generalized.occurrence import OccurrenceRegression
+from posteriori.regression.generalized.zero_or_counts import ZeroOrCounts
 
 __all__ = ["HurdleRegression"]
 
@@ -143,10 +143,10 @@ class HurdleRegression(RegressorMixin, BaseEstimator):
         self.n_iter_ = max(occurrence.n_iter_, excess.n_iter_)
         return self
 
-    def predict_dist(self, X: Any) -> HurdleCounts:
+    def predict_dist(self, X: Any) -> ZeroOrCounts:
         """Return the predictive distribution of each row's count."""
         x = self._inputs(X)
-        return HurdleCounts(self.occurrence_.predict(x), self.excess_.predict_dist(x))
+        return ZeroOrCounts(self.occurrence_.predict(x), self.excess_.predict_dist(x), 1)
 
     def predict(self, X: Any) -> Array:
         """Return the expected counts (N,); beyond the largest count seen they level off."""

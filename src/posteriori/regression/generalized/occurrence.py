@@ -18,7 +18,7 @@ from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 from posteriori.regression.generalized.generalized_regression import GeneralizedRegression
 
-__all__ = ["OccurrenceRegression"]
+__all__ = ["OccurrenceRegression", "log_odds", "mean_occurrence"]
 
 
 class OccurrenceRegression(GeneralizedRegression):
@@ -28,10 +28,7 @@ class OccurrenceRegression(GeneralizedRegression):
     """
 
     def _centre(self, rows: Rows) -> tuple[float, float, float]:
-        total = len(rows.y) if rows.frequency is None else rows.frequency.sum()
-        mean = np.average(rows.y, weights=rows.frequency)
-        share = (mean * total + 0.5) / (total + 1.0)  # half a row of each kind: all may be of one
-        return float(special.logit(share)), 1.0, 0.0
+        return log_odds(rows.y, rows.frequency), 1.0, 0.0
 
     def _likelihood(self, y: Array) -> Any:
         sign = 2.0 * y - 1.0
@@ -48,14 +45,22 @@ class OccurrenceRegression(GeneralizedRegression):
         return np.ones_like(eta)
 
     def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
-        return Bernoulli(_blurred(eta, blur))
+        return Bernoulli(mean_occurrence(eta, blur))
 
     def _mean_of(self, eta: Normal) -> Array:
         std = np.sqrt(eta.variance)
         at, weights, blur = predictor_nodes(eta.mean, std, np.ones_like(std))
-        return _blurred(at, blur[..., None]) @ weights
+        return mean_occurrence(at, blur[..., None]) @ weights
 
 
-def _blurred(eta: Array, blur: Array) -> Array:
+def log_odds(y: Array, frequency: Array | None) -> float:
+    """Return the log odds of the share of ones among targets 0 and 1."""
+    total = len(y) if frequency is None else frequency.sum()
+    mean = np.average(y, weights=frequency)
+    share = (mean * total + 0.5) / (total + 1.0)  # half a row of each kind: all may be of one
+    return float(special.logit(share))
+
+
+def mean_occurrence(eta: Array, blur: Array) -> Array:
     """Return E[σ] of N(η, blur): MacKay's approximation, which is exact without blur."""
     return special.expit(eta / np.sqrt(1.0 + np.pi / 8.0 * blur))
