@@ -25,6 +25,7 @@ MODELS = [
     LogLinearRegression(1e-3, noise_precision=4.0),
     LogLinearRegression(groups=[1]),
     ZeroInflatedRegression(),
+    ZeroInflatedRegression(groups=[1]),
 ]
 numbers = st.floats(-1e100, 1e100, allow_nan=False)
 

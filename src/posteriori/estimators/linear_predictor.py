@@ -12,7 +12,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -28,6 +28,7 @@ from posteriori.inference.effects.spread_search import Spreads
 from posteriori.inference.predictors.grouped.grouped_fit import GroupedFit
 from posteriori.inference.predictors.grouped_contrasts import GroupedContrasts
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
+from posteriori.inference.predictors.pairs.paired_weights import PairedWeights
 from posteriori.inference.predictors.weight_belief import WeightBelief
 from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.evidence import Kind, LogEvidence
@@ -39,20 +40,24 @@ from posteriori.numerics.warnings import ConvergenceWarning
 __all__ = ["LearnedEffects", "LearnedWeights", "LinearPredictorEstimator"]
 
 
+#: A belief about weights and effects of levels: of one predictor, of classes, or of two predictors.
+GroupedBelief: TypeAlias = GroupedWeights | GroupedContrasts | PairedWeights
+
+
 class LearnedEffects(NamedTuple):
     """What has been found of effects of levels.
 
     Attributes
     ----------
-    stated : GroupedWeights or GroupedContrasts
+    stated : GroupedWeights, GroupedContrasts or PairedWeights
         The posterior of weights and effects.
-    belief : GroupedWeights or GroupedContrasts
+    belief : GroupedWeights, GroupedContrasts or PairedWeights
         What is said of rows comes from.
     spreads : Spreads
     """
 
-    stated: GroupedWeights | GroupedContrasts
-    belief: GroupedWeights | GroupedContrasts
+    stated: GroupedBelief
+    belief: GroupedBelief
     spreads: Spreads
 
     @property
@@ -84,9 +89,7 @@ class LearnedWeights(NamedTuple):
     effects: LearnedEffects | None = None
 
     @classmethod
-    def of_groups(
-        cls, fit: GroupedFit, belief: GroupedWeights | GroupedContrasts | None = None
-    ) -> LearnedWeights:
+    def of_groups(cls, fit: GroupedFit, belief: GroupedBelief | None = None) -> LearnedWeights:
         """Return what has been found together with effects; rows may have another belief."""
         stated, mode = fit.belief, fit.mode
         weights = WeightBelief(
@@ -202,15 +205,23 @@ class LinearPredictorEstimator(BaseEstimator):
     @property
     def group_effects_(self) -> dict[str, GroupEffects]:
         """Effects of the levels of each column that holds groups, on the predictor."""
+        return self._effects_on(0, 1)
+
+    def _effects_on(self, predictor: int, predictors: int) -> dict[str, GroupEffects]:
+        """Return effects on one of the predictors that have spreads of their own."""
         effects = self.__dict__.get("_effects")
         if effects is None:
             raise AttributeError("there are no groups here: needs groups= and fit")
-        stated = effects.stated
+        stated, spreads = effects.stated, effects.spreads
+        which = slice(predictor, None, predictors)
+        chosen = spreads._replace(
+            log_spreads=spreads.log_spreads[which], slopes=spreads.slopes[which]
+        )
         return effects_of(
             self._groups,
-            stated.effect_moments,
-            effects.spreads,
-            effects.determined,
+            stated.effect_moments[which],
+            chosen,
+            effects.determined[which],
             stated.effect_unit,
         )
 

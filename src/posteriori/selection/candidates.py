@@ -181,7 +181,6 @@ CANDIDATES: tuple[Candidate, ...] = (
         "posteriori.regression.ZeroInflatedRegression",
         prior="whether there can be any, and how many: " + _LOGIT + "; log dispersion N(0, 1)",
         cost=8.0,
-        encoding="numbers",
         targets="many zeros",
         most_inputs=500,
         title="counts (zeros of two kinds)",

@@ -8,7 +8,7 @@ from scipy import optimize, special, stats
 from sklearn.base import clone
 
 from posteriori.analysis.fitting.object_tree import from_tree, to_tree
-from posteriori.inference.predictors.two_predictors import TwoPredictors
+from posteriori.inference.predictors.pairs.two_predictors import TwoPredictors
 from posteriori.regression import (
     HurdleRegression,
     NegativeBinomialRegression,
@@ -222,6 +222,57 @@ def test_it_comes_back_from_files():
     tree, blocks = to_tree(model)
     again = from_tree(tree, b"".join(blocks))
     assert np.array_equal(again.predict_dist(X).quantile(0.9), model.predict_dist(X).quantile(0.9))
+
+
+def towns(n=600, seed=0):
+    """A column of numbers, a column of groups that move both parts, and their effects."""
+    rng = np.random.default_rng(seed)
+    town, effect = rng.integers(0, 12, n), rng.normal(size=(12, 2))
+    some = rng.random(n) < special.expit(0.5 + effect[town, 0])
+    y = some * rng.poisson(np.exp(1.0 + 0.5 * effect[town, 1])) * 1.0
+    return np.column_stack([rng.normal(size=n), town]), y, effect
+
+
+def test_groups_have_effects_on_both_parts_and_new_levels_are_predicted():
+    X, y, effect = towns()
+    model = ZeroInflatedRegression(groups=[1]).fit(X, y)
+    assert model.log_evidence_.kind == "type-II"
+    assert model.log_evidence_ > ZeroInflatedRegression().fit(X[:, :1], y).log_evidence_
+    (odds,), (size,) = model.occurrence_effects_.values(), model.group_effects_.values()
+    assert np.corrcoef(odds.mean, effect[:, 0])[0, 1] > 0.85
+    assert np.corrcoef(size.mean, effect[:, 1])[0, 1] > 0.95
+    for found, truth in ((odds, 1.0), (size, 0.5)):
+        assert found.spread_interval[0] < truth < found.spread_interval[1]
+        assert np.array_equal(found.levels, np.arange(12))
+    rows = np.array([[0.0, 3.0], [0.0, 99.0]])  # a town that was seen, and one that was not
+    made, draws = model.predict_dist(rows), model.sample_targets(rows, 20_000, rng=0)
+    error = draws.std(axis=0) / np.sqrt(len(draws))
+    assert np.all(np.abs(draws.mean(axis=0) - made.mean) < 5.0 * error + 0.01 * made.mean)
+    np.testing.assert_allclose(model.predict(rows), made.mean, rtol=1e-2)
+    held = model.log_likelihood_draws(X[:50], y[:50], 4000, rng=1)
+    mixed = np.log(np.exp(held).mean(axis=0))
+    np.testing.assert_allclose(mixed, model.predict_dist(X[:50]).log_prob(y[:50]), atol=0.05)
+
+
+def test_groups_come_back_from_files():
+    X, y, _ = towns(200)
+    model = ZeroInflatedRegression(groups=[1]).fit(X, y)
+    tree, blocks = to_tree(model)
+    again = from_tree(tree, b"".join(blocks))
+    rows = np.array([[0.0, 3.0], [0.0, 99.0]])
+    assert np.array_equal(again.predict(rows), model.predict(rows))
+    assert np.array_equal(again.occurrence_effects_["1"].mean, model.occurrence_effects_["1"].mean)
+
+
+def test_frequencies_equal_repeated_rows_with_groups():
+    X, y, _ = towns(90)
+    times = np.random.default_rng(1).integers(0, 4, size=90)
+    times[:12] = 1
+    weighted = ZeroInflatedRegression(groups=[1]).fit(X, y, sample_weight=times)
+    repeated = ZeroInflatedRegression(groups=[1]).fit(
+        np.repeat(X, times, axis=0), np.repeat(y, times)
+    )
+    assert float(weighted.log_evidence_) == pytest.approx(float(repeated.log_evidence_), abs=1e-5)
 
 
 def test_without_an_intercept():

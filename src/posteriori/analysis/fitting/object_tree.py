@@ -57,6 +57,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.inference.effects.spread_search": ("Spreads",),
     "posteriori.inference.predictors.grouped_contrasts": ("GroupedContrasts",),
     "posteriori.inference.predictors.grouped_weights": ("GroupedWeights",),
+    "posteriori.inference.predictors.pairs.paired_weights": ("PairLayout", "PairedWeights"),
     "posteriori.inference.predictors.weight_belief": ("WeightBelief",),
     "posteriori.numerics.evidence": ("Fingerprint", "LogEvidence"),
     "posteriori.regression.bases.basis": ("PolynomialBasis", "SplineBasis"),

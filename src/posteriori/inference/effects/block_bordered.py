@@ -105,6 +105,13 @@ class BlockBorderedFactor:
         blocks = corner.reshape(*self.unit.shape[:2], corner.shape[1])
         return np.asarray((self.unit @ blocks).reshape(corner.shape))
 
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw from N(0, A⁻¹), (S, Q + L M)."""
+        whole = self.whole
+        core = rng.standard_normal((size, len(whole.root))) @ triangular_inverse(whole.root)
+        corner = rng.standard_normal((len(whole.corner), size)) - whole.shares @ core.T
+        return np.concatenate([core, self.unwhiten(corner).T], axis=1)
+
     @property
     def log_det(self) -> float:
         """Return ln|A|."""

@@ -10,10 +10,9 @@ from posteriori.inference.effects.block_bordered import BlockBorderedFactor
 from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows, core_rows
 from posteriori.inference.predictors.softmax_averages import contrasts
 from posteriori.numerics.block_sizes import WITH_COPY, rows_per_block
-from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.types import Array
 
-__all__ = ["GroupedContrasts"]
+__all__ = ["GroupedContrasts", "predictor_covariances"]
 
 
 @dataclass(frozen=True)
@@ -83,12 +82,9 @@ class GroupedContrasts:
 
     def draw(self, size: int, rng: np.random.Generator, unknown: int) -> Array:
         """Draw all coordinates, then effects of so many unknown levels of each category: (S, ...)."""
-        whole = self.factor.whole
-        core = rng.standard_normal((size, len(whole.root))) @ triangular_inverse(whole.root)
-        corner = rng.standard_normal((len(whole.corner), size)) - whole.shares @ core.T
+        known = self.mean + self.factor.draw(size, rng)
         fresh = rng.standard_normal((size, len(self.variances), unknown * self.size))
         fresh *= np.sqrt(self.variances)[:, None]
-        known = self.mean + np.concatenate([core, self.factor.unwhiten(corner).T], axis=1)
         return np.concatenate([known, fresh.reshape(size, -1)], axis=1)
 
     def drawn_predictors(self, draws: Array, rows: GroupedRows) -> Array:
@@ -103,22 +99,10 @@ class GroupedContrasts:
         return eta
 
     def _spread(self, x: Array, codes: Array) -> Array:
-        """Return covariances of the contrasts of rows, (n, M, M).
-
-        Of the core c along the row z, and of the level u of the largest category: Var(z·c + u).
-        """
-        m, k, largest = self.size, self.layout.core, self.layout.largest
-        z, cov = core_rows(x, codes, self.layout), self.factor.core_cov.reshape(k, m, k, m)
-        spread = np.empty((len(z), m, m))
-        for i in range(m):
-            for j in range(i + 1):
-                spread[:, i, j] = np.einsum("nk,nk->n", z @ cov[:, i, :, j], z)
-                spread[:, j, i] = spread[:, i, j]
-        at = np.flatnonzero(codes[:, largest] >= 0)
-        level = codes[at, largest]
-        between = self.factor.core_covs[level].reshape(len(at), m, k, m)
-        shared = np.einsum("nk,nikj->nij", z[at], between)
-        spread[at] += shared + shared.swapaxes(1, 2) + self.factor.block_covs[level]
+        """Return covariances of the contrasts of rows, (n, M, M)."""
+        m, k, factor = self.size, self.layout.core, self.factor
+        core, between = factor.core_cov.reshape(k, m, k, m), factor.core_covs.reshape(-1, m, k, m)
+        spread = predictor_covariances(x, codes, self.layout, core, between, factor.block_covs)
         return spread + ((codes < 0) @ self.variances)[:, None, None] * np.eye(m)
 
     def _level_covs(self, category: int) -> Array:
@@ -129,3 +113,36 @@ class GroupedContrasts:
         place, cov = self.layout.places[category], self.factor.core_cov.reshape(k, m, k, m)
         own = np.arange(place.start, place.stop)
         return cov[own, :, own, :]
+
+
+def predictor_covariances(
+    x: Array, codes: Array, layout: EffectLayout, core: Array, between: Array, levels: Array
+) -> Array:
+    """Return covariances of M predictors of rows, (N, M, M); unknown levels have none.
+
+    Of the core c along the row z, and of the level u of the largest category: Var(z·c + u).
+
+    Parameters
+    ----------
+    x : (N, D)
+    codes : (N, C)
+    layout : EffectLayout
+        Of the coordinates of one predictor, K of them in the core.
+    core : (K, M, K, M)
+        Covariances of the core.
+    between : (L, M, K, M)
+        Of the levels of the largest category with it.
+    levels : (L, M, M)
+        Of these levels.
+    """
+    z, m = core_rows(x, codes, layout), core.shape[1]
+    spread = np.empty((len(z), m, m))
+    for i in range(m):
+        for j in range(i + 1):
+            spread[:, i, j] = np.einsum("nk,nk->n", z @ core[:, i, :, j], z)
+            spread[:, j, i] = spread[:, i, j]
+    at = np.flatnonzero(codes[:, layout.largest] >= 0)
+    level = codes[at, layout.largest]
+    shared = np.einsum("nk,nikj->nij", z[at], between[level])
+    spread[at] += shared + shared.swapaxes(1, 2) + levels[level]
+    return spread

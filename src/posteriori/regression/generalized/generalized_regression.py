@@ -36,13 +36,13 @@ from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_squares
 
-__all__ = ["GeneralizedRegression", "RowNodes"]
+__all__ = ["START", "GeneralizedRegression", "RowNodes"]
 
 #: Points of the Gauss–Hermite rule over a log shape.
 _SHAPE_NODES = 5
 
 #: The spread of effects at which the search begins, in units of the predictor.
-_START = 0.5
+START = 0.5
 
 #: Means of columns, in standard deviations, that may be taken off after sums have been made.
 _NEAR_ZERO = 3.0
@@ -171,7 +171,7 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
             GroupedRows(design, rows.codes),
             layout,
             self._likelihood(rows.y),
-            layout.spread_out(precision, np.full(len(sizes), (_START * unit) ** -2)),
+            layout.spread_out(precision, np.full(len(sizes), (START * unit) ** -2)),
             layout.spread_out(mean, np.zeros(len(sizes))),
             rows.frequency,
         )
@@ -187,7 +187,7 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
 
     def _ascend(
         self,
-        density: LinearPredictor | GroupedPredictor,
+        density: Any,
         near: Mode | None = None,
         tol: float | None = None,
     ) -> Mode:
@@ -195,9 +195,9 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         limits: dict[str, Any] = {"tol": tol or self.tol, "max_iter": self.max_iter}
         if near is not None:
             return find_mode(density, near.point, near=near, **limits)
-        if isinstance(density, GroupedPredictor):
-            return find_mode(density, density.prior_mean, **limits)
-        return posterior_mode(density, density.prior_mean, **limits)
+        if isinstance(density, LinearPredictor):
+            return posterior_mode(density, density.prior_mean, **limits)
+        return find_mode(density, density.prior_mean, **limits)
 
     def _standardize(self, rows: Rows) -> tuple[Array, Array]:
         """Return a table and T, with Tv its weights and intercept where v is of standardised columns.
@@ -279,16 +279,19 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         if not self._shaped:
             return np.zeros(1), np.ones(1), np.zeros(len(design)), np.zeros(len(design))
         variance = float(self._weights.cov[-1, -1])
-        if self._effects is None:
-            z = self._weights.along(design)
-            gain = z @ self._weights.cov[: z.shape[1], -1] / variance
-        else:
-            place, belief = len(self._weights.mean) - 1, self._effects.belief
-            assert isinstance(belief, GroupedWeights)  # there is one predictor
-            gain = belief.covariance_with(design, place) / variance
+        gain = self._shape_covariance(design) / variance
         nodes, shares = np.polynomial.hermite_e.hermegauss(_SHAPE_NODES)
         shapes = self._weights.mean[-1] + np.sqrt(variance) * nodes
         return shapes, shares / shares.sum(), gain, gain**2 * variance
+
+    def _shape_covariance(self, design: Any) -> Array:
+        """Return the covariance of the predictors of rows with the log shape, (N,)."""
+        if self._effects is None:
+            z = self._weights.along(design)
+            return z @ self._weights.cov[: z.shape[1], -1]
+        belief = self._effects.belief
+        assert isinstance(belief, GroupedWeights)  # there is one predictor
+        return belief.covariance_with(design, len(self._weights.mean) - 1)
 
     # -- how the rows fare -------------------------------------------------------------------
 

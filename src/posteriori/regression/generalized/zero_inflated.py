@@ -24,17 +24,25 @@ import numpy as np
 from posteriori.distributions.composites.mixture import Mixture
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.estimator_rows import Rows
+from posteriori.estimators.group_columns import GroupEffects
 from posteriori.estimators.linear_predictor import LearnedWeights
 from posteriori.estimators.standardized import standardize
-from posteriori.inference.predictors.mode_finding import find_mode
+from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows
+from posteriori.inference.predictors.grouped.grouped_fit import learn_spreads
+from posteriori.inference.predictors.pairs.grouped_pair import GroupedPair
+from posteriori.inference.predictors.pairs.paired_weights import PairedWeights, PairLayout
+from posteriori.inference.predictors.pairs.two_predictors import (
+    PairCurve,
+    PairLikelihood,
+    TwoPredictors,
+)
 from posteriori.inference.predictors.seen_directions import is_wide, seen_directions
-from posteriori.inference.predictors.two_predictors import PairCurve, PairLikelihood, TwoPredictors
 from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
 from posteriori.numerics.calculus.level_off import levelled_mean
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 from posteriori.regression.generalized.count_regression import DispersedRegression
-from posteriori.regression.generalized.generalized_regression import RowNodes
+from posteriori.regression.generalized.generalized_regression import START, RowNodes
 from posteriori.regression.generalized.occurrence import log_odds, mean_occurrence
 from posteriori.regression.generalized.zero_or_counts import ZeroOrCounts
 
@@ -57,9 +65,9 @@ class ZeroInflatedRegression(DispersedRegression):
 
     Parameters
     ----------
-    prior_precision, fit_intercept, tol, max_iter
-        As of :class:`NegativeBinomialRegression`, of both parts. Categories are given as indicator
-        columns: the two effects of a level are tied by rows that could be of either kind.
+    prior_precision, fit_intercept, tol, max_iter, groups
+        As of :class:`NegativeBinomialRegression`, of both parts: a level has an effect on the log mean
+        and one on the log odds, each with a spread of its own.
 
     Attributes
     ----------
@@ -72,9 +80,11 @@ class ZeroInflatedRegression(DispersedRegression):
     count_ : float
         The count r at the mode.
     log_evidence_ : LogEvidence
-        Of kind "laplace".
+        Of kind "laplace", or "type-II" with groups.
     effective_parameters_ : float
         How many weights the data determine, in both parts.
+    group_effects_, occurrence_effects_ : dict of GroupEffects
+        By column: effects of levels on the log mean, and on the log odds that there are counts.
     n_iter_ : int
     n_features_in_, feature_names_in_
 
@@ -90,16 +100,6 @@ class ZeroInflatedRegression(DispersedRegression):
     >>> m.predict_dist([[0.0]]).probability.round(1)  # that there can be any
     array([0.6])
     """
-
-    def __init__(
-        self,
-        prior_precision: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        tol: float = 1e-8,
-        max_iter: int = 200,
-    ) -> None:
-        super().__init__(prior_precision, fit_intercept=fit_intercept, tol=tol, max_iter=max_iter)
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         rows = super()._read_rows(X, y, sample_weight)
@@ -123,6 +123,8 @@ class ZeroInflatedRegression(DispersedRegression):
         return np.concatenate([mean[:-1], odds, mean[-1:]]), np.append(precision[:-1], precision)
 
     def _learn(self, rows: Rows) -> LearnedWeights:
+        if rows.codes is not None:
+            return self._learn_groups(rows)
         self._standardization, design = standardize(
             rows.x, rows.frequency, intercept=self.fit_intercept
         )
@@ -132,11 +134,32 @@ class ZeroInflatedRegression(DispersedRegression):
         _, precision = self._prior(x.shape[1], rows)
         start = mean if seen is None else seen.of(mean)
         density = TwoPredictors(x, self._row_curves(rows.y), precision, start, rows.frequency)
-        mode = find_mode(density, start, tol=self.tol, max_iter=self.max_iter)
-        belief = laplace_belief(mode, precision)
+        belief = laplace_belief(self._ascend(density), precision)
         if seen is not None:
             belief = seen.widened(belief, mean, precision[0])
         return LearnedWeights(belief, precision[:-1])
+
+    def _learn_groups(self, rows: Rows) -> LearnedWeights:
+        self._standardization, design = standardize(
+            rows.x, rows.frequency, intercept=self.fit_intercept
+        )
+        mean, precision = self._prior(design.shape[1], rows)
+        sizes = tuple(int(n) for n in rows.codes.max(axis=0) + 1)
+        layout, times = PairLayout(EffectLayout(design.shape[1], sizes)), rows.frequency
+        prior = np.zeros(layout.size), np.full(layout.size, START**-2)
+        for every, plain in zip(prior, (mean, precision), strict=True):
+            every[layout.weight_places] = plain
+        density = GroupedPair(
+            GroupedRows(design, rows.codes),
+            layout,
+            self._row_curves(rows.y),
+            prior[1],
+            prior[0],
+            np.ones(len(design)) if times is None else times,
+        )
+        return LearnedWeights.of_groups(
+            learn_spreads(density, density.blocks, 1.0, self.tol, self._ascend)
+        )
 
     def _row_curves(self, y: Array) -> PairLikelihood:
         counts, some = self._likelihood(y), y > 0
@@ -166,11 +189,21 @@ class ZeroInflatedRegression(DispersedRegression):
 
     def _name_weights(self) -> None:
         super()._name_weights()
-        odds = np.split(self._weights.mean[:-1], 2)[1]
+        _, odds = np.split(self._weights.mean[:-1], 2)
         raw = self._standardization.raw_weights(odds)
         d = len(self._standardization.scale)
         self.occurrence_coef_ = raw[:d]
         self.occurrence_intercept_ = float(raw[d]) if self.fit_intercept else 0.0
+
+    @property
+    def occurrence_effects_(self) -> dict[str, GroupEffects]:
+        """Effects of levels on the log odds that there are counts."""
+        return self._effects_on(1, 2)
+
+    @property
+    def group_effects_(self) -> dict[str, GroupEffects]:
+        """Effects of levels on the log mean of counts where there are any."""
+        return self._effects_on(0, 2)
 
     # -- predicting --------------------------------------------------------------------------
 
@@ -201,15 +234,14 @@ class ZeroInflatedRegression(DispersedRegression):
         counts = self._member(nodes.at, nodes.log_shape, nodes.blur)
         return ZeroOrCounts(np.minimum(overall, 1.0), Mixture(shares, counts), 0)
 
-    def _chances(self, design: Array, nodes: RowNodes) -> Array:
+    def _chances(self, design: Any, nodes: RowNodes) -> Array:
         """Return the probabilities that rows have counts, given the nodes' log means and log shapes.
 
         Log odds are regressed on the log shape, then on the log mean, of the normal posterior.
         """
-        belief = self._weights
-        z, own = belief.along(design), float(belief.cov[-1, -1])
+        belief, own = self._weights, float(self._weights.cov[-1, -1])
         mean, cov = self._both_predictors(design)
-        gains = z @ belief.cov[:-1, -1].reshape(2, -1).T / own  # of both predictors in θ
+        gains = self._shape_covariances(design) / own
         tie = cov[:, 0, 1] - gains[:, 0] * gains[:, 1] * own
         gain = tie / np.where(nodes.variance > 0, nodes.variance, np.inf)
         left = cov[:, 1, 1] - gains[:, 1] ** 2 * own - gain * tie
@@ -217,8 +249,25 @@ class ZeroInflatedRegression(DispersedRegression):
         blur = np.maximum(left, 0.0)[:, None] + gain[:, None] ** 2 * nodes.blur
         return mean_occurrence(at + gain[:, None] * nodes.offset, blur)
 
-    def _both_predictors(self, design: Array) -> tuple[Array, Array]:
+    def _shape_covariance(self, design: Any) -> Array:
+        return self._shape_covariances(design)[:, 0]
+
+    def _shape_covariances(self, design: Any) -> Array:
+        """Return covariances of log means and log odds of rows with the log shape, (N, 2)."""
+        if self._paired is not None:
+            return self._paired.shape_covariances(design)
+        return self._weights.along(design) @ self._weights.cov[:-1, -1].reshape(2, -1).T
+
+    @property
+    def _paired(self) -> PairedWeights | None:
+        """The belief about weights and effects of both parts, where there are groups."""
+        belief: Any = None if self._effects is None else self._effects.belief
+        return belief
+
+    def _both_predictors(self, design: Any) -> tuple[Array, Array]:
         """Return means (N, 2) and covariances (N, 2, 2) of log means and log odds."""
+        if self._paired is not None:
+            return self._paired.both_moments(design)
         belief = self._weights
         both = belief._replace(mean=belief.mean[:-1], cov=belief.cov[:-1, :-1])
         mean, cov = both.several_predictors(design, 2)
@@ -237,7 +286,14 @@ class ZeroInflatedRegression(DispersedRegression):
         chance = special.expit(self._log_odds(draws, design))
         return np.where(rng.random(counts.shape) < chance, counts, 0.0)
 
-    def _log_odds(self, draws: Array, design: Array) -> Array:
+    def _predictors(self, draws: Array, design: Any) -> tuple[Array, Array]:
+        if self._paired is None:
+            return super()._predictors(draws, design)
+        return self._paired.drawn_predictors(draws, design), self._paired.drawn_shapes(draws)
+
+    def _log_odds(self, draws: Array, design: Any) -> Array:
         """Return the log odds that rows have counts under draws, (S, n)."""
+        if self._paired is not None:
+            return self._paired.drawn_predictors(draws, design, 1)
         d = design.shape[1]
         return draws[:, d : 2 * d] @ design.T

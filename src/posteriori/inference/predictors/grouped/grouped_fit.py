@@ -19,6 +19,8 @@ from posteriori.inference.predictors.grouped.spread_start import (
 from posteriori.inference.predictors.grouped_contrasts import GroupedContrasts
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.mode_finding import Mode
+from posteriori.inference.predictors.pairs.grouped_pair import GroupedPair
+from posteriori.inference.predictors.pairs.paired_weights import PairedWeights
 from posteriori.inference.predictors.weight_belief import evidence_at
 from posteriori.numerics.types import Array
 
@@ -33,8 +35,8 @@ _NEAR = 0.1
 #: Spreads are found to so many standard deviations; slopes at a known shape have fewer digits.
 _FLAT, _NEARLY_FLAT = 5e-3, 0.01
 
-#: A log posterior of weights and effects: of one predictor, or of one for each contrast of classes.
-GroupedDensity: TypeAlias = GroupedPredictor | GroupedSoftmax
+#: A log posterior of weights and effects: of one predictor, of two, or of one for each contrast of classes.
+GroupedDensity: TypeAlias = GroupedPredictor | GroupedSoftmax | GroupedPair
 
 #: From a log posterior, a mode that is near or None, and a tolerance, to its mode.
 Ascend: TypeAlias = Callable[[Any, Mode | None, float], Mode]
@@ -46,7 +48,7 @@ class GroupedFit:
 
     Attributes
     ----------
-    density : GroupedPredictor or GroupedSoftmax
+    density : GroupedPredictor, GroupedSoftmax or GroupedPair
         With the spreads that were chosen.
     mode : Mode
     spreads : Spreads
@@ -60,7 +62,7 @@ class GroupedFit:
     log_evidence: float
 
     @property
-    def belief(self) -> GroupedWeights | GroupedContrasts:
+    def belief(self) -> GroupedWeights | GroupedContrasts | PairedWeights:
         """The normal belief at the mode."""
         return self.density.belief(self.mode)
 
@@ -78,7 +80,7 @@ def learn_spreads(
 
     Parameters
     ----------
-    density : GroupedPredictor or GroupedSoftmax
+    density : GroupedPredictor, GroupedSoftmax or GroupedPair
         With the spreads to begin at.
     blocks : sequence of slice
         Coordinates that share a spread, such as the levels of a category.
@@ -127,7 +129,7 @@ def _begin(
     try:
         return likely_spreads(density.precision, density.prior_mean, mode, blocks, unit)
     except np.linalg.LinAlgError:
-        sizes = np.array([block.stop - block.start for block in blocks], dtype=np.float64)
+        sizes = np.array([density.precision[block].size for block in blocks], dtype=np.float64)
         return SpreadStart(_log_spreads(density, blocks), sizes)
 
 

@@ -78,7 +78,7 @@ def likely_spreads(
     offset, bend, sizes = (
         mode.point - prior_mean,
         mode.precision,
-        [b.stop - b.start for b in blocks],
+        [precision[b].size for b in blocks],
     )
 
     def solve(log_spreads: Array) -> tuple[Any, Array, Array]:
