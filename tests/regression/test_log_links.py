@@ -7,6 +7,7 @@ from scipy import stats
 
 from posteriori.analysis.fitting.object_tree import from_tree, to_tree
 from posteriori.regression import (
+    HurdleRegression,
     LogLinearRegression,
     NegativeBinomialRegression,
     PoissonRegression,
@@ -140,3 +141,52 @@ def test_prior_predictions_are_on_the_scale_of_the_target(columns):
     error = np.hypot(targets.mean(axis=1).std(), means.mean(axis=1).std()) / np.sqrt(200)
     assert abs(targets.mean() - means.mean()) < 5.0 * error
     assert targets.mean() < 2.0 * y.max()
+
+
+def standard_table(columns, rows=200):
+    rng = np.random.default_rng(columns)
+    X = rng.normal(size=(rows, columns))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X, rng.poisson(rng.gamma(1.0, 8.0, size=rows)).astype(float), rng
+
+
+COUNTS = [
+    PoissonRegression(),
+    NegativeBinomialRegression(),
+    HurdleRegression(),
+    ZeroInflatedRegression(),
+]
+
+
+@pytest.mark.parametrize("columns", [1, 5, 40])
+@pytest.mark.parametrize("model", COUNTS, ids=str)
+def test_the_prior_expects_counts_of_the_size_of_those_seen(model, columns):
+    """Rows that count for nothing leave the prior: in numbers, what the guide says of it."""
+    X, y, _ = standard_table(columns)
+    model.fit(X, y, sample_weight=np.full(len(y), 1e-9))
+    draws = model.sample_targets(X, 400, rng=0) / y.max()
+    assert model.predict(X).max() < 2.0 * y.max()
+    assert np.mean(draws > 2.0) < 0.15
+    assert np.mean(draws > 10.0) < 0.01
+    assert np.median(draws) < 0.5
+    assert np.mean(draws > 0.05) > 0.2  # nor does all of it vanish
+
+
+@pytest.mark.parametrize("columns", [1, 5, 40])
+@pytest.mark.parametrize("spread", [0.3, 1.0, 2.0])
+def test_the_prior_expects_amounts_of_the_size_of_those_seen(spread, columns):
+    X, _, rng = standard_table(columns)
+    logs = 3.0 + spread * rng.normal(size=len(X))
+    prior = LogLinearRegression().fit(X, np.exp(logs), np.full(len(X), 1e-9)).posterior_
+    assert prior.shape == pytest.approx(1.0, rel=1e-5)
+    assert prior.scale == pytest.approx(logs.var() / 200.0, rel=1e-3)
+    np.testing.assert_allclose(prior.mean_precision, np.eye(columns + 1), atol=1e-6)
+    noise = (prior.scale / rng.standard_gamma(1.0, size=(1000, 1))) ** 0.5
+    weights = noise * rng.normal(size=(1000, columns + 1))
+    log_mean = logs.mean() + weights[:, -1:] + weights[:, :-1] @ X.T + 0.5 * noise**2
+    beyond = np.maximum(log_mean - logs.max(), 0.0)
+    levelled = np.where(beyond > 0, logs.max() + np.log(2.0 - np.exp(-beyond)), log_mean)
+    draws = levelled - 0.5 * noise**2 + noise * rng.normal(size=log_mean.shape) - logs.max()
+    assert np.mean(draws > np.log(2.0)) < 0.01
+    assert np.mean(draws > np.log(10.0)) < 0.001
+    assert np.mean(draws < logs.min() - logs.max() - np.log(10.0)) < 0.02
