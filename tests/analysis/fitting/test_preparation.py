@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from posteriori import analyze
 from posteriori.analysis.fitting.preparation import CodeColumns, NoColumns, NumberColumns
 from posteriori.regression import PolynomialBasis, SplineBasis
 
@@ -89,9 +90,27 @@ def test_columns_that_are_constant_in_a_fold_are_left_out():
     assert columns.transform(TRAIN).shape == (6, 1)
 
 
-def test_a_fold_without_information_has_no_inputs():
+def test_a_fold_without_information_has_one_input_that_is_always_0():
     fold = TRAIN.iloc[[0, 0, 0]]
-    assert NumberColumns(KINDS).fit(fold).transform(TRAIN).shape == (6, 0)
+    columns = NumberColumns(KINDS).fit(fold)
+    np.testing.assert_array_equal(columns.transform(TRAIN), np.zeros((6, 1)))
+    assert len(columns.get_feature_names_out()) == 0
+
+
+@pytest.mark.parametrize("kind", ["number", "category", "boolean"])
+@pytest.mark.parametrize("target", ["number", "count", "two classes", "three classes"])
+def test_a_column_that_is_constant_within_a_fold_ends_no_model(kind, target):
+    """All but one row are alike: without that row a model knows of no column."""
+    rng, lone = np.random.default_rng(0), np.arange(60) == 7
+    column = {"number": lone * 3.0, "category": np.where(lone, "a", "b"), "boolean": lone}[kind]
+    y = {
+        "number": rng.normal(size=60),
+        "count": rng.poisson(2.0, 60),
+        "two classes": rng.choice(["p", "q"], 60),
+        "three classes": rng.choice(["p", "q", "r"], 60),
+    }[target]
+    found = analyze(pd.DataFrame({"c": column, "y": y}), "y", jobs=1)
+    assert not [(one.name, one.failure) for one in found.outcomes if one.failure]
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-8, 1.0, 1e8, 1e300])

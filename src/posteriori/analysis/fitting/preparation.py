@@ -58,7 +58,8 @@ class NumberColumns(TransformerMixin, BaseEstimator):
     Missing numbers become the mean, and a further column tells where they were; missing categories
     are a level of their own. Levels beyond the most frequent ones share one, which also stands for
     levels that are new. With ``grouped`` categories come last, a column of codes each, with all
-    levels that were seen; levels that are new have the code −1.
+    levels that were seen; levels that are new have the code −1. Columns that never change where they
+    are learned are left out; if none is left there is one input that is always 0.
 
     Parameters
     ----------
@@ -130,7 +131,8 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         parts += [_is_missing(s, X)[:, None] for s in self.scales_ if s.flag]
         coded = _group_codes if self.grouped else _indicators
         parts += [coded(levels, X) for levels in self.levels_]
-        return np.column_stack(parts) if parts else np.zeros((len(X), 0))
+        # columns that never change have no effect, and models want one: as NoColumns has it
+        return np.column_stack(parts) if parts else np.zeros((len(X), 1))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return what each input is: the column, or ``column = level``; of groups their columns."""

@@ -64,6 +64,8 @@ def weight_effects(pipeline: Any) -> Effects | None:
     inputs, encoder = pipeline[0].get_feature_names_out(), pipeline[0]
     groups = encoder.group_names() if isinstance(encoder, NumberColumns) else []
     names = [str(name) for name in inputs[: len(inputs) - len(groups)]]
+    if not names:
+        return None
     if offers(final, DrawsWeights):
         mean, draws = np.asarray(final.coef_), final.sample_weights(_DRAWS, rng=0)[:, : len(names)]
         low, high = np.quantile(draws, [0.05, 0.95], axis=0)
