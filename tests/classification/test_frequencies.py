@@ -42,3 +42,9 @@ def test_the_evidence_is_the_product_of_predictions():
 def test_the_concentration_must_be_positive(alpha):
     with pytest.raises(ValueError, match="concentration must be a positive number"):
         ClassFrequencies(alpha).fit(np.zeros((2, 1)), [0, 1])
+
+
+@pytest.mark.parametrize("alpha", [1e8, 1e16, 1e100])
+def test_the_evidence_of_certain_probabilities_is_that_of_even_odds(alpha):
+    model = ClassFrequencies(alpha).fit(np.zeros((40, 1)), np.arange(40) % 3)
+    assert float(model.log_evidence_) == pytest.approx(-40.0 * np.log(3.0), rel=1e-5)

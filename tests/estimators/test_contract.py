@@ -45,6 +45,8 @@ from posteriori.selection import ClassifierAverage, ModelAverage
 
 ROOT = Path(posteriori.__file__).parent
 N, D = 40, 2
+#: Powers of ten by which priors are made wider.
+SCALES = (-50, -20, -8, 12, 20, 50)
 #: Capabilities that say something of estimators as such, not of arguments or results.
 ASKED = (
     c.AddsUp,
@@ -350,6 +352,22 @@ def test_a_scaled_prior_is_that_of_an_unfitted_copy(row, fitted):
     evidence = float(model.log_evidence_)
     assert float(same.fit(x, y).log_evidence_) == pytest.approx(evidence, rel=1e-6)
     assert float(wider.fit(x, y).log_evidence_) != pytest.approx(evidence, rel=1e-3)
+
+
+@offering(c.ScalesPrior)
+def test_extreme_priors_have_their_limits(row, fitted):
+    """Narrow ones are a point, and wide ones cost for each power of ten."""
+    model, (x, y) = fitted(row), rows_of(row.targets)
+    logs = {s: float(model.with_prior_scaled(10.0**s).fit(x, y).log_evidence_) for s in SCALES}
+    assert logs[-50] == pytest.approx(logs[-20], rel=1e-6) == pytest.approx(logs[-8], rel=1e-3)
+    assert logs[12] > logs[20] + 8.0 > logs[50] + 38.0
+
+
+@offering(c.ScalesPrior)
+@pytest.mark.parametrize("factor", [1e300, 1e-300, 2e50, 0.0, -1.0, np.nan, np.inf])
+def test_impossible_priors_are_refused_in_words(row, fitted, factor):
+    with pytest.raises(ValueError, match=r"factor must .*, got"):
+        fitted(row).with_prior_scaled(factor)
 
 
 @offering(c.ScalesPrior)

@@ -21,9 +21,9 @@ from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.parameters import POSITIVE
 from posteriori.numerics.evidence import LogEvidence
-from posteriori.numerics.lazy import special
+from posteriori.numerics.special import log_gamma_ratio
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import positive
+from posteriori.numerics.validation import width_factor
 
 __all__ = ["ClassFrequencies"]
 
@@ -63,9 +63,10 @@ class ClassFrequencies(LabelledLearner, ProbabilisticClassifier):
         counts = rows.counts
         self.classes_ = rows.classes
         self.posterior_ = Dirichlet(prior + counts)
-        value = _log_beta(prior + counts) - _log_beta(prior)
+        # ln B(α + n) − ln B(α), B(α) = Π Γ(α_k) / Γ(Σ α_k), as ratios: the terms may be huge
+        value = log_gamma_ratio(prior, counts).sum() - log_gamma_ratio(prior.sum(), counts.sum())
         self.log_evidence_ = LogEvidence(
-            value, kind="exact", of="y|X", fingerprint=rows.fingerprint
+            float(value), kind="exact", of="y|X", fingerprint=rows.fingerprint
         )
 
     def predict_proba(self, X: Any) -> Array:
@@ -76,14 +77,9 @@ class ClassFrequencies(LabelledLearner, ProbabilisticClassifier):
 
     def with_prior_scaled(self, factor: float) -> ClassFrequencies:
         """Return an unfitted copy whose prior is ``factor`` times as wide: α / factor²."""
-        return ClassFrequencies(float(self.concentration / positive("factor", factor) ** 2))
+        return ClassFrequencies(float(self.concentration / width_factor(factor) ** 2))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # by intent: it ignores its inputs
         return tags
-
-
-def _log_beta(alpha: Array) -> float:
-    """Return ln B(α) = Σ ln Γ(α_k) − ln Γ(Σ α_k)."""
-    return float(special.gammaln(alpha).sum() - special.gammaln(alpha.sum()))

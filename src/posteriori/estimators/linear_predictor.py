@@ -34,7 +34,7 @@ from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.evidence import Kind, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
-from posteriori.numerics.validation import positive
+from posteriori.numerics.validation import width_factor
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["LearnedEffects", "LearnedWeights", "LinearPredictorEstimator"]
@@ -199,7 +199,7 @@ class LinearPredictorEstimator(BaseEstimator):
 
     def with_prior_scaled(self, factor: float) -> Self:
         """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
-        alpha = self.prior_precision / positive("factor", factor) ** 2
+        alpha = self.prior_precision / width_factor(factor) ** 2
         return clone(self).set_params(prior_precision=float(alpha))
 
     @property

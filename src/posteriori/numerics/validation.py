@@ -18,6 +18,7 @@ from posteriori.numerics.types import Array
 
 __all__ = [
     "LARGEST_DATUM",
+    "MOST_WIDER",
     "SUM_TOLERANCE",
     "SYMMETRY_TOLERANCE",
     "as_observation",
@@ -38,12 +39,16 @@ __all__ = [
     "require_squares",
     "unmasked",
     "whole",
+    "width_factor",
 ]
 
 _INFINITY = float("inf")
 
 #: Given probabilities may miss a sum of 1 by this: they may be rounded to six decimals.
 SUM_TOLERANCE = 1e-6
+
+#: Priors may be made wider or narrower by this: precisions, their products and roots are numbers.
+MOST_WIDER = 1e50
 
 #: Data up to here have squares and sums of squares.
 LARGEST_DATUM = 1e150
@@ -88,6 +93,17 @@ def whole(name: str, value: Any) -> Array:
 def real_vector(name: str, value: Any) -> Array:
     """Check a finite vector (..., D)."""
     return _with_event(name, real(name, value), 1, "a vector")
+
+
+def width_factor(value: Any) -> float:
+    """Check by how many times a prior is to be wider: its square and the inverse are numbers."""
+    factor = float(positive("factor", value))
+    if not 1.0 / MOST_WIDER <= factor <= MOST_WIDER:
+        raise ValueError(
+            f"factor must lie between {1.0 / MOST_WIDER:g} and {MOST_WIDER:g}, got {factor:g}; beyond, "
+            "a prior is flat or a point: state such a prior where the model is made"
+        )
+    return factor
 
 
 def positive_vector(name: str, value: Any) -> Array:

@@ -110,7 +110,7 @@ def test_a_column_that_is_constant_within_a_fold_ends_no_model(kind, target):
         "three classes": rng.choice(["p", "q", "r"], 60),
     }[target]
     found = analyze(pd.DataFrame({"c": column, "y": y}), "y", jobs=1)
-    assert not [(one.name, one.failure) for one in found.outcomes if one.failure]
+    assert not [(one.name, one.failure) for one in found.outcomes.values() if one.failure]
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-8, 1.0, 1e8, 1e300])

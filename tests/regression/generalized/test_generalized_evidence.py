@@ -29,6 +29,17 @@ def log_integral(log_density, *ranges):
     return special.logsumexp(values) + sum(np.log(axis[1] - axis[0]) for axis in axes)
 
 
+def test_thresholds_far_apart_are_in_order():
+    """Tenths of standard deviations matter, thousands of them do not: nor their number of digits."""
+    near = log_probability_of_order(np.array([0.0, 0.5, 1.0]), 1.0)
+    far = log_probability_of_order(np.array([0.0, 0.5, 1.0, 1e30]), 1.0)
+    assert far == pytest.approx(near, abs=1e-12)
+    for std in (1e-8, 1e-20, 1e-50):
+        assert log_probability_of_order(np.array([-0.5, 1.2, 1.9]), std) == pytest.approx(
+            0, abs=1e-12
+        )
+
+
 def test_laplace_evidence_of_one_poisson_rate_against_quadrature():
     # no inputs but a constant: a log rate with prior N(ln ȳ, 1)
     y = np.random.default_rng(0).poisson(4.0, size=400).astype(float)

@@ -15,7 +15,7 @@ from posteriori.distributions.numbers.inverse_gamma import InverseGamma
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.numerics.validation import positive
+from posteriori.numerics.validation import width_factor
 
 __all__ = ["has_width", "widened"]
 
@@ -50,8 +50,8 @@ def widened(prior: Any, factor: float) -> Any:
     >>> widened(Beta(2.0, 6.0), 2.0)
     Beta(0.5, 1.5)
     """
-    factor = float(positive("factor", factor))
+    factor = width_factor(factor)
     family = type(prior)
     return family._from(
-        **{name: getattr(prior, name) * float(factor) ** p for name, p in _POWERS[family].items()}
+        **{name: getattr(prior, name) * factor**p for name, p in _POWERS[family].items()}
     )

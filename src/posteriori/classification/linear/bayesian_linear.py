@@ -60,7 +60,7 @@ from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
 from posteriori.numerics.evidence import Kind
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import positive
+from posteriori.numerics.validation import width_factor
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["BayesianLinearClassifier", "Link"]
@@ -398,5 +398,5 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         """
         alpha = self.prior_precision if self.hyperparameters == "fixed" else self.prior_precision_
         return clone(self).set_params(
-            prior_precision=float(alpha / positive("factor", factor) ** 2), hyperparameters="fixed"
+            prior_precision=float(alpha / width_factor(factor) ** 2), hyperparameters="fixed"
         )

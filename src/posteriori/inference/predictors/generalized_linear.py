@@ -101,6 +101,7 @@ class LinearPredictor:
         self.prior_precision = prior_precision
         self.prior_mean = prior_mean
         self.frequency = frequency
+        self.shape_slope = 0.0
 
     @property
     def n_rows(self) -> int:
@@ -118,10 +119,10 @@ class LinearPredictor:
         """The diagonal of the prior precision."""
         return np.diagonal(self.prior_precision)
 
-    def with_prior_mean(self, mean: Array) -> LinearPredictor:
-        """Return the posterior under a prior of another mean."""
+    def with_shape_slope(self, slope: float) -> LinearPredictor:
+        """Return the same with ``slope`` θ added, for the log shape θ."""
         other = copy(self)
-        other.prior_mean = mean
+        other.shape_slope = slope
         return other
 
     def value_and_gradient(self, w: Array) -> tuple[float, Array]:
@@ -137,6 +138,9 @@ class LinearPredictor:
             if curve.shape is not None:
                 gradient[d] += _sum(curve.shape.slope, f)
         gradient[:d] += raw @ self.turn
+        if len(w) > d:
+            total += self.shape_slope * float(w[d])
+            gradient[d] += self.shape_slope
         return total, gradient
 
     def curvature(self, w: Array) -> Array:
@@ -171,9 +175,10 @@ class LinearPredictor:
         def likelihood(eta: Array, shape: float, rows: Rows) -> Curve:
             return self.likelihood(eta, shape, places[rows])
 
-        return LinearPredictor(
+        fewer = LinearPredictor(
             x, likelihood, self.prior_precision, self.prior_mean, frequency, self.turn
         )
+        return fewer.with_shape_slope(self.shape_slope)
 
     def _curves(self, w: Array) -> Iterator[tuple[Array, Curve, Array | None]]:
         d = self.turn.shape[1]

@@ -15,7 +15,7 @@ import numpy as np
 from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Polynomial, Table, Term
 from posteriori.numerics.evidence import LogEvidence
-from posteriori.numerics.validation import positive
+from posteriori.numerics.validation import width_factor
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior.posterior import Posterior
@@ -61,7 +61,7 @@ def evidence_with_prior_scaled(posterior: Posterior, factor: float) -> LogEviden
     >>> evidence_with_prior_scaled(post, 2.0)  # of N(0, 4 + 1) at 0
     LogEvidence(-1.723657, kind="exact", of="X")
     """
-    factor = float(positive("factor", factor))
+    factor = width_factor(factor)
     solved = posterior._solved
     if solved.has_earlier or solved.is_merged:
         raise TypeError("earlier data are no longer there: infer from all data at once")

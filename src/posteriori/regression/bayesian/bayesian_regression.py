@@ -33,7 +33,7 @@ from posteriori.numerics.least_squares.regression_statistics import regression_s
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
-from posteriori.numerics.validation import positive
+from posteriori.numerics.validation import width_factor
 from posteriori.regression.bayesian.belief import LinearBelief
 from posteriori.regression.bayesian.default_priors import scaled_prior
 from posteriori.regression.bayesian.grouped_learning import GroupedLearned, learn_groups
@@ -406,7 +406,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         is kept. Hyper-parameters that are chosen by evidence leave only the intercept's.
         """
         learned = self._fitted()
-        scaled = scaled_prior(learned.statistics, learned.prior, float(positive("factor", factor)))
+        scaled = scaled_prior(learned.statistics, learned.prior, width_factor(factor))
         return clone(self).set_params(**scaled)
 
     def _seen_rows(self, X: Any, y: Any, noise_variance: Any) -> Rows:

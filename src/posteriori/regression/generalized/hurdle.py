@@ -31,7 +31,7 @@ from posteriori.estimators.parameters import check_parameters
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
-from posteriori.numerics.validation import positive
+from posteriori.numerics.validation import width_factor
 from posteriori.regression.generalized.count_regression import (
     NegativeBinomialRegression,
     check_counts,
@@ -173,7 +173,7 @@ class HurdleRegression(RegressorMixin, BaseEstimator):
 
     def with_prior_scaled(self, factor: float) -> Self:
         """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
-        alpha = self.prior_precision / positive("factor", factor) ** 2
+        alpha = self.prior_precision / width_factor(factor) ** 2
         return clone(self).set_params(prior_precision=float(alpha))
 
     @property

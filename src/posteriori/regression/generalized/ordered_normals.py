@@ -22,6 +22,9 @@ _PANELS, _POINTS = 4, 16
 #: Panels on both sides of a mean outside of which a variable does not count: 9 standard deviations.
 _REACH = 9 * _PANELS
 
+#: Standard deviations between means beyond which two variables are in order to rounding.
+_FAR = 20.0
+
 
 def log_probability_of_order(mean: Array, std: float) -> float:
     """Return ln P(c₁ < c₂ < … < c_M) of c_k ~ N(mean_k, std²), independent.
@@ -41,7 +44,8 @@ def log_probability_of_order(mean: Array, std: float) -> float:
     >>> bool(np.isclose(log_probability_of_order(np.zeros(4), 2.0), -np.log(24.0)))
     True
     """
-    z = np.asarray(mean) / std
+    gaps = np.minimum(np.diff(mean, prepend=mean[:1]) / std, _FAR)
+    z = np.cumsum(gaps)  # only how far they are apart matters
     panels = np.unique(np.floor(_PANELS * z)[:, None] + np.arange(-_REACH, _REACH + 1))
     nodes, weights, inner = _rule()
     at = (panels[:, None] + nodes) / _PANELS

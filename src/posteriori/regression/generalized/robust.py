@@ -27,6 +27,9 @@ from posteriori.regression.generalized.generalized_regression import Generalized
 
 __all__ = ["RobustRegression"]
 
+#: Log scales beyond this are taken as this: the square of their exponential is still a number.
+_LARGEST = 300.0
+
 #: Targets are taken as rounded to this share of their spread, so that exact data have a scale.
 _RESOLUTION = 1e-8
 
@@ -114,18 +117,15 @@ class RobustRegression(GeneralizedRegression):
 
         Laplace's method has ∫ p(w, θ) dw ∝ p(ŵ, θ) |A|^(−½). As A = Λ + e^(−2θ) H, the logarithm of the
         last factor has the slope γ = Σ λ/(α + λ), the number of weights that the data determine: γθ is
-        added, which is a shift of the prior mean of θ, until γ is the one that belongs to it.
+        added, until γ is the one that belongs to the mode.
         """
         prior, place, tol = density.prior_mean, density.shape_place, tol or self.tol
         assert place is not None
-        alpha = float(density.precision[place])
         frequency = density.frequency
         rows = density.n_rows if frequency is None else float(frequency.sum())
         search, passes, mode = _Crossing(min(len(prior) - 1.0, rows)), 0, near
         while True:
-            shifted = prior.copy()
-            shifted[place] += search.at / alpha
-            target = density.with_prior_mean(shifted)
+            target = density.with_shape_slope(search.at)
             limits: dict[str, Any] = {"tol": tol, "max_iter": self.max_iter - passes}
             if mode is not None:
                 mode = find_mode(target, mode.point, near=mode, **limits)
@@ -143,14 +143,12 @@ class RobustRegression(GeneralizedRegression):
             _VANISHING * self._finest
         ):  # rows that repeat are fitted exactly
             return super()._ascend(density, near, tol)
-        offset = float(mode.point[place] - prior[place])
-        # of the density that was given, without γθ
-        value = mode.value - search.at * offset + 0.5 * search.at**2 / alpha
+        value = mode.value - search.at * float(mode.point[place])  # of the density that was given
         settled = mode.converged and settled
         return _bent(mode, place, bend)._replace(value=value, n_iter=passes, converged=settled)
 
     def _scale(self, log_scale: Any) -> Any:
-        return np.hypot(np.exp(log_scale), self._finest)
+        return np.hypot(_exp(log_scale), self._finest)
 
     def _likelihood(self, y: Array) -> Any:
         nu = float(self.dof)
@@ -159,7 +157,7 @@ class RobustRegression(GeneralizedRegression):
         def curve(eta: Array, log_scale: float, rows: Any) -> Curve:
             # c − ln s − ½(ν+1) ln(1 + z²/ν), z = (y − η)/s, s² = e²ᶿ + resolution²
             s = float(self._scale(log_scale))
-            share = (np.exp(log_scale) / s) ** 2  # d ln s/dθ
+            share = (_exp(log_scale) / s) ** 2  # d ln s/dθ
             z = (y[rows] - eta) / s
             weight, inner = _weights_of(z, nu)
             value = height - np.log(s) - _log_tail(z, nu)
@@ -203,6 +201,10 @@ class _Crossing:
         inside = self._low < step < self._high
         self.at = step if inside else 0.5 * (self._low + self._high)
         self._before = here, gap
+
+
+def _exp(log_scale: Any) -> Any:
+    return np.exp(np.minimum(log_scale, _LARGEST))
 
 
 def _determined(mode: Mode, precision: Array, place: int) -> tuple[float, float]:

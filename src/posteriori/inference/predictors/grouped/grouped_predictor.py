@@ -58,6 +58,8 @@ class GroupedPredictor:
         Of independent normal priors, of all coordinates.
     frequency : (N,), optional
         How often each row counts.
+    shape_slope : float
+        Times the log shape, this is added.
     """
 
     rows: GroupedRows
@@ -66,6 +68,7 @@ class GroupedPredictor:
     precision: Array
     prior_mean: Array
     frequency: Array | None = None
+    shape_slope: float = 0.0
 
     @property
     def n_rows(self) -> int:
@@ -98,9 +101,9 @@ class GroupedPredictor:
         likelihood = averaged_likelihood(self.likelihood, variance, FEW_DIGITS)
         return replace(self, likelihood=likelihood)
 
-    def with_prior_mean(self, mean: Array) -> GroupedPredictor:
-        """Return the posterior under a prior of another mean."""
-        return replace(self, prior_mean=mean)
+    def with_shape_slope(self, slope: float) -> GroupedPredictor:
+        """Return the same with ``slope`` θ added, for the log shape θ."""
+        return replace(self, shape_slope=slope)
 
     def predictors(self, v: Array) -> Array:
         """Return η of all rows."""
@@ -119,6 +122,8 @@ class GroupedPredictor:
             gradient[place] += np.bincount(codes[:, c], slope, self.layout.sizes[c])
         if curve.shape is not None:
             gradient[self.shape_place] += float(_times(curve.shape.slope, f).sum())
+            gradient[self.shape_place] += self.shape_slope
+            total += self.shape_slope * float(v[self.shape_place])
         return total, gradient
 
     def curvature(self, v: Array) -> Bordered:
@@ -174,6 +179,7 @@ class GroupedPredictor:
             likelihood=given,
             precision=np.delete(self.precision, place),
             prior_mean=np.delete(self.prior_mean, place),
+            shape_slope=0.0,
         )
         point = np.delete(mode.point, place)
         return density, mode._replace(point=point, precision=rest, factor=rest.factorize())
