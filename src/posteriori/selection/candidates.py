@@ -112,7 +112,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "regression",
         _LINEAR,
         {"hyperparameters": "sparse"},
-        "a scale for each weight, chosen by evidence; useless columns are pruned, with few rows more of them",
+        "a scale for each weight, chosen by evidence, useless columns pruned; with few rows sets of columns averaged",
         2.0,
         title="straight lines (few columns)",
     ),

@@ -87,8 +87,9 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         pruned. "grid": α and β integrated under gamma hyper-priors. "learned": "type-II" for more
         than 100 rows; for fewer, where intervals at one scale would be too narrow, the scale
         (β/α)^½ of the D weights in units of the noise is integrated under a half-Cauchy prior of width
-        D^(−½). "sparse": "ard" for more than 100 rows; for fewer, columns join one by one, each set of k
-        of the D has a prior proportional to 1/C(D, k), and the noise is integrated. With no fewer columns than
+        D^(−½). "sparse": "ard" for more than 100 rows; for fewer, columns join one by one, and the sets
+        that this comes by are averaged over, each set of k of the D with a prior proportional to 1/C(D, k)
+        and an integrated scale. With no fewer columns than
         rows the evidence of "type-II" and "ard" would grow without end as the noise vanishes:
         there it is multiplied by exp(−β ``noise_scale``), and for "ard" each set of k of the D
         columns has a prior proportional to 1/C(D, k), since otherwise they would fit the noise.

@@ -172,7 +172,7 @@ class _Problem:
             root=None if prior.root is None else prior.root / scales[prior.free],
         )
         measured = cells.measured(level, scales)
-        if prior.hyperparameters in ("type-II", "ard", "few columns") and _tell_targets(measured):
+        if prior.hyperparameters in ("type-II", "ard") and _tell_targets(measured):
             # the evidence would grow without end as the noise vanishes: times exp(−b₀/σ²)
             measured.within[-1, -1] = np.sqrt(2.0 * noise_scale(plain, prior))
         return cls(measured, alone, precision, plain, level, scales)

@@ -19,12 +19,14 @@ from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 from posteriori.regression.bayesian.belief import LinearBelief
+from posteriori.regression.bayesian.belief_making import less_prior_mean, make_belief
 from posteriori.regression.bayesian.default_priors import (
     column_scales,
     intercept_prior,
     noise_scale,
     noise_shape,
 )
+from posteriori.regression.bayesian.few_columns import average_sets
 from posteriori.regression.bayesian.hyper_grid import (
     HyperGrid,
     HyperPriors,
@@ -44,7 +46,6 @@ from posteriori.regression.bayesian.weight_evidence import (
     InterceptPrior,
     WeightPosterior,
     integrated_evidence,
-    intercept_terms,
     known_noise_evidence,
     weight_posterior,
 )
@@ -142,7 +143,7 @@ def _solve_fixed(statistics: RegressionStatistics, prior: LinearPrior) -> Soluti
     given = prior.root
     root = column_scales(statistics, prior) if given is None else given / np.sqrt(unit)
     free = np.flatnonzero(prior.free)
-    shifted = _less_prior_mean(statistics, prior.mean, free)
+    shifted = less_prior_mean(statistics, prior.mean, free)
     intercept = intercept_prior(statistics, prior, unit)
     wide = shifted.is_wide and root.ndim == 1 and bool(root.all())
     learn = _weights_through_rows if wide else _weights_of_columns
@@ -160,7 +161,7 @@ def _solve_fixed(statistics: RegressionStatistics, prior: LinearPrior) -> Soluti
     else:
         log_evidence = known_noise_evidence(shifted, weights, 1.0 / beta, intercept)
         belief_shape, belief_scale = None, 1.0 / beta
-    belief = _belief(
+    belief = make_belief(
         statistics,
         intercept,
         mean,
@@ -206,7 +207,7 @@ def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Sol
         mean = mean + spectrum.weights(best.ratio)
         precisions, directions = (spectrum.squares + best.ratio)[None], spectrum.directions
     noise = None, np.array([1.0 / best.noise_precision])
-    belief = _belief(statistics, intercept, mean, directions, precisions, *noise)
+    belief = make_belief(statistics, intercept, mean, directions, precisions, *noise)
     if np.isfinite(best.ratio):
         belief = _with_unseen(belief, column_scales(statistics, prior), np.array([best.ratio]))
     alpha = best.ratio * best.noise_precision
@@ -215,16 +216,14 @@ def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Sol
     )
 
 
-def _solve_relevance(
-    statistics: RegressionStatistics, prior: LinearPrior, wary: bool = False
-) -> Solution:
-    """Choose β and a precision for every weight of highest evidence; if wary, with a price on columns."""
+def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+    """Choose β and a precision for every weight of highest evidence."""
     d, scales = statistics.n_inputs, column_scales(statistics, prior)
     intercept, spectrum, floored = _noisy_spectrum(statistics, prior)
     factor = statistics.reduced[:d, :d] / scales
     target = statistics.reduced[:d, d] - statistics.reduced[:d, :d] @ prior.mean
-    start = np.inf if floored or wary else maximise_evidence(spectrum).ratio
-    prices = prices_of_columns(d) if floored or wary else np.zeros(d)
+    start = np.inf if floored else maximise_evidence(spectrum).ratio
+    prices = prices_of_columns(d) if floored else np.zeros(d)
     if floored:  # no more rows of the factor say something than the data have
         length = column_norms(factor.T)
         seen = exceeds_rounding(length, length.max(initial=0.0))
@@ -240,7 +239,7 @@ def _solve_relevance(
     mean[kept] += np.linalg.solve(r, q[len(kept) :].T @ target) / scales[kept]
     directions[kept] = triangular_inverse(r.T).T / scales[kept, None]
     noise = None, np.array([1.0 / best.noise_precision])
-    belief = _belief(statistics, intercept, mean, directions, np.ones((1, len(kept))), *noise)
+    belief = make_belief(statistics, intercept, mean, directions, np.ones((1, len(kept))), *noise)
     alpha = np.full(d, np.inf)
     alpha[kept] = best.noise_precision / best.variances[kept]
     return Solution(
@@ -249,15 +248,9 @@ def _solve_relevance(
 
 
 def _solve_few_columns(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
-    """Choose columns by evidence and a price on their number, and integrate the noise given them."""
-    chosen = _solve_relevance(statistics, prior._replace(hyperparameters="ard"), wary=True)
-    shape, scale = noise_shape(prior), noise_scale(statistics, prior)
-    rows, misfit = (
-        intercept_terms(statistics, intercept_prior(statistics, prior, 1.0))[0],
-        chosen.belief.scale,
-    )
-    noise = np.array([shape + 0.5 * rows]), scale + 0.5 * rows * misfit  # q = n/β
-    return chosen._replace(belief=replace(chosen.belief, shape=noise[0], scale=noise[1]))
+    """Average over sets of columns that join one by one; given a set, over its scale and the noise."""
+    averaged = average_sets(statistics, prior)
+    return Solution(averaged.belief, averaged.log_evidence, "type-II", n_iter=averaged.n_sets)
 
 
 def _solve_grid(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
@@ -279,7 +272,7 @@ def _integrate(
 ) -> Solution:
     intercept, spectrum = _spectrum(statistics, prior)
     grid = integrate_hyperparameters(spectrum, priors)
-    belief = _belief(
+    belief = make_belief(
         statistics,
         intercept,
         prior.mean + spectrum.weights(grid.ratios),
@@ -344,54 +337,11 @@ def _noisy_spectrum(
     return intercept, spectrum._replace(rest=_NOISE_FLOOR * total), True
 
 
-def _belief(
-    statistics: RegressionStatistics,
-    intercept: InterceptPrior | None,
-    mean: Array,
-    directions: Array,
-    precisions: Array,
-    shape: Array | None,
-    scale: Array,
-    probabilities: Array | None = None,
-) -> LinearBelief:
-    d, level, level_precision = statistics.n_inputs, 0.0, None
-    if intercept is not None:
-        level_precision = statistics.weight + intercept.precision
-        seen = statistics.weight * statistics.mean[d]
-        level = float(seen + intercept.precision * intercept.mean) / level_precision
-    return LinearBelief(
-        np.ones(1) if probabilities is None else probabilities,
-        np.atleast_2d(mean),
-        directions,
-        precisions,
-        statistics.mean[:d],
-        level,
-        level_precision,
-        shape,
-        scale,
-        None,
-    )
-
-
 def _with_unseen(belief: LinearBelief, scales: Array, ratios: Array) -> LinearBelief:
     """Return a belief that keeps the prior of λ in directions that fewer rows than columns leave open."""
     if belief.directions.shape[1] == len(scales):
         return belief
     return replace(belief, unseen=OpenDirections(scales, ratios))
-
-
-def _less_prior_mean(
-    statistics: RegressionStatistics, mean: Array, free: Array
-) -> RegressionStatistics:
-    """Return the statistics of the free columns and of the target less what the prior mean says."""
-    d = statistics.n_inputs
-    target = statistics.reduced[:, d] - statistics.reduced[:, :d] @ mean
-    return replace(
-        statistics,
-        squared=np.column_stack([statistics.reduced[:, free], target]),
-        mean=statistics.mean[[*free, d]],
-        n_inputs=len(free),
-    )
 
 
 def _require_determined(told: Array) -> None:
