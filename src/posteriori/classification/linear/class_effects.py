@@ -20,6 +20,7 @@ from posteriori.inference.predictors.grouped_contrasts import GroupedContrasts
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.inference.predictors.normal_bound import find_mean
+from posteriori.inference.predictors.pairs.grouped_pair import GroupedPair
 from posteriori.inference.predictors.softmax_likelihood import SoftmaxLikelihood
 from posteriori.inference.predictors.weight_belief import WeightBelief
 from posteriori.numerics.types import Array
@@ -89,7 +90,9 @@ def corrected_weights(learned: LearnedWeights) -> WeightBelief:
 
 def _moved_to_mean(fit: GroupedFit) -> GroupedWeights | GroupedContrasts:
     """Return Laplace's belief moved to the mean, as :func:`move_to_mean` does; or as it is."""
-    belief, density = fit.belief, fit.density
+    density = fit.density
+    assert not isinstance(density, GroupedPair)  # classes have one predictor, or contrasts
+    belief = density.belief(fit.mode)
     averaged = density.averaged(belief.row_moments(density.rows)[1])
     moved = find_mean(averaged, fit.mode.point, fit.mode)
     if not moved.converged:
