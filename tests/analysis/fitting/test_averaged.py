@@ -1,12 +1,19 @@
 """The average of all candidates: its weights, its honest score, and that it can be kept."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from posteriori.analysis import analyze, load_model, save_model
 from posteriori.analysis.fitting.averaged import AVERAGE
-from posteriori.selection.averaging import stacking_weights, weights_of_other_folds
+from posteriori.selection.averaging import (
+    ModelAverage,
+    stacking_weights,
+    weights_of_other_folds,
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +61,40 @@ def test_what_the_average_says_is_the_mixture_of_what_its_members_say(analysis):
         weights[weights < 0.01] = 0.0
         mixed = np.log(np.exp(logs[rows]) @ (weights / weights.sum()))
         np.testing.assert_allclose(outcome.unseen.log_density[rows], mixed, rtol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute", "log"])
+def test_the_average_is_scored_by_the_numbers_that_it_predicts_when_saved(table, loss):
+    names = ["constant", "linear", "robust linear", "log-linear"]
+    found = analyze(table, "y", models=names, loss=loss, jobs=1)
+    outcome = found.outcomes[AVERAGE]
+    logs = np.stack([found.outcomes[name].unseen.log_density for name in names], axis=1)
+    shares = weights_of_other_folds(logs, found.problem.splits)
+    for others, rows in found.problem.splits:
+        weights = np.where(shares[rows[0]] < 0.01, 0.0, shares[rows[0]])
+        members = {
+            name: clone(found.outcomes[name].model).fit(
+                found.problem.X.iloc[others], found.problem.y[others]
+            )
+            for name in names
+        }
+        of_fold = ModelAverage.of_fitted(
+            members, dict(zip(names, weights / weights.sum(), strict=True))
+        )
+        saved = replace(found.table_model(AVERAGE), pipeline=of_fold)
+        predicted = saved.predict_inputs(found.problem.X.iloc[rows]).iloc[:, 0]
+        np.testing.assert_allclose(outcome.unseen.prediction[rows], predicted, rtol=1e-9)
+
+
+def test_the_median_of_a_mixture_is_not_the_mean_of_medians(table):
+    names = ["constant", "linear", "robust linear", "log-linear"]
+    found = analyze(table, "y", models=names, loss="absolute", jobs=1)
+    parts = [found.outcomes[name].unseen for name in names]
+    logs = np.stack([part.log_density for part in parts], axis=1)
+    shares = weights_of_other_folds(logs, found.problem.splits)
+    medians = np.stack([part.prediction for part in parts], axis=1)
+    apart = np.abs((shares * medians).sum(axis=1) - found.outcomes[AVERAGE].unseen.prediction)
+    assert apart.max() > 1e-3
 
 
 def test_the_shares_are_those_that_all_rows_ask_for(analysis):

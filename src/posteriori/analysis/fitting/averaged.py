@@ -3,7 +3,8 @@ r"""The average of all candidates: one more model, weighted by what each says of
 .. math:: p(y_n) = \sum_k w_k\,p(y_n\mid D_{-f(n)}, m_k)
 
 with the weights of highest held-out density. The average is scored fold by fold with weights that
-the other folds have chosen; the one that is kept has the weights of all rows.
+the other folds have chosen; the one that is kept has the weights of all rows. The number that it
+predicts is the mean of the mixture, or its median where the loss asks for that, in both.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from posteriori.selection.averaging import (
 )
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.cross_validation import Unseen
+from posteriori.selection.predictive_mixture import PredictiveMixture
 
 __all__ = ["AVERAGE", "average_outcome"]
 
@@ -79,14 +81,28 @@ def _without_small(shares: Array) -> Array:
 
 
 def _mixed(parts: list[Unseen], logs: Array, shares: Array) -> Unseen:
-    """Return what the average says: of densities, levels and predictions the weighted means."""
+    """Return what the average says: of densities and levels the weighted means."""
     best = logs.max(axis=1)
     with np.errstate(divide="ignore"):
         log_density = best + np.log((shares * np.exp(logs - best[:, None])).sum(axis=1))
-    predictions = np.stack([part.prediction for part in parts])  # (K, N) or (K, N, classes)
     levels = np.stack([part.level for part in parts], axis=1)
-    return Unseen(
-        log_density,
-        np.einsum("nk,kn...->n...", shares, predictions),
-        (shares * levels).sum(axis=1),
-    )
+    points = _medians(parts, shares) if parts[0].predictive else _means(parts, shares)
+    return Unseen(log_density, points, (shares * levels).sum(axis=1))
+
+
+def _means(parts: list[Unseen], shares: Array) -> Array:
+    """Return weighted means of what members predict, (N,) or (N, classes)."""
+    predictions = np.stack([part.prediction for part in parts])
+    return np.einsum("nk,kn...->n...", shares, predictions)
+
+
+def _medians(parts: list[Unseen], shares: Array) -> Array:
+    """Return medians of the mixtures, (N,); rows that were predicted together have the same weights."""
+    found = np.empty(len(shares))
+    for members in zip(*(part.predictive for part in parts), strict=True):
+        rows = members[0][0]
+        weights = shares[rows[0]]
+        kept = np.flatnonzero(weights)
+        mixture = PredictiveMixture(weights[kept], [members[k][1] for k in kept])
+        found[rows] = mixture.median
+    return found
