@@ -130,7 +130,7 @@ def effect_gram(x: Array, codes: Array, weight: Array, layout: EffectLayout) -> 
     Parameters
     ----------
     x : (N, D)
-        The first plain coordinates; others are left 0.
+        The first plain coordinates; others are left 0. It is read once, block by block.
     codes : (N, C)
         Levels of rows in each category, all known.
     weight : (N,)
@@ -138,16 +138,20 @@ def effect_gram(x: Array, codes: Array, weight: Array, layout: EffectLayout) -> 
     """
     d, places, k = x.shape[1], layout.places, layout.core
     core, border = np.zeros((k, k)), np.zeros((layout.size - k, k))
-    for first in range(0, len(x), step := rows_per_block(d, WITH_COPY)):
+    sums = [border if c == layout.largest else core[place] for c, place in enumerate(places)]
+    # a block has no fewer rows than there are levels: else their sums would take longer than it
+    step = max(rows_per_block(d, WITH_COPY), *layout.sizes)
+    for first in range(0, len(x), step):
         rows = slice(first, first + step)
-        core[:d, :d] += (x[rows] * weight[rows, None]).T @ x[rows]
+        block, h = x[rows], weight[rows]
+        core[:d, :d] += (block * h[:, None]).T @ block
+        for c, own in enumerate(sums):
+            own[:, :d] += level_sums(block, codes[rows, c], layout.sizes[c], h)
     counts = [np.bincount(codes[:, c], weight, n) for c, n in enumerate(layout.sizes)]
     for c, place in enumerate(places):
-        block, own = (border, slice(None)) if c == layout.largest else (core, place)
-        block[own, :d] = level_sums(x, codes[:, c], layout.sizes[c], weight)
         for other in range(len(places)):
             if other not in (c, layout.largest):
-                block[own, places[other]] = _cross_table(
+                sums[c][:, places[other]] = _cross_table(
                     codes[:, [c, other]], weight, layout, c, other
                 )
         if c != layout.largest:
