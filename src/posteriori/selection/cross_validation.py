@@ -20,6 +20,8 @@ from posteriori.distributions.batches import has_atoms
 from posteriori.estimators.contract import (
     AddsUp,
     HasSteps,
+    PreparesBlocks,
+    ReadsBlocks,
     StatesProbabilities,
     last_step,
     offers,
@@ -184,13 +186,17 @@ def _concatenated(parts: Sequence[Unseen]) -> Unseen:
 
 
 def fit_in_parts(estimator: Any, X: Any, y: Any) -> Any:
-    """Fit an estimator; the last step of a pipeline that can add rows up sees them part by part.
+    """Fit an estimator; the last step of a pipeline sees the rows part by part if it can.
 
-    Then no matrix of all inputs is made, which wide bases would make many times as large as X.
+    It adds them up, or they are made when it reads them. Then no matrix of all inputs is held, which
+    wide bases would make many times as large as X.
     """
     if len(X) <= _FIT_PART or not offers(estimator, HasSteps):
         return estimator.fit(X, y)
     columns, model = estimator[:-1], estimator[-1]
+    if len(columns) == 1 and offers(columns[0], PreparesBlocks) and offers(model, ReadsBlocks):
+        model.fit_blocks(columns[0].fit(X, y).transform_blocks(X), y)
+        return estimator
     if not offers(model, AddsUp) or not len(columns):
         return estimator.fit(X, y)
     columns.fit(X, y)
