@@ -80,8 +80,6 @@ def test_a_pipeline_learns_the_same_from_rows_made_when_read(task, grouped):
     latent = frame["a"] ** 2 + (frame["g"] == "u") + rng.logistic(size=len(frame))
     number = task == "numbers"
     y = latent.to_numpy() if number else np.digitize(latent, [1.0, 2.5][: 1 + (task[1] == "h")])
-    if grouped and task == "three classes":
-        pytest.skip("groups of several classes have tests of their own")
     model = (
         BayesianLinearRegression(hyperparameters="learned")
         if number
