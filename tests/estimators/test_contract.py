@@ -30,6 +30,7 @@ from posteriori.distributions import MvNormal, NormalInverseWishart
 from posteriori.distributions.batches import has_atoms
 from posteriori.estimators import contract as c
 from posteriori.numerics import LogEvidence
+from posteriori.numerics.row_blocks import RowBlocks
 from posteriori.regression import (
     BayesianLinearRegression,
     HurdleRegression,
@@ -58,6 +59,7 @@ ASKED = (
     c.HasEvidence,
     c.LeavesOneOut,
     c.PredictsDistributions,
+    c.ReadsBlocks,
     c.ScalesPrior,
     c.ScoresClasses,
     c.StatesNoise,
@@ -79,6 +81,7 @@ LAPLACE = {c.PredictsDistributions, c.CountsParameters, *BELIEVES, *DRAWS}
 CLASSES = {c.PredictsDistributions, c.StatesProbabilities}
 JOINT = {*CLASSES, *BELIEVES, c.LeavesOneOut, c.ScoresClasses}
 LINEAR = {*LAPLACE, c.DrawsWeights}
+LINEAR_CLASSES = {*LAPLACE, *CLASSES, c.ScoresClasses}
 
 ROWS = [
     Row(
@@ -94,8 +97,8 @@ ROWS = [
     Row(HurdleRegression(), "counts", LAPLACE),
     Row(ZeroInflatedRegression(), "counts", LAPLACE),
     Row(OrdinalRegression(), "labels", {*LAPLACE, c.StatesProbabilities}),
-    Row(BayesianLogisticRegression(), "labels", {*LAPLACE, *CLASSES, c.ScoresClasses}),
-    Row(ProbitRegression(), "two labels", {*LAPLACE, *CLASSES, c.ScoresClasses}),
+    Row(BayesianLogisticRegression(), "labels", {*LINEAR_CLASSES, c.ReadsBlocks}),
+    Row(ProbitRegression(), "two labels", {*LINEAR_CLASSES, c.ReadsBlocks}),
     Row(LogisticRegression(ridge=0.1), "labels", {*CLASSES, c.ScoresClasses}),
     Row(ClassFrequencies(), "labels", {*CLASSES, *BELIEVES}),
     Row(KNeighborsClassifier(), "labels", CLASSES),
@@ -187,7 +190,7 @@ def test_every_capability_is_asked_about():
         getattr(c, name) for name in c.__all__ if getattr(getattr(c, name), "_is_protocol", False)
     }
     arguments = {c.Accounts, c.Classifies, c.Estimator, c.HasPosterior, c.HasSteps}
-    arguments |= {c.NamesColumns, c.Result, c.StatesLogProbabilities}
+    arguments |= {c.NamesColumns, c.PreparesBlocks, c.Result, c.StatesLogProbabilities}
     assert protocols == {*ASKED, *arguments}
 
 
@@ -389,6 +392,21 @@ def test_parts_add_up_to_the_whole(row, fitted):
     for other in (stream, merged):
         np.testing.assert_allclose(other.coef_, model.coef_, rtol=1e-9)
         assert float(other.log_evidence_) == pytest.approx(float(model.log_evidence_), rel=1e-9)
+
+
+@offering(c.ReadsBlocks)
+def test_rows_that_are_made_when_they_are_read_are_the_same_rows(row, fitted):
+    model, (x, y) = fitted(row), rows_of(row.targets)
+    read = clone(row.model).fit_blocks(RowBlocks(lambda rows: x[rows], x.shape), y)
+    np.testing.assert_allclose(read.coef_, model.coef_, rtol=1e-7, atol=1e-9)
+    assert float(read.log_evidence_) == pytest.approx(float(model.log_evidence_), rel=1e-9)
+    with pytest.raises(ValueError, match="NaN in column 1, row 3"):
+        clone(row.model).fit_blocks(
+            RowBlocks(
+                lambda rows: np.where(np.arange(2 * N).reshape(N, D) == 7, np.nan, x)[rows], x.shape
+            ),
+            y,
+        )
 
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)

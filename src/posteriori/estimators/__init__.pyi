@@ -14,6 +14,8 @@ from posteriori.estimators.contract import (
     LeavesOneOut as LeavesOneOut,
     NamesColumns as NamesColumns,
     PredictsDistributions as PredictsDistributions,
+    PreparesBlocks as PreparesBlocks,
+    ReadsBlocks as ReadsBlocks,
     Result as Result,
     ScalesPrior as ScalesPrior,
     ScoresClasses as ScoresClasses,

@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self, TypeGuard, TypeVar
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.numerics.evidence import LogEvidence
+from posteriori.numerics.row_blocks import RowBlocks
 from posteriori.numerics.types import Array, Seed
 
 __all__ = [
@@ -29,7 +30,9 @@ __all__ = [
     "HasSteps",
     "LeavesOneOut",
     "NamesColumns",
+    "PreparesBlocks",
     "PredictsDistributions",
+    "ReadsBlocks",
     "Result",
     "ScalesPrior",
     "ScoresClasses",
@@ -187,6 +190,18 @@ class AddsUp(Protocol):
     def partial_fit(self, X: Any, y: Any) -> Self: ...
 
     def merge(self, other: Self) -> Self: ...
+
+
+class PreparesBlocks(Protocol):
+    """Prepares rows when they are read, block by block, since all of them would be large."""
+
+    def transform_blocks(self, X: Any) -> RowBlocks: ...
+
+
+class ReadsBlocks(Protocol):
+    """Learns from rows that are made when they are read, as if they had been there all at once."""
+
+    def fit_blocks(self, X: RowBlocks, y: Any) -> Self: ...
 
 
 def offers(model: object, capability: type[_Capability]) -> TypeGuard[_Capability]:

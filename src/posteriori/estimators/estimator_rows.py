@@ -18,6 +18,7 @@ from posteriori.estimators.contract import NamesColumns, offers
 from posteriori.estimators.group_columns import learn_levels, split_columns
 from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.numerics.evidence import Fingerprint
+from posteriori.numerics.row_blocks import RowBlocks
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import (
     naming_overflow,
@@ -70,8 +71,15 @@ class Rows(NamedTuple):
         return Fingerprint().update(self.y, self.frequency)
 
 
-def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
-    """Return X as finite float64 (N, D), and keep its number and names of columns if ``reset``."""
+def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Any:
+    """Return X as finite float64 (N, D), and keep its number and names of columns if ``reset``.
+
+    Rows that are made when they are read stay so.
+    """
+    if isinstance(X, RowBlocks):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        check_finite_columns(X, None)
+        return X
     X = unmasked("X", X)
     plain = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and len(X) > 0
     seen = not reset and not offers(estimator, NamesColumns)
@@ -209,8 +217,15 @@ def _check_targets(y: Any, several: bool) -> Array:
         )
 
 
-def check_finite_columns(x: Array, original: Any) -> None:
-    """Refuse numbers that are not finite, by the names that the original table has."""
+def check_finite_columns(x: Any, original: Any, first: int = 0) -> None:
+    """Refuse numbers that are not finite, by the names that the original table has.
+
+    ``first`` is the number of the first row, of rows from the midst of a table.
+    """
+    if isinstance(x, RowBlocks):
+        for rows, block in x.blocks():
+            check_finite_columns(block, original, rows.start)
+        return
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(x.sum()):
             return
@@ -222,7 +237,7 @@ def check_finite_columns(x: Array, original: Any) -> None:
     name = f"column {column}" if names is None else f"column {names[column]!r}"
     what = "NaN" if np.isnan(x[row, column]) else "infinity (inf)"
     raise ValueError(
-        f"Input X contains {what} in {name}, row {row}; fill it in (sklearn.impute) or leave the row out"
+        f"Input X contains {what} in {name}, row {first + row}; fill it in (sklearn.impute) or leave the row out"
     )
 
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples, check_array, validate_data
 from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.inference.effects.spread_search import Spreads, spread_interval
 from posteriori.numerics.lazy import pandas
+from posteriori.numerics.row_blocks import RowBlocks
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -155,12 +156,10 @@ def find_groups(groups: Any, X: Any) -> list[int]:
     return places
 
 
-def split_columns(
-    estimator: Any, X: Any, *, reset: bool
-) -> tuple[Array, list[Any], tuple[str, ...]]:
+def split_columns(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, list[Any], tuple[str, ...]]:
     """Return the columns of numbers (N, D), not yet looked at, and labels and names of the others."""
     X = validate_data(estimator, X, reset=reset, skip_check_array=True)
-    if not hasattr(X, "iloc"):
+    if not hasattr(X, "iloc") and not isinstance(X, RowBlocks):
         X = np.asarray(X)
         if X.ndim != 2:
             raise ValueError(
@@ -171,7 +170,10 @@ def split_columns(
     places = find_groups(estimator.groups, X)
     rest = [j for j in range(X.shape[1]) if j not in places]
     frame = hasattr(X, "iloc")
-    labels = [X.iloc[:, j].to_numpy() if frame else X[:, j] for j in places]
+    if isinstance(X, RowBlocks):
+        labels = list(X[:, places].T)  # all in one pass
+    else:
+        labels = [X.iloc[:, j].to_numpy() if frame else X[:, j] for j in places]
     names = tuple(str(X.columns[j]) if frame else str(j) for j in places)
     if not rest:
         return np.zeros((len(X), 0)), labels, names
@@ -179,6 +181,8 @@ def split_columns(
     if rest == list(range(rest[0], rest[0] + len(rest))):
         columns = slice(rest[0], rest[0] + len(rest))  # nothing is copied
     numbers = X.iloc[:, columns] if frame else X[:, columns]
+    if isinstance(numbers, RowBlocks):
+        return numbers, labels, names
     return (
         check_array(numbers, dtype=np.float64, ensure_all_finite=False, estimator=estimator),
         labels,

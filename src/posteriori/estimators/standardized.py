@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.numerics.block_sizes import rows_per_block
+from posteriori.numerics.row_blocks import RowBlocks
 from posteriori.numerics.types import Array
 
 __all__ = ["Standardization", "measure", "standardize"]
@@ -64,8 +65,8 @@ class Standardization(NamedTuple):
 
 
 def standardize(
-    x: Array, frequency: Array | None, *, intercept: bool
-) -> tuple[Standardization, Array]:
+    x: Array | RowBlocks, frequency: Array | None, *, intercept: bool
+) -> tuple[Standardization, Any]:
     """Return how a table is standardised, and its design matrix.
 
     Parameters
@@ -77,12 +78,15 @@ def standardize(
         Without one, columns keep their zero and are measured in root mean squares.
     """
     how, constant = measure(x, frequency, intercept=intercept)
+    if isinstance(x, RowBlocks):
+        factor = np.where(constant, 0.0, 1.0 / how.scale)
+        return how, x.standardized(how.mean, factor, ones=intercept)
     design = how.of(x)
     design[:, design.shape[1] - x.shape[1] :][:, constant] = 0.0
     return how, design
 
 
-def measure(x: Array, frequency: Array | None, *, intercept: bool) -> tuple[Standardization, Array]:
+def measure(x: Any, frequency: Array | None, *, intercept: bool) -> tuple[Standardization, Array]:
     """Return how a table is standardised, and which columns are constant."""
     f = np.ones(len(x)) if frequency is None else frequency
     share = f / f.sum()

@@ -25,6 +25,7 @@ __all__ = [
     "squared_distance",
     "symmetrize",
     "triangular_inverse",
+    "weighted_gram",
 ]
 
 #: Shares of the mean diagonal that are tried one after another.
@@ -166,3 +167,11 @@ def squared_distance(x: Array, mean: Array, whitening: Array) -> Array:
         z = (x[first : first + ROWS_OF_ONE_THREAD] - mean) @ turned
         np.einsum("ni,ni->n", z, z, out=squares[first : first + ROWS_OF_ONE_THREAD])
     return squares
+
+
+def weighted_gram(x: Array, weight: Array) -> Array:
+    """Return Xᵀ diag(weight) X of (N, D); by half the work where no weight is negative."""
+    if np.all(weight >= 0):
+        scaled = x * np.sqrt(weight)[:, None]
+        return scaled.T @ scaled
+    return (x * weight[:, None]).T @ x

@@ -20,6 +20,8 @@ from posteriori.distributions.batches import has_atoms
 from posteriori.estimators.contract import (
     AddsUp,
     HasSteps,
+    PreparesBlocks,
+    ReadsBlocks,
     StatesProbabilities,
     last_step,
     offers,
@@ -77,11 +79,15 @@ class Unseen(NamedTuple):
     level : (N,)
         Predictive probability of targets up to the one that came (½ of it where it has mass);
         uniform for a calibrated model. Not a number for classes.
+    predictive : tuple of (rows, distribution)
+        Of the targets, part by part, where medians are predicted: that of a mixture does not follow
+        from those of its members. Empty for means and classes, which do.
     """
 
     log_density: Array
     prediction: Array
     level: Array
+    predictive: tuple[tuple[Array, Any], ...] = ()
 
 
 def cross_validate(
@@ -157,28 +163,40 @@ def predict_fold(
     for start in range(0, len(held_out), _PART):
         rows = held_out[start : start + _PART]
         inputs, targets = _safe_indexing(X, rows), y[rows]
-        parts.append(
-            _predict_numbers(learned, inputs, targets, step, loss)
-            if classes is None
-            else _predict_classes(learned, inputs, targets, classes, y[train])
-        )
-    return Unseen(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+        if classes is not None:
+            parts.append(_predict_classes(learned, inputs, targets, classes, y[train]))
+            continue
+        predictive = predictive_of(learned, inputs)
+        part = _predict_numbers(learned, inputs, targets, predictive, step, loss)
+        parts.append(part if loss == "squared" else part._replace(predictive=((rows, predictive),)))
+    return _concatenated(parts)
 
 
 def join_folds(parts: Sequence[Unseen], splits: list[tuple[Any, Any]]) -> Unseen:
     """Return what is said of all rows, in their order, from what is said of each fold."""
     places = np.argsort(np.concatenate([rows for _, rows in splits]))
-    return Unseen(*(np.concatenate(values)[places] for values in zip(*parts, strict=True)))
+    joined = _concatenated(parts)
+    return Unseen(*(values[places] for values in joined[:3]), joined.predictive)
+
+
+def _concatenated(parts: Sequence[Unseen]) -> Unseen:
+    """Return what is said of the rows of all parts, one after the other."""
+    arrays = (np.concatenate(values) for values in zip(*(part[:3] for part in parts), strict=True))
+    return Unseen(*arrays, tuple(pair for part in parts for pair in part.predictive))
 
 
 def fit_in_parts(estimator: Any, X: Any, y: Any) -> Any:
-    """Fit an estimator; the last step of a pipeline that can add rows up sees them part by part.
+    """Fit an estimator; the last step of a pipeline sees the rows part by part if it can.
 
-    Then no matrix of all inputs is made, which wide bases would make many times as large as X.
+    It adds them up, or they are made when it reads them. Then no matrix of all inputs is held, which
+    wide bases would make many times as large as X.
     """
     if len(X) <= _FIT_PART or not offers(estimator, HasSteps):
         return estimator.fit(X, y)
     columns, model = estimator[:-1], estimator[-1]
+    if len(columns) == 1 and offers(columns[0], PreparesBlocks) and offers(model, ReadsBlocks):
+        model.fit_blocks(columns[0].fit(X, y).transform_blocks(X), y)
+        return estimator
     if not offers(model, AddsUp) or not len(columns):
         return estimator.fit(X, y)
     columns.fit(X, y)
@@ -278,9 +296,8 @@ def point_prediction(model: Any, X: Any, predictive: Any, loss: str) -> Array:
     return np.asarray(found, dtype=np.float64)
 
 
-def _predict_numbers(model: Any, X: Any, y: Any, step: float, loss: str) -> Unseen:
+def _predict_numbers(model: Any, X: Any, y: Any, predictive: Any, step: float, loss: str) -> Unseen:
     y = np.asarray(y, dtype=np.float64)
-    predictive = predictive_of(model, X)
     log_density = recorded_log_density(predictive, y, step)
     level = np.asarray(predictive.cdf(y))
     if has_atoms(predictive):

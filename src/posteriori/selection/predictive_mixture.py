@@ -103,7 +103,8 @@ class PredictiveMixture(Univariate):
 
     def _quantile(self, q: Array) -> Array:
         ends = np.stack([m.quantile(q) for m, p in self._likely])
-        return invert_increasing(self._cdf, q, ends.min(axis=0), ends.max(axis=0))
+        low, high = ends.min(axis=0), ends.max(axis=0)
+        return invert_increasing(self._cdf, q, low, high, jumps=self._has_atoms)
 
     @property
     def _likely(self) -> list[tuple[Any, float]]:

@@ -1,26 +1,38 @@
 """The average of all candidates: its weights, its honest score, and that it can be kept."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from posteriori.analysis import analyze, load_model, save_model
 from posteriori.analysis.fitting.averaged import AVERAGE
-from posteriori.selection.averaging import stacking_weights, weights_of_other_folds
+from posteriori.analysis.fitting.table_problem import suited_candidates
+from posteriori.selection.averaging import ModelAverage, stacking_weights
+from posteriori.selection.earned_weights import earned_weights, weights_of_other_folds
+
+MODELS = ["constant", "linear", "robust linear", "log-linear"]
 
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
+    """Rows near a line, and others far above it: no model alone describes both."""
     rng = np.random.default_rng(5)
-    x = rng.uniform(-2.0, 2.0, 120)
-    noise = 0.3 * rng.standard_t(3, size=120)
-    return pd.DataFrame({"x": x, "z": rng.normal(size=120), "y": np.exp(0.4 * x + noise)})
+    x, wild = rng.uniform(-2.0, 2.0, 300), rng.random(300) < 0.4
+    noise = np.where(wild, rng.exponential(6.0, 300), 0.3 * rng.normal(size=300))
+    return pd.DataFrame({"x": x, "z": rng.normal(size=300), "y": 10.0 + 2.0 * x + noise})
 
 
 @pytest.fixture(scope="module")
 def analysis(table):
-    names = ["constant", "linear", "robust linear", "log-linear"]
-    return analyze(table, "y", models=names, jobs=1)
+    return analyze(table, "y", models=MODELS, jobs=1)
+
+
+def in_order(found) -> list[str]:
+    """Return the models in the order in which they were fitted: weights round by it."""
+    return [c.name for c in suited_candidates(found.target, found.problem, MODELS)]
 
 
 def test_weights_are_the_best_on_a_grid_of_the_simplex():
@@ -46,14 +58,46 @@ def test_the_weights_of_a_fold_do_not_know_its_rows():
 
 
 def test_what_the_average_says_is_the_mixture_of_what_its_members_say(analysis):
-    outcome = analysis.outcomes[AVERAGE]
-    members = [row.name for row in analysis.single_rows]
+    outcome, members = analysis.outcomes[AVERAGE], in_order(analysis)
     logs = np.stack([analysis.outcomes[name].unseen.log_density for name in members], axis=1)
     for others, rows in analysis.problem.splits:
-        weights = stacking_weights(logs[others])
+        weights = earned_weights(logs[others])
         weights[weights < 0.01] = 0.0
         mixed = np.log(np.exp(logs[rows]) @ (weights / weights.sum()))
         np.testing.assert_allclose(outcome.unseen.log_density[rows], mixed, rtol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute", "log"])
+def test_the_average_is_scored_by_the_numbers_that_it_predicts_when_saved(table, loss):
+    found = analyze(table, "y", models=MODELS, loss=loss, jobs=1)
+    outcome, names = found.outcomes[AVERAGE], in_order(found)
+    logs = np.stack([found.outcomes[name].unseen.log_density for name in names], axis=1)
+    shares = weights_of_other_folds(logs, found.problem.splits)
+    for others, rows in found.problem.splits:
+        weights = np.where(shares[rows[0]] < 0.01, 0.0, shares[rows[0]])
+        members = {
+            name: clone(found.outcomes[name].model).fit(
+                found.problem.X.iloc[others], found.problem.y[others]
+            )
+            for name in names
+        }
+        of_fold = ModelAverage.of_fitted(
+            members, dict(zip(names, weights / weights.sum(), strict=True))
+        )
+        saved = replace(found.table_model(AVERAGE), pipeline=of_fold)
+        predicted = saved.predict_inputs(found.problem.X.iloc[rows]).iloc[:, 0]
+        np.testing.assert_allclose(outcome.unseen.prediction[rows], predicted, rtol=1e-9)
+
+
+def test_the_median_of_a_mixture_is_not_the_mean_of_medians(table):
+    found = analyze(table, "y", models=MODELS, loss="absolute", jobs=1)
+    names = in_order(found)
+    parts = [found.outcomes[name].unseen for name in names]
+    logs = np.stack([part.log_density for part in parts], axis=1)
+    shares = weights_of_other_folds(logs, found.problem.splits)
+    medians = np.stack([part.prediction for part in parts], axis=1)
+    apart = np.abs((shares * medians).sum(axis=1) - found.outcomes[AVERAGE].unseen.prediction)
+    assert apart.max() > 1e-3
 
 
 def test_the_shares_are_those_that_all_rows_ask_for(analysis):

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from posteriori import analyze
+from posteriori.analysis.report.calibration_words import classes_in_words
 from posteriori.analysis.report.page import make_page
-from posteriori.analysis.report.what_if import effect_curves, typical_table
+from posteriori.analysis.report.what_if import _typical_row, effect_curves, typical_table
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,39 @@ def test_intervals_that_are_too_narrow_are_said_to_be(found):
     }
     page = make_page(replace(found, outcomes=spoiled), "t")
     assert "0%), less than promised: they are too narrow" in page
+
+
+def test_the_typical_row_has_levels_that_go_together():
+    """Every town has one land; the most frequent land and the first town would be no row at all."""
+    rng = np.random.default_rng(0)
+    town = np.repeat(["a", "b", "c", "d", "e"], 20)
+    table = pd.DataFrame({"town": town, "land": np.where(town < "c", "north", "south")})
+    table["x"] = rng.normal(size=100)
+    table.loc[::7, "x"] = np.nan
+    table["y"] = table["x"].fillna(0.0) + (table["land"] == "north") + rng.normal(size=100)
+    found = analyze(table, "y", models=["constant", "linear"], jobs=1)
+    kinds = found.problem.kinds
+    rows = _typical_row(found.problem.X, kinds, 3)
+    assert len(rows) == 3
+    assert not rows.isna().any().any()
+    land = dict(zip(table["town"], table["land"], strict=True))
+    assert rows["land"][0] == land[rows["town"][0]]
+    assert abs(rows["x"][0] - table["x"].median()) < 0.1
+
+
+def test_probabilities_that_promise_too_much_are_said_to():
+    rng = np.random.default_rng(1)
+    p = np.column_stack([1.0 - (sure := rng.uniform(0.5, 1.0, 400)), sure])
+    honest = (rng.random(400) < sure).astype(int)
+    assert "as often as promised" in classes_in_words(p, honest)
+    often = "less often than promised: probabilities are too sure"
+    assert often in classes_in_words(p, (rng.random(400) < 0.55).astype(int))
+    assert "more often than promised" in classes_in_words(p, np.ones(400, dtype=int))
+    # 3 of 4 at 0.75 each is what they say, and one row alone is no reason
+    four = np.tile([0.25, 0.75], (4, 1))
+    assert "in 3 of 4 unseen rows (75.0%), where its probabilities promise 75.0%" in (
+        classes_in_words(four, np.array([1, 1, 1, 0]))
+    )
 
 
 def test_links_lead_to_sections(found):

@@ -15,6 +15,8 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.contract import PreparesBlocks, offers
+from posteriori.numerics.row_blocks import RowBlocks
 from posteriori.numerics.types import Array
 
 __all__ = ["OTHER", "CodeColumns", "NoColumns", "NumberColumns", "learn_scale", "scaled"]
@@ -106,8 +108,7 @@ class NumberColumns(TransformerMixin, BaseEstimator):
             self.levels_ = [level for level in levels if len(level.levels) > 1]
         self.basis_ = None
         if self.basis is not None and self._curved():
-            block = np.column_stack([scaled(s, X) for s in self._curved()])
-            self.basis_ = clone(self.basis).fit(block)
+            self.basis_ = clone(self.basis).fit(_stack(self._curved(), X))
         return self
 
     def transform(self, X: pd.DataFrame) -> Array:
@@ -122,12 +123,30 @@ class NumberColumns(TransformerMixin, BaseEstimator):
             inputs[start : start + _PART] = self._transform_part(X.iloc[start : start + _PART])
         return inputs
 
+    def transform_blocks(self, X: pd.DataFrame) -> RowBlocks:
+        """Return the inputs (N, D), whose functions of columns are made when they are read."""
+        check_is_fitted(self)
+        rest = self._beside_curves(X)
+        if self.basis_ is None:
+            return RowBlocks(lambda rows: rest[rows], rest.shape)
+        basis, curved = self.basis_, _stack(self._curved(), X)
+        if offers(basis, PreparesBlocks):
+            return basis.transform_blocks(curved).beside(rest)
+        width = len(basis.get_feature_names_out())
+        functions = RowBlocks(lambda rows: basis.transform(curved[rows]), (len(X), width))
+        return functions.beside(rest)
+
     def _transform_part(self, X: pd.DataFrame) -> Array:
-        curved, parts = self._curved(), []
-        if self.basis_ is not None:
-            parts.append(np.asarray(self.basis_.transform(_stack(curved, X))))
-        straight = [s for s in self.scales_ if self.basis_ is None or s not in curved]
-        parts += [scaled(scale, X)[:, None] for scale in straight]
+        rest = self._beside_curves(X)
+        if self.basis_ is None:
+            return rest
+        return np.column_stack([self.basis_.transform(_stack(self._curved(), X)), rest])
+
+    def _beside_curves(self, X: pd.DataFrame) -> Array:
+        """Return all inputs that are no functions of columns."""
+        curved = [] if self.basis_ is None else self._curved()
+        straight = [s for s in self.scales_ if s not in curved]
+        parts = [scaled(scale, X)[:, None] for scale in straight]
         parts += [_is_missing(s, X)[:, None] for s in self.scales_ if s.flag]
         coded = _group_codes if self.grouped else _indicators
         parts += [coded(levels, X) for levels in self.levels_]
@@ -325,7 +344,11 @@ def scaled(scale: Scale, X: pd.DataFrame) -> Array:
 
 
 def _stack(scales: list[Scale], X: pd.DataFrame) -> Array:
-    return np.column_stack([scaled(scale, X) for scale in scales])
+    """Return scaled columns side by side (N, D); of none a second copy is held."""
+    block = np.empty((len(X), len(scales)))
+    for j, scale in enumerate(scales):
+        block[:, j] = scaled(scale, X)
+    return block
 
 
 def _is_missing(scale: Scale, X: pd.DataFrame) -> Array:

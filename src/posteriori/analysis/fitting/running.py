@@ -196,6 +196,7 @@ def _gather(
                 del parts[candidate.name]
                 tasks = deque(task for task in tasks if task[0] is not candidate)
             elif len(mine) == len(folds):
+                del parts[candidate.name]  # what they say is kept once, joined
                 keep(_outcome(candidate, [mine[k] for k in range(len(folds))], problem))
     return True
 

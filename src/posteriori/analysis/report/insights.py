@@ -102,10 +102,10 @@ def spread_words(pipeline: Any) -> list[str]:
     if unit == _UNITS["BayesianLogisticRegression"] and len(pipeline[-1].classes_) > 2:
         unit += " of a class against the average one"
     for name, levels, effects in _groups_of(pipeline):
-        low, high = map(short_number, effects.spread_interval)
+        low, high = (short_number(end, 2) for end in effects.spread_interval)
         told.append(
             f"{counted(len(levels), 'level')} of {short_text(name)!r} differ by "
-            f"± {short_number(effects.spread)}{unit} ({low} to {high})"
+            f"±\N{NO-BREAK SPACE}{short_number(effects.spread, 2)}{unit} ({low} to {high})"
         )
     return told
 

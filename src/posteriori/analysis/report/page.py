@@ -15,6 +15,7 @@ import pandas as pd
 from posteriori.analysis.fitting.findings import Findings
 from posteriori.analysis.fitting.table_problem import suited_candidates
 from posteriori.analysis.report import figures
+from posteriori.analysis.report.calibration_words import classes_in_words, intervals_in_words
 from posteriori.analysis.report.class_figures import (
     MOST_CLASSES,
     confusion_counts,
@@ -176,7 +177,7 @@ def _predicted_numbers(found: Findings) -> str:
     )
     drawn.append(figures.draw_levels(unseen.level))
     return (
-        paragraph(_calibration(unseen.level))
+        paragraph(intervals_in_words(unseen.level))
         + side_by_side([figure(svg) for svg in drawn])
         + paragraph(
             "If the predictive distributions are right, what came is equally likely at every level "
@@ -185,29 +186,12 @@ def _predicted_numbers(found: Findings) -> str:
     )
 
 
-def _calibration(level: Array) -> str:
-    """Say whether intervals hold what they promise, as far as so many rows can tell."""
-    held, count = int(np.sum(np.abs(level - 0.5) <= 0.45)), len(level)
-    error = np.sqrt(0.09 / count)  # of a share of 0.9
-    apart = (held / count - 0.9) / error
-    judged = "as they promise" if abs(apart) <= 2.0 else "more" if apart > 0 else "less"
-    meaning = {
-        "as they promise": "they can be taken at their word",
-        "more": "they are wider than they need to be",
-        "less": "they are too narrow",
-    }[judged]
-    return (
-        f"Intervals of 90% held what came in {held:,} of {counted(count, 'unseen row')} "
-        f"({held / count:.0%}), {judged if judged == 'as they promise' else judged + ' than promised'}: "
-        f"{meaning}."
-    )
-
-
 def _predicted_classes(found: Findings) -> str:
     unseen, classes = found.outcomes[found.kept].unseen, found.problem.classes
     assert unseen is not None
     codes = np.searchsorted(classes, found.problem.y)
     shown = [figure(_reliability(unseen.prediction, codes, classes))]
+    said = paragraph(classes_in_words(unseen.prediction, codes))
     told = (
         "<p>If the probabilities are right, the points lie on the line: of the rows with stated "
         "probability 0.8, four in five are of that class. Bars are two standard errors; small points "
@@ -215,12 +199,13 @@ def _predicted_classes(found: Findings) -> str:
     )
     counts = confusion_counts(codes, unseen.prediction.argmax(axis=1), len(classes))
     if len(classes) <= MOST_CLASSES:
-        said = "Rows by true and predicted class; the colour is the share of the true class."
-        shown.append(figure(draw_confusion(counts, classes), said))
-        return side_by_side(shown) + told
+        rows = "Rows by true and predicted class; the colour is the share of the true class."
+        shown.append(figure(draw_confusion(counts, classes), rows))
+        return said + side_by_side(shown) + told
     mistakes = frequent_confusions(counts, classes)
     return (
-        side_by_side(shown)
+        said
+        + side_by_side(shown)
         + told
         + (
             "<p>The most frequent mistakes:</p>"
@@ -252,20 +237,22 @@ def _drivers(found: Findings) -> str:
         f"What “{name}” loses when a column no longer tells what only it knows: the more, the more "
         "it relies on that column. Lines are the range of three shuffles.",
     )
-    return section(title, pair([lost, _weights(found)]) + _curves(found))
+    groups = _groups(found)
+    weights = _weights(found, grouped=bool(groups))
+    parts = [lost + weights, groups] if groups else [lost, weights]  # of about one height
+    return section(title, pair(parts) + _curves(found))
 
 
-def _weights(found: Findings) -> str:
-    groups, effects = _groups(found), weight_effects(found.best)
+def _weights(found: Findings, *, grouped: bool) -> str:
+    effects = weight_effects(found.best)
     if effects is None or not len(effects.names):
-        return groups
-    against = "" if groups else "; a level stands against the most frequent one"
-    drawn = figure(
+        return ""
+    against = "" if grouped else "; a level stands against the most frequent one"
+    return figure(
         figures.draw_effects(effects, "weight, posterior mean and 90% interval"),
         f"Weights of “{found.words(found.best_single)}”. Columns of numbers are in units of their "
         f"standard deviation{against}.",
     )
-    return drawn + groups
 
 
 def _groups(found: Findings) -> str:

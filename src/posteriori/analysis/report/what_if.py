@@ -27,6 +27,9 @@ _MOST_CURVES = 6
 #: Points of a curve, and the part of a column's values that it runs over.
 _POINTS, _ENDS = 40, (0.02, 0.98)
 
+#: How far a missing number counts as being from the median, in typical differences; none counts more.
+_GAP = 4.0
+
 #: More classes than this make no figure that can be read.
 _MOST_CLASSES = 5
 
@@ -80,16 +83,24 @@ def _curve(found: Findings, name: str) -> EffectCurve:
 
 
 def _typical_row(X: pd.DataFrame, kinds: dict[str, str], count: int) -> pd.DataFrame:
-    """Return one row many times: medians of numbers, the most frequent of all else."""
-    columns: dict[str, Any] = {}
-    for name in X:
+    """Return one row of the table many times: the one nearest to what is usual, its gaps filled.
+
+    A row that is there has levels that go together, which the most frequent ones need not.
+    """
+    usual, apart = {}, np.zeros(len(X))
+    for name, kind in kinds.items():
         series = X[name]
-        usual = series.median() if kinds[str(name)] in ("number", "date") else series.mode().iloc[0]
-        if kinds[str(name)] == "category":
-            columns[str(name)] = pd.Categorical([usual] * count, categories=series.cat.categories)
+        if kind in ("number", "date"):
+            usual[name] = series.median()
+            spread = float((series - usual[name]).abs().median()) or float(series.std()) or 1.0
+            apart += (
+                ((series - usual[name]).abs() / spread).fillna(_GAP).clip(upper=_GAP).to_numpy()
+            )
         else:
-            columns[str(name)] = np.full(count, float(usual))
-    return pd.DataFrame(columns)
+            usual[name] = series.mode().iloc[0]
+            apart += (series != usual[name]).to_numpy(float)
+    nearest = X.iloc[[int(np.argmin(apart))] * count].reset_index(drop=True)
+    return nearest.fillna(usual)
 
 
 def typical_table(

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import ProbabilisticClassifier
@@ -59,6 +60,7 @@ from posteriori.inference.predictors.softmax_likelihood import SoftmaxLikelihood
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
 from posteriori.numerics.evidence import Kind
+from posteriori.numerics.row_blocks import RowBlocks
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import width_factor
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -77,6 +79,11 @@ _SKEWED = 1e-3
 
 #: Expectation propagation whose last step was longer, in standard deviations, has no answer.
 _UNSETTLED = 0.01
+
+
+def _passes_over_rows(estimator: Any) -> bool:
+    """Tell whether rows are only summed over, pass by pass."""
+    return bool(estimator.approximation == "laplace")
 
 
 class Link(NamedTuple):
@@ -186,6 +193,19 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
 
     # -- learning ----------------------------------------------------------------------------
 
+    @available_if(_passes_over_rows)
+    def fit_blocks(self, X: RowBlocks, y: Any) -> Self:
+        """Find the posterior of the weights from rows that are made when they are read.
+
+        Each pass over them makes them anew, so that no matrix of all inputs is held.
+
+        Parameters
+        ----------
+        X : RowBlocks (N, D)
+        y : array_like (N,)
+        """
+        return self.fit(X, y)
+
     def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
         rows = check_labelled_rows(self, X, y, sample_weight, class_weight=self.class_weight)
         if len(rows.classes) > 2 and not self.__sklearn_tags__().classifier_tags.multi_class:
@@ -213,7 +233,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         mean = np.zeros((n_predictors(len(rows.classes)), design.shape[1]))
         if self.fit_intercept:
             mean[:, 0] = self._level(rows.counts / rows.counts.sum())
-        centre, seen = mean.ravel(), seen_directions(design) if is_wide(rows.x) else None
+        centre, seen = mean.ravel(), seen_directions(design[:]) if is_wide(rows.x) else None
         if seen is not None:
             design, mean = seen.rows, seen.of(centre)
         alpha = float(self.prior_precision)
@@ -306,6 +326,8 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
             return standardize(rows.x, rows.frequency, intercept=self.fit_intercept)
         d = rows.x.shape[1]
         how = Standardization(np.zeros(d), np.ones(d), self.fit_intercept)
+        if isinstance(rows.x, RowBlocks):
+            return how, rows.x.standardized(how.mean, how.scale, ones=self.fit_intercept)
         return how, how.of(rows.x)
 
     def _state(self, belief: WeightBelief) -> MvNormal:

@@ -249,7 +249,8 @@ class UnivariateTransformed(TransformedFamily, Univariate):
     def _quantile(self, q: Array) -> Array:
         if self.map.increasing is None:
             ends = [self.map.forward(self.base.quantile(u)) for u in (0.5 - 0.5 * q, 0.5 + 0.5 * q)]
-            return invert_increasing(self._cdf, q, number(0.0), np.maximum(*ends))
+            high = np.maximum(*ends)
+            return invert_increasing(self._cdf, q, number(0.0), high, jumps=self._has_atoms)
         if self.map.increasing:
             return self.map.forward(self.base.quantile(q))
         rest = np.minimum(np.nextafter(1.0 - q, 2.0), 1.0) if self._has_atoms else 1.0 - q

@@ -284,7 +284,7 @@ class UnivariateMixture(MixtureFamily, Univariate):
         high = np.where(possible, ends, -np.inf).max(axis=-1)
         if self._has_atoms and np.isfinite(ends).all() and (ends == np.floor(ends)).all():
             return _least_whole(self._cdf, q, low, high)
-        return invert_increasing(self._cdf, q, low, high)
+        return invert_increasing(self._cdf, q, low, high, jumps=self._has_atoms)
 
 
 def _least_whole(cdf: Any, q: Array, low: Array, high: Array) -> Array:

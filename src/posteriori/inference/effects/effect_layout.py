@@ -18,6 +18,7 @@ import numpy as np
 from posteriori.inference.effects.bordered import Bordered, BorderedFactor
 from posteriori.numerics.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.lazy import sparse
+from posteriori.numerics.linalg import weighted_gram
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -114,14 +115,19 @@ class EffectLayout:
         return total
 
 
-def level_sums(values: Array, code: Array, size: int, weight: Array | None = None) -> Array:
-    """Return the weighted sums of rows (N, D) over each level, (L, D); all levels are known."""
+def level_sums(values: Array, codes: Array, size: int, weight: Array | None = None) -> Array:
+    """Return the weighted sums of rows (N, D) over each level, (L, D); all levels are known.
+
+    ``codes`` are the levels of rows (N,), or (N, C) where each row belongs to several.
+    """
+    n, several = len(codes), codes.size // max(len(codes), 1)
     if values.shape[1] <= _FEW_COLUMNS:
         each = values if weight is None else values * weight[:, None]
-        sums = [np.bincount(code, column, size) for column in each.T]
+        sums = [np.bincount(codes.ravel(), np.repeat(column, several), size) for column in each.T]
         return np.column_stack(sums) if sums else np.zeros((size, 0))
-    data, ends = np.ones(len(code)) if weight is None else weight, np.arange(len(code) + 1)
-    return np.asarray(sparse.csr_array((data, code, ends), shape=(len(code), size)).T @ values)
+    data = np.ones(codes.size) if weight is None else np.repeat(weight, several)
+    ends = np.arange(n + 1) * several
+    return np.asarray(sparse.csr_array((data, codes.ravel(), ends), shape=(n, size)).T @ values)
 
 
 def effect_gram(x: Array, codes: Array, weight: Array, layout: EffectLayout) -> Bordered:
@@ -130,7 +136,7 @@ def effect_gram(x: Array, codes: Array, weight: Array, layout: EffectLayout) -> 
     Parameters
     ----------
     x : (N, D)
-        The first plain coordinates; others are left 0.
+        The first plain coordinates; others are left 0. It is read once, block by block.
     codes : (N, C)
         Levels of rows in each category, all known.
     weight : (N,)
@@ -138,13 +144,18 @@ def effect_gram(x: Array, codes: Array, weight: Array, layout: EffectLayout) -> 
     """
     d, places, k = x.shape[1], layout.places, layout.core
     core, border = np.zeros((k, k)), np.zeros((layout.size - k, k))
-    for first in range(0, len(x), step := rows_per_block(d, WITH_COPY)):
+    # a block has no fewer rows than there are levels: else their sums would take longer than it
+    starts = np.cumsum((0, *layout.sizes))
+    step, sums = max(rows_per_block(d), starts[-1]), np.zeros((starts[-1], d))
+    for first in range(0, len(x), step):
         rows = slice(first, first + step)
-        core[:d, :d] += (x[rows] * weight[rows, None]).T @ x[rows]
+        block = x[rows]
+        core[:d, :d] += weighted_gram(block, weight[rows])
+        sums += level_sums(block, codes[rows] + starts[:-1], len(sums), weight[rows])
     counts = [np.bincount(codes[:, c], weight, n) for c, n in enumerate(layout.sizes)]
     for c, place in enumerate(places):
         block, own = (border, slice(None)) if c == layout.largest else (core, place)
-        block[own, :d] = level_sums(x, codes[:, c], layout.sizes[c], weight)
+        block[own, :d] = sums[starts[c] : starts[c + 1]]
         for other in range(len(places)):
             if other not in (c, layout.largest):
                 block[own, places[other]] = _cross_table(

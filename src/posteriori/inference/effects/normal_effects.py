@@ -16,18 +16,21 @@ Reference: D. Harville, "Maximum likelihood approaches to variance component est
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from posteriori.inference.effects.bordered import Bordered, BorderedFactor
 from posteriori.inference.effects.effect_layout import EffectLayout, effect_gram, level_sums
+from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.least_squares.regression_statistics import (
     RegressionStatistics,
     SafeGram,
     regression_statistics,
 )
-from posteriori.numerics.least_squares.triangle import INDEPENDENT, triangle
+from posteriori.numerics.least_squares.triangle import INDEPENDENT, triangle, triangle_of
 from posteriori.numerics.types import Array
 
 __all__ = ["CellSums", "EffectSolution", "likely_ratios", "solve_effects", "sum_cells"]
@@ -40,6 +43,10 @@ _LEFT = 1e-5
 
 #: No category begins the search with a smaller or larger variance, in units of the noise variance.
 _LEAST_RATIO, _LARGEST_RATIO = 1e-2, 1e4
+
+
+#: Copies of a block that are made while it is centred and factorised.
+_COPIES = 4
 
 
 @dataclass(frozen=True)
@@ -128,6 +135,7 @@ def sum_cells(
     Parameters
     ----------
     x : (N, D)
+        It is read block by block, at most twice.
     y : (N,)
     codes : (N, C)
         Level of each row in every category.
@@ -145,22 +153,40 @@ def sum_cells(
     each = np.ones(len(x)) if frequency is None else frequency
     each = each if variance is None else each / variance
     weight = np.bincount(cell, each, len(cells))
-    total = regression_statistics(
-        x, y[:, None], frequency=frequency, variance=variance, centre=intercept
-    )
-    mean = np.empty((len(cells), x.shape[1] + 1))
-    mean[:, :-1] = level_sums(x, cell, len(cells), each)
+    mean, total = np.zeros((len(cells), x.shape[1] + 1)), None
+    for rows, block in _blocks(x, len(cells)):
+        total = regression_statistics(
+            block,
+            y[rows, None],
+            frequency=None if frequency is None else frequency[rows],
+            variance=None if variance is None else variance[rows],
+            centre=intercept,
+            earlier=total,
+        )
+        mean[:, :-1] += level_sums(block, cell[rows], len(cells), each[rows])
+    assert total is not None  # there is at least one row
     mean[:, -1] = np.bincount(cell, each * y, len(cells))
     mean /= weight[:, None]
     within = _within_by_difference(total, mean, weight)
     if within is None:
-        table = np.column_stack([x, y]) - mean[cell]
-        within = triangle(table * np.sqrt(each)[:, None])
+        about = (
+            (np.column_stack([block, y[rows]]) - mean[cell[rows]]) * np.sqrt(each[rows, None])
+            for rows, block in _blocks(x)
+        )
+        within = triangle_of(about, x.shape[1] + 1)
     layout, ones = EffectLayout(int(intercept), sizes), np.ones((len(cells), int(intercept)))
     gram = effect_gram(ones, cells, weight, layout)
     mean -= total.mean
     sums = _sums(cells, weight, mean, layout)
     return CellSums(layout, cells, weight, total, mean, within, gram, sums)
+
+
+def _blocks(x: Any, least: int = 1) -> Iterator[tuple[slice, Array]]:
+    """Yield rows block by block, each of a moderate size, but of so many rows at least."""
+    step = max(rows_per_block(x.shape[1] + 1, IN_MEMORY // _COPIES), least)
+    for first in range(0, len(x), step):
+        rows = slice(first, first + step)
+        yield rows, x[rows]
 
 
 def solve_effects(cells: CellSums, ratios: Array, intercept_precision: float) -> EffectSolution:

@@ -17,6 +17,7 @@ import numpy as np
 
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.numerics.block_sizes import rows_per_block
+from posteriori.numerics.linalg import weighted_gram
 from posteriori.numerics.types import Array
 
 __all__ = ["Curve", "LinearPredictor", "Rows", "ShapeCurve", "posterior_mode", "weighted_gram"]
@@ -217,14 +218,6 @@ def posterior_mode(
         near=near,
         curvature_at_mode=curvature_at_mode,
     )
-
-
-def weighted_gram(block: Array, weight: Array) -> Array:
-    """Return Xᵀ diag(weight) X; by half the work where no weight is negative."""
-    if np.all(weight >= 0):
-        scaled = block * np.sqrt(weight)[:, None]
-        return scaled.T @ scaled
-    return (block * weight[:, None]).T @ block
 
 
 def _times(values: Array, frequency: Array | None) -> Array:

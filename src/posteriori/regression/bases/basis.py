@@ -10,7 +10,7 @@ Reference: C. Bishop, "Pattern recognition and machine learning", 2006, §3.1.
 
 from __future__ import annotations
 
-from math import comb
+from math import comb, factorial
 from typing import Any, Self
 
 import numpy as np
@@ -20,8 +20,10 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.numerics.lazy import special
+from posteriori.numerics.row_blocks import Products, RowBlocks
 from posteriori.numerics.types import Array
 from posteriori.regression.bases.grid_basis import CentredBasis, GridBasis
+from posteriori.regression.bases.spline_kernel import add_curves, add_moments, fill_splines
 
 __all__ = [
     "FourierBasis",
@@ -31,6 +33,10 @@ __all__ = [
     "SplineBasis",
     "design_matrix",
 ]
+
+#: Numbers that splines are placed by from which on compiled values pay for the compiler's import:
+#: scikit-learn's take half a microsecond each, and what is long is read several times.
+_WORTH_COMPILING = 1 << 17
 
 
 def design_matrix(X: Any, basis: Any = None, *, bias: bool = True) -> Array:
@@ -243,9 +249,68 @@ class SplineBasis(GridBasis):
         self._splines = SplineTransformer(
             self.n_knots, self.degree, knots=self.knots, extrapolation=self.extrapolation
         ).fit(x)
+        many = x.size >= _WORTH_COMPILING and self.extrapolation == "constant"
+        self._pieces = _pieces_of(self._splines.bsplines_, int(self.degree)) if many else None
 
     def _evaluate(self, x: Array) -> Array:
-        return self._splines.transform(x).reshape(*x.shape, -1)
+        if self._pieces is None:
+            return self._splines.transform(x).reshape(*x.shape, -1)
+        values = np.empty((*x.shape, self._per_column))
+        fill_splines(np.ascontiguousarray(x), *self._pieces, values)
+        return values
+
+    def transform_blocks(self, X: Any) -> RowBlocks:
+        """Return the features, (N, M·D) or (N, Mᴰ), made when they are read.
+
+        Products with vectors cost little more than those of the columns themselves.
+        """
+        check_is_fitted(self)
+        x = np.ascontiguousarray(check_inputs(self, X))
+        products = None
+        if self._pieces is not None and not self.tensor:
+            knots, pieces = self._pieces
+            products = _products(x, knots, pieces)
+        size = self.size(x.shape[1])
+        return RowBlocks(lambda rows: self.transform(x[rows]), (len(x), size), products)
+
+
+def _products(x: Array, knots: Array, pieces: Array) -> Products:
+    """Return what sums over splines, and over rows, are without making their values."""
+    d, k, order, _ = pieces.shape
+    place = np.arange(k)[:, None] + np.arange(order)  # which functions live on each piece, (K, P)
+    of_columns = np.arange(d)[:, None, None]
+
+    def times(v: Array) -> Array:
+        weights = v.reshape(d, k + order - 1, -1)
+        found = np.zeros((weights.shape[2], len(x)))
+        curves = np.einsum("dkjs,dkjp->sdkp", weights[:, place], pieces)
+        for total, curve in zip(found, curves, strict=True):
+            add_curves(x, knots, curve, total)
+        return found.T.reshape(len(x), *v.shape[1:])
+
+    def sums(u: Array) -> Array:
+        moments = np.zeros((d, k, order))
+        add_moments(x, knots, np.ascontiguousarray(u), moments)
+        found = np.zeros((d, k + order - 1))
+        np.add.at(found, (of_columns, place), np.einsum("dkp,dkjp->dkj", moments, pieces))
+        return found.ravel()
+
+    return Products(times, sums)
+
+
+def _pieces_of(splines: list[Any], degree: int) -> tuple[Array, Array]:
+    """Return the inner knots of columns (D, K + 1), and the polynomials between them (D, K, P, P)."""
+    knots = np.stack([s.t[degree : len(s.t) - degree] for s in splines])
+    orders = range(degree, -1, -1)
+    # Taylor's coefficients at the knot on the left, f⁽ᵐ⁾/m!: (D, K, M, P)
+    whole = np.stack(
+        [
+            np.stack([s(at[:-1], nu=m) / factorial(m) for m in orders], axis=-1)
+            for s, at in zip(splines, knots, strict=True)
+        ]
+    )
+    k = np.arange(knots.shape[1] - 1)[:, None]
+    return knots, whole[:, k, k + np.arange(degree + 1)]
 
 
 class PolynomialBasis(TransformerMixin, BaseEstimator):

@@ -31,6 +31,7 @@ from posteriori.estimators.parameters import check_parameters
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.least_squares.regression_statistics import regression_statistics
 from posteriori.numerics.random import as_generator
+from posteriori.numerics.row_blocks import RowBlocks
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import width_factor
@@ -218,6 +219,11 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         _ = learned.solution  # errors and warnings belong here
         self._learned = learned
         return self
+
+    @available_if(has_groups)
+    def fit_blocks(self, X: RowBlocks, y: Any) -> Self:
+        """Learn from rows that are made when they are read; without groups there is partial_fit."""
+        return self.fit(X, y)
 
     @available_if(_rows_add_up)
     def partial_fit(

@@ -106,7 +106,7 @@ class GroupedPredictor:
         return replace(self, shape_slope=slope)
 
     def predictors(self, v: Array) -> Array:
-        """Return η of all rows."""
+        """Return η of all rows, (N,), or (N, M) for M columns of coordinates."""
         x = self.rows.x
         return x @ v[: x.shape[1]] + self.layout.values(v, self.rows.codes)
 
@@ -134,7 +134,7 @@ class GroupedPredictor:
         if curve.shape is not None:
             place, cross = x.shape[1], _times(curve.shape.cross, f)
             mixed = np.zeros(layout.size)
-            mixed[: len(x.T)] = cross @ x
+            mixed[:place] = cross @ x
             for c, levels in enumerate(layout.places):
                 mixed[levels] = level_sums(cross[:, None], codes[:, c], layout.sizes[c])[:, 0]
             mixed[place] = float(_times(curve.shape.curvature, f).sum())
@@ -145,13 +145,15 @@ class GroupedPredictor:
     def slopes(self, mode: Mode, blocks: Sequence[slice]) -> Array:
         """Return the slopes of Laplace's evidence in the log spreads of blocks of coordinates."""
         factor: Any = mode.factor
-        eta, offset, found = self.predictors(mode.point), mode.point - self.prior_mean, []
+        offset, found = mode.point - self.prior_mean, []
         width, shared, own = self._row_moments(factor)
-        for block in blocks:
-            pull = np.zeros(self.layout.size)
-            pull[block] = 2.0 * self.precision[block] * offset[block]
-            moved = factor.solve(pull)
-            ahead, back = self._along(eta, mode.point, moved)
+        pulls = np.zeros((self.layout.size, len(blocks)))
+        for k, block in enumerate(blocks):
+            pulls[block, k] = 2.0 * self.precision[block] * offset[block]
+        moves = factor.solve(pulls)
+        eta, *ways = np.ascontiguousarray(self.predictors(np.column_stack([mode.point, moves])).T)
+        for block, way, moved in zip(blocks, ways, moves.T, strict=True):
+            ahead, back = self._along(eta, way, mode.point, moved)
             bend = (ahead.curvature - back.curvature) * width
             if ahead.shape is not None and back.shape is not None:
                 bend = bend + 2.0 * (ahead.shape.cross - back.shape.cross) * shared
@@ -195,9 +197,8 @@ class GroupedPredictor:
             return width, 0.0, 0.0
         return width, belief.covariance_with(self.rows, place), float(factor.core_cov[place, place])
 
-    def _along(self, eta: Array, point: Array, moved: Array) -> tuple[Curve, Curve]:
+    def _along(self, eta: Array, way: Array, point: Array, moved: Array) -> tuple[Curve, Curve]:
         """Return curves on both sides, whose difference is the derivative along ``moved``."""
-        way = self.predictors(moved)
         step = _STEP / max(float(np.abs(way).max(initial=0.0)), 1e-300)
         if not np.isfinite(step) or step > 1e12:  # nothing moves
             step = 0.0

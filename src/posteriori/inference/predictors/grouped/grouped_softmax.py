@@ -144,7 +144,7 @@ class GroupedSoftmax:
     def _sums(self, slope: Array) -> Array:
         """Return sums over rows along all coordinates, (P M,)."""
         total = np.empty((self.layout.size, slope.shape[1]))
-        total[: self.layout.plain] = self.rows.x.T @ slope
+        total[: self.layout.plain] = (slope.T @ self.rows.x).T
         for c, place in enumerate(self.layout.places):
             total[place] = level_sums(slope, self.rows.codes[:, c], self.layout.sizes[c])
         return total.ravel()

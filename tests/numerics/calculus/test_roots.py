@@ -1,0 +1,72 @@
+"""Inverses of increasing functions, against plain bisection, and how many values they take."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+from posteriori.numerics.calculus.roots import invert_increasing
+
+
+def halved(f, level: float, low: float, high: float) -> tuple[float, int]:
+    """Return the least x with f(x) >= level by halving to the last bit, and the values it took."""
+    if f(low) >= level:
+        return low, 2
+    taken = 2
+    while low < (middle := low + 0.5 * (high - low)) < high:
+        low, high = (low, middle) if f(middle) >= level else (middle, high)
+        taken += 1
+    return high, taken
+
+
+class Counted:
+    """A function that counts its calls."""
+
+    def __init__(self, f):
+        self.f, self.calls = f, 0
+
+    def __call__(self, x):
+        self.calls += 1
+        return self.f(x)
+
+
+LEVELS = np.random.default_rng(0).uniform(0.02, 0.98, 40)
+
+STEPS = {
+    "two steps": (lambda x: (x >= 2.0) * 0.5 + (x >= 3.0) * 0.5, 0.0, 10.0),
+    "counts": (lambda x: special.pdtr(np.floor(x), 50.0), 0.0, 500.0),
+    "a step and a slope": (lambda x: np.clip(0.4 * (x >= 0.3) + 0.6 * x, 0.0, 1.0), -1.0, 2.0),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_at_jumps_the_least_point_is_found_to_the_last_bit(name):
+    f, low, high = STEPS[name]
+    counted = Counted(f)
+    found = invert_increasing(counted, LEVELS, np.float64(low), np.float64(high))
+    expected = [halved(f, level, low, high) for level in LEVELS]
+    np.testing.assert_array_equal(found, [x for x, _ in expected])
+    # the room that other steps are given is eight halvings, and two for the chord near the end
+    assert counted.calls <= max(taken for _, taken in expected) + 10
+
+
+SMOOTH = {
+    "normal": (special.ndtr, special.ndtri, -3.0, 2.5),
+    "Student t": (lambda x: special.stdtr(3.0, x), lambda q: special.stdtrit(3.0, q), -8.0, 9.0),
+    "far from 0": (lambda x: special.ndtr(x - 1e6), lambda q: 1e6 + special.ndtri(q), 1e6 - 3, 1e6 + 4),
+    "cube": (lambda x: x**3, np.cbrt, 0.0, 1.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_smooth_functions_take_few_values(name):
+    f, inverse, low, high = SMOOTH[name]
+    counted = Counted(f)
+    found = invert_increasing(counted, LEVELS, np.float64(low), np.float64(high), jumps=False)
+    np.testing.assert_allclose(found, inverse(LEVELS), rtol=1e-13, atol=1e-13)
+    assert counted.calls <= 20  # halving takes 53 and more
+
+
+def test_infinite_ends_are_returned():
+    low, high = np.array([-np.inf, -9.0]), np.array([np.inf, np.inf])
+    found = invert_increasing(special.ndtr, np.array([0.0, 1.0]), low, high, jumps=False)
+    np.testing.assert_array_equal(found, [-np.inf, np.inf])
