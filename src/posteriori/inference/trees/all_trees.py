@@ -20,7 +20,13 @@ import numpy as np
 
 from posteriori.inference.trees.asked_columns import AskedColumns, Sketch
 from posteriori.inference.trees.box_kernels import Boxes, BoxRules, Cells
-from posteriori.inference.trees.box_levels import Level, bins_of, make_cells, sum_levels, weigh_leaves
+from posteriori.inference.trees.box_levels import (
+    Level,
+    bins_of,
+    make_cells,
+    sum_levels,
+    weigh_leaves,
+)
 from posteriori.inference.trees.leaf_boxes import BoxLeaves, collect_leaves, find_members
 from posteriori.numerics.types import Array, IntArray
 

@@ -85,9 +85,7 @@ def ask_columns(
     return columns._replace(bins=_learn_bins(columns, x, gaps, max_bins, weight))
 
 
-def _learn_bins(
-    columns: AskedColumns, x: Array, gaps: Array, max_bins: int, weight: Array
-) -> Bins:
+def _learn_bins(columns: AskedColumns, x: Array, gaps: Array, max_bins: int, weight: Array) -> Bins:
     answers, ends = columns.answer(x), []
     for e, (j, asked) in enumerate(zip(columns.source, columns.asks, strict=True)):
         seen = ~gaps[:, j] if asked == VALUE and not gaps[:, j].all() else slice(None)

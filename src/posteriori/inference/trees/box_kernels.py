@@ -324,7 +324,14 @@ def _sum_groups(cells: Cells, room: _Room, cuts: CutTable, sums: SumTable, m: in
 
 @compiled_beside
 def sum_children(
-    cells: Cells, rules: BoxRules, room: _Room, cuts: CutTable, left: Any, right: Any, below: SumTable, sums: SumTable
+    cells: Cells,
+    rules: BoxRules,
+    room: _Room,
+    cuts: CutTable,
+    left: Any,
+    right: Any,
+    below: SumTable,
+    sums: SumTable,
 ) -> None:
     """Add up the trees of boxes whose parts are added up.
 

@@ -12,7 +12,15 @@ from posteriori.inference.trees.bins import apply_bins
 from posteriori.inference.trees.box_kernels import Boxes, BoxRules, Cells, CutTable, SumTable
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["Level", "bins_of", "join_boxes", "make_cells", "sum_levels", "take_parts", "weigh_leaves"]
+__all__ = [
+    "Level",
+    "bins_of",
+    "join_boxes",
+    "make_cells",
+    "sum_levels",
+    "take_parts",
+    "weigh_leaves",
+]
 
 _MIXED = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
@@ -56,7 +64,11 @@ def make_cells(columns: AskedColumns, codes: Any, sums: Array) -> Cells:
     cells, place = np.unique(codes, axis=0, return_inverse=True)
     totals = np.stack([np.bincount(place.ravel(), s, len(cells)) for s in sums.T], axis=1)
     return Cells(
-        np.ascontiguousarray(cells), totals, columns.bins.starts, columns.source, len(columns.n_levels)
+        np.ascontiguousarray(cells),
+        totals,
+        columns.bins.starts,
+        columns.source,
+        len(columns.n_levels),
     )
 
 

@@ -209,7 +209,9 @@ class TreePrunings:
         """Return the pruning whose nodes are divided where it is said."""
         if self.trees.is_leaf[i] or not divides[i]:
             return Sketch(self.sums[i])
-        sides = (self._sketch(int(side[i]), divides) for side in (self.trees.left, self.trees.right))
+        sides = (
+            self._sketch(int(side[i]), divides) for side in (self.trees.left, self.trees.right)
+        )
         question, threshold = int(self.trees.column[i]), float(self.trees.threshold[i])
         return Sketch(self.sums[i], question, threshold, *sides)
 
