@@ -33,6 +33,10 @@ _MOST_STEPS, _NEAR = 200, 1e-6
 _HEAVY = 200
 
 
+#: Some rows, where the leaves of each begin, and which they are.
+Members = tuple[slice, IntArray, Any]
+
+
 def average_over_leaves(trees: Any, places: Any, values: Array) -> Array:
     """Return the expected value of the leaf of each row, (N, V), from those of the leaves (K, V)."""
     found = [
@@ -41,26 +45,27 @@ def average_over_leaves(trees: Any, places: Any, values: Array) -> Array:
     return np.concatenate(found)
 
 
-def _members(
-    trees: Any, places: Any, most: int | None = None
-) -> Iterator[tuple[slice, IntArray, Any]]:
-    """Return the leaves of some rows at a time, and where those of each row begin."""
+def _members(trees: Any, places: Any) -> Iterator[Members]:
+    """Return the leaves of some rows at a time."""
     step = int(np.clip(_TOGETHER / len(trees.leaves.probability), 16, 4096))
     for first in range(0, len(places), step):
         rows = slice(first, first + step)
-        start, which = trees.members(places[rows])
-        if most is not None:  # they come in order
-            place = np.arange(len(which)) - np.repeat(start[:-1], np.diff(start))
-            start = np.concatenate([[0], np.cumsum(np.minimum(np.diff(start), most))])
-            which = which[place < most]
-        yield rows, start, which
+        yield rows, *trees.members(places[rows])
+
+
+def _heaviest(members: Members) -> Members:
+    """Return the first leaves of each row, the most probable ones."""
+    rows, start, which = members
+    counts = np.diff(start)
+    place = np.arange(len(which)) - np.repeat(start[:-1], counts)
+    kept = np.concatenate([[0], np.cumsum(np.minimum(counts, _HEAVY))])
+    return rows, kept, which[place < _HEAVY]
 
 
 def _average(trees: Any, start: IntArray, values: Array, which: Any) -> Array:
     """Return Σ P(B) v_B / Σ P(B) of each row; the leaves that are left out have no share."""
     weight = trees.leaves.probability[which]
-    weighted = (values.T * weight).T
-    total = np.add.reduceat(weighted, start[:-1], axis=0)
+    total = np.add.reduceat((values.T * weight).T, start[:-1], axis=0)
     return (total.T / np.add.reduceat(weight, start[:-1])).T
 
 
@@ -121,19 +126,10 @@ class LeafMixture(Univariate):
     def variance(self) -> Array:
         """Σ P(B) {v_B + (m_B − m)²}."""
         mean, variance = np.asarray(self.components.mean), np.asarray(self.components.variance)
-        own = self.mean
-
-        def spread(which: Any, rows: Any) -> Array:
-            return variance[which] + (mean[which] - own[rows]) ** 2
-
-        return self._expect(spread)
-
-    def _expect(self, value: Callable[[Any, Any], Array], most: int | None = None) -> Array:
-        """Return the expected value, (N,), of a function of leaves and the rows in them."""
         found = []
-        for rows, start, which in _members(self.trees, self.places, most):
-            row = rows.start + np.repeat(np.arange(len(start) - 1), np.diff(start))
-            found.append(_average(self.trees, start, value(which, row), which))
+        for rows, start, which in _members(self.trees, self.places):
+            gap = mean[which] - np.repeat(self.mean[rows], np.diff(start))
+            found.append(_average(self.trees, start, variance[which] + gap**2, which))
         return np.concatenate(found)
 
     def _at_rows(self, function: Callable[[Array], Array], x: Array) -> Array:
@@ -147,20 +143,20 @@ class LeafMixture(Univariate):
     def _log_density(self, x: Array) -> Array:
         return self._at_rows(self._log_density_of_rows, x)
 
-    def _log_density_of_rows(self, y: Array, most: int | None = None) -> Array:
-        found = []
+    def _log_density_of_rows(self, y: Array) -> Array:
+        chunks = _members(self.trees, self.places)
+        return np.concatenate([self._log_density_of(chunk, y) for chunk in chunks])
+
+    def _log_density_of(self, members: Members, y: Array) -> Array:
+        rows, start, which = members
+        counts, probability = np.diff(start), self.trees.leaves.probability[which]
         with np.errstate(divide="ignore"):
-            log_probability = np.log(self.trees.leaves.probability)
-        for rows, start, which in _members(self.trees, self.places, most):
-            counts = np.diff(start)
-            terms = self._log_terms(which, np.repeat(y[rows], counts))
-            terms += log_probability[which]
-            top = np.maximum.reduceat(terms, start[:-1])
-            top = np.where(np.isfinite(top), top, 0.0)
-            total = np.add.reduceat(np.exp(terms - np.repeat(top, counts)), start[:-1])
-            share = np.add.reduceat(np.exp(log_probability[which]), start[:-1])
-            found.append(top + np.log(total / share))
-        return np.concatenate(found)
+            terms = self._log_terms(which, np.repeat(y[rows], counts)) + np.log(probability)
+        top = np.maximum.reduceat(terms, start[:-1])
+        top = np.where(np.isfinite(top), top, 0.0)
+        total = np.add.reduceat(np.exp(terms - np.repeat(top, counts)), start[:-1])
+        with np.errstate(divide="ignore"):  # ln 0 = −∞ is the answer
+            return top + np.log(total / np.add.reduceat(probability, start[:-1]))
 
     def _log_terms(self, which: Any, y: Array) -> Array:
         """Return ln p(y | B), where Student's t keeps what does not depend on y."""
@@ -178,11 +174,15 @@ class LeafMixture(Univariate):
     def _cdf(self, x: Array) -> Array:
         return self._at_rows(self._cdf_of_rows, x)
 
-    def _cdf_of_rows(self, y: Array, most: int | None = None) -> Array:
-        def below(which: Any, rows: Any) -> Array:
-            return np.asarray(take_members(self.components, which).cdf(y[rows]))
+    def _cdf_of_rows(self, y: Array) -> Array:
+        chunks = _members(self.trees, self.places)
+        return np.concatenate([self._cdf_of(chunk, y) for chunk in chunks])
 
-        return np.minimum(self._expect(below, most), 1.0)
+    def _cdf_of(self, members: Members, y: Array) -> Array:
+        rows, start, which = members
+        at = np.repeat(y[rows], np.diff(start))
+        below = np.asarray(take_members(self.components, which).cdf(at))
+        return np.minimum(_average(self.trees, start, below, which), 1.0)
 
     def _quantile(self, q: Array) -> Array:
         search = _search_counts if self._has_atoms else _search_numbers
@@ -191,7 +191,7 @@ class LeafMixture(Univariate):
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         drawn = []
         draws = int(np.prod(shape[:-1]))
-        for rows, start, which in _members(self.trees, self.places):
+        for _, start, which in _members(self.trees, self.places):
             upto = np.cumsum(self.trees.leaves.probability[which])
             before = np.concatenate([[0.0], upto])[start[:-1]]
             mass = upto[start[1:] - 1] - before
@@ -204,36 +204,45 @@ class LeafMixture(Univariate):
 def _search_numbers(mixture: LeafMixture, level: Array) -> Array:
     """Return quantiles (N,): of the most probable leaves of each row, then of all."""
     spread = np.sqrt(np.where(np.isfinite(mixture.variance), mixture.variance, 1.0))
-    x = mixture.mean + spread * np.clip(special.ndtri(level), -8.0, 8.0)
-    inner = np.flatnonzero((level > 0.0) & (level < 1.0))
-    part = mixture._take_members(inner)
-    for most in (_HEAVY, None):
-        x[inner] = _climb(part, level[inner], x[inner], spread[inner], most)
-    x[level <= 0.0], x[level >= 1.0] = -np.inf, np.inf
-    return x
+    inner = (level > 0.0) & (level < 1.0)
+    sought = np.where(inner, level, 0.5)
+    x = mixture.mean + spread * np.clip(special.ndtri(sought), -8.0, 8.0)
+    heavy = [_heaviest(chunk) for chunk in _members(mixture.trees, mixture.places)]
+    x = _climb(mixture, sought, x, spread, heavy)
+    x = _climb(mixture, sought, x, spread, None)
+    return np.where(inner, x, np.where(level > 0.0, np.inf, -np.inf))
 
 
-def _climb(mixture: LeafMixture, level: Array, x: Array, spread: Array, most: int | None) -> Array:
+def _climb(
+    mixture: LeafMixture, level: Array, x: Array, spread: Array, chunks: list[Members] | None
+) -> Array:
     """Return where the cumulative probability reaches a level, by Newton's steps.
 
     A step that leaves the interval in which the answer is known to be is replaced by its middle.
     """
     low, high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
-    moving = np.arange(len(x))
     for _ in range(_MOST_STEPS):
-        if not len(moving):
+        below, slope = _rise(mixture, x, chunks)
+        gap = level - below
+        low, high = np.where(gap > 0.0, x, low), np.where(gap > 0.0, high, x)
+        reach = 4.0 * spread
+        new = x + np.clip(gap / np.where(slope > 0.0, slope, 1e-300), -reach, reach)
+        new = np.where((new < low) | (new > high), 0.5 * (low + high), new)
+        near = np.abs(new - x) <= _NEAR * spread
+        x = new
+        if near.all():
             break
-        part, at, width = mixture._take_members(moving), x[moving], spread[moving]
-        gap = level[moving] - part._cdf_of_rows(at, most)
-        below = low[moving] = np.where(gap > 0.0, at, low[moving])
-        above = high[moving] = np.where(gap > 0.0, high[moving], at)
-        slope = np.exp(part._log_density_of_rows(at, most))
-        new = at + np.clip(gap / np.where(slope > 0.0, slope, 1e-300), -4.0 * width, 4.0 * width)
-        outside = (new < below) | (new > above)
-        new = np.where(outside, 0.5 * (below + above), new)
-        x[moving] = new
-        moving = moving[np.abs(new - at) > _NEAR * width]
     return x
+
+
+def _rise(mixture: LeafMixture, x: Array, chunks: list[Members] | None) -> tuple[Array, Array]:
+    """Return cumulative probabilities and densities, (N,)."""
+    found = [
+        (mixture._cdf_of(chunk, x), np.exp(mixture._log_density_of(chunk, x)))
+        for chunk in chunks or _members(mixture.trees, mixture.places)
+    ]
+    below, slope = (np.concatenate(part) for part in zip(*found, strict=True))
+    return below, slope
 
 
 def _search_counts(mixture: LeafMixture, level: Array) -> Array:

@@ -255,9 +255,9 @@ def _cut_column(
 def sum_leaves(
     cells: Cells, boxes: Boxes, rules: BoxRules, room: _Room, cuts: CutTable, sums: SumTable
 ) -> None:
-    """Add up, for all boxes, the trees of one division at most.
+    r"""Add up, for all boxes, the trees of one division at most.
 
-    .. math:: W = (1 - p)\\,L(\\text{box}) + \\frac{p}{C}\\sum_c\\frac1{n_c}\\sum_k L(\\text{left})\\,L(\\text{right})
+    .. math:: W = (1 - p)\,L + \frac{p}{C}\sum_c\frac1{n_c}\sum_k L(\text{left})\,L(\text{right})
 
     ``cuts`` has room for one box.
     """
@@ -333,9 +333,9 @@ def sum_children(
     below: SumTable,
     sums: SumTable,
 ) -> None:
-    """Add up the trees of boxes whose parts are added up.
+    r"""Add up the trees of boxes whose parts are added up.
 
-    .. math:: W = (1 - p)\\,L + \\frac{p}{C}\\sum_c\\frac1{n_c}\\sum_k W(\\text{left})\\,W(\\text{right})
+    .. math:: W = (1 - p)\,L + \frac{p}{C}\sum_c\frac1{n_c}\sum_k W(\text{left})\,W(\text{right})
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ class BoxLeaves(NamedTuple):
 def collect_leaves(cells: Cells, rules: BoxRules, levels: tuple[Level, ...]) -> BoxLeaves:
     """Return the leaves of all trees, but for the least probable ones, whose sum is below 1e-10."""
     reached, found = np.ones(1), []
-    for level, below in zip(levels, levels[1:], strict=False):
+    for level, below in pairwise(levels):
         found.append(_stopped(level, reached))
         reached = _descend(level, below, reached)
     found.append(_stopped(levels[-1], reached))
