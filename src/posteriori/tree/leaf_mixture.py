@@ -25,6 +25,9 @@ __all__ = ["LeafMixture", "average_over_leaves"]
 #: Leaves times rows that are looked at together: a row lies in some hundredths of the leaves.
 _TOGETHER = 3e7
 
+#: Numbers that are held at a time.
+_TERMS = 2e6
+
 #: Steps of a search for quantiles, and how short the last one is in standard deviations: its square, by
 #: which Newton's method is then off, is no more than rounding.
 _MOST_STEPS, _NEAR = 200, 1e-6
@@ -40,9 +43,10 @@ Members = tuple[slice, IntArray, Any]
 def average_over_leaves(trees: Any, places: Any, values: Array) -> Array:
     """Return the expected value of the leaf of each row, (N, V), from those of the leaves (K, V)."""
     found = [
-        _average(trees, start, values[which], which) for _, start, which in _members(trees, places)
+        _average(trees, start, values.T[..., which], which)
+        for _, start, which in _members(trees, places)
     ]
-    return np.concatenate(found)
+    return np.concatenate(found, axis=-1).T
 
 
 def _members(trees: Any, places: Any) -> Iterator[Members]:
@@ -65,8 +69,8 @@ def _heaviest(members: Members) -> Members:
 def _average(trees: Any, start: IntArray, values: Array, which: Any) -> Array:
     """Return Σ P(B) v_B / Σ P(B) of each row; the leaves that are left out have no share."""
     weight = trees.leaves.probability[which]
-    total = np.add.reduceat((values.T * weight).T, start[:-1], axis=0)
-    return (total.T / np.add.reduceat(weight, start[:-1])).T
+    total = np.add.reduceat(values * weight, start[:-1], axis=-1)
+    return total / np.add.reduceat(weight, start[:-1])
 
 
 class LeafMixture(Univariate):
@@ -132,30 +136,32 @@ class LeafMixture(Univariate):
             found.append(_average(self.trees, start, variance[which] + gap**2, which))
         return np.concatenate(found)
 
-    def _at_rows(self, function: Callable[[Array], Array], x: Array) -> Array:
-        """Return a function of numbers (N,) at x (..., N)."""
-        points = np.broadcast_to(x, np.broadcast_shapes(np.shape(x), self.batch_shape))
-        found = [function(one) for one in points.reshape(-1, *self.batch_shape)]
-        return np.array(found).reshape(points.shape)[()]
-
     # -- density and what follows from it ----------------------------------------------------
 
-    def _log_density(self, x: Array) -> Array:
-        return self._at_rows(self._log_density_of_rows, x)
+    def _at(self, function: Callable[[Members, Array], Array], x: Array) -> Array:
+        """Return a function of leaves and numbers (L, N) at x (..., N)."""
+        shape = np.broadcast_shapes(np.shape(x), self.batch_shape)
+        points = np.broadcast_to(x, shape).reshape(-1, *self.batch_shape)
+        found = np.empty(points.shape)
+        for members in _members(self.trees, self.places):
+            step = max(int(_TERMS / len(members[2])), 1)
+            for some in (slice(i, i + step) for i in range(0, len(points), step)):
+                found[some, members[0]] = function(members, points[some])
+        return found.reshape(shape)[()]
 
-    def _log_density_of_rows(self, y: Array) -> Array:
-        chunks = _members(self.trees, self.places)
-        return np.concatenate([self._log_density_of(chunk, y) for chunk in chunks])
+    def _log_density(self, x: Array) -> Array:
+        return self._at(self._log_density_of, x)
 
     def _log_density_of(self, members: Members, y: Array) -> Array:
         rows, start, which = members
         counts, probability = np.diff(start), self.trees.leaves.probability[which]
-        with np.errstate(divide="ignore"):
-            terms = self._log_terms(which, np.repeat(y[rows], counts)) + np.log(probability)
-        top = np.maximum.reduceat(terms, start[:-1])
-        top = np.where(np.isfinite(top), top, 0.0)
-        total = np.add.reduceat(np.exp(terms - np.repeat(top, counts)), start[:-1])
         with np.errstate(divide="ignore"):  # ln 0 = −∞ is the answer
+            terms = self._log_terms(which, np.repeat(y[:, rows], counts, axis=1))
+            terms += np.log(probability)
+            top = np.maximum.reduceat(terms, start[:-1], axis=1)
+            top = np.where(np.isfinite(top), top, 0.0)
+            terms -= np.repeat(top, counts, axis=1)
+            total = np.add.reduceat(np.exp(terms), start[:-1], axis=1)
             return top + np.log(total / np.add.reduceat(probability, start[:-1]))
 
     def _log_terms(self, which: Any, y: Array) -> Array:
@@ -172,21 +178,19 @@ class LeafMixture(Univariate):
         return t.dof, t.location, t.scale, np.asarray(t.log_prob(t.location))
 
     def _cdf(self, x: Array) -> Array:
-        return self._at_rows(self._cdf_of_rows, x)
-
-    def _cdf_of_rows(self, y: Array) -> Array:
-        chunks = _members(self.trees, self.places)
-        return np.concatenate([self._cdf_of(chunk, y) for chunk in chunks])
+        return self._at(self._cdf_of, x)
 
     def _cdf_of(self, members: Members, y: Array) -> Array:
         rows, start, which = members
-        at = np.repeat(y[rows], np.diff(start))
+        at = np.repeat(y[:, rows], np.diff(start), axis=1)
         below = np.asarray(take_members(self.components, which).cdf(at))
         return np.minimum(_average(self.trees, start, below, which), 1.0)
 
     def _quantile(self, q: Array) -> Array:
         search = _search_counts if self._has_atoms else _search_numbers
-        return self._at_rows(lambda level: search(self, level), q)
+        shape = np.broadcast_shapes(np.shape(q), self.batch_shape)
+        levels = np.broadcast_to(q, shape).reshape(-1, *self.batch_shape)
+        return np.array([search(self, level) for level in levels]).reshape(shape)
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         drawn = []
@@ -238,7 +242,7 @@ def _climb(
 def _rise(mixture: LeafMixture, x: Array, chunks: list[Members] | None) -> tuple[Array, Array]:
     """Return cumulative probabilities and densities, (N,)."""
     found = [
-        (mixture._cdf_of(chunk, x), np.exp(mixture._log_density_of(chunk, x)))
+        (mixture._cdf_of(chunk, x[None])[0], np.exp(mixture._log_density_of(chunk, x[None])[0]))
         for chunk in chunks or _members(mixture.trees, mixture.places)
     ]
     below, slope = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -249,10 +253,10 @@ def _search_counts(mixture: LeafMixture, level: Array) -> Array:
     """Return quantiles (N,): the least whole numbers that the cumulative probability reaches."""
     low, high = np.full(len(level), -1.0), np.ones(len(level))
     sought = np.where(level < 1.0, level, 0.0)
-    while (short := mixture._cdf_of_rows(high) < sought).any():
+    while (short := mixture._cdf(high) < sought).any():
         low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
     while (moving := (middle := np.floor(0.5 * (low + high))) > low).any():
-        enough = mixture._cdf_of_rows(middle) >= sought
+        enough = mixture._cdf(middle) >= sought
         high = np.where(moving & enough, middle, high)
         low = np.where(moving & ~enough, middle, low)
     return np.where(level < 1.0, high, np.inf)
