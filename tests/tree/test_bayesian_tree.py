@@ -21,8 +21,8 @@ KINDS = ("normal", "poisson", "classes")
 @pytest.mark.filterwarnings("ignore:.*is a model of counts:UserWarning")
 @every_check(
     [
-        BayesianTreeRegressor(max_bins=4),
-        BayesianTreeClassifier(max_bins=4),
+        BayesianTreeRegressor(max_depth=2, max_bins=4),
+        BayesianTreeClassifier(max_depth=2, max_bins=4),
         BayesianTreeRegressor(search="greedy"),
         BayesianTreeClassifier(search="greedy", max_depth=6),
         BayesianTreeRegressor("poisson", max_bins=4),

@@ -206,8 +206,8 @@ class BayesianTreeClassifier(_BayesianTree, ClassProbabilities):
     else:
         True (96%, 11 rows)
     >>> model.predict_proba([[2.0], [9.0]]).round(3)
-    array([[0.947, 0.053],
-           [0.132, 0.868]])
+    array([[0.937, 0.063],
+           [0.124, 0.876]])
     """
 
     _constraints = {**_CONSTRAINTS, "concentration": POSITIVE}
@@ -291,7 +291,7 @@ class BayesianTreeRegressor(RegressorMixin, _BayesianTree):
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> model = BayesianTreeRegressor(max_depth=3, max_bins=8).fit(X, y)
     >>> model.log_evidence_
-    LogEvidence(-2436.762, kind="exact", of="y|X")
+    LogEvidence(-2436.762017, kind="exact", of="y|X")
     >>> {name: round(p, 3) for name, p in zip(X, model.column_probability_.tolist()) if p > 0.1}
     {'bmi': 1.0, 'bp': 0.997, 's3': 0.945, 's5': 1.0}
     """
