@@ -298,6 +298,8 @@ class BayesianTreeRegressor(RegressorMixin, _BayesianTree):
 
     _constraints = {**_CONSTRAINTS, "family": one_of("normal", "poisson")}
 
+    prior_: NormalGamma | Gamma
+
     def __init__(
         self,
         family: str = "normal",

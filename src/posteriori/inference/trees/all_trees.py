@@ -138,7 +138,7 @@ class AllTrees:
         cuts = self._cuts_of(depth, box)
         counts = rng.multinomial(size, cuts.probability)
         drawn = [Sketch(cuts.total)] * int(counts[-1])
-        for place in np.flatnonzero(counts[:-1]):
+        for place in np.flatnonzero(counts[:-1]).tolist():
             n = int(counts[place])
             if cuts.children is None:
                 drawn += [self._divide(cuts, place, *cuts.leaves(place))] * n

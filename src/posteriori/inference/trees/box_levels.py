@@ -10,6 +10,7 @@ from posteriori.inference.trees import box_kernels as kernels
 from posteriori.inference.trees.asked_columns import AskedColumns
 from posteriori.inference.trees.bins import apply_bins
 from posteriori.inference.trees.box_kernels import Boxes, BoxRules, Cells, CutTable, SumTable
+from posteriori.numerics.compilation import compiled_beside
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -22,7 +23,7 @@ __all__ = [
     "weigh_leaves",
 ]
 
-_MIXED = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_FIRST_NAME, _NAME_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
 
 class Level(NamedTuple):
@@ -138,7 +139,7 @@ def take_parts(boxes: Boxes, box: IntArray, column: Any, place: Any) -> Boxes:
 def join_boxes(boxes: Boxes) -> tuple[IntArray, IntArray]:
     """Return where each distinct box comes first, and which of these each box is."""
     _, first, which = np.unique(_name_boxes(boxes), return_index=True, return_inverse=True)
-    if all(np.array_equal(ends[first][which], ends) for ends in boxes):
+    if _are_same(boxes.low, boxes.high, first[which]):
         return first, which
     both = np.concatenate(boxes, axis=1)  # two boxes of one name: compare them as they are
     _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
@@ -146,11 +147,20 @@ def join_boxes(boxes: Boxes) -> tuple[IntArray, IntArray]:
 
 
 def _name_boxes(boxes: Boxes) -> Any:
-    """Return a random-looking number for each box: the sum of those of its sides, modulo 2⁶⁴."""
-    name = np.zeros(len(boxes.low), dtype=np.uint64)
-    for c, (low, high) in enumerate(zip(boxes.low.T, boxes.high.T, strict=True)):
-        side = (low.astype(np.uint64) << np.uint64(16)) + high + np.uint64((c + 1) << 32)
-        for factor in _MIXED:  # S. Vigna's mixing of bits
-            side = (side ^ (side >> np.uint64(30))) * factor
-        name += side ^ (side >> np.uint64(31))
-    return name
+    """Return a random-looking number for each box (G. Fowler, L. Noll & K. Vo's hash of its ends)."""
+    names = np.full(len(boxes.low), _FIRST_NAME)
+    for ends in zip(boxes.low.T, boxes.high.T, strict=True):
+        for end in ends:
+            names ^= end
+            names *= _NAME_FACTOR  # modulo 2⁶⁴
+    return names ^ (names >> np.uint64(32))
+
+
+@compiled_beside
+def _are_same(low: Any, high: Any, other: Any) -> bool:
+    """Tell whether each box is the same as the one that is said to be."""
+    for m in range(len(other)):
+        for c in range(low.shape[1]):
+            if low[m, c] != low[other[m], c] or high[m, c] != high[other[m], c]:
+                return False
+    return True

@@ -107,11 +107,22 @@ def _join(low: Any, high: Any, probability: Array, sums: Array) -> tuple[Any, An
 
 
 def _sides(cells: Cells, low: Any, high: Any) -> Any:
-    narrow = (low > 0) | (high < np.diff(cells.first) - 1)
-    most = max(int(narrow.sum(axis=1).max(initial=0)), 1)
-    column = np.argsort(~narrow, axis=1, kind="stable")[:, :most]  # narrow sides come first
-    ends = [np.take_along_axis(end, column, axis=1) for end in (low, high)]
-    return np.stack([column.astype(np.uint16), *ends], axis=2)
+    widest = (np.diff(cells.first) - 1).astype(np.uint16)
+    most = int(((low > 0) | (high < widest)).sum(axis=1).max(initial=0))
+    sides = np.zeros((len(low), max(most, 1), 3), dtype=np.uint16)
+    sides[:, :, 2] = widest[0]  # where there are fewer, the first column from end to end
+    _fill_sides(low, high, widest, sides)
+    return sides
+
+
+@compiled_beside
+def _fill_sides(low: Any, high: Any, widest: Any, sides: Any) -> None:
+    for m in range(len(sides)):
+        h = 0
+        for c in range(len(widest)):
+            if low[m, c] > 0 or high[m, c] < widest[c]:
+                sides[m, h, 0], sides[m, h, 1], sides[m, h, 2] = c, low[m, c], high[m, c]
+                h += 1
 
 
 def find_members(leaves: BoxLeaves, codes: Any) -> tuple[IntArray, Any]:
