@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.distributions.counts.negative_binomial import NegativeBinomial
 from posteriori.distributions.joint.normal_gamma import NormalGamma
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.numbers.student_t import StudentT
@@ -31,8 +30,7 @@ __all__ = [
     "leaves_of_classes",
     "leaves_of_counts",
     "leaves_of_numbers",
-    "predict_counts",
-    "predict_numbers",
+    "predict_normal_gamma",
 ]
 
 
@@ -100,7 +98,7 @@ def leaves_of_counts(y: Array, weight: Array, prior: Gamma | None) -> tuple[Leav
     return Leaves(EVIDENCE_OF_COUNTS, inside, by_row, moment_sums(y, weight), carrier), prior
 
 
-def predict_numbers(prior: Array, sums: Array, unit: TargetUnit) -> StudentT:
+def predict_normal_gamma(prior: Array, sums: Array, unit: TargetUnit) -> StudentT:
     """Return what leaves with sums (M, 3) in a unit predict, a batch."""
     m, kappa, a, b = prior
     n, total, squares = sums.T
@@ -111,9 +109,3 @@ def predict_numbers(prior: Array, sums: Array, unit: TargetUnit) -> StudentT:
     b_n += 0.5 * kappa * n * (mean - m) ** 2 / kappa_n
     scale = unit.size * np.sqrt(b_n * (kappa_n + 1.0) / (a_n * kappa_n))
     return StudentT(2.0 * a_n, unit.centre + unit.size * m_n, scale=scale)
-
-
-def predict_counts(prior: Array, sums: Array) -> NegativeBinomial:
-    """Return what leaves with sums (M, 3) predict, a batch."""
-    shape, rate = prior[0] + sums[:, 1], prior[1] + sums[:, 0]
-    return NegativeBinomial(shape, mean=shape / rate)

@@ -43,11 +43,10 @@ from posteriori.tree.bayesian_leaves import (
     leaves_of_classes,
     leaves_of_counts,
     leaves_of_numbers,
-    predict_counts,
-    predict_numbers,
+    predict_normal_gamma,
 )
 from posteriori.tree.labelled_tree import LabelledTree
-from posteriori.tree.leaf_beliefs import class_shares
+from posteriori.tree.leaf_beliefs import class_shares, predict_counts
 from posteriori.tree.leaf_mixture import LeafMixture, average_over_leaves
 
 __all__ = ["BayesianTreeClassifier", "BayesianTreeRegressor"]
@@ -366,7 +365,7 @@ class BayesianTreeRegressor(RegressorMixin, _BayesianTree):
     def _predict_leaves(self, sums: Array) -> Any:
         if self.family == "poisson":
             return predict_counts(self._leaf_prior, sums)
-        return predict_numbers(self._leaf_prior, sums, self._unit)
+        return predict_normal_gamma(self._leaf_prior, sums, self._unit)
 
     def _words(self, sums: Array) -> dict[str, Any]:
         said = self._predict_leaves(sums)

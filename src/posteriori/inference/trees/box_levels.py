@@ -23,6 +23,7 @@ __all__ = [
     "weigh_leaves",
 ]
 
+#: The names of boxes begin with this, and are multiplied by that.
 _FIRST_NAME, _NAME_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
 
