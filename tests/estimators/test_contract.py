@@ -43,6 +43,7 @@ from posteriori.regression import (
     ZeroInflatedRegression,
 )
 from posteriori.selection import ClassifierAverage, ModelAverage
+from posteriori.tree import BayesianTreeClassifier, BayesianTreeRegressor
 
 ROOT = Path(posteriori.__file__).parent
 N, D = 40, 2
@@ -109,6 +110,8 @@ ROWS = [
         "labels",
         JOINT,
     ),
+    Row(BayesianTreeClassifier(max_bins=4), "labels", {*CLASSES, c.HasEvidence}),
+    Row(BayesianTreeRegressor(max_bins=4), "numbers", {c.PredictsDistributions, c.HasEvidence}),
     Row(FisherDiscriminant(), "labels", {c.ScoresClasses}),
     Row(LeastSquaresClassifier(), "labels", {c.ScoresClasses}),
     Row(Perceptron(max_iter=3, random_state=0), "apart", {c.ScoresClasses}),

@@ -1,3 +1,7 @@
+from posteriori.tree.bayesian_tree import (
+    BayesianTreeClassifier as BayesianTreeClassifier,
+    BayesianTreeRegressor as BayesianTreeRegressor,
+)
 from posteriori.tree.decision_tree import (
     DecisionStump as DecisionStump,
     DecisionTreeClassifier as DecisionTreeClassifier,

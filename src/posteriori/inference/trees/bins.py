@@ -19,7 +19,14 @@ import numpy as np
 from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["Bins", "apply_bins", "learn_bins", "middle_rank_bins"]
+__all__ = [
+    "Bins",
+    "apply_bins",
+    "distinct_values",
+    "learn_bins",
+    "middle_rank_bins",
+    "rank_ends",
+]
 
 #: Rows that are looked at to find the bins: more do not move them by anything that matters.
 _ENOUGH = 200_000
@@ -117,14 +124,27 @@ def _bins_of_column(
     seen = ~np.isnan(x[:, j])
     if not seen.any():
         return np.zeros(1), np.zeros(1)
-    values, counts = _distinct(x[seen, j], None if frequency is None else frequency[seen])
+    values, counts = distinct_values(x[seen, j], None if frequency is None else frequency[seen])
     if max_bins is None or len(values) <= max_bins:
         return values, values
-    first = np.flatnonzero(np.diff(middle_rank_bins(counts, max_bins), prepend=-1))
+    return rank_ends(values, counts, max_bins)
+
+
+def rank_ends(values: Array, counts: Array, size: int) -> tuple[Array, Array]:
+    """Return least and largest value of each bin that has rows; see :func:`middle_rank_bins`.
+
+    Parameters
+    ----------
+    values : (V,)
+        Distinct, in order.
+    counts : (V,)
+    size : int
+    """
+    first = np.flatnonzero(np.diff(middle_rank_bins(counts, size), prepend=-1))
     return values[first], values[np.append(first[1:], len(values)) - 1]
 
 
-def _distinct(values: Array, weights: Array | None) -> tuple[Array, Array]:
+def distinct_values(values: Array, weights: Array | None) -> tuple[Array, Array]:
     """Return distinct values in order, and how many rows have each."""
     if weights is None:
         ordered = np.sort(values)

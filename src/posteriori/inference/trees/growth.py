@@ -216,7 +216,8 @@ def _find_split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node
     criterion = rules.criterion
     own = score_of(criterion, rules.prior, total)
     slack = TIE * abs(own)
-    best, tried = own + max(rules.min_gain, slack), 0
+    least = rules.min_gain if rules.min_gain < 0.0 else max(rules.min_gain, slack)
+    best, tried = own + least, 0
     if not _may_split(growth, rules, node):
         return
     for c in range(len(columns)):

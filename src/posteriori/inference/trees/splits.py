@@ -37,7 +37,7 @@ class Rules(NamedTuple):
     min_weight : float
         Least weight of a leaf.
     min_gain : float
-        A split must gain more than this.
+        A split must gain more than this; −∞ divides whatever can be divided.
     max_features : int
         How many columns that are not constant are tried in each node.
     """

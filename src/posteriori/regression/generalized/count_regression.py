@@ -10,7 +10,6 @@ so that no mean reaches twice the largest count, whatever the row and however wi
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from posteriori.distributions.counts.negative_binomial import NegativeBinomial
 from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.numbers.normal import Normal
+from posteriori.estimators.count_targets import check_counts
 from posteriori.estimators.estimator_rows import Rows
 from posteriori.inference.predictors.generalized_linear import Curve, ShapeCurve
 from posteriori.numerics.calculus.level_off import level_off, levelled_mean
@@ -31,7 +31,6 @@ __all__ = [
     "DispersedRegression",
     "NegativeBinomialRegression",
     "PoissonRegression",
-    "check_counts",
 ]
 
 #: Predictors beyond this are taken as this: e to its power, and its inverse, are still numbers.
@@ -232,22 +231,6 @@ class NegativeBinomialRegression(DispersedRegression):
     >>> bool(varied.log_evidence_ > plain.log_evidence_)
     True
     """
-
-
-def check_counts(estimator: Any, y: Array, stacklevel: int = 3) -> None:
-    """Refuse targets below 0, and warn of those that are not whole."""
-    name = type(estimator).__name__
-    if np.any(y < 0):
-        row = int(np.argmax(y < 0))
-        raise ValueError(f"{name} needs counts >= 0 as y, got {y[row]:g} in row {row}")
-    if np.any(y != np.floor(y)):
-        row = int(np.argmax(y != np.floor(y)))
-        warnings.warn(
-            f"{name} is a model of counts, but y is {y[row]:g} in row {row}; the log evidence of "
-            "such targets compares with that of other models of counts only",
-            UserWarning,
-            stacklevel=stacklevel,
-        )
 
 
 def _count_of(log_count: float) -> Array:

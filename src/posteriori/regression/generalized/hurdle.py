@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.count_targets import check_counts
 from posteriori.estimators.estimator_rows import check_grouped_inputs, check_rows
 from posteriori.estimators.group_columns import (
     GroupColumns,
@@ -32,10 +33,7 @@ from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import width_factor
-from posteriori.regression.generalized.count_regression import (
-    NegativeBinomialRegression,
-    check_counts,
-)
+from posteriori.regression.generalized.count_regression import NegativeBinomialRegression
 from posteriori.regression.generalized.occurrence import OccurrenceRegression
 from posteriori.regression.generalized.zero_or_counts import ZeroOrCounts
 
