@@ -28,7 +28,9 @@ from posteriori.selection.occam import (
     evidence_curve as evidence_curve,
     occam_factor as occam_factor,
 )
-from posteriori.selection.predictive_mixture import PredictiveMixture as PredictiveMixture
+from posteriori.distributions.composites.predictive_mixture import (
+    PredictiveMixture as PredictiveMixture,
+)
 from posteriori.selection.psis import (
     LeaveOneOut as LeaveOneOut,
     leave_one_out as leave_one_out,
