@@ -1,3 +1,6 @@
+from posteriori.distributions.composites.predictive_mixture import (
+    PredictiveMixture as PredictiveMixture,
+)
 from posteriori.selection.averaging import (
     ClassifierAverage as ClassifierAverage,
     ModelAverage as ModelAverage,
@@ -27,9 +30,6 @@ from posteriori.selection.occam import (
     OccamFactor as OccamFactor,
     evidence_curve as evidence_curve,
     occam_factor as occam_factor,
-)
-from posteriori.distributions.composites.predictive_mixture import (
-    PredictiveMixture as PredictiveMixture,
 )
 from posteriori.selection.psis import (
     LeaveOneOut as LeaveOneOut,
