@@ -28,6 +28,12 @@ from posteriori.classification import (
 )
 from posteriori.distributions import MvNormal, NormalInverseWishart
 from posteriori.distributions.batches import has_atoms
+from posteriori.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    CommitteeClassifier,
+    CommitteeRegressor,
+)
 from posteriori.estimators import contract as c
 from posteriori.numerics import LogEvidence
 from posteriori.regression import (
@@ -116,6 +122,22 @@ ROWS = [
     ),
     Row(
         ClassifierAverage([("a", BayesianLogisticRegression()), ("b", ClassFrequencies())]),
+        "labels",
+        CLASSES,
+    ),
+    Row(
+        BaggingRegressor(BayesianLinearRegression(), 5, random_state=0),
+        "numbers",
+        {c.PredictsDistributions},
+    ),
+    Row(BaggingClassifier(GaussianDiscriminant(), 5, random_state=0), "labels", CLASSES),
+    Row(
+        CommitteeRegressor([("line", BayesianLinearRegression()), ("robust", RobustRegression())]),
+        "numbers",
+        {c.PredictsDistributions},
+    ),
+    Row(
+        CommitteeClassifier([("a", BayesianLogisticRegression()), ("b", ClassFrequencies())]),
         "labels",
         CLASSES,
     ),

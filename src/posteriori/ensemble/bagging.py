@@ -88,11 +88,14 @@ class _Bagging(BaseEstimator):
         tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.input_tags.allow_nan = own.input_tags.allow_nan
         tags.target_tags.positive_only = own.target_tags.positive_only
-        if is_classifier(self):
-            tags.classifier_tags.poor_score = own.classifier_tags.poor_score
+        for mine, its in (
+            (tags.classifier_tags, own.classifier_tags),
+            (tags.regressor_tags, own.regressor_tags),
+        ):
+            if mine is not None and its is not None:
+                mine.poor_score = its.poor_score
+        if tags.classifier_tags is not None and own.classifier_tags is not None:
             tags.classifier_tags.multi_class = own.classifier_tags.multi_class
-        else:
-            tags.regressor_tags.poor_score = own.regressor_tags.poor_score
         return tags
 
 
@@ -236,7 +239,7 @@ class BaggingClassifier(_Bagging, VotesOfModels):
         One that was given rows of one class only is a constant.
     estimators_features_ : list of arrays
         The columns that each sees.
-    oob_votes_ : (N, K)
+    oob_probabilities_, or oob_votes_ : (N, K)
         Mean of the probabilities, or of the votes, of models that have not seen the row; not a number
         where there is none. This and the following are there where models leave rows out.
     oob_error_ : float
@@ -315,13 +318,16 @@ class BaggingClassifier(_Bagging, VotesOfModels):
         seen = times == 0.0
         if seen.all():
             return
-        self.oob_votes_ = _mean(votes, times[:, None])
+        shares = _mean(votes, times[:, None])
         wrong = (votes.argmax(axis=1) != codes)[~seen]
         self.oob_error_ = float(np.average(wrong, weights=plan.frequency[~seen]))
-        if self.vote == "probabilities":
-            with np.errstate(divide="ignore"):  # ln 0 = −∞ is the answer
-                own = np.log(self.oob_votes_[np.arange(len(codes)), codes])[~seen]
-            self.oob_log_density_ = float(np.average(own, weights=plan.frequency[~seen]))
+        if self.vote == "majority":
+            self.oob_votes_ = shares
+            return
+        self.oob_probabilities_ = shares
+        with np.errstate(divide="ignore"):  # ln 0 = −∞ is the answer
+            own = np.log(shares[np.arange(len(codes)), codes])[~seen]
+        self.oob_log_density_ = float(np.average(own, weights=plan.frequency[~seen]))
 
 
 def _mean(total: Array, times: Array) -> Array:
@@ -331,5 +337,5 @@ def _mean(total: Array, times: Array) -> Array:
 
 def _forget_unseen(bagging: Any) -> None:
     """Take back what an earlier fit has said of rows that models had not seen."""
-    for name in ("oob_prediction_", "oob_votes_", "oob_error_", "oob_log_density_"):
-        vars(bagging).pop(name, None)
+    for name in [name for name in vars(bagging) if name.startswith("oob_")]:
+        delattr(bagging, name)

@@ -19,7 +19,7 @@ from posteriori.ensemble.bootstrap import draw_rows
 from posteriori.estimators.class_probabilities import fit_classes
 from posteriori.estimators.weighted_fits import fit_weighted
 from posteriori.numerics.random import spawn_generators
-from posteriori.numerics.types import Array, IntArray
+from posteriori.numerics.types import Array, IntArray, Seed
 
 __all__ = ["Bag", "Bagger", "plan_bags"]
 
@@ -73,9 +73,9 @@ class Bagger(NamedTuple):
     replace: bool
     n_columns: int
 
-    def bags(self, count: int, random_state: Any, n_jobs: int | None) -> Iterator[Bag]:
+    def bags(self, count: int, rng: Seed, n_jobs: int | None) -> Iterator[Bag]:
         """Yield so many bags."""
-        jobs = (delayed(_fit_bag)(self, rng) for rng in spawn_generators(random_state, count))
+        jobs = (delayed(_fit_bag)(self, stream) for stream in spawn_generators(rng, count))
         yield from Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
 
 
