@@ -31,6 +31,7 @@ from posteriori.selection.occam import (
     evidence_curve as evidence_curve,
     occam_factor as occam_factor,
 )
+from posteriori.selection.prequential import prequential_evidence as prequential_evidence
 from posteriori.selection.psis import (
     LeaveOneOut as LeaveOneOut,
     leave_one_out as leave_one_out,
