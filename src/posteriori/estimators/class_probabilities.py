@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
 
 from posteriori.distributions.counts.categorical import Categorical
+from posteriori.estimators.contract import StatesProbabilities, last_step, offers
 from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
 from posteriori.estimators.parameters import Constraint, check_parameters
 from posteriori.numerics.types import Array
 
-__all__ = ["ClassProbabilities", "LabelledLearner"]
+__all__ = ["ClassProbabilities", "LabelledLearner", "fit_classes", "spread_over_classes"]
 
 
 class LabelledLearner:
@@ -75,3 +77,45 @@ class ClassProbabilities(ClassifierMixin, BaseEstimator):
         """Return the most probable class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
+
+
+def fit_classes(estimator: Any, X: Any, y: Any, fit: Callable[..., Any]) -> Any:
+    """Return a fitted classifier; a constant one where all rows are of one class, of which none learns.
+
+    Parameters
+    ----------
+    estimator : classifier
+    X : (N, D)
+    y : (N,)
+    fit : callable
+        How it is fitted otherwise, ``fit(estimator, X, y)``.
+    """
+    if len(np.unique(y)) > 1:
+        return fit(estimator, X, y)
+    return DummyClassifier(strategy="prior").fit(X, y)
+
+
+def spread_over_classes(model: Any, X: Any, classes: Any, seen: float) -> Array:
+    """Return the probabilities of all classes, (N, K), also of those that a model does not know.
+
+    A class that its training rows lack has 1/(n + K), what a uniform Dirichlet prior leaves to it.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    X : (N, D)
+    classes : (K,)
+        All labels, sorted.
+    seen : float
+        Number n of training rows.
+    """
+    if not offers(model, StatesProbabilities):
+        name = type(last_step(model)[0]).__name__
+        raise TypeError(f"{name} cannot say how probable a class is: it has no predict_proba")
+    own, known = np.asarray(model.predict_proba(X)), np.asarray(model.classes_)
+    if len(known) == len(classes):
+        return own
+    share = 1.0 / (seen + len(classes))
+    p = np.full((len(own), len(classes)), share)
+    p[:, np.searchsorted(classes, known)] = own * (1.0 - share * (len(classes) - len(known)))
+    return p

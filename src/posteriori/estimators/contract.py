@@ -44,6 +44,7 @@ __all__ = [
     "missing_evidence",
     "offers",
     "predictive_of",
+    "states_distributions",
 ]
 
 _Capability = TypeVar("_Capability")
@@ -262,7 +263,7 @@ def predictive_of(estimator: Any, X: Any) -> Any:
     final, inputs = last_step(estimator, X)
     if offers(final, PredictsDistributions):
         return final.predict_dist(inputs)
-    if "return_std" in inspect.signature(final.predict).parameters:
+    if _returns_std(final):
         mean, std = final.predict(inputs, return_std=True)
         return Normal(mean, variance=std**2)
     if offers(final, StatesNoise):
@@ -271,3 +272,20 @@ def predictive_of(estimator: Any, X: Any) -> Any:
         f"{type(final).__name__} cannot say how probable a row is: it has neither predict_dist, nor "
         "return_std in predict, nor noise_variance_"
     )
+
+
+def states_distributions(estimator: Any) -> bool:
+    """Tell whether an estimator has a predictive distribution of each row's target, as it is now.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import BayesianRidge, Ridge
+    >>> states_distributions(BayesianRidge()), states_distributions(Ridge())
+    (True, False)
+    """
+    final, _ = last_step(estimator)
+    return offers(final, PredictsDistributions) or _returns_std(final) or offers(final, StatesNoise)
+
+
+def _returns_std(final: Any) -> bool:
+    return "return_std" in inspect.signature(final.predict).parameters

@@ -12,7 +12,10 @@ from posteriori.numerics.types import Array
 
 __all__ = ["Fingerprint", "Kind", "LogEvidence"]
 
-Kind = Literal["exact", "quadrature", "bound", "laplace", "ep", "bethe", "type-II", "estimate"]
+#: How an evidence was obtained, from the best to the least certain.
+Kind = Literal[
+    "exact", "quadrature", "bound", "laplace", "ep", "bethe", "type-II", "estimate", "prequential"
+]
 
 #: Checksums are added modulo this.
 _WORD = 2**64
@@ -62,8 +65,9 @@ class LogEvidence:
     ----------
     value : float or array
         ln p(data | model), one entry per model of a batch.
-    kind : {"exact", "quadrature", "bound", "laplace", "ep", "bethe", "type-II", "estimate"}
-        How the number was obtained.
+    kind : {"exact", "quadrature", "bound", "laplace", "ep", "bethe", "type-II", "estimate", "prequential"}
+        How the number was obtained. "prequential" is that of a learner, which predicts row after row
+        from earlier ones, and compares with its like only.
     of : str
         Which data it is the probability of: "X", "y|X" or "X,y".
     fingerprint : Fingerprint, optional
@@ -131,11 +135,15 @@ class LogEvidence:
         return self.value.shape
 
     def comparable(self, other: LogEvidence) -> bool:
-        """Tell whether both speak of the same data."""
-        if self.of != other.of:
+        """Tell whether both answer the same question about the same data."""
+        if self.of != other.of or self._of_learner != other._of_learner:
             return False
         known = self.fingerprint is not None and other.fingerprint is not None
         return not known or self.fingerprint == other.fingerprint
+
+    @property
+    def _of_learner(self) -> bool:
+        return self.kind == "prequential"
 
     def bayes_factor(self, other: LogEvidence) -> Array:
         """Return p(data | this model) / p(data | other model)."""
@@ -204,6 +212,12 @@ class LogEvidence:
             raise ValueError(
                 f"evidence of {self.of!r} and of {other.of!r} answer different questions; "
                 "compare such models by held-out log predictive density"
+            )
+        if self._of_learner != other._of_learner:
+            raise ValueError(
+                f"evidences of kind {self.kind!r} and {other.kind!r} do not compare: one is of a model "
+                "with its prior, the other of predictions by earlier rows; take prequential_evidence of "
+                "both"
             )
         if not self.comparable(other):
             raise ValueError(

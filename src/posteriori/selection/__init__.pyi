@@ -1,3 +1,6 @@
+from posteriori.distributions.composites.predictive_mixture import (
+    PredictiveMixture as PredictiveMixture,
+)
 from posteriori.selection.averaging import (
     ClassifierAverage as ClassifierAverage,
     ModelAverage as ModelAverage,
@@ -28,7 +31,7 @@ from posteriori.selection.occam import (
     evidence_curve as evidence_curve,
     occam_factor as occam_factor,
 )
-from posteriori.selection.predictive_mixture import PredictiveMixture as PredictiveMixture
+from posteriori.selection.prequential import prequential_evidence as prequential_evidence
 from posteriori.selection.psis import (
     LeaveOneOut as LeaveOneOut,
     leave_one_out as leave_one_out,

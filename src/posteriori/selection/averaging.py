@@ -11,21 +11,20 @@ predictive distributions", 2018.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from scipy import optimize
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.base import is_classifier
+from sklearn.utils.validation import column_or_1d
 
-from posteriori.distributions.counts.categorical import Categorical
-from posteriori.estimators.contract import Classifies, copy_columns, offers, predictive_of
+from posteriori.estimators.combined_models import MeanOfModels, VotesOfModels
+from posteriori.estimators.named_models import NamedModels
 from posteriori.estimators.parameters import check_parameters, one_of
 from posteriori.numerics.types import Array
 from posteriori.selection.held_out import held_out_density
 from posteriori.selection.model_set import ModelSet
-from posteriori.selection.predictive_mixture import PredictiveMixture
 
 __all__ = [
     "ClassifierAverage",
@@ -35,14 +34,11 @@ __all__ = [
 ]
 
 
-class _Average(BaseEstimator):
+class _Average(NamedModels):
     """Several models, each weighted by what the data say."""
 
-    models_: dict[str, Any]
-    weights_: dict[str, float]
-    classes_: Array
-
     _constraints = {"weights": one_of("evidence", "stacking")}
+    _remedy = "average classifiers by ClassifierAverage, regressions by ModelAverage"
 
     def __init__(
         self,
@@ -64,48 +60,22 @@ class _Average(BaseEstimator):
         y : (N,)
         """
         check_parameters(self)
-        if not self.models:
-            raise ValueError("models is empty: name at least one")
-        for name, model in self.models:
-            if is_classifier(model) != is_classifier(self):
-                what = "classifier" if is_classifier(model) else "regression"
-                raise TypeError(
-                    f"{name} is a {what}: average classifiers by ClassifierAverage, regressions by "
-                    "ModelAverage"
-                )
         y = column_or_1d(y, warn=True) if is_classifier(self) else y
-        models = {name: clone(model).fit(X, y) for name, model in self.models}
+        models = self._fit_models(X, y)
         if self.weights == "evidence":
-            self.weights_ = ModelSet(models, self.prior).probabilities
-        else:
-            held = [held_out_density(m, X, y).pointwise for m in models.values()]
-            found = stacking_weights(np.stack(held, axis=1))
-            self.weights_ = dict(zip(models, found.tolist(), strict=True))
-        copy_columns(next(iter(models.values())), self)
-        return self._keep(models)
+            return self._keep(models, ModelSet(models, self.prior).probabilities)
+        held = [held_out_density(m, X, y).pointwise for m in models.values()]
+        found = stacking_weights(np.stack(held, axis=1))
+        return self._keep(models, dict(zip(models, found.tolist(), strict=True)))
 
     @classmethod
     def of_fitted(cls, models: Mapping[str, Any], weights: Mapping[str, float]) -> Self:
         """Return the average of models that are fitted already, with weights that sum to 1."""
-        found = cls([], weights="stacking")
-        found.weights_ = {name: float(weights[name]) for name in models}
-        return found._keep(dict(models))
-
-    def _keep(self, models: dict[str, Any]) -> Self:
-        self.models_ = models
-        first = next(iter(models.values()))
-        if offers(first, Classifies):
-            self.classes_ = first.classes_
-        return self
-
-    def _mean_of(self, predict: Callable[[Any], Any]) -> Array:
-        """Return Σ w_k f(model_k)."""
-        check_is_fitted(self)
-        pairs = zip(self.weights_.values(), self.models_.values(), strict=True)
-        return np.sum([w * np.asarray(predict(model)) for w, model in pairs], axis=0)
+        shares = {name: float(weights[name]) for name in models}
+        return cls([], weights="stacking")._keep(dict(models), shares)
 
 
-class ModelAverage(RegressorMixin, _Average):
+class ModelAverage(_Average, MeanOfModels):
     """Regression that predicts with several models, each weighted by what the data say.
 
     Parameters
@@ -137,18 +107,8 @@ class ModelAverage(RegressorMixin, _Average):
     ['level', 'line']
     """
 
-    def predict(self, X: Any) -> Array:
-        """Return the expected targets (N,)."""
-        return self._mean_of(lambda model: model.predict(X))
 
-    def predict_dist(self, X: Any) -> PredictiveMixture:
-        """Return the distribution of each row's target, a mixture of the models' own."""
-        check_is_fitted(self)
-        members = [predictive_of(model, X) for model in self.models_.values()]
-        return PredictiveMixture(list(self.weights_.values()), members)
-
-
-class ClassifierAverage(ClassifierMixin, _Average):
+class ClassifierAverage(_Average, VotesOfModels):
     """Classifier that predicts with several models, each weighted by what the data say.
 
     Evidences of the labels given the inputs and of both together do not compare: for a mixture of
@@ -181,19 +141,6 @@ class ClassifierAverage(ClassifierMixin, _Average):
     >>> both.predict([[-1.0], [1.0]])
     array([False,  True])
     """
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of the classes (N, K), those of the models averaged."""
-        return self._mean_of(lambda model: model.predict_proba(X))
-
-    def predict_dist(self, X: Any) -> Categorical:
-        """Return the distribution of each row's class."""
-        return Categorical(self.predict_proba(X))
-
-    def predict(self, X: Any) -> Any:
-        """Return the most probable class of each row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
 
 
 def average(

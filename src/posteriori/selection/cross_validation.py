@@ -9,6 +9,7 @@ targets are recorded, since no model is better for being narrower than that.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,13 +18,12 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from posteriori.distributions.batches import has_atoms
+from posteriori.estimators.class_probabilities import fit_classes, spread_over_classes
 from posteriori.estimators.contract import (
     AddsUp,
     HasSteps,
     PreparesBlocks,
     ReadsBlocks,
-    StatesProbabilities,
-    last_step,
     offers,
     predictive_of,
 )
@@ -155,16 +155,15 @@ def predict_fold(
         For which numbers are predicted.
     """
     train, held_out = split
-    learned = None
-    if classes is None or len(np.unique(y[train])) > 1:  # of one class no classifier learns
-        learned = fit_in_parts(clone(estimator), _safe_indexing(X, train), y[train])
+    fit = fit_in_parts if classes is None else partial(fit_classes, fit=fit_in_parts)
+    learned = fit(clone(estimator), _safe_indexing(X, train), y[train])
     step = recording_step(y) if classes is None else 0.0
     parts = []
     for start in range(0, len(held_out), _PART):
         rows = held_out[start : start + _PART]
         inputs, targets = _safe_indexing(X, rows), y[rows]
         if classes is not None:
-            parts.append(_predict_classes(learned, inputs, targets, classes, y[train]))
+            parts.append(_predict_classes(learned, inputs, targets, classes, len(train)))
             continue
         predictive = predictive_of(learned, inputs)
         part = _predict_numbers(learned, inputs, targets, predictive, step, loss)
@@ -305,18 +304,8 @@ def _predict_numbers(model: Any, X: Any, y: Any, predictive: Any, step: float, l
     return Unseen(log_density, point_prediction(model, X, predictive, loss), level)
 
 
-def _predict_classes(model: Any, X: Any, y: Any, classes: Any, seen: Any) -> Unseen:
-    """Spread the probabilities over all classes; ``seen`` are the labels of the training rows."""
-    if model is None:
-        known, own = np.unique(seen), np.ones((len(y), 1))
-    elif offers(model, StatesProbabilities):
-        known, own = np.asarray(model.classes_), np.asarray(model.predict_proba(X))
-    else:
-        name = type(last_step(model)[0]).__name__
-        raise TypeError(f"{name} cannot say how probable a class is: it has no predict_proba")
-    share = 1.0 / (len(seen) + len(classes))
-    p = np.full((len(y), len(classes)), share)
-    p[:, np.searchsorted(classes, known)] = own * (1.0 - share * (len(classes) - len(known)))
+def _predict_classes(model: Any, X: Any, y: Any, classes: Any, seen: int) -> Unseen:
+    p = spread_over_classes(model, X, classes, seen)
     chosen = p[np.arange(len(y)), np.searchsorted(classes, y)]
     with np.errstate(divide="ignore"):
         return Unseen(np.log(chosen), p, np.full(len(y), np.nan))

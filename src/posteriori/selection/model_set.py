@@ -9,12 +9,12 @@ A set has an evidence of its own, so it can be a member of a larger set.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from posteriori.estimators.contract import HasEvidence, Result, last_step, missing_evidence, offers
-from posteriori.numerics.evidence import LogEvidence
+from posteriori.numerics.evidence import Kind, LogEvidence
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 
@@ -22,9 +22,6 @@ __all__ = ["ModelSet", "strength_of_evidence"]
 
 #: Least log Bayes factor for each word (Kass & Raftery 1995, on 2 ln B: 2, 6, 10).
 _WORDS = ((5.0, "very strong"), (3.0, "strong"), (1.0, "positive"), (0.0, "barely worth a mention"))
-
-#: Kinds of evidence from the best to the least certain.
-_KINDS = ("exact", "bound", "laplace", "ep", "bethe", "type-II", "estimate")
 
 
 class ModelSet:
@@ -71,7 +68,7 @@ class ModelSet:
     def log_evidence(self) -> LogEvidence:
         """Return ln Σ p(m) p(D | m), of the least certain kind among the members."""
         parts = list(self._evidences.values())
-        kind = max((part.kind for part in parts), key=_KINDS.index)
+        kind = max((part.kind for part in parts), key=get_args(Kind).index)
         total = float(log_sum_exp(self._logs, axis=0))
         return LogEvidence(total, kind=kind, of=parts[0].of, fingerprint=parts[0].fingerprint)
 

@@ -11,7 +11,7 @@ from posteriori.estimators.contract import HasEvidence, Result, last_step, offer
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.selection.ranking import require_comparable
 
-__all__ = ["require_same_data"]
+__all__ = ["as_numbers", "require_same_data"]
 
 
 def require_same_data(models: Mapping[str, Any], y: Any) -> None:
@@ -38,7 +38,7 @@ def require_same_data(models: Mapping[str, Any], y: Any) -> None:
 
 def _require_targets(name: str, evidence: LogEvidence, y: Any) -> None:
     """Refuse a model that was fitted to other targets than it is compared on."""
-    seen, targets = evidence.fingerprint, _numbers(np.asarray(y))
+    seen, targets = evidence.fingerprint, as_numbers(np.asarray(y))
     if seen is None:
         return
     if seen.count != len(targets):
@@ -53,7 +53,7 @@ def _require_targets(name: str, evidence: LogEvidence, y: Any) -> None:
         )
 
 
-def _numbers(y: Any) -> Any:
+def as_numbers(y: Any) -> Any:
     """Return targets that are not missing as numbers; other labels by their places."""
     if y.dtype.kind not in "biuf":
         return np.unique(y, return_inverse=True)[1].reshape(y.shape).astype(np.float64)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -21,10 +22,12 @@ from posteriori.analysis.fitting.table_problem import Problem, Target
 from posteriori.analysis.table.association import strongest_first
 from posteriori.analysis.table.columns import MANY_LEVELS, Column
 from posteriori.estimators.contract import ScalesPrior, offers
+from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparing import PRIOR_SCALES
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.cross_validation import Metrics, fit_in_parts, metrics_of
+from posteriori.selection.prequential import prequential_evidence
 from posteriori.selection.ranking import best_first, row_of, with_differences, with_probabilities
 
 __all__ = ["Findings", "conclude"]
@@ -38,6 +41,9 @@ _MOST_SHUFFLED = 30
 
 #: A model is not kept whose error is more than this many times that of the one without columns.
 _WORSE = 1.05
+
+#: What kinds of evidence add to what they are of.
+_OF_KINDS = {"type-II": ", chosen scale", "prequential": ", prequential"}
 
 _ENDED = {"time": "the time limit was reached", "interrupted": "stopped by Ctrl-C"}
 
@@ -134,6 +140,28 @@ class Findings:
         best = [o for o in self.outcomes.values() if o.evidence is not None][:2]
         return {o.name: _scaled_evidences(o, self.problem) for o in best}
 
+    @cached_property
+    def detailed_rows(self) -> list[Row]:
+        """The ranking, with prequential evidences of models that have no other, in a group of their own.
+
+        Costs about one more fit of each of these when it is first asked for; Ctrl-C leaves the rest out.
+        """
+        rows = {row.name: row for row in self.ranking.rows}
+        evidences: dict[str, LogEvidence] = {}
+        for name, outcome in self.outcomes.items():
+            if outcome.evidence is not None or outcome.model is None or name == AVERAGE:
+                continue
+            try:
+                found = _prequential(outcome, self.problem, self.seed)
+            except KeyboardInterrupt:
+                break
+            if found is not None:
+                evidences[name] = found
+                of = _group(outcome._replace(evidence=found))
+                told = {"log_evidence": float(found), "kind": found.kind, "of": of}
+                rows[name] = replace(rows[name], **told)
+        return list(with_probabilities(rows, evidences).values())
+
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the work before all models were fitted."""
@@ -201,15 +229,28 @@ def _row(outcome: Outcome, problem: Problem) -> Row:
 def _group(outcome: Outcome) -> str:
     """Name what an evidence is of.
 
-    Inputs may be coded differently, targets have mass or density; and an evidence whose scale was
-    chosen by it is larger than one whose scale was fixed before.
+    Inputs may be coded differently, targets have mass or density; an evidence whose scale was chosen
+    by it is larger than one whose scale was fixed before, and that of a learner is none of a model.
     """
     if outcome.evidence is None:
         return ""
     if outcome.evidence.of == "X,y":
         return f"X,y ({outcome.candidate.encoding})"
     of = "y|X (counts)" if outcome.candidate.targets == "counts" else outcome.evidence.of
-    return f"{of}, chosen scale" if outcome.evidence.kind == "type-II" else of
+    return f"{of}{_OF_KINDS.get(outcome.evidence.kind, '')}"
+
+
+def _prequential(outcome: Outcome, problem: Problem, seed: int) -> LogEvidence | None:
+    """Return the evidence of rows predicted by those before them; None where it is no number."""
+    with threadpool_limits(1), warnings.catch_warnings():  # only the evidence is wanted
+        warnings.simplefilter("ignore")
+        try:
+            found = prequential_evidence(
+                outcome.model, problem.X, problem.y, problem.classes, random_state=seed
+            )
+        except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError):
+            return None
+    return found if np.isfinite(float(found)) else None
 
 
 def _scaled_evidences(outcome: Outcome, problem: Problem) -> dict[float, float]:

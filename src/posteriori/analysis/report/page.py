@@ -142,8 +142,9 @@ def _details(found: Findings) -> str:
         paragraph(
             "Held out is the log predictive density of all rows, each predicted by a model that was "
             "fitted without it, ± one standard error. The evidence is the log probability of the data "
-            "under the model, prior and all; the probability of a model assumes that all of its "
-            "group were equally probable before."
+            "under the model, prior and all; for a model without a prior, of kind “prequential”, that "
+            "of each block of rows as the rows before it predict it. The probability of a model assumes "
+            "that all of its group were equally probable before."
         )
         + table((header[0], "technical name", *header[1:]), named, "ranking")
         + bullet_list(group_legend(found))

@@ -46,6 +46,8 @@ _WORDS = {
     "y|X": "target given columns",
     "y|X (counts)": "counts given columns",
     "y|X, chosen scale": "target given columns, prior scale chosen by it",
+    "y|X, prequential": "target given columns, each block of rows predicted by earlier ones",
+    "y|X (counts), prequential": "counts given columns, each block of rows predicted by earlier ones",
     "X,y (numbers)": "target and columns",
     "X,y (codes)": "target and columns, with codes for categories",
 }
@@ -81,10 +83,10 @@ def ranking_table(found: Findings) -> Table:
 def detailed_table(found: Findings) -> Table:
     """Return the ranking with evidences, their kinds and groups, and the time of all fits."""
     first = _errors(found)[:1]
-    groups = _group_letters(found.ranking.rows)
+    groups = _group_letters(found.detailed_rows)
     header = ("model", "held out", "behind", *(_ERRORS[name][0] for name in first))
     header += ("evidence", "kind", "prob.", "seconds")
-    return header, [_cells(row, found, first, groups) for row in found.ranking.rows]
+    return header, [_cells(row, found, first, groups) for row in found.detailed_rows]
 
 
 def _errors(found: Findings) -> list[str]:
@@ -128,7 +130,7 @@ def _cells(row: Row, found: Findings, errors: list[str], groups: dict[str, str])
     # where an evidence is large, its decimals decide nothing
     decimals = 1 if abs(row.log_evidence) < 1e4 else 0
     evidence = fixed_number(row.log_evidence, decimals) if row.of else ""
-    alone = sum(other.of == row.of for other in found.ranking.rows) < 2
+    alone = sum(other.of == row.of for other in found.detailed_rows) < 2
     probability = "" if alone else _probability(row.probability)
     probability += groups.get(row.of, "") if row.of else ""
     return (
@@ -176,7 +178,7 @@ def explanations(found: Findings, header: Sequence[str], hidden: Sequence[str]) 
 
 def group_legend(found: Findings) -> list[str]:
     """Say what the evidences of each group are of; nothing if there is one group."""
-    letters = _group_letters(found.ranking.rows)
+    letters = _group_letters(found.detailed_rows)
     if len(letters) < 2:
         return []
     named = "; ".join(f"{letter.strip()}: {_WORDS.get(of, of)}" for of, letter in letters.items())
