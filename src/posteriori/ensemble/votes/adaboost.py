@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
+from sklearn.utils import get_tags
 
 from posteriori.ensemble.votes.round_traces import Traced, trace_rounds
 from posteriori.ensemble.votes.rounds import StepRule, run_rounds
@@ -37,7 +38,7 @@ from posteriori.numerics.warnings import ConvergenceWarning
 __all__ = ["AdaBoostClassifier"]
 
 #: Two bins at least: one cut.
-_TWO_BINS = Constraint("be None or at least 2", 2.0, np.inf, none=True)
+TWO_BINS = Constraint("be None or at least 2", 2.0, np.inf, none=True)
 
 #: How often rows are drawn anew where what is learned from them is no better than chance.
 _DRAWS = 10
@@ -123,7 +124,7 @@ class AdaBoostClassifier(LabelledLearner, WeightedMajority):
         "n_estimators": AT_LEAST_ONE,
         "criterion": one_of(*CLASS_CRITERIA),
         "max_depth": or_none(AT_LEAST_ONE),
-        "max_bins": _TWO_BINS,
+        "max_bins": TWO_BINS,
         "step": one_of("adaboost", "arc-gv"),
         "weighting": one_of("reweight", "resample"),
         "soft_margin": NOT_NEGATIVE,
@@ -153,6 +154,12 @@ class AdaBoostClassifier(LabelledLearner, WeightedMajority):
         self.estimator = estimator
         self.columns = columns
         self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+        return tags
 
     def _learn(self, rows: LabelledRows) -> None:
         if self.step == "arc-gv" and self.soft_margin > 0.0:

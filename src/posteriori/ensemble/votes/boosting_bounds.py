@@ -63,7 +63,7 @@ def margin_bound(errors: Any, theta: float) -> float:
     Examples
     --------
     >>> round(margin_bound([0.25] * 20, 0.1), 4)
-    0.1693
+    0.1689
     """
     e = _check_errors(errors)
     if not -1.0 <= theta <= 1.0:
@@ -165,7 +165,7 @@ def margin_risk_bound(margin_error: float, theta: float, n: int, vc: float, delt
     Examples
     --------
     >>> round(margin_risk_bound(0.05, 0.5, 10**6, 2, 0.05), 4)
-    0.0814
+    0.0813
     """
     tail = _check_sample(margin_error, theta, n, delta)
     if theta > 1.0:

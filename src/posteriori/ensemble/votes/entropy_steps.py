@@ -54,7 +54,10 @@ def entropy_projection(d: Any, u: Any) -> EntropyProjection:
     Examples
     --------
     >>> found = entropy_projection([0.25, 0.25, 0.25, 0.25], [1, 1, 1, -1])
-    >>> found.weights.round(4), round(found.step, 4)  # ε = ¼: wrong rows × 1/(2ε), right × 1/(2(1 − ε))
+    >>> (
+    ...     found.weights.round(4),
+    ...     round(found.step, 4),
+    ... )  # ε = ¼: wrong rows × 1/(2ε), right × 1/(2(1 − ε))
     (array([0.1667, 0.1667, 0.1667, 0.5   ]), 0.5493)
     """
     d, u = np.asarray(real("d", d)), np.asarray(real("u", u))

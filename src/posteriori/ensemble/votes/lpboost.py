@@ -1,15 +1,7 @@
-r"""The vote with the largest least margin, by linear programming.
+r"""The vote with the largest least margin, by linear programming (:mod:`margin_program`).
 
-.. math:: \max_{w, \rho, \xi}\ \rho - \frac1{\nu N}\sum_n \xi_n \quad\text{with}\quad
-   y_n\sum_j w_j h_j(x_n) \ge \rho - \xi_n,\ \ \sum_j w_j = 1,\ \ w, \xi \ge 0
-
-over all stumps :math:`h_j`. Its dual has a weight for each row:
-
-.. math:: \min_{d, \gamma}\ \gamma \quad\text{with}\quad
-   \sum_n d_n y_n h_j(x_n) \le \gamma,\ \ \sum_n d_n = 1,\ \ 0 \le d_n \le \tfrac1{\nu N}.
-
-Both have the same value. Stumps are added one at a time, each the one of largest edge under d, until none
-has a larger edge than γ (column generation). Without ν all ξ are 0 and d has no cap.
+With ν the program pays :math:`\frac1{\nu N}` for each unit by which a row falls short of the margin, so no
+row weighs more than that.
 
 References: A. Demiriz, K. Bennett & J. Shawe-Taylor, "Linear programming boosting via column
 generation", 2002; G. Rätsch, B. Schölkopf, A. Smola, S. Mika, T. Onoda & K.-R. Müller, "Robust ensemble
@@ -19,12 +11,13 @@ learning", 2000.
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 
-from posteriori.ensemble.votes.adaboost import AT_LEAST_TWO_BINS, threads
+from posteriori.ensemble.votes.adaboost import TWO_BINS, threads
+from posteriori.ensemble.votes.margin_program import Stage, generate_columns
 from posteriori.ensemble.votes.weak_learners import WeakTrees
 from posteriori.ensemble.votes.weighted_majority import WeightedMajority
 from posteriori.estimators.class_probabilities import LabelledLearner
@@ -32,7 +25,6 @@ from posteriori.estimators.column_kinds import learn_level_counts
 from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint
 from posteriori.numerics.progress import Progress
-from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["LPBoostClassifier"]
@@ -56,7 +48,7 @@ class LPBoostClassifier(LabelledLearner, WeightedMajority):
     tol : float
         The duality gap that is small enough.
     max_iter : int
-        Most stumps.
+        Most programs; each adds a stump of every column that has one of use.
 
     Attributes
     ----------
@@ -64,23 +56,23 @@ class LPBoostClassifier(LabelledLearner, WeightedMajority):
     margin_ : float
         ρ; the least margin of the training rows where ``nu`` is None.
     objective_ : float
-        Value of the linear program, which no weights w exceed.
+        Value of the linear program; ρ where ``nu`` is None.
     duality_gap_ : float
-        By how much the largest edge under the weights of rows exceeds it: the objective of all stumps
+        By how much the largest edge under the weights of rows exceeds it: over all stumps the value
         is at most that much larger.
     row_weights_ : (N,)
         d; above 0 for support patterns.
     estimator_weights_ : (T,)
         w, which sum to 1.
-    objective_trace_, edge_trace_ : (I,)
-        γ and the largest edge, iteration by iteration.
+    objective_trace_, bound_trace_ : (I,)
+        The value over the stumps so far, and what it is at most over all, iteration by iteration.
     n_iter_ : int
         I.
     members_ : TreeMembers
 
     Notes
     -----
-    Each iteration is a pass over the rows and a linear program in N unknowns, which HiGHS solves.
+    Each iteration is a pass over the rows and a linear program of N unknowns, which HiGHS solves.
     What is missing (NaN) goes where it helps. ``sample_weight`` is frequency. Ctrl-C keeps the stumps
     so far.
 
@@ -89,14 +81,14 @@ class LPBoostClassifier(LabelledLearner, WeightedMajority):
     >>> x = np.arange(10.0)[:, None]
     >>> y = np.array([1, 1, 1, -1, -1, -1, 1, 1, 1, -1])
     >>> model = LPBoostClassifier().fit(x, y)
-    >>> round(model.margin_, 6)  # a fifth for each cut and one for the constant: ± ± ± must alternate
-    0.25
+    >>> round(model.margin_, 4), model.estimator_weights_.round(4)  # three cuts, of one weight
+    (0.3333, array([0.3333, 0.3333, 0.3333]))
     """
 
     _gaps = True
     _constraints = {
         "nu": Constraint("be None or above 0 and at most 1", 0.0, 1.0, open=True, none=True),
-        "max_bins": AT_LEAST_TWO_BINS,
+        "max_bins": TWO_BINS,
         "tol": POSITIVE,
         "max_iter": AT_LEAST_ONE,
     }
@@ -125,30 +117,52 @@ class LPBoostClassifier(LabelledLearner, WeightedMajority):
         levels = learn_level_counts(self, rows.x)
         with threads() as pool:
             weak = WeakTrees(rows, levels, max_bins=self.max_bins, pool=pool)
-            found = self._generate(weak, rows)
+            stages = self._generate(weak, rows)
         self._n_levels, self.classes_ = levels, rows.classes
-        kept = [t for t, w in enumerate(found.weights) if w > _NO_WEIGHT]
-        self.members_ = weak.gather([found.members[t] for t in kept])
-        self.estimator_weights_ = found.weights[kept] / found.weights[kept].sum()
-        self._keep(found)
+        last = stages[-1]
+        weights = last.program.weights
+        kept = np.flatnonzero(weights > _NO_WEIGHT)
+        self.members_ = weak.gather([last.members[t] for t in kept])
+        self.estimator_weights_ = weights[kept] / weights[kept].sum()
+        self._keep(stages)
 
-    def _generate(self, weak: WeakTrees, rows: LabelledRows) -> _Columns:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _generate(self, weak: WeakTrees, rows: LabelledRows) -> list[Stage]:
         frequency = np.ones(len(rows.x)) if rows.frequency is None else rows.frequency
         share = frequency / frequency.sum()
-        cap = None if self.nu is None else share / float(self.nu)  # 1/(νN), for each repetition
+        cap = None if self.nu is None else share / float(self.nu)  # 1/(νN), of each repetition
         sign = np.where(rows.codes == 1, 1.0, -1.0)
-        found = _Columns([], [], share, np.zeros(0), -1.0, -1.0, [], [])
+        steps = generate_columns(weak.learn_several, sign, share, cap, self.tol)
+        stages: list[Stage] = []
         progress = Progress(None, kept="the stumps so far")
         try:
-            for _ in range(int(self.max_iter)):
-                found = _add_column(found, weak, sign, cap)
-                progress.say(f"{len(found.members)} stumps: margin {found.objective:.6f}")
-                if found.gap <= self.tol:
-                    break
+            for stage in islice(steps, int(self.max_iter)):
+                stages.append(stage)
+                progress.say(f"{len(stage.members)} stumps: margin {stage.program.objective:.6f}")
         except KeyboardInterrupt:
-            if not found.members:
+            if not stages:
                 raise
         finally:
             progress.close()
-        return found
-'''
+        return stages
+
+    def _keep(self, stages: list[Stage]) -> None:
+        last = stages[-1]
+        self.margin_, self.objective_ = last.program.margin, last.program.objective
+        self.duality_gap_, self.row_weights_ = last.gap, last.program.row_weights
+        self.objective_trace_ = np.array([stage.program.objective for stage in stages])
+        self.bound_trace_ = np.array([stage.bound for stage in stages])
+        self.n_iter_ = len(stages)
+        if self.duality_gap_ > self.tol:
+            told = f"ended after {self.n_iter_} iterations with a duality gap of {self.duality_gap_:.3g}"
+            remedy = "raise max_iter or tol"
+        elif self.objective_ <= self.tol:
+            told = "found no margin: the best vote is a draw"
+            remedy = "set nu, as the rows cannot be told apart by stumps without error"
+        else:
+            return
+        warnings.warn(f"LPBoostClassifier {told}; {remedy}", ConvergenceWarning, stacklevel=4)

@@ -45,7 +45,7 @@ LARGEST_STEP = 0.5 * math.log((1.0 - _NO_ERROR) / _NO_ERROR)
 
 
 class State(NamedTuple):
-    """What the rounds so far leave to the next one.
+    r"""What the rounds so far leave to the next one.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class State(NamedTuple):
     moved : (N,)
         F.
     influence : (N,)
-        :math:`\\sum_t \\alpha_t d_n^t`, of one of the repetitions of a row.
+        :math:`\sum_t \alpha_t d_n^t`, of one of the repetitions of a row.
     norm : float
-        :math:`\\|\\alpha\\|_1`.
+        :math:`\|\alpha\|_1`.
     loss : float
         G/N, with soft margins where C > 0.
     weights : (N,)

@@ -14,7 +14,7 @@ from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.inference.trees.flat_trees import Trees, join_trees
 from posteriori.inference.trees.growing import bin_rows, class_sums, grow_tree, make_rules
 from posteriori.inference.trees.scores import CRITERIA, ERROR, GINI
-from posteriori.inference.trees.stumps import find_stump, prepare_stumps
+from posteriori.inference.trees.stumps import Stump, find_stump, find_stumps, prepare_stumps
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -126,13 +126,21 @@ class WeakTrees:
     def learn(self, weight: Array) -> Hypothesis:
         if self._columns is None:
             return self._grow(weight)
-        signed = np.where(self._rows.codes == 1, weight, -weight)
-        stump = find_stump(self._columns, signed, self._rules.criterion, self._pool)
-        return Hypothesis(TreeMembers(stump.trees, stump.classes), stump.predicted)
+        return _voter(find_stump(self._columns, *self._question(weight)))
+
+    def learn_several(self, weight: Array) -> list[Hypothesis]:
+        """Return what is learned with these weights (N,), and the best of each other column if at hand."""
+        if self._columns is None:
+            return [self._grow(weight)]
+        return [_voter(stump) for stump in find_stumps(self._columns, *self._question(weight))]
 
     def gather(self, members: Sequence[TreeMembers]) -> TreeMembers:
         trees = join_trees([member.trees for member in members])
         return TreeMembers(trees, np.concatenate([member.classes for member in members]))
+
+    def _question(self, weight: Array) -> tuple[Array, int, ThreadPoolExecutor | None]:
+        signed = np.where(self._rows.codes == 1, weight, -weight)
+        return signed, self._rules.criterion, self._pool
 
     def _grow(self, weight: Array) -> Hypothesis:
         there = np.flatnonzero(weight).astype(np.int32)
@@ -152,6 +160,10 @@ class WeakTrees:
             else grown.trees.find_leaves(self._rows.x)[:, 0]
         )
         return Hypothesis(TreeMembers(grown.trees, classes), classes[leaves])
+
+
+def _voter(stump: Stump) -> Hypothesis:
+    return Hypothesis(TreeMembers(stump.trees, stump.classes), stump.predicted)
 
 
 class EstimatorMembers(NamedTuple):

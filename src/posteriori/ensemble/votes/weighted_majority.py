@@ -1,4 +1,4 @@
-r"""The weighted majority of an ensemble,
+r"""The weighted majority of an ensemble.
 
 .. math:: f(x) = \sum_t \alpha_t h_t(x), \qquad \alpha_t \ge 0,
 

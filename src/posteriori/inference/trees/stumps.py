@@ -15,6 +15,7 @@ row, columns of many keep their rows in order.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from posteriori.numerics.compilation import compiled_beside, compiled_into, comp
 from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["Stump", "StumpColumns", "find_stump", "prepare_stumps"]
+__all__ = ["Stump", "StumpColumns", "find_stump", "find_stumps", "prepare_stumps"]
 
 #: From this many entries on, columns are divided among threads.
 _MANY_ENTRIES = 200_000
@@ -89,7 +90,9 @@ def prepare_stumps(binned: BinnedRows) -> StumpColumns:
     columns, nothing = codes.shape[1], np.zeros((codes.shape[1], 0))
     if codes.dtype == np.uint8:
         by_column = np.ascontiguousarray(codes.T)
-        return StumpColumns(bins, by_column, nothing.astype(np.int32), np.zeros(int(bins.starts[-1]), np.int32))
+        return StumpColumns(
+            bins, by_column, nothing.astype(np.int32), np.zeros(int(bins.starts[-1]), np.int32)
+        )
     rows = np.empty((columns, len(codes)), dtype=np.int32)
     ends = np.empty(int(bins.starts[-1]), dtype=np.int32)
     for j in range(columns):
@@ -121,22 +124,45 @@ def find_stump(
     -----
     O(ND).
     """
+    found = _find_all(columns, signed, criterion, pool)
+    return _as_stump(columns, signed, found, _first_best(found.scores))
+
+
+def find_stumps(
+    columns: StumpColumns,
+    signed: Array,
+    criterion: int,
+    pool: ThreadPoolExecutor | None = None,
+) -> list[Stump]:
+    """Return the best cut of each column, the best of all first; as :func:`find_stump`."""
+    found = _find_all(columns, signed, criterion, pool)
+    best = _first_best(found.scores)
+    others = [j for j in range(len(found.scores)) if j != best and found.cuts[j] >= 0]
+    return [_as_stump(columns, signed, found, j) for j in (best, *others)]
+
+
+class _Cuts(NamedTuple):
+    """The best cut of each column: its worth, the bin before it (−1: none), and where gaps go."""
+
+    scores: Array
+    cuts: IntArray
+    missing_left: Any
+
+
+def _find_all(
+    columns: StumpColumns, signed: Array, criterion: int, pool: ThreadPoolExecutor | None
+) -> _Cuts:
     d = len(columns.bins.n_levels)
-    scores, cuts, missing_left = np.empty(d), np.empty(d, np.int64), np.empty(d, np.bool_)
+    found = _Cuts(np.empty(d), np.empty(d, np.int64), np.empty(d, np.bool_))
     parts = 2 if pool is not None and d * columns.size >= _MANY_ENTRIES else 1
-    limits = np.linspace(0, d, parts + 1).astype(np.int64)
+    limits = [d * part // parts for part in range(parts + 1)]
     longest = int(columns.bins.sizes.max()) + 1
+    same = columns.codes, columns.rows, columns.ends, columns.bins.starts, signed, criterion == GINI
     jobs = [
-        (
-            *(columns.codes, columns.rows, columns.ends, columns.bins.starts),
-            *(signed, criterion == GINI, int(first), int(last)),
-            *(np.empty((longest, 2)), scores, cuts, missing_left),
-        )
-        for first, last in zip(limits[:-1], limits[1:], strict=True)
+        (*same, first, last, np.empty((longest, 2)), *found) for first, last in pairwise(limits)
     ]
     run_beside(_find_cuts, jobs, pool if parts > 1 else None)
-    best = _first_best(scores)
-    return _as_stump(columns, signed, best, int(cuts[best]), bool(missing_left[best]))
+    return found
 
 
 def _first_best(scores: Array) -> int:
@@ -148,8 +174,8 @@ def _first_best(scores: Array) -> int:
     return best
 
 
-def _as_stump(columns: StumpColumns, signed: Array, j: int, cut: int, missing_left: bool) -> Stump:
-    bins = columns.bins
+def _as_stump(columns: StumpColumns, signed: Array, found: _Cuts, j: int) -> Stump:
+    bins, cut, missing_left = columns.bins, int(found.cuts[j]), bool(found.missing_left[j])
     if cut < 0:
         trees = _tree(bins, [-1], [np.nan], [False])
         label = int(signed.sum() > 0.0)
