@@ -25,7 +25,6 @@ from posteriori.ensemble.votes.weak_learners import (
     WeakTrees,
 )
 from posteriori.ensemble.votes.weighted_majority import WeightedMajority
-from posteriori.estimators.class_probabilities import LabelledLearner
 from posteriori.estimators.column_kinds import learn_level_counts
 from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, Constraint, one_of, or_none
@@ -44,7 +43,7 @@ TWO_BINS = Constraint("be None or at least 2", 2.0, np.inf, none=True)
 _DRAWS = 10
 
 
-class AdaBoostClassifier(LabelledLearner, WeightedMajority):
+class AdaBoostClassifier(WeightedMajority):
     r"""AdaBoost with stumps, small trees, or any classifier.
 
     The rounds are steps down the exponential loss :math:`G = \sum_n e^{-y_n f(x_n)}`, and end early at
@@ -71,8 +70,8 @@ class AdaBoostClassifier(LabelledLearner, WeightedMajority):
     soft_margin : float
         C of AdaBoost_Reg: the margin of a row may fall short by :math:`C\mu_n^2`, where
         :math:`\mu_n = \sum_t\alpha_t d_n^t/\|\alpha\|_1` is the mean weight that it had, so that rows
-        which are always hard count less. 0 is AdaBoost. As weights are about 1/N, C matters from a
-        few hundredths of N² on.
+        which are always hard count less. 0 is AdaBoost. As weights are about 1/N, C matters from about
+        a hundredth of N² on.
     estimator : classifier, optional
         Votes instead of trees; it takes ``sample_weight``, or rows are drawn.
     columns : "number", "categorical", or one of these for each column
@@ -119,7 +118,6 @@ class AdaBoostClassifier(LabelledLearner, WeightedMajority):
     1.0
     """
 
-    _gaps = True
     _constraints = {
         "n_estimators": AT_LEAST_ONE,
         "criterion": one_of(*CLASS_CRITERIA),
@@ -221,7 +219,7 @@ class AdaBoostClassifier(LabelledLearner, WeightedMajority):
                 f"error {self.estimator_errors_[0]:.4g}, and all rows are given one class; a larger "
                 "max_depth sees columns together",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 

@@ -20,7 +20,6 @@ from posteriori.ensemble.votes.adaboost import TWO_BINS, threads
 from posteriori.ensemble.votes.margin_program import Stage, generate_columns
 from posteriori.ensemble.votes.weak_learners import WeakTrees
 from posteriori.ensemble.votes.weighted_majority import WeightedMajority
-from posteriori.estimators.class_probabilities import LabelledLearner
 from posteriori.estimators.column_kinds import learn_level_counts
 from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint
@@ -29,11 +28,11 @@ from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["LPBoostClassifier"]
 
-#: Weights of members below this are none: the tolerance of the solver.
+#: Weights of members and rows below this are none: the solver leaves such.
 _NO_WEIGHT = 1e-9
 
 
-class LPBoostClassifier(LabelledLearner, WeightedMajority):
+class LPBoostClassifier(WeightedMajority):
     r"""The weighted majority of stumps whose least margin is largest, for two classes.
 
     Parameters
@@ -61,7 +60,9 @@ class LPBoostClassifier(LabelledLearner, WeightedMajority):
         By how much the largest edge under the weights of rows exceeds it: over all stumps the value
         is at most that much larger.
     row_weights_ : (N,)
-        d; above 0 for support patterns.
+        d.
+    support_ : (S,)
+        Support patterns: rows whose weight is above 0.
     estimator_weights_ : (T,)
         w, which sum to 1.
     objective_trace_, bound_trace_ : (I,)
@@ -85,7 +86,6 @@ class LPBoostClassifier(LabelledLearner, WeightedMajority):
     (0.3333, array([0.3333, 0.3333, 0.3333]))
     """
 
-    _gaps = True
     _constraints = {
         "nu": Constraint("be None or above 0 and at most 1", 0.0, 1.0, open=True, none=True),
         "max_bins": TWO_BINS,
@@ -154,6 +154,7 @@ class LPBoostClassifier(LabelledLearner, WeightedMajority):
         last = stages[-1]
         self.margin_, self.objective_ = last.program.margin, last.program.objective
         self.duality_gap_, self.row_weights_ = last.gap, last.program.row_weights
+        self.support_ = np.flatnonzero(self.row_weights_ > _NO_WEIGHT)
         self.objective_trace_ = np.array([stage.program.objective for stage in stages])
         self.bound_trace_ = np.array([stage.bound for stage in stages])
         self.n_iter_ = len(stages)
@@ -162,7 +163,9 @@ class LPBoostClassifier(LabelledLearner, WeightedMajority):
             remedy = "raise max_iter or tol"
         elif self.objective_ <= self.tol:
             told = "found no margin: the best vote is a draw"
-            remedy = "set nu, as the rows cannot be told apart by stumps without error"
+            remedy = (
+                f"stumps cannot tell the rows apart: {'set' if self.nu is None else 'raise'} nu"
+            )
         else:
             return
-        warnings.warn(f"LPBoostClassifier {told}; {remedy}", ConvergenceWarning, stacklevel=4)
+        warnings.warn(f"LPBoostClassifier {told}; {remedy}", ConvergenceWarning, stacklevel=5)

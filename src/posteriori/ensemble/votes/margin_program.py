@@ -91,7 +91,9 @@ def solve_program(products: Array, cap: Array | None) -> MarginProgram:
         raise RuntimeError(f"the linear program of the margin was not solved: {found.message}")
     weights = np.maximum(-found.ineqlin.marginals, 0.0)
     margin = float(found.eqlin.marginals[0])
-    return MarginProgram(weights / weights.sum(), margin, float(found.fun), found.x[:-1])
+    return MarginProgram(
+        weights / weights.sum(), margin, float(found.fun), np.maximum(found.x[:-1], 0.0)
+    )
 
 
 def generate_columns(

@@ -8,26 +8,50 @@ where :math:`h_t = \pm1` for two classes; of more, each has the sum of its votes
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from posteriori.ensemble.votes.weak_learners import Members
+from posteriori.estimators.class_probabilities import LabelledLearner
 from posteriori.estimators.column_kinds import check_mixed_inputs
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["WeightedMajority"]
 
 
-class WeightedMajority(ClassifierMixin, BaseEstimator):
-    """Members that vote with weights."""
+class WeightedMajority(LabelledLearner, ClassifierMixin, BaseEstimator):
+    """Members that vote with weights, learned from rows that weigh more the harder they are."""
 
     classes_: Any
     members_: Members
     estimator_weights_: Array
+    row_weights_: Array
+    support_: IntArray
     _n_levels: IntArray
+    _gaps = True
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the members and their weights.
+
+        Parameters
+        ----------
+        X : array_like (N, D)
+            NaN is missing.
+        y : array_like (N,)
+            Labels of two or more classes.
+        sample_weight : array_like (N,), optional
+            Frequencies: 2 equals a repeated row, 0 leaves it out.
+        """
+        super().fit(X, y, sample_weight)
+        if sample_weight is not None:
+            there = np.broadcast_to(np.asarray(sample_weight) > 0, (_num_samples(X),))
+            weights = np.zeros(len(there))
+            weights[there] = self.row_weights_
+            self.row_weights_, self.support_ = weights, np.flatnonzero(there)[self.support_]
+        return self
 
     def decision_function(self, X: Any) -> Array:
         """Return the sum of votes: Σ α h for two classes (N,), those of each class (N, K) for more.
