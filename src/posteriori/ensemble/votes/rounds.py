@@ -164,16 +164,17 @@ def _coded(wrong: Any, n_classes: int) -> Array:
 
 def _move(state: State, wrong: Any, step: float, rule: StepRule) -> State:
     moved = state.moved + step * _coded(wrong, rule.n_classes)
-    norm, influence = state.norm + step, state.influence
-    exponent = np.log(state.frequency) - moved  # ln w − F
+    norm, influence, reached = state.norm + step, state.influence, moved
     if rule.soft_margin > 0.0:
         influence = influence + step * state.single
-        exponent -= rule.soft_margin * influence * influence / norm  # ‖α‖ζ = C(Σαd)²/‖α‖
-    largest = exponent.max()
-    weights = np.exp(exponent - largest)
+        reached = moved + rule.soft_margin * influence * influence / norm  # ‖α‖ζ = C(Σαd)²/‖α‖
+    least = float(reached.min())
+    weights = least - reached
+    np.exp(weights, out=weights)
+    weights *= state.frequency  # w e^{−F − ‖α‖ζ}
     total = float(weights.sum())
     weights /= total
-    loss = total / float(state.frequency.sum()) * math.exp(largest)
+    loss = total / float(state.frequency.sum()) * math.exp(-least)
     return State(state.frequency, moved, influence, norm, loss, weights)
 
 

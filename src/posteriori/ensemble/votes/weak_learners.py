@@ -120,6 +120,7 @@ class WeakTrees:
         self._rules = make_rules(CRITERIA[criterion], max_depth=max_depth, min_weight=0.0)
         plain = len(rows.classes) == 2 and not n_levels.any() and max_depth == 1
         self._columns = None
+        self._sign = np.where(rows.codes == 1, 1.0, -1.0)
         if plain and self._rules.criterion in (ERROR, GINI):
             self._columns = prepare_stumps(self._binned)
 
@@ -139,8 +140,7 @@ class WeakTrees:
         return TreeMembers(trees, np.concatenate([member.classes for member in members]))
 
     def _question(self, weight: Array) -> tuple[Array, int, ThreadPoolExecutor | None]:
-        signed = np.where(self._rows.codes == 1, weight, -weight)
-        return signed, self._rules.criterion, self._pool
+        return self._sign * weight, self._rules.criterion, self._pool
 
     def _grow(self, weight: Array) -> Hypothesis:
         there = np.flatnonzero(weight).astype(np.int32)

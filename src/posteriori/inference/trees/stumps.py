@@ -25,7 +25,7 @@ from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.growing import BinnedRows
 from posteriori.inference.trees.scores import GINI
 from posteriori.inference.trees.splits import TIE
-from posteriori.numerics.compilation import compiled_beside, compiled_into, compiled_part
+from posteriori.inference.trees.stump_cuts import find_cuts
 from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
 
@@ -47,12 +47,15 @@ class StumpColumns(NamedTuple):
         Rows by their bins; those whose entry is missing come last.
     ends : (B,) of int32
         After how many of these each bin ends.
+    gaps : (D,)
+        Whether entries are missing.
     """
 
     bins: Bins
     codes: Any
     rows: Any
     ends: IntArray
+    gaps: Any
 
     @property
     def size(self) -> int:
@@ -87,20 +90,18 @@ def prepare_stumps(binned: BinnedRows) -> StumpColumns:
         Of columns that are all numbers.
     """
     bins, codes = binned.bins, binned.codes
-    columns, nothing = codes.shape[1], np.zeros((codes.shape[1], 0))
+    gaps = (codes == bins.sizes).any(axis=0)
+    columns, ends = codes.shape[1], np.zeros(int(bins.starts[-1]), dtype=np.int32)
     if codes.dtype == np.uint8:
-        by_column = np.ascontiguousarray(codes.T)
-        return StumpColumns(
-            bins, by_column, nothing.astype(np.int32), np.zeros(int(bins.starts[-1]), np.int32)
-        )
+        no_rows = np.zeros((columns, 0), dtype=np.int32)
+        return StumpColumns(bins, np.ascontiguousarray(codes.T), no_rows, ends, gaps)
     rows = np.empty((columns, len(codes)), dtype=np.int32)
-    ends = np.empty(int(bins.starts[-1]), dtype=np.int32)
     for j in range(columns):
         mine = slice(bins.starts[j], bins.starts[j + 1])
         rows[j] = np.argsort(codes[:, j], kind="stable")
         counts = np.bincount(codes[:, j], minlength=bins.sizes[j] + 1)
         ends[mine] = np.cumsum(counts)[:-1]
-    return StumpColumns(bins, nothing.astype(np.uint8), rows, ends)
+    return StumpColumns(bins, np.zeros((columns, 0), dtype=np.uint8), rows, ends, gaps)
 
 
 def find_stump(
@@ -157,11 +158,11 @@ def _find_all(
     parts = 2 if pool is not None and d * columns.size >= _MANY_ENTRIES else 1
     limits = [d * part // parts for part in range(parts + 1)]
     longest = int(columns.bins.sizes.max()) + 1
-    same = columns.codes, columns.rows, columns.ends, columns.bins.starts, signed, criterion == GINI
+    same = (*columns[1:], columns.bins.starts, signed, criterion == GINI)
     jobs = [
         (*same, first, last, np.empty((longest, 2)), *found) for first, last in pairwise(limits)
     ]
-    run_beside(_find_cuts, jobs, pool if parts > 1 else None)
+    run_beside(find_cuts, jobs, pool if parts > 1 else None)
     return found
 
 
@@ -184,8 +185,11 @@ def _as_stump(columns: StumpColumns, signed: Array, found: _Cuts, j: int) -> Stu
     last = cut + 1 >= size  # only gaps are on the other side
     threshold = np.inf if last else float(midway(bins.high[start + cut], bins.low[start + cut + 1]))
     goes_left = _left_rows(columns, j, cut, missing_left)
-    left = float(signed @ goes_left)
-    label = int(signed.sum() > 0.0), int(left > 0.0), int(signed.sum() - left > 0.0)
+    if not columns.gaps[j]:  # what will be missing goes to the heavier side
+        weight = np.abs(signed)
+        missing_left = bool(2.0 * (weight @ goes_left) >= weight.sum())
+    left, total = float(signed @ goes_left), float(signed.sum())
+    label = int(total > 0.0), int(left > 0.0), int(total - left > 0.0)
     trees = _tree(bins, [j, -1, -1], [threshold, np.nan, np.nan], [missing_left, False, False])
     predicted = np.where(goes_left, np.int8(label[1]), np.int8(label[2]))
     return Stump(trees, np.array(label), predicted)
@@ -217,96 +221,3 @@ def _tree(bins: Bins, column: list[int], threshold: list[float], missing_left: l
         bins.n_levels,
         np.zeros(1, dtype=np.int64),
     )
-
-
-# -- compiled loops --------------------------------------------------------------------------
-
-
-@compiled_beside
-def _find_cuts(
-    codes: Any,
-    rows: Any,
-    ends: Any,
-    starts: Any,
-    signed: Any,
-    gini: bool,
-    first: int,
-    last: int,
-    cells: Any,
-    scores: Any,
-    cuts: Any,
-    missing_left: Any,
-) -> None:
-    """Find the best cut of each column from ``first`` to ``last``."""
-    s = w = 0.0
-    for n in range(len(signed)):
-        s += signed[n]
-        w += abs(signed[n])
-    for j in range(first, last):
-        size = starts[j + 1] - starts[j]
-        if codes.shape[1]:
-            _add_by_code(codes[j], signed, cells[: size + 1])
-        else:
-            _add_gaps(rows[j, ends[starts[j + 1] - 1] :], signed, cells[size])
-        mine = ends[starts[j] : starts[j + 1]]
-        scores[j], cuts[j], missing_left[j] = _scan(
-            cells[: size + 1], rows[j], mine, signed, gini, s, w
-        )
-
-
-@compiled_part
-def _add_by_code(codes: Any, signed: Any, cells: Any) -> None:
-    """Add up all bins."""
-    cells[:] = 0.0
-    for n in range(len(codes)):
-        cells[codes[n], 0] += signed[n]
-        cells[codes[n], 1] += abs(signed[n])
-
-
-@compiled_part
-def _add_gaps(rows: Any, signed: Any, cell: Any) -> None:
-    """Add up the rows whose entry is missing; the others are, as the scan comes to them."""
-    cell[:] = 0.0
-    for i in range(len(rows)):
-        cell[0] += signed[rows[i]]
-        cell[1] += abs(signed[rows[i]])
-
-
-@compiled_part
-def _scan(
-    cells: Any, rows: Any, ends: Any, signed: Any, gini: bool, s: float, w: float
-) -> tuple[float, int, bool]:
-    """Return the worth of the best cut, the bin that it comes after (−1: none), and where gaps go."""
-    size, i = len(cells) - 1, 0
-    gap, gap_weight = cells[size, 0], cells[size, 1]
-    gaps, slack = gap_weight > 0.0, TIE * w
-    best, cut, missing_left = (s * s / w if gini else abs(s)), -1, False
-    left = left_weight = left_of_cut = 0.0
-    for b in range(size if gaps else size - 1):
-        if len(rows):
-            while i < ends[b]:
-                left += signed[rows[i]]
-                left_weight += abs(signed[rows[i]])
-                i += 1
-        else:
-            left += cells[b, 0]
-            left_weight += cells[b, 1]
-        worth = _worth(gini, left, left_weight, s, w)
-        if worth > best + slack:
-            best, cut, missing_left, left_of_cut = worth, b, False, left_weight
-        if gaps and b < size - 1:
-            worth = _worth(gini, left + gap, left_weight + gap_weight, s, w)
-            if worth > best + slack:
-                best, cut, missing_left = worth, b, True
-    return best, cut, missing_left if gaps else 2.0 * left_of_cut >= w
-
-
-@compiled_into
-def _worth(gini: bool, left: float, left_weight: float, s: float, w: float) -> float:
-    """Return 1 − 2ε of a cut, or the part of −2 Σ W Q that depends on it."""
-    if not gini:
-        return abs(left) + abs(s - left)
-    rest = w - left_weight
-    if left_weight <= 0.0 or rest <= 0.0:
-        return -1.0
-    return left * left / left_weight + (s - left) * (s - left) / rest
