@@ -8,9 +8,18 @@ import pytest
 from posteriori.inference.trees import stumps
 from posteriori.inference.trees.growing import bin_rows, class_sums, grow_tree, make_rules
 from posteriori.inference.trees.scores import ERROR, GINI
-from posteriori.inference.trees.stumps import find_stump, find_stumps, prepare_stumps
+from posteriori.inference.trees.stumps import count_columns, find_stump, find_stumps, sort_columns
 
 CASES = ["numbers", "ties", "gaps", "one value", "all missing", "many bins"]
+
+
+FORMS = ["counted", "in order"]
+
+
+def columns_of(x, form):
+    if form == "in order":
+        return sort_columns(x)
+    return count_columns(x, bin_rows(x, np.zeros(x.shape[1], dtype=np.int64), 255))
 
 
 def rows_of(case, seed):
@@ -56,12 +65,14 @@ def best_of_all(criterion, x, y, weight):
 
 @pytest.mark.topic("002/L4")
 @pytest.mark.parametrize("criterion", [ERROR, GINI])
-@pytest.mark.parametrize("case", CASES)
-def test_the_cut_is_the_best_of_all(case, criterion):
+@pytest.mark.parametrize(
+    ("case", "form"),
+    [(case, form) for case in CASES for form in FORMS if (case, form) != ("many bins", "counted")],
+)
+def test_the_cut_is_the_best_of_all(case, form, criterion):
     for seed in range(5):
         x, y, weight = rows_of(case, seed)
-        binned = bin_rows(x, np.zeros(3, dtype=np.int64), None)
-        stump = find_stump(prepare_stumps(binned), np.where(y, weight, -weight), criterion)
+        stump = find_stump(columns_of(x, form), np.where(y, weight, -weight), criterion)
         leaf = stump.trees.find_leaves(x)[:, 0]
         np.testing.assert_array_equal(stump.classes[leaf], stump.predicted)
         assert worth(criterion, y, weight, leaf == leaf.min()) == pytest.approx(
@@ -78,7 +89,8 @@ def test_stumps_are_those_of_the_grower(criterion, max_bins):
     x, y, weight = rows_of("many bins", 3)
     x[:50, 2] = np.nan
     binned = bin_rows(x, np.zeros(3, dtype=np.int64), max_bins)
-    stump = find_stump(prepare_stumps(binned), np.where(y, weight, -weight), criterion)
+    columns = sort_columns(x) if max_bins is None else count_columns(x, binned)
+    stump = find_stump(columns, np.where(y, weight, -weight), criterion)
     grown = grow_tree(
         binned,
         class_sums(y, weight),
@@ -91,11 +103,11 @@ def test_stumps_are_those_of_the_grower(criterion, max_bins):
     np.testing.assert_array_equal(stump.classes, grown.sums.argmax(axis=1))
 
 
-@pytest.mark.parametrize("max_bins", [255, None])
-def test_threads_change_nothing(max_bins, monkeypatch):
+@pytest.mark.parametrize("form", FORMS)
+def test_threads_change_nothing(form, monkeypatch):
     monkeypatch.setattr(stumps, "_MANY_ENTRIES", 1)
     x, y, weight = rows_of("many bins", 1)
-    columns = prepare_stumps(bin_rows(x, np.zeros(3, dtype=np.int64), max_bins))
+    columns = columns_of(x, form)
     signed = np.where(y, weight, -weight)
     alone = find_stumps(columns, signed, GINI)
     with ThreadPoolExecutor(2) as pool:
@@ -108,7 +120,7 @@ def test_threads_change_nothing(max_bins, monkeypatch):
 def test_each_column_has_its_best_cut_and_the_best_of_all_comes_first():
     x, y, weight = rows_of("gaps", 2)
     signed = np.where(y, weight, -weight)
-    columns = prepare_stumps(bin_rows(x, np.zeros(3, dtype=np.int64), None))
+    columns = sort_columns(x)
     found = find_stumps(columns, signed, ERROR)
     assert sorted(stump.trees.column[0] for stump in found) == [0, 1, 2]
     for stump in found:
@@ -118,9 +130,10 @@ def test_each_column_has_its_best_cut_and_the_best_of_all_comes_first():
     assert found[0].trees.column[0] == find_stump(columns, signed, ERROR).trees.column[0]
 
 
-def test_gaps_that_training_did_not_have_go_to_the_heavier_side():
+@pytest.mark.parametrize("form", FORMS)
+def test_gaps_that_training_did_not_have_go_to_the_heavier_side(form):
     x, y = np.arange(10.0)[:, None], np.array([0, 0, 0, 1, 1, 1, 1, 1, 1, 1])
-    columns = prepare_stumps(bin_rows(x, np.zeros(1, dtype=np.int64), None))
+    columns = columns_of(x, form)
     for weight, left in ((np.full(10, 0.1), False), (np.array([4.0] * 3 + [1.0] * 7), True)):
         stump = find_stump(columns, np.where(y, weight, -weight), ERROR)
         assert stump.trees.threshold[0] == 2.5

@@ -14,7 +14,14 @@ from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.inference.trees.flat_trees import Trees, join_trees
 from posteriori.inference.trees.growing import bin_rows, class_sums, grow_tree, make_rules
 from posteriori.inference.trees.scores import CRITERIA, ERROR, GINI
-from posteriori.inference.trees.stumps import Stump, find_stump, find_stumps, prepare_stumps
+from posteriori.inference.trees.stumps import (
+    Stump,
+    StumpColumns,
+    count_columns,
+    find_stump,
+    find_stumps,
+    sort_columns,
+)
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -115,14 +122,17 @@ class WeakTrees:
         max_bins: int | None = 255,
         pool: ThreadPoolExecutor | None = None,
     ) -> None:
-        self._rows, self._pool = rows, pool
-        self._binned = bin_rows(rows.x, n_levels, max_bins, rows.frequency, pool)
+        self._rows, self._pool, self._sign = rows, pool, np.where(rows.codes == 1, 1.0, -1.0)
         self._rules = make_rules(CRITERIA[criterion], max_depth=max_depth, min_weight=0.0)
         plain = len(rows.classes) == 2 and not n_levels.any() and max_depth == 1
-        self._columns = None
-        self._sign = np.where(rows.codes == 1, 1.0, -1.0)
-        if plain and self._rules.criterion in (ERROR, GINI):
-            self._columns = prepare_stumps(self._binned)
+        plain &= self._rules.criterion in (ERROR, GINI)
+        self._columns: StumpColumns | None = None
+        if plain and max_bins is None:
+            self._columns = sort_columns(rows.x, pool)
+            return
+        self._binned = bin_rows(rows.x, n_levels, max_bins, rows.frequency, pool)
+        if plain and self._binned.codes.dtype == np.uint8:
+            self._columns = count_columns(rows.x, self._binned)
 
     def learn(self, weight: Array) -> Hypothesis:
         if self._columns is None:

@@ -29,38 +29,57 @@ from posteriori.inference.trees.stump_cuts import find_cuts
 from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["Stump", "StumpColumns", "find_stump", "find_stumps", "prepare_stumps"]
+__all__ = ["Stump", "StumpColumns", "find_stump", "count_columns", "find_stumps", "sort_columns"]
 
 #: From this many entries on, columns are divided among threads.
 _MANY_ENTRIES = 200_000
 
 
 class StumpColumns(NamedTuple):
-    """Columns of numbers, ready for any weights.
+    """Columns of numbers, ready for any weights: rows by their bins, or in the order of their values.
 
     Attributes
     ----------
-    bins : Bins
+    x : (N, D)
+    bins : Bins or None
+        None where rows are in order.
     codes : (D, N), or (D, 0) where rows are in order
         The bin of each row.
     rows : (D, N) of int32, or (D, 0) where bins are kept
-        Rows by their bins; those whose entry is missing come last.
-    ends : (B,) of int32
-        After how many of these each bin ends.
+        Rows by their values; those whose entry is missing come last.
+    last : (D, N), or (D, 0)
+        Whether the next of these has another value.
+    places : (D,)
+        How many bins there are, or rows whose entry is not missing.
     gaps : (D,)
         Whether entries are missing.
     """
 
-    bins: Bins
+    x: Array
+    bins: Bins | None
     codes: Any
     rows: Any
-    ends: IntArray
+    last: Any
+    places: IntArray
     gaps: Any
 
-    @property
-    def size(self) -> int:
-        """How many rows there are."""
-        return max(self.codes.shape[1], self.rows.shape[1])
+    def threshold(self, j: int, cut: int) -> float:
+        """Return where a cut is: midway between neighbouring values, ∞ if only gaps follow."""
+        if cut + 1 >= self.places[j]:
+            return np.inf
+        if self.bins is not None:
+            return float(self.bins.cuts(j)[cut])
+        return float(midway(self.x[self.rows[j, cut], j], self.x[self.rows[j, cut + 1], j]))
+
+    def left_rows(self, j: int, cut: int, missing_left: bool) -> Any:
+        """Return which rows go left, (N,)."""
+        if self.bins is not None:
+            codes = self.codes[j]
+            return (codes <= cut) | (codes == self.places[j]) if missing_left else codes <= cut
+        goes_left = np.zeros(len(self.x), dtype=np.bool_)
+        goes_left[self.rows[j, : cut + 1]] = True
+        goes_left[self.rows[j, self.places[j] :]] = missing_left
+        return goes_left
 
 
 class Stump(NamedTuple):
@@ -81,27 +100,42 @@ class Stump(NamedTuple):
     predicted: Any
 
 
-def prepare_stumps(binned: BinnedRows) -> StumpColumns:
-    """Return columns in the form that suits the number of their bins.
+def count_columns(x: Array, binned: BinnedRows) -> StumpColumns:
+    """Return columns of numbers by bins, of which there are 255 at most.
 
     Parameters
     ----------
+    x : (N, D)
     binned : BinnedRows
-        Of columns that are all numbers.
     """
-    bins, codes = binned.bins, binned.codes
-    gaps = (codes == bins.sizes).any(axis=0)
-    columns, ends = codes.shape[1], np.zeros(int(bins.starts[-1]), dtype=np.int32)
-    if codes.dtype == np.uint8:
-        no_rows = np.zeros((columns, 0), dtype=np.int32)
-        return StumpColumns(bins, np.ascontiguousarray(codes.T), no_rows, ends, gaps)
-    rows = np.empty((columns, len(codes)), dtype=np.int32)
-    for j in range(columns):
-        mine = slice(bins.starts[j], bins.starts[j + 1])
-        rows[j] = np.argsort(codes[:, j], kind="stable")
-        counts = np.bincount(codes[:, j], minlength=bins.sizes[j] + 1)
-        ends[mine] = np.cumsum(counts)[:-1]
-    return StumpColumns(bins, np.zeros((columns, 0), dtype=np.uint8), rows, ends, gaps)
+    codes, sizes = binned.codes, binned.bins.sizes
+    gaps = (codes == sizes).any(axis=0)
+    by_column, none = np.ascontiguousarray(codes.T), np.zeros((len(sizes), 0), dtype=np.int32)
+    return StumpColumns(x, binned.bins, by_column, none, none.astype(np.bool_), sizes, gaps)
+
+
+def sort_columns(x: Array, pool: ThreadPoolExecutor | None = None) -> StumpColumns:
+    """Return columns of numbers in order, to be cut between any two values.
+
+    Parameters
+    ----------
+    x : (N, D)
+        NaN is missing.
+    pool : ThreadPoolExecutor, optional
+    """
+    n, d = x.shape
+    rows, last = np.empty((d, n), dtype=np.int32), np.ones((d, n), dtype=np.bool_)
+    places = np.empty(d, dtype=np.int64)
+
+    def sort(j: int) -> None:
+        rows[j] = np.argsort(x[:, j], kind="stable")
+        ordered = x[rows[j], j]
+        last[j, :-1] = ordered[1:] != ordered[:-1]
+        places[j] = n - np.isnan(ordered).sum()
+
+    run_beside(sort, [(j,) for j in range(d)], pool)
+    no_codes = np.zeros((d, 0), dtype=np.uint8)
+    return StumpColumns(x, None, no_codes, rows, last, places, places < n)
 
 
 def find_stump(
@@ -153,15 +187,13 @@ class _Cuts(NamedTuple):
 def _find_all(
     columns: StumpColumns, signed: Array, criterion: int, pool: ThreadPoolExecutor | None
 ) -> _Cuts:
-    d = len(columns.bins.n_levels)
+    n, d = columns.x.shape
     found = _Cuts(np.empty(d), np.empty(d, np.int64), np.empty(d, np.bool_))
-    parts = 2 if pool is not None and d * columns.size >= _MANY_ENTRIES else 1
+    parts = 2 if pool is not None and d * n >= _MANY_ENTRIES else 1
     limits = [d * part // parts for part in range(parts + 1)]
-    longest = int(columns.bins.sizes.max()) + 1
-    same = (*columns[1:], columns.bins.starts, signed, criterion == GINI)
-    jobs = [
-        (*same, first, last, np.empty((longest, 2)), *found) for first, last in pairwise(limits)
-    ]
+    longest = int(columns.places.max()) + 1
+    same = (*columns[2:], signed, criterion == GINI)
+    jobs = [(*same, begin, end, np.empty((longest, 2)), *found) for begin, end in pairwise(limits)]
     run_beside(find_cuts, jobs, pool if parts > 1 else None)
     return found
 
@@ -176,38 +208,25 @@ def _first_best(scores: Array) -> int:
 
 
 def _as_stump(columns: StumpColumns, signed: Array, found: _Cuts, j: int) -> Stump:
-    bins, cut, missing_left = columns.bins, int(found.cuts[j]), bool(found.missing_left[j])
+    cut, missing_left = int(found.cuts[j]), bool(found.missing_left[j])
+    total, (n, d) = float(signed.sum()), columns.x.shape
     if cut < 0:
-        trees = _tree(bins, [-1], [np.nan], [False])
-        label = int(signed.sum() > 0.0)
-        return Stump(trees, np.array([label]), np.full(columns.size, label, dtype=np.int8))
-    start, size = int(bins.starts[j]), int(bins.sizes[j])
-    last = cut + 1 >= size  # only gaps are on the other side
-    threshold = np.inf if last else float(midway(bins.high[start + cut], bins.low[start + cut + 1]))
-    goes_left = _left_rows(columns, j, cut, missing_left)
+        label = int(total > 0.0)
+        trees = _tree(d, [-1], [np.nan], [False])
+        return Stump(trees, np.array([label]), np.full(n, label, dtype=np.int8))
+    goes_left = columns.left_rows(j, cut, missing_left)
     if not columns.gaps[j]:  # what will be missing goes to the heavier side
         weight = np.abs(signed)
         missing_left = bool(2.0 * (weight @ goes_left) >= weight.sum())
-    left, total = float(signed @ goes_left), float(signed.sum())
-    label = int(total > 0.0), int(left > 0.0), int(total - left > 0.0)
-    trees = _tree(bins, [j, -1, -1], [threshold, np.nan, np.nan], [missing_left, False, False])
-    predicted = np.where(goes_left, np.int8(label[1]), np.int8(label[2]))
-    return Stump(trees, np.array(label), predicted)
+    left = float(signed @ goes_left)
+    labels = int(total > 0.0), int(left > 0.0), int(total - left > 0.0)
+    threshold = [columns.threshold(j, cut), np.nan, np.nan]
+    trees = _tree(d, [j, -1, -1], threshold, [missing_left, False, False])
+    predicted = np.where(goes_left, np.int8(labels[1]), np.int8(labels[2]))
+    return Stump(trees, np.array(labels), predicted)
 
 
-def _left_rows(columns: StumpColumns, j: int, cut: int, missing_left: bool) -> Any:
-    """Return which rows go left, (N,)."""
-    start, size = columns.bins.starts[j], columns.bins.sizes[j]
-    if columns.codes.shape[1]:
-        codes = columns.codes[j]
-        return (codes <= cut) | (codes == size) if missing_left else codes <= cut
-    goes_left = np.zeros(columns.size, dtype=np.bool_)
-    goes_left[columns.rows[j, : columns.ends[start + cut]]] = True
-    goes_left[columns.rows[j, columns.ends[start + size - 1] :]] = missing_left
-    return goes_left
-
-
-def _tree(bins: Bins, column: list[int], threshold: list[float], missing_left: list[bool]) -> Trees:
+def _tree(d: int, column: list[int], threshold: list[float], missing_left: list[bool]) -> Trees:
     inner = np.array(column) >= 0
     none = np.full(len(column), -1)
     return Trees(
@@ -218,6 +237,6 @@ def _tree(bins: Bins, column: list[int], threshold: list[float], missing_left: l
         np.array(missing_left),
         none,
         np.zeros(0, dtype=np.bool_),
-        bins.n_levels,
+        np.zeros(d, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
     )
