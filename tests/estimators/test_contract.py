@@ -29,10 +29,12 @@ from posteriori.classification import (
 from posteriori.distributions import MvNormal, NormalInverseWishart
 from posteriori.distributions.batches import has_atoms
 from posteriori.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
     BaggingRegressor,
     CommitteeClassifier,
     CommitteeRegressor,
+    LPBoostClassifier,
 )
 from posteriori.estimators import contract as c
 from posteriori.numerics import LogEvidence
@@ -121,6 +123,8 @@ ROWS = [
     Row(FisherDiscriminant(), "labels", {c.ScoresClasses}),
     Row(LeastSquaresClassifier(), "labels", {c.ScoresClasses}),
     Row(Perceptron(max_iter=3, random_state=0), "apart", {c.ScoresClasses}),
+    Row(AdaBoostClassifier(20), "labels", {c.ScoresClasses}),
+    Row(LPBoostClassifier(0.2), "two labels", {c.ScoresClasses}),
     Row(
         ModelAverage([("line", BayesianLinearRegression()), ("robust", RobustRegression())]),
         "numbers",

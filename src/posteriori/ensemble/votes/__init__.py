@@ -1,0 +1,1 @@
+"""Weighted majorities: AdaBoost, linear programs of margins, and what is known about them."""
