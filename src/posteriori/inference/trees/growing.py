@@ -30,7 +30,7 @@ __all__ = [
 #: From this many rows on, whole numbers are added up by several threads.
 _MANY_ROWS = 8192
 
-#: Bits of a slope; fewer where the sums of so many rows would not fit into half a whole number.
+#: Bits of the largest slope; fewer where the sum of all would not fit into half a whole number.
 _BITS = 20
 
 _NOTHING = np.zeros(0)
@@ -118,13 +118,17 @@ def loss_sums(slope: Array, curvature: Array) -> Sums:
     curvature : (N,)
         Not negative.
     """
-    bits = min(_BITS, HALF - 1 - int(np.ceil(np.log2(max(len(slope), 2)))))
-    steps = float(2**bits)
-    g = float(np.abs(slope).max(initial=0.0)) / steps or 1.0
-    h = float(curvature.max(initial=0.0)) / steps or 1.0
+    g = _unit(np.abs(slope), HALF - 2)
+    h = _unit(curvature, HALF - 1)
     whole = np.rint(slope / g).astype(np.int64) << HALF
     whole += np.maximum(np.rint(curvature / h), 1.0).astype(np.int64)
     return Sums(_NO_CODES, _NOTHING, _NOTHING, whole, g, h)
+
+
+def _unit(sizes: Array, bits: int) -> float:
+    """Return a unit in which the sum of numbers has so many bits, and the largest no more than enough."""
+    total, largest = float(sizes.sum()), float(sizes.max(initial=0.0))
+    return max(total / 2.0**bits, largest / 2.0**_BITS) or 1.0
 
 
 def make_rules(
