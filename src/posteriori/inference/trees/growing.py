@@ -11,7 +11,14 @@ from posteriori.inference.trees import growth as growths
 from posteriori.inference.trees.bins import Bins, apply_bins, learn_bins, midway
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.growth import COLUMN, LEFT, START, STOP, Growth
-from posteriori.inference.trees.profiles import HALF, Sums, add_packed, empty_profile
+from posteriori.inference.trees.profiles import (
+    HALF,
+    Sums,
+    add_packed,
+    empty_profile,
+    measure_loss,
+    pack_loss,
+)
 from posteriori.inference.trees.splits import Rules
 from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
@@ -109,7 +116,7 @@ def moment_sums(y: Array, weight: Array) -> Sums:
     )
 
 
-def loss_sums(slope: Array, curvature: Array) -> Sums:
+def loss_sums(slope: Array, curvature: Array, rows: Any) -> Sums:
     """Return what is added up for a loss: slopes and curvatures in whole numbers, whose sums are exact.
 
     Parameters
@@ -117,18 +124,20 @@ def loss_sums(slope: Array, curvature: Array) -> Sums:
     slope : (N,)
     curvature : (N,)
         Not negative.
+    rows : (n,)
+        Rows that will be added up; what the others have is not looked at.
     """
-    g = _unit(np.abs(slope), HALF - 2)
-    h = _unit(curvature, HALF - 1)
-    whole = np.rint(slope / g).astype(np.int64) << HALF
-    whole += np.maximum(np.rint(curvature / h), 1.0).astype(np.int64)
-    return Sums(_NO_CODES, _NOTHING, _NOTHING, whole, g, h)
+    sizes = np.zeros(4)
+    measure_loss(slope, curvature, rows, sizes)
+    g, h = _unit(sizes[0], sizes[1], HALF - 2), _unit(sizes[2], sizes[3], HALF - 1)
+    packed = np.empty(len(slope), dtype=np.int64)
+    pack_loss(slope, curvature, rows, 1.0 / g, 1.0 / h, packed)
+    return Sums(_NO_CODES, _NOTHING, _NOTHING, packed, g, h)
 
 
-def _unit(sizes: Array, bits: int) -> float:
-    """Return a unit in which the sum of numbers has so many bits, and the largest no more than enough."""
-    total, largest = float(sizes.sum()), float(sizes.max(initial=0.0))
-    return max(total / 2.0**bits, largest / 2.0**_BITS) or 1.0
+def _unit(total: float, largest: float, bits: int) -> float:
+    """Return a unit in which a sum of sizes has so many bits, and the largest of them enough."""
+    return max(float(total) / 2.0**bits, float(largest) / 2.0**_BITS) or 1.0
 
 
 def make_rules(

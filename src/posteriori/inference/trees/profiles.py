@@ -22,6 +22,8 @@ __all__ = [
     "add_row",
     "divide_packed",
     "empty_profile",
+    "measure_loss",
+    "pack_loss",
     "profile_column",
     "profile_packed",
     "unpack",
@@ -117,6 +119,28 @@ def add_row(sums: Sums, n: int, to: Any) -> None:
         to[0] += w
         to[1] += w * y
         to[2] += w * y * y
+
+
+@compiled_beside
+def measure_loss(slope: Any, curvature: Any, rows: Any, sizes: Any) -> None:
+    """Write sum and largest of |g|, and of h, to ``sizes`` (4,)."""
+    total = largest = curved = most = 0.0
+    for i in range(len(rows)):
+        g, h = abs(slope[rows[i]]), curvature[rows[i]]
+        total += g
+        curved += h
+        largest, most = max(largest, g), max(most, h)
+    sizes[0], sizes[1], sizes[2], sizes[3] = total, largest, curved, most
+
+
+@compiled_beside
+def pack_loss(slope: Any, curvature: Any, rows: Any, g: float, h: float, packed: Any) -> None:
+    """Write slopes times g and curvatures times h as whole numbers; no row has a curvature of 0."""
+    for i in range(len(rows)):
+        n = rows[i]
+        packed[n] = (np.int64(round(slope[n] * g)) << HALF) + max(
+            np.int64(round(curvature[n] * h)), np.int64(1)
+        )
 
 
 @compiled_beside
