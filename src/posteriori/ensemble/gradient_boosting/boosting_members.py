@@ -17,6 +17,7 @@ from posteriori.ensemble.gradient_boosting.boosting_rounds import (
 )
 from posteriori.ensemble.gradient_boosting.losses import Loss
 from posteriori.numerics.progress import Progress
+from posteriori.numerics.random import spawn_generators
 from posteriori.numerics.threads import thread_count
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -33,39 +34,37 @@ def boost_members(
     schedule: Schedule,
     n_members: int,
     rng: np.random.Generator,
+    progress: Progress,
 ) -> list[BoostedTrees]:
     """Return the members; of one member no rows are left out.
 
     Ctrl-C ends all of them after the round that they are in.
     """
-    folds = _fold_rows(table.y, n_members, rng)
-    seeds = rng.integers(2**31, size=n_members).tolist()
-    stopped, done = threading.Event(), [0]
-    threads = thread_count()
-    beside = 2 if n_members == 1 and threads > 1 and len(table.y) >= _MANY_ROWS else 0
+    folds, streams = _deal_folds(table.y, n_members, rng), spawn_generators(rng, n_members)
+    stopped, rounds, threads = threading.Event(), [0], thread_count()
 
-    def tell() -> None:
-        done[0] += 1
+    def goes_on() -> bool:
+        rounds[0] += 1
+        return not stopped.is_set()
 
-    def one(m: int, pool: ThreadPoolExecutor | None) -> BoostedTrees:
+    def one(m: int) -> BoostedTrees:
         left_out = folds == m
         rows, others = (np.flatnonzero(part).astype(np.int32) for part in (~left_out, left_out))
-        return boost(
-            table, loss, schedule, rows, others, seeds[m], pool=pool, stopped=stopped, tell=tell
-        )
+        return boost(table, loss, schedule, rows, others, streams[m], pool=helpers, goes_on=goes_on)
 
-    with (
-        ThreadPoolExecutor(min(threads, n_members)) as members,
-        ThreadPoolExecutor(max(beside, 1)) as helpers,
-    ):
-        pool = helpers if beside else None
-        futures = [members.submit(one, m, pool) for m in range(n_members)]
-        _wait(futures, stopped, done, schedule.rounds)
-        return _those_that_learned([future.result() for future in futures], stopped)
+    alone = n_members == 1 and threads > 1 and len(table.y) >= _MANY_ROWS
+    helpers = ThreadPoolExecutor(threads) if alone else None
+    with ThreadPoolExecutor(min(threads, n_members)) as pool:
+        futures = [pool.submit(one, m) for m in range(n_members)]
+        _wait(futures, stopped, rounds, progress)
+        members = [future.result() for future in futures]
+    if helpers is not None:
+        helpers.shutdown()
+    return _those_that_learned(members) if stopped.is_set() else members
 
 
-def _fold_rows(y: Array, n_members: int, rng: np.random.Generator) -> Any:
-    """Return the fold of each row, (N,): every fold has its share of small and large targets."""
+def _deal_folds(y: Array, n_members: int, rng: np.random.Generator) -> Any:
+    """Return the fold of each row, (N,): all folds have their share of small and of large targets."""
     if n_members == 1:
         return np.full(len(y), -1)
     order = np.lexsort((rng.random(len(y)), y))
@@ -77,27 +76,26 @@ def _fold_rows(y: Array, n_members: int, rng: np.random.Generator) -> Any:
 
 
 def _wait(
-    futures: list[Future[BoostedTrees]], stopped: threading.Event, done: list[int], rounds: int
+    futures: list[Future[BoostedTrees]],
+    stopped: threading.Event,
+    rounds: list[int],
+    progress: Progress,
 ) -> None:
-    progress = Progress(None, kept="the trees")
     try:
         pending = set(futures)
         while pending:
             finished, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
             if any(future.exception() for future in finished):
                 stopped.set()
-            progress.say(f"{done[0]} rounds of at most {rounds * len(futures)}")
+            progress.say(f"{rounds[0]} rounds of {len(futures)} members")
     except KeyboardInterrupt:
         stopped.set()
     finally:
         progress.close()
 
 
-def _those_that_learned(
-    members: list[BoostedTrees], stopped: threading.Event
-) -> list[BoostedTrees]:
-    if not stopped.is_set():
-        return members
+def _those_that_learned(members: list[BoostedTrees]) -> list[BoostedTrees]:
+    """Return the members that have trees, and warn that they were interrupted."""
     learned = [member for member in members if member.trees]
     if not learned:
         raise KeyboardInterrupt

@@ -10,7 +10,7 @@ one that is fitted to residuals.
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -98,33 +98,20 @@ class BoostedTrees(NamedTuple):
         In rounds of one for each predictor.
     values : list of (M,)
         What a leaf adds.
-    shape : float
-        Of the noise, as the last trees took it.
-    left_out : (n,)
-        Rows that the member has not seen.
+    judges : (n,)
+        Rows that the member has not seen; all where it has seen all.
     predictors : (P, n)
         What it predicts for them.
     trace : tuple of float
-        Log density of these after each round.
+        Log density of rows left out after each round.
     """
 
     start: Array
     trees: list[Trees]
     values: list[Array]
-    shape: float
-    left_out: Any
+    judges: Any
     predictors: Array
     trace: tuple[float, ...]
-
-
-class _Work(NamedTuple):
-    """What a member works on: predictors (P, N), slopes, information (N,)."""
-
-    f: Array
-    slope: Array
-    information: Array
-    rows: Any
-    left_out: Any
 
 
 def boost(
@@ -133,11 +120,10 @@ def boost(
     schedule: Schedule,
     rows: Any,
     left_out: Any,
-    seed: int,
+    rng: np.random.Generator,
     *,
     pool: ThreadPoolExecutor | None = None,
-    stopped: threading.Event | None = None,
-    tell: Any = lambda: None,
+    goes_on: Callable[[], bool] = lambda: True,
 ) -> BoostedTrees:
     """Return a member that is learned from some rows, and ended by others.
 
@@ -148,138 +134,157 @@ def boost(
     schedule : Schedule
     rows, left_out : (n,) of int32
         Sorted. Where none are left out all rounds are run.
-    seed : int
+    rng : numpy.random.Generator
     pool : ThreadPoolExecutor, optional
-    stopped : threading.Event, optional
-        Set when no further round shall begin.
-    tell : callable
-        Called after each round.
+    goes_on : callable
+        Asked before each round; False ends the member.
     """
-    size, rng = len(table.y), np.random.default_rng(seed)
-    start = loss.start(table.y[rows], table.weight[rows])
-    f = np.repeat(start[:, None], size, axis=1)
-    work = _Work(f, np.zeros(size), np.zeros(size), rows, left_out)
-    judges = left_out if len(left_out) else rows
-    y, weight = table.y[judges], table.weight[judges]
-    shape = loss.learn_shape(y[:_ENOUGH], f[:, judges[:_ENOUGH]], weight[:_ENOUGH])
-    trees, values, trace = list[Trees](), list[Array](), list[float]()
-    best, kept = -np.inf, f[:, left_out]
-    if len(left_out):
-        best = loss.score(y, kept, weight, shape)
-    best_round = 0
-    for t in range(schedule.rounds):
-        if stopped is not None and stopped.is_set():
-            break
-        _add_round(table, loss, schedule, work, shape, rng, pool, trees, values)
-        tell()
-        if t % _SHAPE_EVERY == _SHAPE_EVERY - 1:
-            shape = loss.learn_shape(y[:_ENOUGH], f[:, judges[:_ENOUGH]], weight[:_ENOUGH])
-        if len(left_out) == 0:
-            best_round = t + 1
-            continue
-        now = f[:, left_out]
-        trace.append(loss.score(y, now, weight, shape))
-        if trace[-1] > best:
-            best, kept, best_round = trace[-1], now, t + 1
-        if t + 1 - best_round >= schedule.patience:
-            break
-    count = best_round * len(loss.slopes)
-    if not len(left_out):
-        kept = f[:, rows]
-    return BoostedTrees(start, trees[:count], values[:count], shape, judges, kept, tuple(trace))
+    member = _Member(table, loss, schedule, rows, left_out, rng, pool)
+    while not member.is_done and goes_on():
+        member.add_round()
+    return member.result()
 
 
-def _add_round(
-    table: BoostingTable,
-    loss: Loss,
-    schedule: Schedule,
-    work: _Work,
-    shape: float,
-    rng: np.random.Generator,
-    pool: ThreadPoolExecutor | None,
-    trees: list[Trees],
-    values: list[Array],
-) -> None:
-    loss.begin_round(work.f)
-    seen, unseen = _subsample(work, schedule.subsample, rng)
-    for k, fill in enumerate(loss.slopes):
-        fill(seen, table.y, table.weight, work.f, k, shape, work.slope, work.information)
-        unit = loss.unit(k, work.information[seen])
-        grown = _grow(table, schedule, work, seen.copy(), unit, rng, pool)
+class _Member:
+    """A member as it grows.
+
+    Attributes
+    ----------
+    f : (P, N)
+        Predictors of all rows.
+    slope, information : (N,)
+        Of the rows that the next tree is grown from.
+    judges : (n,)
+        Rows that teach the shape of the noise: those left out, or all where none are.
+    """
+
+    def __init__(
+        self,
+        table: BoostingTable,
+        loss: Loss,
+        schedule: Schedule,
+        rows: Any,
+        left_out: Any,
+        rng: np.random.Generator,
+        pool: ThreadPoolExecutor | None,
+    ) -> None:
+        self.table, self.loss, self.schedule = table, loss, schedule
+        self.rows, self.left_out, self.rng, self.pool = rows, left_out, rng, pool
+        size = len(table.y)
+        self.start = loss.start(table.y[rows], table.weight[rows])
+        self.f = np.repeat(self.start[:, None], size, axis=1)
+        self.slope, self.information = np.zeros(size), np.zeros(size)
+        self.trees, self.values, self.trace = list[Trees](), list[Array](), list[float]()
+        self.judges = left_out if len(left_out) else rows
+        self.y, self.weight = table.y[self.judges], table.weight[self.judges]
+        self.shape = self._learn_shape()
+        self.best, self.kept = 0, self.f[:, left_out]
+        self.best_score = self._score(self.kept) if len(left_out) else -np.inf
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there were."""
+        return len(self.trees) // len(self.loss.slopes)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no further round is needed."""
+        waited = self.rounds - self.best if len(self.left_out) else 0
+        return self.rounds >= self.schedule.rounds or waited >= self.schedule.patience
+
+    def add_round(self) -> None:
+        """Add a tree to each predictor, and look what rows left out say."""
+        self.loss.begin_round(self.f)
+        seen, unseen = self._subsample()
+        grown = [self._add_tree(k, seen, unseen) for k in range(len(self.loss.slopes))]
+        self.trees += [tree for tree, _ in grown]
+        self.values += [value for _, value in grown]
+        if self.rounds % _SHAPE_EVERY == 0:
+            self.shape = self._learn_shape()
+        if len(self.left_out):
+            now = self.f[:, self.left_out]
+            self.trace.append(self._score(now))
+            if self.trace[-1] > self.best_score:
+                self.best, self.best_score, self.kept = self.rounds, self.trace[-1], now
+
+    def result(self) -> BoostedTrees:
+        """Return the rounds up to the best."""
+        rounds, kept = self.best, self.kept
+        if not len(self.left_out):
+            rounds, kept = self.rounds, self.f[:, self.rows]
+        count = rounds * len(self.loss.slopes)
+        trees, values = self.trees[:count], self.values[:count]
+        return BoostedTrees(self.start, trees, values, self.judges, kept, tuple(self.trace))
+
+    def _learn_shape(self) -> float:
+        y, weight = self.y[:_ENOUGH], self.weight[:_ENOUGH]
+        return self.loss.learn_shape(y, self.f[:, self.judges[:_ENOUGH]], weight)
+
+    def _score(self, f: Array) -> float:
+        return self.loss.score(self.y, f, self.weight, self.shape)
+
+    def _subsample(self) -> tuple[Any, Any]:
+        """Return the rows that trees are grown from, and all others that must be told of them."""
+        if self.schedule.subsample >= 1.0:
+            return self.rows, self.left_out
+        chosen = self.rng.random(len(self.rows)) < self.schedule.subsample
+        chosen[self.rng.integers(len(chosen))] = True  # never none
+        return self.rows[chosen], np.concatenate([self.left_out, self.rows[~chosen]])
+
+    def _add_tree(self, k: int, seen: Any, unseen: Any) -> tuple[Trees, Array]:
+        table, slope, information = self.table, self.slope, self.information
+        fill, f = self.loss.slopes[k], self.f[k]
+        fill(seen, table.y, table.weight, self.f, k, self.shape, slope, information)
+        one = self.loss.row_information(information[seen], table.weight[seen])
+        ridge, least = one * self.schedule.ridge, one * self.schedule.least
+        grown = self._grow(seen, ridge, least)
         value = np.zeros(len(grown.gain))
-        _step_leaves(
-            grown.rows,
-            grown.start,
-            grown.stop,
-            grown.trees.column,
-            work.slope,
-            work.information,
-            schedule.ridge * unit,
-            schedule.rate,
-            loss.longest(k),
-            value,
-            work.f[k],
-        )
+        leaves = np.flatnonzero(grown.trees.is_leaf)
+        steps = self.schedule.rate, ridge, self.loss.longest_step(k)
+        ends = grown.start[leaves], grown.stop[leaves]
+        _step_leaves(grown.rows, leaves, *ends, slope, information, *steps, value, f)
         if len(unseen):
-            grown.trees.add_to_rows(value, table.x, unseen, work.f[k])
-        trees.append(grown.trees)
-        values.append(value)
+            grown.trees.add_to_rows(value, table.x, unseen, f)
+        return grown.trees, value
 
-
-def _subsample(work: _Work, share: float, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Return the rows that a tree is grown from, and all others that must be told of it."""
-    if share >= 1.0:
-        return work.rows, work.left_out
-    chosen = rng.random(len(work.rows)) < share
-    chosen[rng.integers(len(chosen))] = True
-    return work.rows[chosen], np.concatenate([work.left_out, work.rows[~chosen]])
-
-
-def _grow(
-    table: BoostingTable,
-    schedule: Schedule,
-    work: _Work,
-    rows: Any,
-    unit: float,
-    rng: np.random.Generator,
-    pool: ThreadPoolExecutor | None,
-) -> GrownTree:
-    rules = make_rules(
-        NEWTON,
-        (schedule.ridge * unit,),
-        max_depth=schedule.max_depth,
-        max_leaves=schedule.max_leaves,
-        min_weight=schedule.least * unit,
-        max_features=schedule.max_features,
-    )
-    sums = loss_sums(work.slope, work.information, rows)
-    seed = int(rng.integers(1, 2**31 - 1))
-    return grow_tree(table.binned, sums, rules, rows, n_sums=2, seed=seed, pool=pool)
+    def _grow(self, seen: Any, ridge: float, least: float) -> GrownTree:
+        rules = make_rules(
+            NEWTON,
+            (ridge,),
+            max_depth=self.schedule.max_depth,
+            max_leaves=self.schedule.max_leaves,
+            min_weight=least,
+            max_features=self.schedule.max_features,
+        )
+        sums = loss_sums(self.slope, self.information, seen)
+        seed = int(self.rng.integers(1, 2**31 - 1))
+        return grow_tree(
+            self.table.binned, sums, rules, seen.copy(), n_sums=2, seed=seed, pool=self.pool
+        )
 
 
 @compiled_beside
 def _step_leaves(
     rows: Any,
+    leaves: Any,
     start: Any,
     stop: Any,
-    column: Any,
     slope: Any,
     information: Any,
-    ridge: float,
     rate: float,
+    ridge: float,
     longest: float,
     value: Any,
     f: Any,
 ) -> None:
     """Write the steps of the leaves from slopes that are not rounded, and move their rows."""
-    for leaf in range(len(column)):
-        if column[leaf] >= 0:
-            continue
+    for leaf in range(len(leaves)):
         g = h = 0.0
         for i in range(start[leaf], stop[leaf]):
             g += slope[rows[i]]
             h += information[rows[i]]
         step = g / (h + ridge) if h + ridge > 0.0 else 0.0  # G/(F + λ)
-        value[leaf] = rate * min(max(step, -longest), longest)
+        step = rate * min(max(step, -longest), longest)
+        value[leaves[leaf]] = step
         for i in range(start[leaf], stop[leaf]):
-            f[rows[i]] += value[leaf]
+            f[rows[i]] += step

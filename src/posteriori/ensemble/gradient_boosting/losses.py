@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.counts.compound_counts import negative_binomial_log_mass
 from posteriori.ensemble.gradient_boosting import loss_slopes
 from posteriori.ensemble.gradient_boosting.left_out_noise import (
     fit_spread,
@@ -16,7 +17,6 @@ from posteriori.ensemble.gradient_boosting.left_out_noise import (
     fit_width,
     student_log_density,
 )
-from posteriori.distributions.counts.compound_counts import negative_binomial_log_mass
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 
@@ -47,15 +47,15 @@ class Loss(ABC):
     def log_density(self, y: Array, f: Array, shape: float) -> Array:
         """Return that of each row, (N,)."""
 
-    def begin_round(self, f: Array) -> None:
+    def begin_round(self, f: Array) -> None:  # noqa: B027 - most need nothing
         """Write what all trees of a round need."""
 
-    def unit(self, k: int, information: Array) -> float:
-        """Return what a row counts beside λ; predictors without a scale of their own have one here."""
+    def row_information(self, information: Array, weight: Array) -> float:
+        """Return what λ and the least leaf are measured in: 1 where predictors have no unit."""
         return 1.0
 
-    def longest(self, k: int) -> float:
-        """Return the longest step of a leaf: e-fold for logarithms, where slopes change fast."""
+    def longest_step(self, k: int) -> float:
+        """Return the longest step of a leaf before the learning rate; slopes of logarithms change fast."""
         return 1.0
 
     def learn_shape(self, y: Array, f: Array, weight: Array) -> float:
@@ -81,22 +81,26 @@ class StudentLoss(Loss):
         return np.array([mean, 0.5 * np.log(max(variance, _LEAST_VARIANCE))])
 
     def log_density(self, y: Array, f: Array, shape: float) -> Array:
-        return student_log_density((y - f[0]) * np.exp(-f[1]), shape) - f[1]
+        return student_log_density(self.residuals(y, f), shape) - f[1]
 
-    def unit(self, k: int, information: Array) -> float:
-        return float(information.mean())
+    def residuals(self, y: Array, f: Array) -> Array:
+        """Return z = (y − m)/σ, (N,)."""
+        return (y - f[0]) * np.exp(-f[1])
 
-    def longest(self, k: int) -> float:
+    def row_information(self, information: Array, weight: Array) -> float:
+        return float(information.sum() / weight.sum())
+
+    def longest_step(self, k: int) -> float:
         return np.inf if k == 0 else 1.0
 
     def learn_shape(self, y: Array, f: Array, weight: Array) -> float:
         if self.normal:
             return 0.0
-        return fit_tail((y - f[0]) * np.exp(-f[1]), weight)[0]
+        return fit_tail(self.residuals(y, f), weight)[0]
 
     def score(self, y: Array, f: Array, weight: Array, shape: float) -> float:
         """… with the common factor of all scales that suits them best."""
-        z = (y - f[0]) * np.exp(-f[1])
+        z = self.residuals(y, f)
         width = fit_width(z, weight, shape)
         return float(weight @ (student_log_density(z / width, shape) - f[1] - np.log(width)))
 

@@ -116,7 +116,7 @@ def moment_sums(y: Array, weight: Array) -> Sums:
     )
 
 
-def loss_sums(slope: Array, curvature: Array, rows: Any) -> Sums:
+def loss_sums(slope: Array, curvature: Array, rows: Any = None) -> Sums:
     """Return what is added up for a loss: slopes and curvatures in whole numbers, whose sums are exact.
 
     Parameters
@@ -124,9 +124,11 @@ def loss_sums(slope: Array, curvature: Array, rows: Any) -> Sums:
     slope : (N,)
     curvature : (N,)
         Not negative.
-    rows : (n,)
+    rows : (n,) of int32, optional
         Rows that will be added up; what the others have is not looked at.
     """
+    if rows is None:
+        rows = np.arange(len(slope), dtype=np.int32)
     sizes = np.zeros(4)
     measure_loss(slope, curvature, rows, sizes)
     g, h = _unit(sizes[0], sizes[1], HALF - 2), _unit(sizes[2], sizes[3], HALF - 1)
