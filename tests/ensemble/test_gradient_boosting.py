@@ -39,7 +39,7 @@ def declared(estimator):
 @every_check(
     [
         GradientBoostingClassifier(20, random_state=0),
-        GradientBoostingRegressor(n_estimators=20, random_state=0),
+        GradientBoostingRegressor(n_estimators=20, learning_rate=0.3, random_state=0),
         GradientBoostingClassifier(20, **PLAIN),
         GradientBoostingRegressor("normal", 20, **PLAIN),
     ],

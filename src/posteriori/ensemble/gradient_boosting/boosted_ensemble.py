@@ -51,7 +51,7 @@ _PATIENCE = 2.0
 _FEWEST = 4
 
 #: Rows for each leaf of a tree, and between how many leaves that holds.
-_ROWS_OF_LEAF, _LEAVES = 384, (4, 64)
+_ROWS_OF_LEAF, _LEAVES = 512, (4, 64)
 
 #: Fewer rows than these are halved for each tree: what differs between trees averages out.
 _FEW_ROWS = 10_000

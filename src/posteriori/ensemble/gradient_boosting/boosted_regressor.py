@@ -58,7 +58,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostedEnsemble):
     learning_rate : float
         η in (0, 1].
     max_leaves : int or None
-        Of a tree; None takes one for 384 rows, from 4 to 64.
+        Of a tree; None takes one for 512 rows, from 4 to 64.
     max_depth : int or None
     subsample : float or None
         Share of the rows that each tree is grown from. None takes half of them where they are fewer than
