@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from posteriori.inference.trees.growing import bin_rows
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.random import as_generator
+from posteriori.numerics.threads import thread_count
 from posteriori.numerics.types import Array
 
 __all__ = ["SCHEDULE_CONSTRAINTS", "BoostedEnsemble", "Judged"]
@@ -49,6 +51,9 @@ _PATIENCE = 2.0
 
 #: Rows that a member should leave out, at least.
 _FEWEST = 4
+
+#: From this many rows on, sums over rows are divided among threads.
+_MANY_ROWS = 20_000
 
 #: Rows for each leaf of a tree, and between how many leaves that holds.
 _ROWS_OF_LEAF, _LEAVES = 512, (4, 64)
@@ -108,17 +113,20 @@ class BoostedEnsemble(BaseEstimator):
         """Learn the members; return what they say about rows that they have not seen."""
         n_levels, x = learn_level_counts(self, x), as_kernel_input(x)
         weight = np.ones(len(y)) if frequency is None else frequency
-        binned = bin_rows(x, n_levels, self.max_bins, frequency)
         y = np.ascontiguousarray(y, dtype=np.float64)
         count = min(int(self.n_members), max(len(y) // _FEWEST, 1))
-        members = boost_members(
-            BoostingTable(binned, x, y, np.ascontiguousarray(weight)),
-            loss,
-            self._schedule(float(weight.sum()), x.shape[1]),
-            count,
-            as_generator(self.random_state),
-            Progress(self.progress, kept="the trees so far"),
-        )
+        with ThreadPoolExecutor(thread_count()) as pool:
+            helpers = pool if thread_count() > 1 and len(y) >= _MANY_ROWS else None
+            binned = bin_rows(x, n_levels, self.max_bins, frequency, helpers)
+            members = boost_members(
+                BoostingTable(binned, x, y, np.ascontiguousarray(weight)),
+                loss,
+                self._schedule(float(weight.sum()), x.shape[1]),
+                count,
+                as_generator(self.random_state),
+                Progress(self.progress, kept="the trees so far"),
+                helpers,
+            )
         self._average(members, len(loss.slopes), n_levels)
         return Judged(members, y, weight)
 

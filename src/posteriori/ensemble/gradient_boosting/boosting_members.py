@@ -24,9 +24,6 @@ from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["boost_members"]
 
-#: From this many rows on, the sums of one member are divided among threads.
-_MANY_ROWS = 20_000
-
 
 def boost_members(
     table: BoostingTable,
@@ -35,8 +32,10 @@ def boost_members(
     n_members: int,
     rng: np.random.Generator,
     progress: Progress,
+    helpers: ThreadPoolExecutor | None = None,
 ) -> list[BoostedTrees]:
-    """Return the members; of one member no rows are left out.
+    """Return the members, side by side in threads; of one member no rows are left out, and the sums
+    over its rows are divided among ``helpers``.
 
     Ctrl-C ends all of them after the round that they are in.
     """
@@ -52,14 +51,10 @@ def boost_members(
         rows, others = (np.flatnonzero(part).astype(np.int32) for part in (~left_out, left_out))
         return boost(table, loss, schedule, rows, others, streams[m], pool=helpers, goes_on=goes_on)
 
-    alone = n_members == 1 and threads > 1 and len(table.y) >= _MANY_ROWS
-    helpers = ThreadPoolExecutor(threads) if alone else None
     with ThreadPoolExecutor(min(threads, n_members)) as pool:
         futures = [pool.submit(one, m) for m in range(n_members)]
         _wait(futures, stopped, rounds, progress)
         members = [future.result() for future in futures]
-    if helpers is not None:
-        helpers.shutdown()
     return _those_that_learned(members) if stopped.is_set() else members
 
 

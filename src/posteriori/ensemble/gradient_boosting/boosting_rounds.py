@@ -27,6 +27,7 @@ from posteriori.inference.trees.growing import (
 )
 from posteriori.inference.trees.scores import NEWTON
 from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array
 
 __all__ = ["BoostedTrees", "BoostingTable", "Schedule", "boost"]
@@ -234,8 +235,9 @@ class _Member:
     def _add_tree(self, k: int, seen: Any, unseen: Any) -> tuple[Trees, Array]:
         table, slope, information = self.table, self.slope, self.information
         fill, f = self.loss.slopes[k], self.f[k]
-        fill(seen, table.y, table.weight, self.f, k, self.shape, slope, information)
-        one = self.loss.row_information(information[seen], table.weight[seen])
+        rest = table.y, table.weight, self.f, k, self.shape, slope, information
+        run_beside(fill, [(part, *rest) for part in self._parts(seen)], self.pool)
+        one = self.loss.row_information(information, table.weight, seen)
         ridge, least = one * self.schedule.ridge, one * self.schedule.least
         grown = self._grow(seen, ridge, least)
         value = np.zeros(len(grown.gain))
@@ -246,6 +248,11 @@ class _Member:
         if len(unseen):
             grown.trees.add_to_rows(value, table.x, unseen, f)
         return grown.trees, value
+
+    def _parts(self, rows: Any) -> list[Any]:
+        """Return rows in two halves where threads share them."""
+        half = len(rows) // 2 if self.pool is not None else 0
+        return [rows[:half], rows[half:]] if half else [rows]
 
     def _grow(self, seen: Any, ridge: float, least: float) -> GrownTree:
         rules = make_rules(

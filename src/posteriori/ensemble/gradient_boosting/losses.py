@@ -50,7 +50,7 @@ class Loss(ABC):
     def begin_round(self, f: Array) -> None:  # noqa: B027 - most need nothing
         """Write what all trees of a round need."""
 
-    def row_information(self, information: Array, weight: Array) -> float:
+    def row_information(self, information: Array, weight: Array, rows: Any) -> float:
         """Return what λ and the least leaf are measured in: 1 where predictors have no unit."""
         return 1.0
 
@@ -87,8 +87,8 @@ class StudentLoss(Loss):
         """Return z = (y − m)/σ, (N,)."""
         return (y - f[0]) * np.exp(-f[1])
 
-    def row_information(self, information: Array, weight: Array) -> float:
-        return float(information.sum() / weight.sum())
+    def row_information(self, information: Array, weight: Array, rows: Any) -> float:
+        return float(information[rows].sum() / weight[rows].sum())
 
     def longest_step(self, k: int) -> float:
         return np.inf if k == 0 else 1.0
