@@ -6,6 +6,7 @@ from posteriori import (
     decision as decision,
     distributions as distributions,
     drawing as drawing,
+    ensemble as ensemble,
     estimation as estimation,
     estimators as estimators,
     factors as factors,

@@ -28,6 +28,7 @@ from posteriori.classification import (
 )
 from posteriori.distributions import MvNormal, NormalInverseWishart
 from posteriori.distributions.batches import has_atoms
+from posteriori.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from posteriori.estimators import contract as c
 from posteriori.numerics import LogEvidence
 from posteriori.regression import (
@@ -109,6 +110,8 @@ ROWS = [
     Row(FisherDiscriminant(), "labels", {c.ScoresClasses}),
     Row(LeastSquaresClassifier(), "labels", {c.ScoresClasses}),
     Row(Perceptron(max_iter=3, random_state=0), "apart", {c.ScoresClasses}),
+    Row(GradientBoostingRegressor(random_state=0), "numbers", {c.PredictsDistributions}),
+    Row(GradientBoostingClassifier(random_state=0), "labels", {*CLASSES, c.ScoresClasses}),
     Row(
         ModelAverage([("line", BayesianLinearRegression()), ("robust", RobustRegression())]),
         "numbers",
