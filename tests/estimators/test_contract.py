@@ -34,7 +34,11 @@ from posteriori.ensemble import (
     BaggingRegressor,
     CommitteeClassifier,
     CommitteeRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     LPBoostClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
 )
 from posteriori.estimators import contract as c
 from posteriori.numerics import LogEvidence
@@ -125,6 +129,10 @@ ROWS = [
     Row(Perceptron(max_iter=3, random_state=0), "apart", {c.ScoresClasses}),
     Row(AdaBoostClassifier(20), "labels", {c.ScoresClasses}),
     Row(LPBoostClassifier(0.2), "two labels", {c.ScoresClasses}),
+    Row(RandomForestRegressor(9, random_state=0), "numbers", {c.PredictsDistributions}),
+    Row(RandomForestClassifier(9, random_state=0), "labels", CLASSES),
+    Row(GradientBoostingRegressor(random_state=0), "numbers", {c.PredictsDistributions}),
+    Row(GradientBoostingClassifier(random_state=0), "labels", {*CLASSES, c.ScoresClasses}),
     Row(
         ModelAverage([("line", BayesianLinearRegression()), ("robust", RobustRegression())]),
         "numbers",

@@ -20,6 +20,12 @@ from posteriori.ensemble.forests.random_forest import (
     RandomForestClassifier as RandomForestClassifier,
     RandomForestRegressor as RandomForestRegressor,
 )
+from posteriori.ensemble.gradient_boosting.boosted_classifier import (
+    GradientBoostingClassifier as GradientBoostingClassifier,
+)
+from posteriori.ensemble.gradient_boosting.boosted_regressor import (
+    GradientBoostingRegressor as GradientBoostingRegressor,
+)
 from posteriori.ensemble.votes.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from posteriori.ensemble.votes.boosting_bounds import (
     ensemble_vc_bound as ensemble_vc_bound,

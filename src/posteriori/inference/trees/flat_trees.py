@@ -131,6 +131,12 @@ class Trees:
             )
         _add_values(self.arrays, as_kernel_input(values), x, total)
 
+    def add_to_rows(self, values: Array, x: Array, rows: Any, total: Array) -> None:
+        """Add to some entries of ``total`` (N,) the values (M,) of these rows' leaves."""
+        if values.shape != self.column.shape or total.shape != x.shape[:1]:
+            raise ValueError(f"values {values.shape} and total {total.shape} do not fit")
+        _add_to_rows(self.arrays, values, self._checked(x), rows, total)
+
     def _checked(self, x: Array) -> Array:
         if x.ndim != 2 or x.shape[1] != len(self.n_levels):
             raise ValueError(f"x must be (N, {len(self.n_levels)}), got {x.shape}")
@@ -212,3 +218,10 @@ def _add_values(trees: Any, values: Any, x: Any, total: Any) -> None:
             i = _leaf_of(trees, t, x, n)
             for v in range(total.shape[1]):
                 total[n, v] += values[i, v]
+
+
+@compiled_beside
+def _add_to_rows(trees: Any, values: Any, x: Any, rows: Any, total: Any) -> None:
+    for t in range(len(trees[8])):
+        for i in range(len(rows)):
+            total[rows[i]] += values[_leaf_of(trees, t, x, rows[i])]

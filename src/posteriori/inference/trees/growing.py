@@ -11,7 +11,14 @@ from posteriori.inference.trees import growth as growths
 from posteriori.inference.trees.bins import Bins, apply_bins, learn_bins, midway
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.growth import COLUMN, LEFT, START, STOP, Growth
-from posteriori.inference.trees.profiles import HALF, Sums, add_packed, empty_profile
+from posteriori.inference.trees.profiles import (
+    HALF,
+    Sums,
+    add_packed,
+    empty_profile,
+    measure_loss,
+    pack_loss,
+)
 from posteriori.inference.trees.splits import Rules
 from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
@@ -30,7 +37,7 @@ __all__ = [
 #: From this many rows on, whole numbers are added up by several threads.
 _MANY_ROWS = 8192
 
-#: Bits of a slope; fewer where the sums of so many rows would not fit into half a whole number.
+#: Bits of the largest slope; fewer where the sum of all would not fit into half a whole number.
 _BITS = 20
 
 _NOTHING = np.zeros(0)
@@ -109,7 +116,7 @@ def moment_sums(y: Array, weight: Array) -> Sums:
     )
 
 
-def loss_sums(slope: Array, curvature: Array) -> Sums:
+def loss_sums(slope: Array, curvature: Array, rows: Any = None) -> Sums:
     """Return what is added up for a loss: slopes and curvatures in whole numbers, whose sums are exact.
 
     Parameters
@@ -117,14 +124,22 @@ def loss_sums(slope: Array, curvature: Array) -> Sums:
     slope : (N,)
     curvature : (N,)
         Not negative.
+    rows : (n,) of int32, optional
+        Rows that will be added up; what the others have is not looked at.
     """
-    bits = min(_BITS, HALF - 1 - int(np.ceil(np.log2(max(len(slope), 2)))))
-    steps = float(2**bits)
-    g = float(np.abs(slope).max(initial=0.0)) / steps or 1.0
-    h = float(curvature.max(initial=0.0)) / steps or 1.0
-    whole = np.rint(slope / g).astype(np.int64) << HALF
-    whole += np.maximum(np.rint(curvature / h), 1.0).astype(np.int64)
-    return Sums(_NO_CODES, _NOTHING, _NOTHING, whole, g, h)
+    if rows is None:
+        rows = np.arange(len(slope), dtype=np.int32)
+    sizes = np.zeros(4)
+    measure_loss(slope, curvature, rows, sizes)
+    g, h = _unit(sizes[0], sizes[1], HALF - 2), _unit(sizes[2], sizes[3], HALF - 1)
+    packed = np.empty(len(slope), dtype=np.int64)
+    pack_loss(slope, curvature, rows, 1.0 / g, 1.0 / h, packed)
+    return Sums(_NO_CODES, _NOTHING, _NOTHING, packed, g, h)
+
+
+def _unit(total: float, largest: float, bits: int) -> float:
+    """Return a unit in which a sum of sizes has so many bits, and the largest of them enough."""
+    return max(float(total) / 2.0**bits, float(largest) / 2.0**_BITS) or 1.0
 
 
 def make_rules(

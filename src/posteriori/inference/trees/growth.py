@@ -12,12 +12,13 @@ from posteriori.inference.trees.profiles import (
     Sums,
     add_packed,
     add_row,
+    divide_packed,
     profile_column,
     profile_packed,
     unpack,
 )
 from posteriori.inference.trees.scores import is_pure, score_of, weight_of
-from posteriori.inference.trees.splits import TIE, Rules, best_cut, best_subset
+from posteriori.inference.trees.splits import TIE, Rules, best_cut, best_packed_cut, best_subset
 from posteriori.numerics.compilation import compiled_beside, compiled_part
 from posteriori.numerics.types import Array, IntArray
 
@@ -124,7 +125,7 @@ def new_growth(
         np.empty((nodes, sums)),
         rows,
         np.empty_like(rows),
-        np.zeros((slots, int(first_cell[-1])), dtype=np.int64),
+        np.empty((slots, int(first_cell[-1])), dtype=np.int64),
         np.arange(len(n_levels)),
         np.array([1, 0, -1, 1, 0, seed], dtype=np.int64),
     )
@@ -132,6 +133,7 @@ def new_growth(
     growth.nodes[0, [DEPTH, START, STOP]] = 0, 0, len(rows)
     growth.nodes[0, SLOT] = 0 if slots else -1
     growth.gain[0] = -np.inf
+    growth.slots[:1] = 0
     return growth
 
 
@@ -212,9 +214,8 @@ def _next_leaf(growth: Growth, rules: Rules) -> int:
 
 @compiled_part
 def _find_split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int) -> None:
-    nodes, total, columns = growth.nodes, growth.sums[node], growth.columns
-    criterion = rules.criterion
-    own = score_of(criterion, rules.prior, total)
+    nodes, columns = growth.nodes, growth.columns
+    own = score_of(rules.criterion, rules.prior, growth.sums[node])
     slack = TIE * abs(own)
     least = rules.min_gain if rules.min_gain < 0.0 else max(rules.min_gain, slack)
     best, tried = own + least, 0
@@ -224,16 +225,12 @@ def _find_split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node
         if rules.max_features < len(columns):
             _draw_column(growth, c)
         j = columns[c]
-        size = growth.first_cell[j + 1] - growth.first_cell[j] - 1
-        length = _profile_node(growth, sums, profile, node, j, size)
-        if length + (weight_of(criterion, profile.missing) > 0.0) < 2:
-            continue  # nothing to divide
+        divisible, score, cut, following, missing_left = _best_division(
+            growth, sums, rules, profile, node, j
+        )
+        if not divisible:
+            continue
         tried += 1
-        if growth.n_levels[j] > 0:
-            score, missing_left = best_subset(rules, profile, length, size, total)
-            cut = following = -1
-        else:
-            score, cut, following, missing_left = best_cut(rules, profile, length, size, total)
         if score > best + slack:
             best = score
             growth.gain[node] = score - own
@@ -241,6 +238,27 @@ def _find_split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node
             nodes[node, MISSING_LEFT] = missing_left
         if tried == rules.max_features:
             return
+
+
+@compiled_part
+def _best_division(
+    growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int, j: int
+) -> tuple[bool, float, int, int, bool]:
+    """Return whether column j can divide a node, the best score, the bins on either side, where gaps go."""
+    total, first = growth.sums[node], growth.first_cell[j]
+    size = growth.first_cell[j + 1] - first - 1
+    if growth.nodes[node, SLOT] >= 0 and growth.n_levels[j] == 0:
+        cells = growth.slots[growth.nodes[node, SLOT], first : first + size + 1]
+        score, cut, following, missing_left = best_packed_cut(rules, cells, size, sums)
+        return following >= 0, score, cut, following, missing_left
+    length = _profile_node(growth, sums, profile, node, j, size)
+    if length + (weight_of(rules.criterion, profile.missing) > 0.0) < 2:
+        return False, -math.inf, -1, -1, False
+    if growth.n_levels[j] > 0:
+        score, missing_left = best_subset(rules, profile, length, size, total)
+        return True, score, -1, -1, missing_left
+    score, cut, following, missing_left = best_cut(rules, profile, length, size, total)
+    return True, score, cut, following, missing_left
 
 
 @compiled_part
@@ -296,7 +314,12 @@ def _split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int
     nodes[right, START], nodes[right, STOP] = middle, nodes[node, STOP]
     for leaf in (left, right):
         nodes[leaf, DEPTH], growth.gain[leaf] = nodes[node, DEPTH] + 1, -math.inf
-        _add_sums(growth, sums, leaf)
+        if nodes[node, SLOT] < 0:
+            _add_sums(growth, sums, leaf)
+    if nodes[node, SLOT] >= 0:
+        first = growth.first_cell[j]
+        cells = growth.slots[nodes[node, SLOT], first : first + size + 1]
+        divide_packed(cells, profile.goes_left, sums, growth.sums[left], growth.sums[right])
     if nodes[left, DEPTH] < rules.max_depth and state[NODES] < 2 * rules.max_leaves - 1:
         _let_wait(growth, node)
 
@@ -304,18 +327,17 @@ def _split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int
 @compiled_part
 def _divide_rows(growth: Growth, goes_left: Any, j: int, start: int, stop: int) -> int:
     """Put the rows that go left first; return where the others begin."""
-    rows, other, middle, kept = growth.rows, growth.other, start, 0
-    for i in range(start, stop):
+    rows, other, column = growth.rows, growth.other, np.uint64(j)
+    middle, kept = np.uint64(start), np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
         n = rows[i]
-        if goes_left[growth.bins[n, j]]:
-            rows[middle] = n
-            middle += 1
-        else:
-            other[kept] = n
-            kept += 1
-    for i in range(kept):
-        rows[middle + i] = other[i]
-    return middle
+        left = np.uint64(goes_left[np.uint64(growth.bins[np.uint64(n), column])])
+        rows[middle] = other[kept] = n  # one of the two stays: no branch that is hard to foresee
+        middle += left
+        kept += np.uint64(1) - left
+    for k in range(kept):
+        rows[middle + k] = other[k]
+    return np.int64(middle)
 
 
 @compiled_part
@@ -328,6 +350,7 @@ def _let_wait(growth: Growth, parent: int) -> None:
     state[WAITING], state[SIBLING] = few, many
     if nodes[parent, SLOT] >= 0:
         nodes[many, SLOT], nodes[few, SLOT] = nodes[parent, SLOT], state[FREE]
+        growth.slots[state[FREE]] = 0
         state[FREE] += 1
 
 

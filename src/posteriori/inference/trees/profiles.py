@@ -15,11 +15,15 @@ from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
     "HALF",
+    "LOWER",
     "Profile",
     "Sums",
     "add_packed",
     "add_row",
+    "divide_packed",
     "empty_profile",
+    "measure_loss",
+    "pack_loss",
     "profile_column",
     "profile_packed",
     "unpack",
@@ -27,7 +31,7 @@ __all__ = [
 
 #: The lower half of a whole number holds curvatures, the upper one slopes.
 HALF = 32
-_LOWER = (1 << HALF) - 1
+LOWER = (1 << HALF) - 1
 
 #: A step of sorting takes as long as so many looks at bins.
 _SORTING = 8.0
@@ -118,14 +122,46 @@ def add_row(sums: Sums, n: int, to: Any) -> None:
 
 
 @compiled_beside
-def add_packed(bins: Any, first_cell: Any, rows: Any, packed: Any, cells: Any) -> None:
-    """Add the whole numbers of rows to the cells of their bins, all columns at once."""
-    columns = bins.shape[1]
+def measure_loss(slope: Any, curvature: Any, rows: Any, sizes: Any) -> None:
+    """Write sum and largest of |g|, and of h, to ``sizes`` (4,)."""
+    total = largest = curved = most = 0.0
+    for i in range(len(rows)):
+        g, h = abs(slope[rows[i]]), curvature[rows[i]]
+        total += g
+        curved += h
+        largest, most = max(largest, g), max(most, h)
+    sizes[0], sizes[1], sizes[2], sizes[3] = total, largest, curved, most
+
+
+@compiled_beside
+def pack_loss(slope: Any, curvature: Any, rows: Any, g: float, h: float, packed: Any) -> None:
+    """Write slopes times g and curvatures times h as whole numbers; no row has a curvature of 0."""
     for i in range(len(rows)):
         n = rows[i]
-        value = packed[n]
-        for j in range(columns):
-            cells[first_cell[j] + bins[n, j]] += value
+        packed[n] = (np.int64(round(slope[n] * g)) << HALF) + max(
+            np.int64(round(curvature[n] * h)), np.int64(1)
+        )
+
+
+@compiled_beside
+def add_packed(bins: Any, first_cell: Any, rows: Any, packed: Any, cells: Any) -> None:
+    """Add the whole numbers of rows to the cells of their bins, all columns at once.
+
+    Two rows at a time keep the processor busy; places without sign need no look at whether they count
+    from the end.
+    """
+    even, one = np.uint64(len(rows) // 2 * 2), np.uint64(1)
+    for i in range(np.uint64(0), even, np.uint64(2)):
+        n, m = np.uint64(rows[i]), np.uint64(rows[i + one])
+        value, other = packed[n], packed[m]
+        for j in range(np.uint64(bins.shape[1])):
+            first = np.uint64(first_cell[j])
+            cells[first + np.uint64(bins[n, j])] += value
+            cells[first + np.uint64(bins[m, j])] += other
+    if even < len(rows):
+        n = np.uint64(rows[even])
+        for j in range(np.uint64(bins.shape[1])):
+            cells[np.uint64(first_cell[j]) + np.uint64(bins[n, j])] += packed[n]
 
 
 @compiled_part
@@ -179,10 +215,23 @@ def profile_packed(cells: Any, size: int, sums: Sums, profile: Profile) -> int:
     return length
 
 
+@compiled_part
+def divide_packed(cells: Any, goes_left: Any, sums: Sums, left: Any, right: Any) -> None:
+    """Write the sums of the two sides of a division, from the cells of the column that it asks for."""
+    of_left = of_right = 0
+    for b in range(len(cells)):
+        if goes_left[b]:
+            of_left += cells[b]
+        else:
+            of_right += cells[b]
+    unpack(of_left, sums, left)
+    unpack(of_right, sums, right)
+
+
 @compiled_into
 def unpack(value: int, sums: Sums, to: Any) -> None:
     """Write curvature and slope of a sum of whole numbers to ``to`` (2,)."""
-    to[0] = (value & _LOWER) * sums.curvature_unit
+    to[0] = (value & LOWER) * sums.curvature_unit
     to[1] = (value >> HALF) * sums.slope_unit
 
 
@@ -196,7 +245,7 @@ def _sort_column(bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: P
     profile.missing[:] = 0.0
     length = 0
     for i in range(n):
-        b, row = keys[i] >> HALF, rows[keys[i] & _LOWER]
+        b, row = keys[i] >> HALF, rows[keys[i] & LOWER]
         if b == size:
             add_row(sums, row, profile.missing)
             continue
