@@ -42,7 +42,7 @@ from posteriori.ensemble import (
 )
 from posteriori.estimators import contract as c
 from posteriori.numerics import LogEvidence
-from posteriori.numerics.row_blocks import RowBlocks
+from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.regression import (
     BayesianLinearRegression,
     HurdleRegression,

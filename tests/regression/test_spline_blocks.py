@@ -11,7 +11,7 @@ from sklearn.preprocessing import SplineTransformer
 
 from posteriori.analysis.fitting.preparation import NumberColumns
 from posteriori.classification import BayesianLogisticRegression
-from posteriori.numerics.row_blocks import RowBlocks
+from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.regression import BayesianLinearRegression, SplineBasis
 from posteriori.selection.cross_validation import fit_in_parts
 

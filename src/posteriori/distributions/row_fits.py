@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.base import any_of
-from posteriori.numerics.chunks import read_blocks
+from posteriori.numerics.blocks.chunks import read_blocks
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation
 

@@ -30,7 +30,7 @@ from posteriori.inference.predictors.grouped_contrasts import GroupedContrasts
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.pairs.paired_weights import PairedWeights
 from posteriori.inference.predictors.weight_belief import WeightBelief
-from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
+from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.evidence import Kind, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.numerics.block_sizes import rows_per_block
-from posteriori.numerics.row_blocks import RowBlocks
+from posteriori.numerics.blocks.block_sizes import rows_per_block
+from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.numerics.types import Array
 
 __all__ = ["Standardization", "measure", "standardize"]

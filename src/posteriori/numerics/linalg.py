@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.block_sizes import ROWS_OF_ONE_THREAD
+from posteriori.numerics.blocks.block_sizes import ROWS_OF_ONE_THREAD
 from posteriori.numerics.lazy import lapack
 from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.types import Array

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posteriori.numerics.block_sizes import TEMPORARIES
+from posteriori.numerics.blocks.block_sizes import TEMPORARIES
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 

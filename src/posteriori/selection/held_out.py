@@ -24,7 +24,7 @@ from posteriori.estimators.contract import (
     offers,
     predictive_of,
 )
-from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
+from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.types import Array
 from posteriori.selection.cross_validation import (
     cross_validate,

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.contract import PreparesBlocks, offers
-from posteriori.numerics.row_blocks import RowBlocks
+from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.numerics.types import Array
 
 __all__ = ["OTHER", "CodeColumns", "NoColumns", "NumberColumns", "learn_scale", "scaled"]

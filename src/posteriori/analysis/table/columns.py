@@ -20,7 +20,7 @@ from posteriori.analysis.table.values import (
     years_of,
 )
 from posteriori.analysis.table.wording import counted
-from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
+from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = [

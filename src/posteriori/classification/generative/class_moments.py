@@ -11,7 +11,7 @@ import numpy as np
 
 from posteriori.classification.generative import class_kernels
 from posteriori.estimators.labelled_rows import LabelledRows
-from posteriori.numerics.block_sizes import rows_per_block
+from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.types import Array
 

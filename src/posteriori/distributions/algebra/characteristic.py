@@ -26,7 +26,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.polya_gamma import PolyaGamma
 from posteriori.distributions.numbers.uniform import Uniform
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
+from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation
 

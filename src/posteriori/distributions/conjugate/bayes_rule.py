@@ -13,7 +13,7 @@ from posteriori.distributions.base import Distribution
 from posteriori.distributions.conjugate.pair import Correction, Pair, find_pair
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.unknown import trace_likelihood
-from posteriori.numerics.chunks import read_blocks
+from posteriori.numerics.blocks.chunks import read_blocks
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.types import Array
 

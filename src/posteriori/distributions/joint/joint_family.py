@@ -21,7 +21,7 @@ import numpy as np
 
 from posteriori.distributions.coordinates import inner
 from posteriori.distributions.exponential import ExponentialFamily
-from posteriori.numerics.chunks import read_blocks
+from posteriori.numerics.blocks.chunks import read_blocks
 from posteriori.numerics.rank import difference
 from posteriori.numerics.special import LOG_2PI, log1pmx
 from posteriori.numerics.types import Array, Natural

@@ -21,7 +21,7 @@ import numpy as np
 
 from posteriori.distributions.base import Symmetric
 from posteriori.distributions.exponential import ExponentialFamily
-from posteriori.numerics.block_sizes import rows_per_block
+from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.calculus.legendre import LEGENDRE_POINTS, legendre_rule
 from posteriori.numerics.calculus.newton import solve_increasing
 from posteriori.numerics.lazy import special

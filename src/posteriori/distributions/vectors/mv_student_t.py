@@ -19,7 +19,7 @@ import numpy as np
 
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.numerics.chunks import read_blocks
+from posteriori.numerics.blocks.chunks import read_blocks
 from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.rank import is_definite
 from posteriori.numerics.special import LOG_2PI, log_gamma_correction_slope, log_gamma_ratio

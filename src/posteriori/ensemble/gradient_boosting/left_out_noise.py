@@ -70,4 +70,5 @@ def fit_spread(y: Array, mean: Array, weight: Array) -> float:
     return float(np.exp(found.x))
 
 
+#: A square of widths that is not 0, for residuals that all are.
 _LEAST = 2.0**-200

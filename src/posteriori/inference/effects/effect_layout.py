@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.inference.effects.bordered import Bordered, BorderedFactor
-from posteriori.numerics.block_sizes import WITH_COPY, rows_per_block
+from posteriori.numerics.blocks.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.lazy import sparse
 from posteriori.numerics.linalg import weighted_gram
 from posteriori.numerics.types import Array

@@ -24,7 +24,7 @@ import numpy as np
 
 from posteriori.inference.effects.bordered import Bordered, BorderedFactor
 from posteriori.inference.effects.effect_layout import EffectLayout, effect_gram, level_sums
-from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
+from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.least_squares.regression_statistics import (
     RegressionStatistics,
     SafeGram,

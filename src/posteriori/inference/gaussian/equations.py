@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.block_sizes import ROWS_OF_ONE_THREAD, rows_per_block
+from posteriori.numerics.blocks.block_sizes import ROWS_OF_ONE_THREAD, rows_per_block
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.inference.messages.forest_order import Batch, Parts, Paths, RowFactor, find_order
-from posteriori.numerics.block_sizes import IN_MEMORY, rows_per_block
+from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
 
 __all__ = ["ForestMessages", "pass_messages"]
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
-from posteriori.numerics.block_sizes import rows_per_block
+from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.linalg import weighted_gram
 from posteriori.numerics.types import Array
 

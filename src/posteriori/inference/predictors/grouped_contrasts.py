@@ -9,7 +9,7 @@ import numpy as np
 from posteriori.inference.effects.block_bordered import BlockBorderedFactor
 from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows, core_rows
 from posteriori.inference.predictors.softmax_averages import contrasts
-from posteriori.numerics.block_sizes import WITH_COPY, rows_per_block
+from posteriori.numerics.blocks.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["GroupedContrasts", "predictor_covariances"]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.predictors.product_nodes import FINE, Fineness, nodes_by_width
-from posteriori.numerics.block_sizes import NODES, rows_per_block
+from posteriori.numerics.blocks.block_sizes import NODES, rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = [

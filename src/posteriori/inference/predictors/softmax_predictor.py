@@ -19,7 +19,7 @@ from posteriori.inference.predictors.generalized_linear import weighted_gram
 from posteriori.inference.predictors.product_nodes import FINE, ROUGH, Fineness
 from posteriori.inference.predictors.softmax_averages import contrasts
 from posteriori.inference.predictors.softmax_likelihood import SoftmaxLikelihood
-from posteriori.numerics.block_sizes import rows_per_block
+from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["SoftmaxPredictor", "block_gram"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.predictors.mode_finding import Mode, laplace_evidence
-from posteriori.numerics.block_sizes import rows_per_block
+from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array

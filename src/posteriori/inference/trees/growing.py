@@ -40,7 +40,9 @@ _MANY_ROWS = 8192
 #: Bits of the largest slope; fewer where the sum of all would not fit into half a whole number.
 _BITS = 20
 
+#: In place of targets and codes that a criterion does not need.
 _NOTHING = np.zeros(0)
+#: The same in whole numbers.
 _NO_CODES = np.zeros(0, dtype=np.int64)
 
 

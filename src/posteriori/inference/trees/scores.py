@@ -39,6 +39,7 @@ __all__ = [
 
 # Criteria of classes come first: sums of theirs are weights, those of the others begin with one.
 ENTROPY, GINI, ERROR, EVIDENCE_OF_CLASSES = 0, 1, 2, 3
+#: Of numbers, counts and losses.
 VARIANCE, POISSON, EVIDENCE_OF_NUMBERS, EVIDENCE_OF_COUNTS, NEWTON = 4, 5, 6, 7, 8
 
 #: Criteria by the names that users write.

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from posteriori.numerics.block_sizes import NODES, rows_per_block
+from posteriori.numerics.blocks.block_sizes import NODES, rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["normal_rule", "rules_by_width"]

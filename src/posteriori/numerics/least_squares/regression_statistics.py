@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.block_sizes import WITH_COPY, rows_per_block
+from posteriori.numerics.blocks.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.least_squares.triangle import (
     INDEPENDENT,
     column_norms,

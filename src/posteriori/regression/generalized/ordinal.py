@@ -26,7 +26,7 @@ from posteriori.estimators.standardized import standardize
 from posteriori.inference.predictors.generalized_linear import weighted_gram
 from posteriori.inference.predictors.mode_finding import find_mode
 from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
-from posteriori.numerics.block_sizes import rows_per_block
+from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array

@@ -10,7 +10,7 @@ import numpy as np
 from posteriori.inference.effects.block_bordered import BlockBorderedFactor
 from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows, core_rows
 from posteriori.inference.predictors.grouped_contrasts import predictor_covariances
-from posteriori.numerics.block_sizes import WITH_COPY, rows_per_block
+from posteriori.numerics.blocks.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["PairLayout", "PairedWeights"]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.inference.predictors.generalized_linear import Rows, weighted_gram
-from posteriori.numerics.block_sizes import rows_per_block
+from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["PairCurve", "PairLikelihood", "TwoPredictors"]

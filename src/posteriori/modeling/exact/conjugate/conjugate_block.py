@@ -34,7 +34,7 @@ from posteriori.modeling.forms.conjugate_rows import (
     reshaped,
     see,
 )
-from posteriori.numerics.block_sizes import WITH_COPY
+from posteriori.numerics.blocks.block_sizes import WITH_COPY
 from posteriori.numerics.types import Array
 
 __all__ = ["ConjugateBlock", "fits_conjugate"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posteriori.numerics.row_blocks import RowBlocks
+from posteriori.numerics.blocks.row_blocks import RowBlocks
 
 TABLE = np.random.default_rng(0).normal(size=(70_000, 3))  # more than one block
 MEAN, FACTOR = np.array([0.5, -1.0, 2.0]), np.array([2.0, 0.0, 0.25])

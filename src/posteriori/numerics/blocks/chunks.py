@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.numerics.block_sizes import WITH_COPY
+from posteriori.numerics.blocks.block_sizes import WITH_COPY
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import _as_float, unmasked
 
