@@ -175,13 +175,17 @@ def join_folds(parts: Sequence[Unseen], splits: list[tuple[Any, Any]]) -> Unseen
     """Return what is said of all rows, in their order, from what is said of each fold."""
     places = np.argsort(np.concatenate([rows for _, rows in splits]))
     joined = _concatenated(parts)
-    return Unseen(*(values[places] for values in joined[:3]), joined.predictive)
+    log_density, prediction, level = (values[places] for values in joined[:3])
+    return Unseen(log_density, prediction, level, joined.predictive)
 
 
 def _concatenated(parts: Sequence[Unseen]) -> Unseen:
     """Return what is said of the rows of all parts, one after the other."""
-    arrays = (np.concatenate(values) for values in zip(*(part[:3] for part in parts), strict=True))
-    return Unseen(*arrays, tuple(pair for part in parts for pair in part.predictive))
+    log_density, prediction, level = (
+        np.concatenate(values) for values in zip(*(part[:3] for part in parts), strict=True)
+    )
+    predictive = tuple(pair for part in parts for pair in part.predictive)
+    return Unseen(log_density, prediction, level, predictive)
 
 
 def fit_in_parts(estimator: Any, X: Any, y: Any) -> Any:
@@ -194,7 +198,8 @@ def fit_in_parts(estimator: Any, X: Any, y: Any) -> Any:
         return estimator.fit(X, y)
     columns, model = estimator[:-1], estimator[-1]
     if len(columns) == 1 and offers(columns[0], PreparesBlocks) and offers(model, ReadsBlocks):
-        model.fit_blocks(columns[0].fit(X, y).transform_blocks(X), y)
+        columns.fit(X, y)
+        model.fit_blocks(columns[0].transform_blocks(X), y)
         return estimator
     if not offers(model, AddsUp) or not len(columns):
         return estimator.fit(X, y)

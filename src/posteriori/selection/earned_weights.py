@@ -51,7 +51,7 @@ def earned_weights(log_densities: Any) -> Array:
     logs = np.asarray(log_densities, dtype=np.float64)
     weights = stacking_weights(logs)
     while (kept := np.flatnonzero(weights > 0.0)).size > 1:
-        others = [_without(logs, kept, k) for k in kept]
+        others = [_without(logs, kept, k) for k in kept.tolist()]
         scores = [_score(logs, w) for w in others]
         least_missed = int(np.argmax(scores))
         if _score(logs, weights) - scores[least_missed] >= _PRICE:
