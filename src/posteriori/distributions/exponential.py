@@ -28,8 +28,8 @@ from posteriori.distributions.coordinates import (
     unflatten_natural,
 )
 from posteriori.distributions.statistics import Moments, Sums
-from posteriori.numerics.calculus.derivatives import jacobian
 from posteriori.numerics.blocks.chunks import read_blocks
+from posteriori.numerics.calculus.derivatives import jacobian
 from posteriori.numerics.rank import difference
 from posteriori.numerics.types import Array, Natural, number
 from posteriori.numerics.validation import as_observation

@@ -11,8 +11,8 @@ import inspect
 from typing import Any, Protocol, Self, TypeGuard, TypeVar
 
 from posteriori.distributions.numbers.normal import Normal
-from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.blocks.row_blocks import RowBlocks
+from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array, Seed
 
 __all__ = [

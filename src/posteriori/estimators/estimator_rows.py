@@ -17,8 +17,8 @@ from sklearn.utils.validation import (
 from posteriori.estimators.contract import NamesColumns, offers
 from posteriori.estimators.group_columns import learn_levels, split_columns
 from posteriori.inference.effects.effect_layout import GroupedRows
-from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.blocks.row_blocks import RowBlocks
+from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import (
     naming_overflow,

@@ -10,8 +10,8 @@ from sklearn.utils.validation import _num_samples, check_array, validate_data
 
 from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.inference.effects.spread_search import Spreads, spread_interval
-from posteriori.numerics.lazy import pandas
 from posteriori.numerics.blocks.row_blocks import RowBlocks
+from posteriori.numerics.lazy import pandas
 from posteriori.numerics.types import Array
 
 __all__ = [

@@ -1,3 +1,4 @@
+from posteriori.numerics.blocks.chunks import read_blocks as read_blocks
 from posteriori.numerics.calculus.derivatives import (
     DerivativeCheck as DerivativeCheck,
     check_gradient as check_gradient,
@@ -7,7 +8,6 @@ from posteriori.numerics.calculus.derivatives import (
     jacobian as jacobian,
 )
 from posteriori.numerics.calculus.quadrature import Integral as Integral, integrate as integrate
-from posteriori.numerics.blocks.chunks import read_blocks as read_blocks
 from posteriori.numerics.evidence import Fingerprint as Fingerprint, LogEvidence as LogEvidence
 from posteriori.numerics.linalg import Factor as Factor, cholesky_jittered as cholesky_jittered
 from posteriori.numerics.logspace import (

@@ -59,8 +59,8 @@ from posteriori.inference.predictors.softmax_averages import contrasts
 from posteriori.inference.predictors.softmax_likelihood import SoftmaxLikelihood
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
-from posteriori.numerics.evidence import Kind
 from posteriori.numerics.blocks.row_blocks import RowBlocks
+from posteriori.numerics.evidence import Kind
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import width_factor
 from posteriori.numerics.warnings import ConvergenceWarning

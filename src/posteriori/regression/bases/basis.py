@@ -19,8 +19,8 @@ from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from posteriori.estimators.estimator_rows import check_inputs
-from posteriori.numerics.lazy import special
 from posteriori.numerics.blocks.row_blocks import Products, RowBlocks
+from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 from posteriori.regression.bases.grid_basis import CentredBasis, GridBasis
 from posteriori.regression.bases.spline_kernel import add_curves, add_moments, fill_splines

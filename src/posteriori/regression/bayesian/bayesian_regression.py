@@ -28,10 +28,10 @@ from posteriori.estimators.estimator_rows import (
 )
 from posteriori.estimators.group_columns import GroupEffects
 from posteriori.estimators.parameters import check_parameters
+from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.least_squares.regression_statistics import regression_statistics
 from posteriori.numerics.random import as_generator
-from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import width_factor
