@@ -84,9 +84,9 @@ def solve_program(products: Array, cap: Array | None) -> MarginProgram:
     cost = np.append(np.zeros(n), 1.0)
     edges = np.column_stack([products, np.full(j, -1.0)])  # Σ d y h − γ ≤ 0
     total = np.append(np.ones(n), 0.0)[None, :]
-    highest = np.append(np.full(n, np.inf) if cap is None else cap, np.inf)
-    bounds = np.column_stack([np.append(np.zeros(n), -np.inf), highest])
-    found = linprog(cost, edges, np.zeros(j), total, [1.0], bounds, method="highs")
+    highest = [None] * n if cap is None else cap.tolist()
+    bounds = [*((0.0, most) for most in highest), (None, None)]
+    found: Any = linprog(cost, edges, np.zeros(j), total, [1.0], bounds, method="highs")
     if not found.success:
         raise RuntimeError(f"the linear program of the margin was not solved: {found.message}")
     weights = np.maximum(-found.ineqlin.marginals, 0.0)
