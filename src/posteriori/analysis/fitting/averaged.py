@@ -16,12 +16,12 @@ import numpy as np
 
 from posteriori.analysis.fitting.running import Outcome
 from posteriori.analysis.fitting.table_problem import Problem
+from posteriori.distributions.composites.predictive_mixture import PredictiveMixture
 from posteriori.numerics.types import Array
 from posteriori.selection.averaging import ClassifierAverage, ModelAverage
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.cross_validation import Unseen
 from posteriori.selection.earned_weights import earned_weights, weights_of_other_folds
-from posteriori.selection.predictive_mixture import PredictiveMixture
 
 __all__ = ["AVERAGE", "average_outcome"]
 
