@@ -495,6 +495,7 @@ OTHER_THINGS = {
     "plotting/pictures/contours.py": "draws of pairs",
     "plotting/pictures/distribution_pictures.py": "distributions",
     "selection/held_out.py": "tables of other libraries",
+    "selection/prequential.py": "tables of other libraries",
 }
 
 

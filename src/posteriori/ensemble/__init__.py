@@ -1,4 +1,4 @@
-"""Many models that predict as one: bagging, committees, and what combining them gains."""
+"""Many models that predict as one: forests, boosting, bagging, committees, and what that gains."""
 
 from posteriori.numerics.lazy import load_on_use
 

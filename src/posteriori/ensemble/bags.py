@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,7 +112,7 @@ def plan_bags(bagging: Any, x: Array, y: Any, key: Any, frequency: Array | None)
 
 def _amount(name: str, value: Any, whole: float) -> int:
     """Return how many are meant: a whole number as it is, or a share of them, but at least one."""
-    if isinstance(value, Integral) and not isinstance(value, bool) and 1 <= value <= whole:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 1 <= value <= whole:
         return int(value)
     if isinstance(value, (float, np.floating)) and 0.0 < value <= 1.0:
         return max(1, round(float(value) * whole))

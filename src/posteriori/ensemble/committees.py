@@ -8,14 +8,15 @@ Weights that the data choose are those of :class:`posteriori.selection.ModelAver
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from posteriori.estimators.combined_models import MeanOfModels, VotesOfModels
 from posteriori.estimators.named_models import NamedModels
-from posteriori.estimators.parameters import check_parameters, one_of
+from posteriori.estimators.parameters import Constraint, check_parameters, one_of
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import nonnegative
 
@@ -26,7 +27,7 @@ class _Committee(NamedModels):
     """Given models with given weights."""
 
     weights: Any
-    _constraints = {}
+    _constraints: ClassVar[Mapping[str, Constraint]] = {}
     _remedy = "committees of classifiers are CommitteeClassifier, of regressions CommitteeRegressor"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

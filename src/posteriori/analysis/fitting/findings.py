@@ -158,8 +158,7 @@ class Findings:
             if found is not None:
                 evidences[name] = found
                 of = _group(outcome._replace(evidence=found))
-                told = {"log_evidence": float(found), "kind": found.kind, "of": of}
-                rows[name] = replace(rows[name], **told)
+                rows[name] = replace(rows[name], log_evidence=float(found), kind=found.kind, of=of)
         return list(with_probabilities(rows, evidences).values())
 
     @property
