@@ -40,7 +40,10 @@ _MANY_ROWS = 8192
 #: Bits of the largest slope; fewer where the sum of all would not fit into half a whole number.
 _BITS = 20
 
+#: What is not added up.
 _NOTHING = np.zeros(0)
+
+#: … of codes.
 _NO_CODES = np.zeros(0, dtype=np.int64)
 
 
