@@ -177,5 +177,5 @@ class BoostedEnsemble(BaseEstimator):
 
 
 def _single_leaf(n_levels: Any) -> Trees:
-    none: Any = [-1]
-    return Trees(none, np.array([np.nan]), none, none, [False], none, [], n_levels, [0])
+    none, no, zero = np.array([-1]), np.zeros(1, dtype=np.bool_), np.zeros(1, dtype=np.int64)
+    return Trees(none, np.full(1, np.nan), none, none, no, none, no[:0], n_levels, zero)

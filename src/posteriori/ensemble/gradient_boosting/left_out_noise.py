@@ -16,6 +16,9 @@ _DEGREES = (3.0, 5.0, 8.0, 15.0, 30.0, np.inf)
 #: Logarithms between which a dispersion 1/r is looked for.
 _LOG_SPREADS = (-12.0, 7.0)
 
+#: Of a squared width: residuals that are all 0 have one, too.
+_LEAST = 2.0**-200
+
 
 def student_log_density(z: Array, tail: float) -> Array:
     """Return the log density of Student's t with t = 1/ν; 0 is the normal distribution.
@@ -68,7 +71,3 @@ def fit_spread(y: Array, mean: Array, weight: Array) -> float:
 
     found = optimize.minimize_scalar(loss, bounds=_LOG_SPREADS, method="bounded")
     return float(np.exp(found.x))
-
-
-#: A square of widths that is not 0, for residuals that all are.
-_LEAST = 2.0**-200

@@ -24,6 +24,9 @@ __all__ = ["CountLoss", "LogisticLoss", "Loss", "SoftmaxLoss", "StudentLoss"]
 
 _Slopes = Callable[..., None]
 
+#: Of targets in units of their own size: rows that are all equal have a scale, too.
+_LEAST_VARIANCE = 2.0**-52
+
 
 class Loss(ABC):
     """The log density of a target, of one predictor or more.
@@ -165,7 +168,3 @@ class SoftmaxLoss(Loss):
     def log_density(self, y: Array, f: Array, shape: float) -> Array:
         codes = y.astype(np.int64)
         return f[codes, np.arange(len(y))] - special.logsumexp(f[:-1], axis=0)
-
-
-#: Of targets in units of their own size: rows that are all equal have a scale, too.
-_LEAST_VARIANCE = 2.0**-52

@@ -40,9 +40,10 @@ _MANY_ROWS = 8192
 #: Bits of the largest slope; fewer where the sum of all would not fit into half a whole number.
 _BITS = 20
 
-#: In place of targets and codes that a criterion does not need.
+#: What is not added up.
 _NOTHING = np.zeros(0)
-#: The same in whole numbers.
+
+#: … of codes.
 _NO_CODES = np.zeros(0, dtype=np.int64)
 
 

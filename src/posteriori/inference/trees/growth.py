@@ -337,7 +337,7 @@ def _divide_rows(growth: Growth, goes_left: Any, j: int, start: int, stop: int) 
         kept += np.uint64(1) - left
     for k in range(kept):
         rows[middle + k] = other[k]
-    return np.int64(middle)
+    return int(middle)
 
 
 @compiled_part

@@ -31,7 +31,8 @@ __all__ = [
 
 #: The lower half of a whole number holds curvatures, the upper one slopes.
 HALF = 32
-#: What is left of a whole number without its upper half.
+
+#: What takes the lower half.
 LOWER = (1 << HALF) - 1
 
 #: A step of sorting takes as long as so many looks at bins.
