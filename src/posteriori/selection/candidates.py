@@ -84,6 +84,7 @@ _UNIT = "each weight N(0, 1) on standardised columns, in units of the noise"
 _LOGIT = "each weight N(0, 1) on standardised columns"
 _LINEAR = "posteriori.regression.BayesianLinearRegression"
 
+_AVERAGED: Mapping[str, Any] = {"search": "greedy", "max_depth": 8}
 _FOREST: Mapping[str, Any] = {"n_estimators": 200, "random_state": 0}
 
 #: All models of the command ``posteriori compare``, cheapest first within a task.
@@ -197,8 +198,9 @@ CANDIDATES: tuple[Candidate, ...] = (
         "tree (averaged)",
         "regression",
         "posteriori.tree.BayesianTreeRegressor",
-        prior="every tree of a depth, from the columns alone; leaves normal–gamma around the data's scale",
-        cost=6.0,
+        _AVERAGED,
+        "all prunings of a deep tree; leaves normal–gamma around the data's scale",
+        6.0,
         encoding="mixed",
         title="one tree (all averaged)",
     ),
@@ -377,8 +379,9 @@ CANDIDATES: tuple[Candidate, ...] = (
         "tree (averaged)",
         "classification",
         "posteriori.tree.BayesianTreeClassifier",
-        prior="every tree of a depth, from the columns alone; Dirichlet(½, …, ½) in leaves",
-        cost=6.0,
+        _AVERAGED,
+        "all prunings of a deep tree; Dirichlet(½, …, ½) in leaves",
+        6.0,
         encoding="mixed",
         title="one tree (all averaged)",
     ),
