@@ -64,8 +64,9 @@ class DecisionTreeClassifier(GreedyTree, ClassProbabilities):
     honest : bool
         Whether one half of the rows decides about cuts and the other half about leaves.
     pruning : {"cv"} or None
-        "cv" cuts the tree off where five-fold cross-validation says, by the log density of rows left
-        out (:func:`cost_complexity_path`); of less than ten rows only the root is left.
+        "cv" takes the smallest of the best subtrees (:func:`cost_complexity_path`) whose log density
+        of rows left out, in five folds, is at most a standard error behind the highest; of less than
+        ten rows only the root is left.
     random_state : int, Generator or None
         Of halves and folds.
 

@@ -20,7 +20,6 @@ from posteriori.estimators.parameters import (
     NOT_NEGATIVE,
     POSITIVE,
     Constraint,
-    one_of,
     or_none,
 )
 from posteriori.inference.trees.flat_trees import Trees
@@ -45,7 +44,7 @@ CONSTRAINTS = {
         Constraint("be a whole number from 2 to 1000000 or None", 2.0, 1e6, whole=True)
     ),
     "honest": Constraint("be True or False", 0.0, 1.0, whole=True),
-    "pruning": or_none(one_of("cv")),
+    "pruning": Constraint("be 'cv' or None", choices=("cv",), none=True),
 }
 
 

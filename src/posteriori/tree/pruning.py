@@ -119,10 +119,11 @@ def prune(model: Any, alpha: float) -> Any:
 
 
 def choose_alpha(model: Any, rows: Any, rng: np.random.Generator) -> float:
-    """Return the price of a leaf with the highest log density of rows left out, in the model's unit.
+    """Return the price of a leaf that cross-validation chooses, in the model's unit.
 
     Prices that are tried lie between those at which the whole tree changes, at their geometric mean; a
-    tree of a share of the rows is cut at the same share of the price.
+    tree of a share of the rows is cut at the same share of the price. Of those that are at most a
+    standard error behind the highest log density of rows left out, the largest is chosen.
     """
     links = weakest_links(model)
     links = np.unique(np.append(links[links >= 0.0], 0.0))
@@ -130,14 +131,16 @@ def choose_alpha(model: Any, rows: Any, rng: np.random.Generator) -> float:
     size = len(rows.x)
     if size < 2 * _FOLDS or len(tried) < 2:
         return float(tried[-1])
-    total, weight = np.zeros(len(tried)), rows.sums.weight
+    found, weight = np.empty((_FOLDS, len(tried))), rows.sums.weight
     folds = KFold(_FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
-    for train, left_out in folds.split(rows.x):
+    for fold, (train, left_out) in enumerate(folds.split(rows.x)):
         part = copy(model)
         part._learn_tree(rows.some(train), rng)
         share = weight[train].sum() / weight.sum()
-        total += _held_out(part, rows.some(left_out), tried * share)
-    return float(tried[len(tried) - 1 - int(np.argmax(total[::-1]))])  # the smallest of the best
+        found[fold] = _held_out(part, rows.some(left_out), tried * share)
+    behind = found[:, [np.argmax(found.sum(axis=0))]] - found
+    error = np.sqrt(_FOLDS) * behind.std(axis=0, ddof=1)
+    return float(tried[behind.sum(axis=0) <= error][-1])
 
 
 def _held_out(part: Any, rows: Any, prices: Array) -> Array:
