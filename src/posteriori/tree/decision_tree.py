@@ -206,6 +206,11 @@ class DecisionStump(DecisionTreeClassifier):
     pruning = None
     random_state = None
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # two leaves cannot tell three classes apart
+        return tags
+
 
 class DecisionTreeRegressor(RegressorMixin, GreedyTree):
     """A tree whose leaves hold beliefs about numbers or counts.

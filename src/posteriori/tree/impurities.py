@@ -110,7 +110,7 @@ def _risk(y: Array, weight: Array, criterion: str) -> float:
         return 0.0
     if criterion in CLASS_CRITERIA:
         sums = np.bincount(y.astype(np.int64), weights=weight)
-        return float(node_risks(CRITERIA[criterion], (0.0,), sums[None])[0])
+        return max(float(node_risks(CRITERIA[criterion], (0.0,), sums[None])[0]), 0.0)
     centre = weight @ y / weight.sum() if criterion == "variance" else 0.0
     about = y - centre  # the variance keeps its digits
     sums = np.array([weight.sum(), weight @ about, weight @ about**2])
