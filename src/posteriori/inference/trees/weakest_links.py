@@ -19,7 +19,7 @@ import numpy as np
 
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.profiles import Sums, add_row
-from posteriori.inference.trees.scores import score_of
+from posteriori.inference.trees.scores import EVIDENCE_OF_CLASSES, NEWTON, score_of
 from posteriori.numerics.compilation import as_kernel_input, compiled_beside, compiled_part
 from posteriori.numerics.types import Array, IntArray
 
@@ -69,6 +69,10 @@ def sum_over_nodes(trees: Trees, leaf_of_row: IntArray, sums: Sums, n_sums: int)
 
 def node_risks(criterion: int, prior: Any, sums: Array) -> Array:
     """Return N_m Q_m of nodes, (M,), from their sums (M, S)."""
+    if np.ndim(sums) != 2 or (
+        criterion > EVIDENCE_OF_CLASSES and sums.shape[1] < 2 + (criterion != NEWTON)
+    ):
+        raise ValueError(f"nodes have sums (M, S), got {np.shape(sums)}")
     risks = np.empty(len(sums))
     _fill_risks(int(criterion), np.asarray(prior, dtype=np.float64), as_kernel_input(sums), risks)
     return risks
@@ -83,10 +87,10 @@ def find_weakest_links(trees: Trees, risks: Array) -> Array:
     Raises
     ------
     ValueError
-        When risks are not finite: the tree comes from a damaged file.
+        When a node has no finite risk: the tree comes from a damaged file.
     """
-    if not np.isfinite(risks).all():
-        raise ValueError("the sums of a tree's nodes must be finite")
+    if risks.shape != trees.column.shape or not np.isfinite(risks).all():
+        raise ValueError("each node of a tree must have finite sums")
     size = len(risks)
     link, below, least = (np.empty(size) for _ in range(3))
     leaves, parent = (np.empty(size, dtype=np.int64) for _ in range(2))
