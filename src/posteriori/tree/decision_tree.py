@@ -184,6 +184,11 @@ class DecisionStump(DecisionTreeClassifier):
     array([0, 1])
     """
 
+    _constraints = {
+        name: DecisionTreeClassifier._constraints[name]
+        for name in ("criterion", "min_samples_leaf", "max_bins", "concentration")
+    }
+
     def __init__(
         self,
         criterion: str = "gini",
