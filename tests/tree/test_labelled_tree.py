@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from posteriori.drawing.arrangement import place_shapes
 from posteriori.tree import DecisionStump, DecisionTreeClassifier, DecisionTreeRegressor
 from tests.tree.cases import CASES, over, rows_of
 
@@ -102,6 +103,21 @@ def test_drawings_have_a_shape_for_each_node():
     assert len(drawing.shapes) == 2 * tree.n_leaves - 1
     for text in (drawing.svg(), drawing.dot(), drawing.mermaid()):
         assert text.count("yes") == tree.n_leaves - 1
+
+
+def test_drawings_have_yes_on_the_left_and_no_crossings():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3))
+    tree = DecisionTreeRegressor(max_leaves=14).fit(x, x[:, 0] * x[:, 1]).tree_
+    drawing = tree.draw()
+    place = place_shapes(drawing).centres
+    for node in np.flatnonzero(tree.trees.column >= 0):
+        left, right = place[str(tree.trees.left[node])], place[str(tree.trees.right[node])]
+        assert left[0] < right[0]
+    levels = {}
+    for node in map(int, (shape.key for shape in drawing.shapes)):  # from left to right
+        levels.setdefault(tree.trees.depth[node], []).append(place[str(node)][0])
+    assert all(places == sorted(places) for places in levels.values())
 
 
 def test_trees_too_large_to_read_say_so():

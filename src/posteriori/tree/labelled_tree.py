@@ -120,12 +120,14 @@ class LabelledTree:
     def draw(self) -> Drawing:
         """Return a drawing of the tree, for SVG, DOT or Mermaid; yes leads left."""
         self._require_readable()
-        trees, shapes, lines = self.trees, [], []
-        for node in range(len(trees.column)):
+        trees, shapes, lines, waiting = self.trees, [], [], [0]
+        while waiting:  # from left to right, so that the drawing keeps the order
+            node = waiting.pop()
             leaf = bool(trees.is_leaf[node])
             label = self.answer(node) if leaf else self.question(node)
             shapes.append(Shape(str(node), label, "square", leaf, self.answer(node)))
             if not leaf:
+                waiting += [int(trees.right[node]), int(trees.left[node])]
                 lines.append(Line(str(node), str(trees.left[node]), "yes"))
                 lines.append(Line(str(node), str(trees.right[node]), "no"))
         return Drawing(tuple(shapes), tuple(lines))
