@@ -20,6 +20,7 @@ from posteriori import (
     regression as regression,
     selection as selection,
     tables as tables,
+    tree as tree,
 )
 from posteriori.analysis import analyze as analyze
 from posteriori.distributions import (

@@ -55,7 +55,13 @@ from posteriori.regression import (
     ZeroInflatedRegression,
 )
 from posteriori.selection import ClassifierAverage, ModelAverage
-from posteriori.tree import BayesianTreeClassifier, BayesianTreeRegressor
+from posteriori.tree import (
+    BayesianTreeClassifier,
+    BayesianTreeRegressor,
+    DecisionStump,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+)
 
 ROOT = Path(posteriori.__file__).parent
 N, D = 40, 2
@@ -133,6 +139,9 @@ ROWS = [
     Row(RandomForestClassifier(9, random_state=0), "labels", CLASSES),
     Row(GradientBoostingRegressor(random_state=0), "numbers", {c.PredictsDistributions}),
     Row(GradientBoostingClassifier(random_state=0), "labels", {*CLASSES, c.ScoresClasses}),
+    Row(DecisionTreeClassifier(max_leaves=6), "labels", CLASSES),
+    Row(DecisionStump(), "two labels", CLASSES),
+    Row(DecisionTreeRegressor(max_leaves=6), "numbers", {c.PredictsDistributions}),
     Row(
         ModelAverage([("line", BayesianLinearRegression()), ("robust", RobustRegression())]),
         "numbers",

@@ -40,12 +40,17 @@ def _order_rows(
     links: Iterable[tuple[str, str]],
     nest: Mapping[str, tuple[str, ...]],
 ) -> dict[str, float]:
-    """Sort each layer by the mean place of its neighbours, members of a plate side by side."""
+    """Sort each layer by the mean place of its neighbours, members of a plate side by side.
+
+    An order of the shapes by which no lines cross is kept: that of a tree means something.
+    """
     near: dict[str, list[str]] = {key: [] for row in rows for key in row}
     for a, b in links:
         near[a].append(b)
         near[b].append(a)
     x = {key: 100.0 * (k - 0.5 * (len(row) - 1)) for row in rows for k, key in enumerate(row)}
+    if not any(nest.values()) and not _cross(x, rows, links):
+        return x
     for _ in range(12):
         centre: dict[str, list[float]] = {}
         for key, plates in nest.items():
@@ -58,6 +63,17 @@ def _order_rows(
             for k, key in enumerate(row):
                 x[key] = 100.0 * (k - 0.5 * (len(row) - 1))
     return x
+
+
+def _cross(x: Mapping[str, float], rows: list[list[str]], links: Iterable[tuple[str, str]]) -> bool:
+    """Tell whether lines between neighbouring layers cross."""
+    layer = {key: depth for depth, row in enumerate(rows) for key in row}
+    between: dict[int, list[tuple[float, float]]] = {}
+    for link in links:
+        upper, lower = sorted(link, key=lambda key: layer[key])
+        between.setdefault(layer[upper], []).append((x[upper], x[lower]))
+    sides = (sorted(ends) for ends in between.values())
+    return any(left[1] > right[1] for ends in sides for left, right in pairwise(ends))
 
 
 def _find_regions(sketch: Sketch) -> dict[str, frozenset[str]]:

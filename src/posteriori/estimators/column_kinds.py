@@ -48,13 +48,12 @@ def check_mixed_inputs(estimator: Any, X: Any, n_levels: IntArray) -> Array:
 def _check_kinds(columns: Any, size: int) -> Any:
     """Return which columns are categories, (D,)."""
     wrong = f"columns must be {' or '.join(map(repr, _KINDS))}, or one of these for each column"
-    if isinstance(columns, str):
-        columns = [columns] * size
-    if not isinstance(columns, Sequence) or any(kind not in _KINDS for kind in columns):
+    kinds = [columns] * size if isinstance(columns, str) else columns
+    if not isinstance(kinds, Sequence) or any(kind not in _KINDS for kind in kinds):
         raise ValueError(f"{wrong}, got {columns!r}")
-    if len(columns) != size:
-        raise ValueError(f"{wrong}: X has {size} columns, got {len(columns)} kinds")
-    return np.array([kind == "categorical" for kind in columns])
+    if len(kinds) != size:
+        raise ValueError(f"{wrong}: X has {size} columns, got {len(kinds)} kinds")
+    return np.array([kind == "categorical" for kind in kinds])
 
 
 def _require_codes(column: Array, name: str) -> None:

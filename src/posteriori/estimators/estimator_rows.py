@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from sklearn.utils.validation import (
@@ -94,11 +94,13 @@ def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Any:
 
 def check_gappy_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     """Return X as float64 (N, D) without infinities; NaN is a missing entry."""
-    x = unmasked("X", X)
+    X = unmasked("X", X)
     with naming_overflow("X"):
-        return validate_data(
-            estimator, x, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
+        x = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+    wrong = np.isinf(x)
+    if wrong.any():
+        _refuse_entry(wrong, x, X)
+    return x
 
 
 def has_groups(estimator: Any) -> bool:
@@ -230,8 +232,12 @@ def check_finite_columns(x: Any, original: Any, first: int = 0) -> None:
         if np.isfinite(x.sum()):
             return
     wrong = ~np.isfinite(x)
-    if not wrong.any():
-        return  # the sum overflows, its terms do not
+    if wrong.any():  # else the sum overflows, its terms do not
+        _refuse_entry(wrong, x, original)
+
+
+def _refuse_entry(wrong: Array, x: Array, original: Any) -> NoReturn:
+    """Name the first of the entries that are wrong."""
     row, column = np.argwhere(wrong)[0]
     names = _get_feature_names(original)
     name = f"column {column}" if names is None else f"column {names[column]!r}"

@@ -39,6 +39,8 @@ class Constraint(NamedTuple):
         Whether None is.
     remedy : str
         What to do instead, where the words do not tell.
+    whole : bool
+        Whether numbers must be whole.
     """
 
     words: str
@@ -48,15 +50,15 @@ class Constraint(NamedTuple):
     choices: tuple[str, ...] = ()
     none: bool = False
     remedy: str = ""
+    whole: bool = False
 
     def allows(self, value: Any) -> bool:
         """Tell whether a value is allowed."""
         if value is None or isinstance(value, str):
             return self.none if value is None else value in self.choices
         try:
-            return bool(
-                self.least <= value <= self.most and not (self.open and value == self.least)
-            )
+            inside = self.least <= value <= self.most and not (self.open and value == self.least)
+            return bool(inside and (not self.whole or float(value).is_integer()))
         except (TypeError, ValueError):  # it cannot be compared with numbers
             return False
 

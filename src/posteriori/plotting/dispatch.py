@@ -14,6 +14,7 @@ from posteriori.plotting.evidences import plot_evidence
 from posteriori.plotting.parts.part_names import short_name
 from posteriori.plotting.parts.style import Axes, axes_for
 from posteriori.plotting.pictures.distribution_pictures import PLOTTABLE, picture_of
+from posteriori.plotting.pictures.tree_pictures import plot_tree
 from posteriori.plotting.updates import plot_update
 
 __all__ = ["plot"]
@@ -22,6 +23,7 @@ __all__ = ["plot"]
 _BY_PATH: dict[str, Any] = {
     "posteriori.decision.calibration.Confusion": plot_confusion,
     "posteriori.decision.calibration.Reliability": plot_reliability,
+    "posteriori.tree.labelled_tree.LabelledTree": plot_tree,
 }
 
 
@@ -42,6 +44,7 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     list or mapping of evidences    models in the order of evidence (:func:`plot_evidence`)
     ``Reliability``                 observed against given probability (:func:`plot_reliability`)
     ``Confusion``                   true against chosen classes (:func:`plot_confusion`)
+    ``model.tree_``                 questions and answers of a decision tree, yes to the left
     fitted classifier               regions, boundaries and rows, with ``X=`` and ``y=``
                                     (:func:`plot_boundary`)
     ==============================  ==============================================================

@@ -11,42 +11,23 @@ Reference: L. Breiman, J. Friedman, R. Olshen & C. Stone, "Classification and re
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.class_probabilities import ClassProbabilities
-from posteriori.estimators.column_kinds import check_mixed_inputs, learn_level_counts
-from posteriori.estimators.estimator_rows import check_rows, column_names
+from posteriori.estimators.column_kinds import learn_level_counts
+from posteriori.estimators.count_targets import check_counts
+from posteriori.estimators.estimator_rows import check_rows
 from posteriori.estimators.labelled_rows import check_labelled_rows
-from posteriori.estimators.parameters import (
-    AT_LEAST_ONE,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Constraint,
-    check_parameters,
-    one_of,
-    or_none,
-)
+from posteriori.estimators.parameters import POSITIVE, check_parameters, one_of
 from posteriori.estimators.target_unit import TargetUnit, learn_unit
-from posteriori.inference.trees.flat_trees import Trees
-from posteriori.inference.trees.growing import (
-    bin_rows,
-    class_sums,
-    grow_tree,
-    make_rules,
-    moment_sums,
-)
-from posteriori.inference.trees.profiles import Sums
+from posteriori.inference.trees.growing import class_sums, moment_sums
 from posteriori.inference.trees.scores import CRITERIA
-from posteriori.inference.trees.weakest_links import node_risks, sum_over_nodes
-from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, IntArray
-from posteriori.tree.labelled_tree import LabelledTree
+from posteriori.tree.greedy_tree import CONSTRAINTS, GreedyTree, TreeRows, checked_weights
 from posteriori.tree.leaf_beliefs import (
     class_shares,
     predict_counts,
@@ -54,148 +35,11 @@ from posteriori.tree.leaf_beliefs import (
     prior_of_counts,
     prior_of_numbers,
 )
-from posteriori.tree.pruning import choose_alpha, cut_tree, weakest_links
 
-__all__ = ["DecisionStump", "DecisionTreeClassifier", "DecisionTreeRegressor", "TreeRows"]
-
-_CONSTRAINTS = {
-    "max_depth": or_none(Constraint("be a whole number >= 0 or None", 0.0, np.inf)),
-    "max_leaves": or_none(AT_LEAST_ONE),
-    "min_samples_leaf": POSITIVE,
-    "min_gain": NOT_NEGATIVE,
-    "max_bins": or_none(Constraint("be a whole number from 2 to 1000000 or None", 2.0, 1e6)),
-    "pruning": or_none(one_of("cv")),
-}
+__all__ = ["DecisionStump", "DecisionTreeClassifier", "DecisionTreeRegressor"]
 
 
-class TreeRows(NamedTuple):
-    """Rows that a tree learns from.
-
-    Attributes
-    ----------
-    x : (N, D)
-    sums : Sums
-    n_sums : int
-    frequency : (N,) or None
-    n_levels : (D,)
-    """
-
-    x: Array
-    sums: Sums
-    n_sums: int
-    frequency: Array | None
-    n_levels: IntArray
-
-    def some(self, rows: Any) -> TreeRows:
-        """Return a part of the rows."""
-        codes, y, weight = (a[rows] if len(a) else a for a in self.sums[:3])
-        frequency = None if self.frequency is None else self.frequency[rows]
-        sums = self.sums._replace(codes=codes, y=y, weight=weight)
-        return self._replace(x=self.x[rows], sums=sums, frequency=frequency)
-
-
-class _DecisionTree(BaseEstimator):
-    """What trees of classes and of numbers share: how they grow."""
-
-    _constraints = _CONSTRAINTS
-
-    max_depth: Any
-    max_leaves: Any
-    min_samples_leaf: Any
-    min_gain: Any
-    max_bins: Any
-    columns: Any
-    honest: Any
-    pruning: Any
-    random_state: Any
-    n_features_in_: int
-    trees_: Trees
-    sums_: Array
-
-    @property
-    @abstractmethod
-    def _criterion(self) -> int:
-        """The criterion that is grown by."""
-
-    @abstractmethod
-    def _log_densities(self, rows: TreeRows, nodes: IntArray) -> Array:
-        """Return ln p of rows in their nodes, (N,), up to a constant of each row."""
-
-    @abstractmethod
-    def _words(self) -> dict[str, Any]:
-        """Return what nodes say: value, spread and classes of a :class:`LabelledTree`."""
-
-    def _grow(self, rows: TreeRows) -> None:
-        grown, estimated = rows, None
-        if self.honest:
-            order = as_generator(self.random_state).permutation(len(rows.x))
-            if len(order) < 2:
-                raise ValueError(
-                    "honest=True needs at least two rows: cuts and leaves have some each"
-                )
-            grown, estimated = (rows.some(np.sort(part)) for part in np.array_split(order, 2))
-        self._learn_tree(grown)
-        if estimated is not None:
-            self._estimate_leaves(estimated)
-        if self.pruning == "cv":
-            alpha = choose_alpha(self, rows, as_generator(self.random_state))
-            cut_tree(self, weakest_links(self) <= alpha)
-
-    def _learn_tree(self, rows: TreeRows) -> None:
-        binned = bin_rows(rows.x, rows.n_levels, self.max_bins, rows.frequency)
-        weight = rows.sums.weight
-        rules = make_rules(
-            self._criterion,
-            max_depth=self.max_depth,
-            max_leaves=self.max_leaves,
-            min_weight=self.min_samples_leaf,
-            min_gain=self.min_gain * weight.sum(),
-        )
-        every = np.arange(len(rows.x), dtype=np.int32)
-        grown = grow_tree(binned, rows.sums, rules, every, n_sums=rows.n_sums)
-        self.trees_, self.sums_ = grown.trees, grown.sums
-
-    def _estimate_leaves(self, rows: TreeRows) -> None:
-        """Learn the leaves from other rows; nodes one of whose children has none become leaves."""
-        leaves = self.trees_.find_leaves(rows.x)[:, 0]
-        self.sums_ = sum_over_nodes(self.trees_, leaves, rows.sums, rows.n_sums)
-        empty = self.sums_.sum(axis=1) == 0 if rows.sums.codes.size else self.sums_[:, 0] == 0
-        inner = ~self.trees_.is_leaf
-        cut_tree(self, inner & (empty[self.trees_.left] | empty[self.trees_.right]))
-
-    @property
-    def tree_(self) -> LabelledTree:
-        """The tree with names and words: prints its rules, draws itself."""
-        check_is_fitted(self)
-        names = tuple(name.replace("column ", "x") for name in column_names(self))
-        return LabelledTree(self.trees_, names, **self._words())
-
-    def rules(self) -> str:
-        """Return the tree as nested rules."""
-        return self.tree_.rules()
-
-    @property
-    def feature_importances_(self) -> Array:
-        """Share of each column in what the splits gained, (D,)."""
-        check_is_fitted(self)
-        risks, trees = node_risks(self._criterion, (0.0,), self.sums_), self.trees_
-        inner = np.flatnonzero(~trees.is_leaf)
-        gain = risks[inner] - risks[trees.left[inner]] - risks[trees.right[inner]]
-        total = np.bincount(trees.column[inner], gain, minlength=self.n_features_in_)
-        return total / (total.sum() or 1.0)
-
-    def _leaves(self, X: Any) -> IntArray:
-        check_is_fitted(self)
-        x = check_mixed_inputs(self, X, self.trees_.n_levels)
-        return self.trees_.find_leaves(x)[:, 0]
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-class DecisionTreeClassifier(_DecisionTree, ClassProbabilities):
+class DecisionTreeClassifier(GreedyTree, ClassProbabilities):
     """A tree whose leaves hold beliefs about classes.
 
     Parameters
@@ -205,9 +49,9 @@ class DecisionTreeClassifier(_DecisionTree, ClassProbabilities):
     max_depth, max_leaves : int or None
         None is no limit. With ``max_leaves`` the leaf whose split gains most is split first.
     min_samples_leaf : float
-        Least weight of a leaf's rows.
+        Least weight of a leaf's rows; with ``honest``, of the half that decides about cuts.
     min_gain : float
-        A split must lower Σ N_m Q_m / N by more than this.
+        A split must lower Σ N_m Q_m / N by more than this, in the unit of the targets squared.
     max_bins : int or None
         Columns of more values are put in as many bins by their quantiles; None: every value is a place
         to cut at.
@@ -220,7 +64,9 @@ class DecisionTreeClassifier(_DecisionTree, ClassProbabilities):
     honest : bool
         Whether one half of the rows decides about cuts and the other half about leaves.
     pruning : {"cv"} or None
-        "cv" cuts the tree off where five-fold cross-validation says (:func:`cost_complexity_path`).
+        "cv" takes the smallest of the best subtrees (:func:`cost_complexity_path`) whose log density
+        of rows left out, in five folds, is at most a standard error behind the highest; of less than
+        ten rows only the root is left.
     random_state : int, Generator or None
         Of halves and folds.
 
@@ -251,7 +97,7 @@ class DecisionTreeClassifier(_DecisionTree, ClassProbabilities):
     """
 
     _constraints = {
-        **_CONSTRAINTS,
+        **CONSTRAINTS,
         "criterion": one_of("gini", "entropy", "error"),
         "concentration": POSITIVE,
     }
@@ -298,9 +144,8 @@ class DecisionTreeClassifier(_DecisionTree, ClassProbabilities):
         check_parameters(self)
         rows = check_labelled_rows(self, X, y, sample_weight, gaps=True)
         levels = learn_level_counts(self, rows.x)
+        sums = class_sums(rows.codes, checked_weights(rows.frequency, len(rows.x)))
         self.classes_ = rows.classes
-        weight = np.ones(len(rows.x)) if rows.frequency is None else rows.frequency
-        sums = class_sums(rows.codes, weight)
         self._grow(TreeRows(rows.x, sums, len(rows.classes), rows.frequency, levels))
         return self
 
@@ -339,6 +184,11 @@ class DecisionStump(DecisionTreeClassifier):
     array([0, 1])
     """
 
+    _constraints = {
+        name: DecisionTreeClassifier._constraints[name]
+        for name in ("criterion", "min_samples_leaf", "max_bins", "concentration")
+    }
+
     def __init__(
         self,
         criterion: str = "gini",
@@ -361,8 +211,13 @@ class DecisionStump(DecisionTreeClassifier):
     pruning = None
     random_state = None
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # two leaves cannot tell three classes apart
+        return tags
 
-class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
+
+class DecisionTreeRegressor(RegressorMixin, GreedyTree):
     """A tree whose leaves hold beliefs about numbers or counts.
 
     Parameters
@@ -382,6 +237,9 @@ class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
 
     Notes
     -----
+    Leaves of numbers predict their mean. The rate of counts has the prior Gamma(1, 1/ȳ), with the mean
+    ȳ of all rows, so that a leaf without events does not exclude them.
+
     The spread of a leaf is that of the rows that the tree was fitted to; of a deep tree it is too
     small, and ``honest=True`` measures it with other rows.
 
@@ -394,7 +252,7 @@ class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
     array([1.1, 5.1])
     """
 
-    _constraints = {**_CONSTRAINTS, "family": one_of("normal", "poisson")}
+    _constraints = {**CONSTRAINTS, "family": one_of("normal", "poisson")}
 
     def __init__(
         self,
@@ -435,26 +293,25 @@ class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
         """
         check_parameters(self)
         rows = check_rows(self, X, y, sample_weight=sample_weight, gaps=True)
+        counts = self.family == "poisson"
+        if counts:
+            check_counts(self, rows.y)
         levels = learn_level_counts(self, rows.x)
-        weight = np.ones(len(rows.x)) if rows.frequency is None else rows.frequency
-        self._unit = TargetUnit(0.0, 1.0)
-        if self.family == "normal":
-            self._unit = learn_unit(rows.y, weight)
-        elif (rows.y < 0).any():
-            raise ValueError(f"family='poisson' needs counts >= 0, got {rows.y.min():.6g} in y")
+        weight = checked_weights(rows.frequency, len(rows.x))
+        self._unit = TargetUnit(0.0, 1.0) if counts else learn_unit(rows.y, weight)
         sums = moment_sums((rows.y - self._unit.centre) / self._unit.size, weight)
-        learn_prior = prior_of_numbers if self.family == "normal" else prior_of_counts
         total = np.array([weight.sum(), weight @ sums.y, weight @ sums.y**2])
-        self._prior = learn_prior(total)
+        self._prior = prior_of_counts(total) if counts else prior_of_numbers(total)
         self._grow(TreeRows(rows.x, sums, 3, rows.frequency, levels))
         return self
 
     def predict_dist(self, X: Any) -> Any:
         """Return the predictive distribution of each row, a batch."""
-        return self._predict_nodes(self.sums_[self._leaves(X)])
+        leaves = self._leaves(X)
+        return self._predict_nodes(self.sums_[leaves])
 
     def predict(self, X: Any) -> Array:
-        """Return the mean of each row's leaf, (N,)."""
+        """Return the mean of each row's predictive distribution, (N,)."""
         leaves = self._leaves(X)
         return np.asarray(self._predict_nodes(self.sums_).mean)[leaves]
 
@@ -467,6 +324,10 @@ class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
     def _criterion(self) -> int:
         return CRITERIA["variance" if self.family == "normal" else "poisson"]
 
+    @property
+    def _target_size(self) -> float:
+        return self._unit.size
+
     def _log_densities(self, rows: TreeRows, nodes: IntArray) -> Array:
         y = self._unit.centre + self._unit.size * rows.sums.y
         return self._predict_nodes(self.sums_[nodes]).log_prob(y)
@@ -474,3 +335,8 @@ class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
     def _words(self) -> dict[str, Any]:
         said = self._predict_nodes(self.sums_)
         return {"weight": self.sums_[:, 0], "value": said.mean, "spread": np.sqrt(said.variance)}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.family == "poisson"
+        return tags

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from posteriori.inference.trees.scores import CLASS_CRITERIA, CRITERIA
 from posteriori.inference.trees.weakest_links import node_risks
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import require_moderate
 
 __all__ = ["impurity", "split_gain"]
 
@@ -66,29 +67,38 @@ def split_gain(y: Any, goes_left: Any, criterion: str, sample_weight: Any = None
     4.0
     """
     y, weight = _checked(y, criterion, sample_weight)
-    left = column_or_1d(np.asarray(goes_left)).astype(np.bool_)
+    left = column_or_1d(np.asarray(goes_left))
     check_consistent_length(y, left)
+    if left.dtype != np.bool_:
+        raise ValueError(f"goes_left must hold True and False, got {left.tolist()[0]!r}")
     parts = sum(_risk(y[side], weight[side], criterion) for side in (left, ~left))
     return float(max(_risk(y, weight, criterion) - parts, 0.0) / weight.sum())
 
 
 def _checked(y: Any, criterion: str, sample_weight: Any) -> tuple[Array, Array]:
     """Return codes of classes or numbers, and weights."""
-    if criterion not in CRITERIA:
+    if not isinstance(criterion, str) or criterion not in CRITERIA:
         raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}, got {criterion!r}")
     y = column_or_1d(np.asarray(y))
     if not len(y):
         raise ValueError("y is empty: there is no impurity of no rows")
-    weight = np.ones(len(y)) if sample_weight is None else column_or_1d(sample_weight)
-    weight = weight.astype(np.float64)
-    check_consistent_length(y, weight)
-    if not (weight >= 0).all() or not weight.sum() > 0:
-        raise ValueError("sample_weight must hold numbers >= 0, not all of them 0")
+    weight = np.ones(len(y))
+    if sample_weight is not None:
+        weight = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
+        check_consistent_length(y, weight)
+        wrong = weight[~((weight >= 0) & np.isfinite(weight))]
+        if len(wrong) or not weight.any():
+            what = f"{wrong[0]:.6g}" if len(wrong) else "0 everywhere"
+            raise ValueError(f"sample_weight must hold numbers >= 0, not all of them 0, got {what}")
+        require_moderate("sample_weight", weight)
     if criterion in CLASS_CRITERIA:
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ValueError("y holds NaN or infinity, which is no class; leave such rows out")
         return np.unique(y, return_inverse=True)[1].astype(np.float64), weight
     y = y.astype(np.float64)
     if not np.isfinite(y).all():
         raise ValueError("y must be finite for a criterion of numbers; leave such rows out")
+    require_moderate("y", y)
     if criterion == "poisson" and (y < 0).any():
         raise ValueError(f"y must hold counts >= 0 for 'poisson', got {y.min():.6g}")
     return y, weight
@@ -100,7 +110,7 @@ def _risk(y: Array, weight: Array, criterion: str) -> float:
         return 0.0
     if criterion in CLASS_CRITERIA:
         sums = np.bincount(y.astype(np.int64), weights=weight)
-        return float(node_risks(CRITERIA[criterion], (0.0,), sums[None])[0])
+        return max(float(node_risks(CRITERIA[criterion], (0.0,), sums[None])[0]), 0.0)
     centre = weight @ y / weight.sum() if criterion == "variance" else 0.0
     about = y - centre  # the variance keeps its digits
     sums = np.array([weight.sum(), weight @ about, weight @ about**2])

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import networkx
 import numpy as np
 
 from posteriori.drawing import Drawing, Line, Shape
 from posteriori.inference.trees.flat_trees import Trees
+from posteriori.numerics.lazy import networkx
 from posteriori.numerics.types import Array
 
 __all__ = ["LabelledTree"]
@@ -37,6 +37,8 @@ class LabelledTree:
         Standard deviation of a number, or probability of the class.
     classes : (K,) or None
         Labels; None for numbers.
+    gaps : (D,) of bool or None
+        Columns of which something was missing: their questions say where that goes.
     """
 
     trees: Trees
@@ -45,6 +47,7 @@ class LabelledTree:
     value: Array
     spread: Array
     classes: Any = None
+    gaps: Any = None
 
     @property
     def n_leaves(self) -> int:
@@ -58,15 +61,16 @@ class LabelledTree:
 
     def question(self, node: int) -> str:
         """Return what an inner node asks; yes leads left."""
-        trees = self.trees
-        name, start = self.names[trees.column[node]], trees.subset[node]
+        trees, column = self.trees, self.trees.column[node]
+        name, start = self.names[column], trees.subset[node]
+        or_missing = self.gaps is not None and self.gaps[column] and trees.missing_left[node]
+        ending = " or missing" if or_missing else ""
         if start >= 0:
-            size = trees.n_levels[trees.column[node]]
-            levels = np.flatnonzero(trees.levels[start : start + size])
-            return f"{name} in {{{', '.join(map(str, levels))}}}"
+            levels = np.flatnonzero(trees.levels[start : start + trees.n_levels[column]])
+            return f"{name} in {{{', '.join(map(str, levels))}}}{ending}"
         if np.isinf(trees.threshold[node]):
             return f"{name} is known"
-        return f"{name} <= {trees.threshold[node]:.6g}"
+        return f"{name} <= {trees.threshold[node]:.6g}{ending}"
 
     def answer(self, node: int) -> str:
         """Return what a node says of its rows."""
@@ -116,12 +120,14 @@ class LabelledTree:
     def draw(self) -> Drawing:
         """Return a drawing of the tree, for SVG, DOT or Mermaid; yes leads left."""
         self._require_readable()
-        trees, shapes, lines = self.trees, [], []
-        for node in range(len(trees.column)):
+        trees, shapes, lines, waiting = self.trees, [], [], [0]
+        while waiting:  # from left to right, so that the drawing keeps the order
+            node = waiting.pop()
             leaf = bool(trees.is_leaf[node])
             label = self.answer(node) if leaf else self.question(node)
             shapes.append(Shape(str(node), label, "square", leaf, self.answer(node)))
             if not leaf:
+                waiting += [int(trees.right[node]), int(trees.left[node])]
                 lines.append(Line(str(node), str(trees.left[node]), "yes"))
                 lines.append(Line(str(node), str(trees.right[node]), "no"))
         return Drawing(tuple(shapes), tuple(lines))

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.parameters import NOT_NEGATIVE, Constraint
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.weakest_links import cut_off, find_weakest_links, node_risks
 from posteriori.numerics.random import as_generator
@@ -24,7 +25,10 @@ __all__ = [
     "weakest_links",
 ]
 
+#: Of the cross-validation that chooses a price.
 _FOLDS = 5
+
+_COUNT = Constraint("be a whole number >= 0", 0.0, np.inf, whole=True)
 
 
 class CostComplexityPath(NamedTuple):
@@ -37,7 +41,7 @@ class CostComplexityPath(NamedTuple):
     n_leaves : (A,)
         Leaves of the smallest best subtree from each price on.
     risks : (A,)
-        Its Σ N_m Q_m.
+        Its Σ N_m Q_m; of counts less the constant 2 Σ y ln y.
     """
 
     alphas: Array
@@ -72,20 +76,19 @@ def cost_complexity_path(model: Any) -> CostComplexityPath:
     >>> path.alphas, path.n_leaves
     (array([ 0. ,  0.5, 25. ]), array([4, 2, 1]))
     """
-    check_is_fitted(model)
-    links = weakest_links(model)
-    unit = getattr(model, "_unit", None)
-    size = 1.0 if unit is None else unit.size**2
-    alphas = np.unique(np.append(links[links >= 0.0], 0.0))
+    _require_tree(model)
+    trees, links, unit = model.trees_, weakest_links(model), model._target_size
     risks = node_risks(model._criterion, (0.0,), model.sums_)
-    trees = model.trees_
-    gain = np.where(
-        links >= 0.0, risks - risks[trees.left] - risks[trees.right], 0.0
-    )  # of each split
-    gone = links[None, :] <= alphas[:, None]
-    split = ~gone & (links >= 0.0)
-    leaves = 1 + split.sum(axis=1)
-    return CostComplexityPath(alphas * size, leaves, (risks[0] - split @ gain) * size)
+    inner = np.flatnonzero(links >= 0.0)
+    inner = inner[np.argsort(links[inner])]  # in the order in which they become leaves
+    gain = risks[inner] - risks[trees.left[inner]] - risks[trees.right[inner]]
+    alphas = np.unique(np.append(links[inner], 0.0))
+    cut = np.searchsorted(links[inner], alphas, side="right")  # how many are leaves
+    lost = np.append(0.0, np.cumsum(gain))[cut]
+    least = risks[trees.is_leaf].sum()
+    return CostComplexityPath(
+        alphas * unit * unit, 1 + len(inner) - cut, (least + lost) * unit * unit
+    )
 
 
 def prune(model: Any, alpha: float) -> Any:
@@ -96,62 +99,77 @@ def prune(model: Any, alpha: float) -> Any:
     model : fitted DecisionTreeClassifier or DecisionTreeRegressor
     alpha : float
         α ≥ 0, in units of Σ N_m Q_m.
+
+    Examples
+    --------
+    >>> from posteriori.tree import DecisionTreeRegressor
+    >>> model = DecisionTreeRegressor().fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 5.0, 6.0])
+    >>> print(prune(model, 1.0).rules())
+    if x0 <= 1.5:
+        0.5 ± 2.6 (2 rows)
+    else:
+        5.5 ± 2.6 (2 rows)
     """
-    check_is_fitted(model)
-    if not (np.isfinite(alpha) and alpha >= 0.0):
-        raise ValueError(f"alpha must be a number >= 0, got {alpha!r}")
-    smaller, unit = copy(model), getattr(model, "_unit", None)
-    price = alpha if unit is None else alpha / unit.size**2
-    cut_tree(smaller, weakest_links(model) <= price)
+    _require_tree(model)
+    if not NOT_NEGATIVE.allows(alpha):
+        raise ValueError(f"alpha must {NOT_NEGATIVE.words}, got {alpha!r}")
+    smaller, unit = copy(model), model._target_size
+    cut_tree(smaller, weakest_links(model) <= alpha / unit / unit)
     return smaller
 
 
 def choose_alpha(model: Any, rows: Any, rng: np.random.Generator) -> float:
-    """Return the price of a leaf with the highest log density of rows left out, in the model's unit.
+    """Return the price of a leaf that cross-validation chooses, in the model's unit.
 
     Prices that are tried lie between those at which the whole tree changes, at their geometric mean; a
-    tree of a share of the rows is cut at the same share of the price.
+    tree of a share of the rows is cut at the same share of the price. Of those that are at most a
+    standard error behind the highest log density of rows left out, the largest is chosen.
     """
-    links = np.unique(np.append(weakest_links(model), 0.0))
-    links = links[links >= 0.0]
+    links = weakest_links(model)
+    links = np.unique(np.append(links[links >= 0.0], 0.0))
     tried = np.append(np.sqrt(links[:-1] * links[1:]), links[-1])
-    total, size = np.zeros(len(tried)), len(rows.x)
+    size = len(rows.x)
     if size < 2 * _FOLDS or len(tried) < 2:
-        return float(tried[-1] if size < 2 * _FOLDS else 0.0)
+        return float(tried[-1])
+    found, weight = np.empty((_FOLDS, len(tried))), rows.sums.weight
     folds = KFold(_FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
-    for train, left_out in folds.split(rows.x):
+    for fold, (train, left_out) in enumerate(folds.split(rows.x)):
         part = copy(model)
-        part.pruning, part.honest = None, False
-        part._learn_tree(rows.some(train))
-        total += _held_out(part, rows.some(left_out), tried * len(train) / size)
-    return float(tried[int(np.argmax(total))])
+        part._learn_tree(rows.some(train), rng)
+        share = weight[train].sum() / weight.sum()
+        found[fold] = _held_out(part, rows.some(left_out), tried * share)
+    behind = found[:, [np.argmax(found.sum(axis=0))]] - found
+    error = np.sqrt(_FOLDS) * behind.std(axis=0, ddof=1)
+    return float(tried[behind.sum(axis=0) <= error][-1])
 
 
 def _held_out(part: Any, rows: Any, prices: Array) -> Array:
-    """Return the log density of rows under a tree cut at each price, (A,)."""
-    links, trees = weakest_links(part), part.trees_
-    node = np.zeros(len(rows.x), dtype=np.int64)
-    leaves = trees.find_leaves(rows.x)[:, 0]
-    found = np.empty(len(prices))
-    for a in range(len(prices) - 1, -1, -1):  # from the smallest tree on
-        node = _ancestor(trees, links > prices[a], leaves)
-        found[a] = part._log_densities(rows, node).sum()
-    return found
+    """Return the log density of rows under a tree cut at each price, (A,).
 
-
-def _ancestor(trees: Trees, inner: Array, leaves: IntArray) -> IntArray:
-    """Return the node at which rows of some leaves stop, where some nodes are leaves."""
-    stop = np.arange(len(inner))
-    for node in np.flatnonzero(~trees.is_leaf):  # parents first
-        if not inner[node] or stop[node] != node:
-            stop[[trees.left[node], trees.right[node]]] = stop[node]
-    return stop[leaves]
+    A node is a leaf from its own α on to that of its parent, for all rows that pass through it.
+    """
+    trees, links = part.trees_, weakest_links(part)
+    parent = np.full(len(links), -1)
+    inner = np.flatnonzero(~trees.is_leaf)
+    parent[trees.left[inner]] = parent[trees.right[inner]] = inner
+    from_price = np.searchsorted(prices, links)
+    to_price = np.append(from_price, len(prices))[parent]  # the root is one to the end
+    change = np.zeros(len(prices) + 1)
+    node = trees.find_leaves(rows.x)[:, 0]
+    while len(node):
+        density = part._log_densities(rows, node) * rows.sums.weight
+        np.add.at(change, from_price[node], density)
+        np.subtract.at(change, to_price[node], density)
+        above = node > 0
+        node, rows = parent[node[above]], rows.some(above)
+    return np.cumsum(change)[:-1]
 
 
 def remove_random_nodes(model: Any, size: int = 1, rng: Seed = None) -> Any:
     """Return a copy of a fitted tree in which random questions are always answered with yes.
 
-    What such a node led to with no is gone; its rows are judged as those of yes.
+    What such a node led to with no is gone, and with it the rows of training that were there; new
+    rows are judged as those of yes.
 
     Parameters
     ----------
@@ -159,16 +177,37 @@ def remove_random_nodes(model: Any, size: int = 1, rng: Seed = None) -> Any:
     size : int
         How many; fewer where the tree has fewer left.
     rng : int, Generator or None
+
+    Examples
+    --------
+    >>> from posteriori.tree import DecisionTreeRegressor
+    >>> model = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [2.0, 6.0])
+    >>> remove_random_nodes(model).predict([[0.0], [1.0]])
+    array([2., 2.])
     """
-    check_is_fitted(model)
+    _require_tree(model)
+    if not _COUNT.allows(size):
+        raise ValueError(f"size must {_COUNT.words}, got {size!r}")
     smaller, generator = copy(model), as_generator(rng)
-    for _ in range(int(size)):
+    for _ in range(min(int(size), len(model.trees_.column) // 2)):
         inner = np.flatnonzero(~smaller.trees_.is_leaf)
         if not len(inner):
             break
-        smaller.trees_, kept = _always_yes(smaller.trees_, int(generator.choice(inner)))
-        smaller.sums_ = smaller.sums_[kept]
+        trees, kept = _always_yes(smaller.trees_, int(generator.choice(inner)))
+        sums = smaller.sums_[kept]
+        for node in np.flatnonzero(~trees.is_leaf)[::-1]:  # children come after their parents
+            sums[node] = sums[trees.left[node]] + sums[trees.right[node]]
+        smaller.trees_, smaller.sums_ = trees, sums
     return smaller
+
+
+def _require_tree(model: Any) -> None:
+    check_is_fitted(model)
+    if not hasattr(model, "_criterion"):
+        raise TypeError(
+            "model must be a DecisionTreeClassifier, DecisionTreeRegressor or DecisionStump, got "
+            f"{type(model).__name__}"
+        )
 
 
 def _always_yes(trees: Trees, node: int) -> tuple[Trees, IntArray]:

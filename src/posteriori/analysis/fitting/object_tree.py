@@ -59,6 +59,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.inference.predictors.grouped_weights": ("GroupedWeights",),
     "posteriori.inference.predictors.pairs.paired_weights": ("PairLayout", "PairedWeights"),
     "posteriori.inference.predictors.weight_belief": ("WeightBelief",),
+    "posteriori.inference.trees.flat_trees": ("Trees",),
     "posteriori.numerics.evidence": ("Fingerprint", "LogEvidence"),
     "posteriori.regression.bases.basis": ("PolynomialBasis", "SplineBasis"),
     "posteriori.regression.bayesian.bayesian_regression": ("BayesianLinearRegression",),
@@ -77,6 +78,12 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.regression.bayesian.priors": ("LinearPrior",),
     "posteriori.regression.generalized.robust": ("RobustRegression",),
     "posteriori.selection.averaging": ("ClassifierAverage", "ModelAverage"),
+    "posteriori.tree.decision_tree": (
+        "DecisionStump",
+        "DecisionTreeClassifier",
+        "DecisionTreeRegressor",
+    ),
+    "posteriori.tree.leaf_beliefs": ("TargetUnit",),
     "sklearn.preprocessing": ("PolynomialFeatures", "SplineTransformer"),
 }
 _NAMES = {f"{module}:{name}" for module, names in CLASSES.items() for name in names}

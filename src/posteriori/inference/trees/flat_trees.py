@@ -116,9 +116,9 @@ class Trees:
         x : (N, D)
             NaN is missing; categories are codes 0, 1, ….
         """
-        x = self._checked(x)
+        x, arrays = self._checked(x), self.arrays
         leaves = np.empty((len(x), len(self.roots)), dtype=np.int64)
-        _find_leaves(self.arrays, x, leaves)
+        _find_leaves(arrays, x, leaves)
         return leaves
 
     def add_values(self, values: Array, x: Array, total: Array) -> None:
@@ -169,10 +169,15 @@ def _moved(places: IntArray, by: int) -> IntArray:
 
 
 def _require_sound(trees: Trees) -> None:
+    for field in fields(trees):
+        array, dtype = getattr(trees, field.name), _DTYPES.get(field.name, np.int64)
+        plain = isinstance(array, np.ndarray) and array.ndim == 1 and array.flags.c_contiguous
+        if not plain or array.dtype != dtype:
+            raise ValueError(f"{field.name} of a tree must be a plain array of {dtype.__name__}")
     column, roots = trees.column, trees.roots
     size, d = len(column), len(trees.n_levels)
     same = ("threshold", "left", "right", "missing_left", "subset")
-    if any(getattr(trees, name).shape != (size,) for name in same) or column.ndim != 1:
+    if any(getattr(trees, name).shape != (size,) for name in same):
         raise ValueError("the arrays of a tree must have one entry for each node")
     if not len(roots) or roots[0] != 0 or (np.diff(roots) <= 0).any() or roots[-1] >= size:
         raise ValueError("trees must begin at node 0 and follow one another")

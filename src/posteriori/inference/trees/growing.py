@@ -37,6 +37,9 @@ __all__ = [
 #: From this many rows on, whole numbers are added up by several threads.
 _MANY_ROWS = 8192
 
+#: More questions than lead to any leaf, and more columns than a table has.
+_NO_LIMIT = 1 << 30
+
 #: Bits of the largest slope; fewer where the sum of all would not fit into half a whole number.
 _BITS = 20
 
@@ -153,14 +156,14 @@ def make_rules(
     max_leaves: int | None = None,
     min_weight: float = 1.0,
     min_gain: float = 0.0,
-    max_features: int = 1 << 30,
+    max_features: int = _NO_LIMIT,
 ) -> Rules:
     """Return the rules of a growth; None is no limit."""
     return Rules(
         int(criterion),
         np.asarray(prior, dtype=np.float64),
-        1 << 30 if max_depth is None else int(max_depth),
-        growths.UNBOUNDED if max_leaves is None else int(max_leaves),
+        _NO_LIMIT if max_depth is None else min(int(max_depth), _NO_LIMIT),
+        growths.UNBOUNDED if max_leaves is None else min(int(max_leaves), growths.UNBOUNDED),
         float(min_weight),
         float(min_gain),
         int(max_features),

@@ -97,8 +97,8 @@ class Growth(NamedTuple):
 def largest_tree(rules: Rules, rows: int, weight: float) -> int:
     """Return how many nodes a tree can have."""
     leaves = min(rows, rules.max_leaves)
-    if rules.min_weight > 0.0 and math.isfinite(weight):
-        leaves = min(leaves, int(weight / rules.min_weight) + 1)
+    if weight < leaves * rules.min_weight:
+        leaves = int(weight / rules.min_weight) + 1
     if rules.max_depth < 60:
         leaves = min(leaves, 2**rules.max_depth)
     return 2 * max(leaves, 1) - 1

@@ -13,20 +13,40 @@ ch. 3.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.profiles import Sums, add_row
-from posteriori.inference.trees.scores import score_of
-from posteriori.numerics.compilation import as_kernel_input, compiled_beside
+from posteriori.inference.trees.scores import EVIDENCE_OF_CLASSES, NEWTON, score_of
+from posteriori.numerics.compilation import as_kernel_input, compiled_beside, compiled_part
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["cut_off", "find_weakest_links", "node_risks", "sum_over_nodes"]
 
 #: Links that differ by less, relative to the risk of the root, are cut together: beyond rounding.
 _TIE = 1e-12
+
+
+class Weakest(NamedTuple):
+    """What is known of the subtree below each node while nodes are cut off.
+
+    Attributes
+    ----------
+    below : (M,)
+        R(T_t).
+    leaves : (M,)
+        |T_t|.
+    least : (M,)
+        The smallest g in it.
+    parent : (M,)
+    """
+
+    below: Array
+    leaves: IntArray
+    least: Array
+    parent: IntArray
 
 
 def sum_over_nodes(trees: Trees, leaf_of_row: IntArray, sums: Sums, n_sums: int) -> Array:
@@ -49,6 +69,10 @@ def sum_over_nodes(trees: Trees, leaf_of_row: IntArray, sums: Sums, n_sums: int)
 
 def node_risks(criterion: int, prior: Any, sums: Array) -> Array:
     """Return N_m Q_m of nodes, (M,), from their sums (M, S)."""
+    if np.ndim(sums) != 2 or (
+        criterion > EVIDENCE_OF_CLASSES and sums.shape[1] < 2 + (criterion != NEWTON)
+    ):
+        raise ValueError(f"nodes have sums (M, S), got {np.shape(sums)}")
     risks = np.empty(len(sums))
     _fill_risks(int(criterion), np.asarray(prior, dtype=np.float64), as_kernel_input(sums), risks)
     return risks
@@ -58,12 +82,19 @@ def find_weakest_links(trees: Trees, risks: Array) -> Array:
     """Return the α at which each node of one tree becomes a leaf, (M,); 0 for leaves.
 
     It falls from a node to its descendants, so that the smallest best subtree for α has exactly the
-    inner nodes with a larger one.
+    inner nodes with a larger one. O(M · depth).
+
+    Raises
+    ------
+    ValueError
+        When a node has no finite risk: the tree comes from a damaged file.
     """
+    if risks.shape != trees.column.shape or not np.isfinite(risks).all():
+        raise ValueError("each node of a tree must have finite sums")
     size = len(risks)
-    link, below = np.empty(size), np.empty(size)
-    leaves, alive = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.bool_)
-    _cut_links(trees.arrays, as_kernel_input(risks), link, below, leaves, alive)
+    link, below, least = (np.empty(size) for _ in range(3))
+    leaves, parent = (np.empty(size, dtype=np.int64) for _ in range(2))
+    _cut_links(trees.arrays, as_kernel_input(risks), link, Weakest(below, leaves, least, parent))
     return link
 
 
@@ -110,32 +141,45 @@ def _fill_risks(criterion: int, prior: Any, sums: Any, risks: Any) -> None:
 
 
 @compiled_beside
-def _cut_links(trees: Any, risks: Any, link: Any, below: Any, leaves: Any, alive: Any) -> None:
-    left, right, alpha, slack = trees[2], trees[3], 0.0, _TIE * abs(risks[0])
-    link[:] = -1.0  # not cut yet
-    while True:
-        for node in range(len(risks) - 1, -1, -1):
-            a, b = left[node], right[node]
-            cut = a < 0 or link[node] >= 0.0
-            below[node] = risks[node] if cut else below[a] + below[b]  # R(T_t)
-            leaves[node] = 1 if cut else leaves[a] + leaves[b]
-        if leaves[0] == 1:
-            break
-        least = np.inf
-        alive[:] = False
-        alive[0] = True
-        for node in range(len(risks)):
-            if alive[node] and leaves[node] > 1:
-                alive[left[node]] = alive[right[node]] = True
-                least = min(least, (risks[node] - below[node]) / (leaves[node] - 1))
-        alpha = max(alpha, least)
-        for node in range(len(risks)):
-            price = (alpha + slack) * (leaves[node] - 1)
-            if alive[node] and leaves[node] > 1 and risks[node] - below[node] <= price:
-                link[node] = alpha
+def _cut_links(trees: Any, risks: Any, link: Any, state: Weakest) -> None:
+    left, right, slack = trees[2], trees[3], _TIE * abs(risks[0])
+    state.parent[0] = -1
+    for node in range(len(risks) - 1, -1, -1):
+        link[node] = -1.0  # not cut yet
+        _refresh(left, right, risks, link, state, node)
+    alpha = max(state.least[0], 0.0)
+    while state.leaves[0] > 1:
+        if state.least[0] > alpha + slack:
+            alpha = state.least[0]
+        node = 0
+        while _link_of(risks, state, node) > state.least[node]:  # it is further down
+            same = state.least[left[node]] == state.least[node]
+            node = left[node] if same else right[node]
+        link[node] = alpha
+        while node >= 0:  # all above have lost leaves
+            _refresh(left, right, risks, link, state, node)
+            node = state.parent[node]
     for node in range(len(risks)):
         if left[node] < 0:
             link[node] = 0.0
         else:
             for child in (left[node], right[node]):  # what was below a node went with it
                 link[child] = link[node] if link[child] < 0.0 else link[child]
+
+
+@compiled_part
+def _refresh(left: Any, right: Any, risks: Any, link: Any, state: Weakest, node: int) -> None:
+    a, b = left[node], right[node]
+    if a < 0 or link[node] >= 0.0:
+        state.below[node], state.leaves[node], state.least[node] = risks[node], 1, np.inf
+        return
+    state.parent[a] = state.parent[b] = node
+    state.below[node] = state.below[a] + state.below[b]
+    state.leaves[node] = state.leaves[a] + state.leaves[b]
+    beneath = min(state.least[a], state.least[b])
+    state.least[node] = min(_link_of(risks, state, node), beneath)
+
+
+@compiled_part
+def _link_of(risks: Any, state: Weakest, node: int) -> float:
+    return (risks[node] - state.below[node]) / (state.leaves[node] - 1)  # g(t)
