@@ -51,6 +51,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.estimators.group_columns": ("GroupColumns",),
     "posteriori.estimators.linear_predictor": ("LearnedEffects",),
     "posteriori.estimators.standardized": ("Standardization",),
+    "posteriori.estimators.target_unit": ("TargetUnit",),
     "posteriori.inference.effects.block_bordered": ("BlockBorderedFactor",),
     "posteriori.inference.effects.bordered": ("BorderedFactor",),
     "posteriori.inference.effects.effect_layout": ("EffectLayout",),
@@ -83,7 +84,6 @@ CLASSES: dict[str, tuple[str, ...]] = {
         "DecisionTreeClassifier",
         "DecisionTreeRegressor",
     ),
-    "posteriori.tree.leaf_beliefs": ("TargetUnit",),
     "sklearn.preprocessing": ("PolynomialFeatures", "SplineTransformer"),
 }
 _NAMES = {f"{module}:{name}" for module, names in CLASSES.items() for name in names}
