@@ -233,11 +233,11 @@ def check_finite_columns(x: Any, original: Any, first: int = 0) -> None:
             return
     wrong = ~np.isfinite(x)
     if wrong.any():  # else the sum overflows, its terms do not
-        _refuse_entry(wrong, x, original)
+        _refuse_entry(wrong, x, original, first)
 
 
-def _refuse_entry(wrong: Array, x: Array, original: Any) -> NoReturn:
-    """Name the first of the entries that are wrong."""
+def _refuse_entry(wrong: Array, x: Array, original: Any, first: int = 0) -> NoReturn:
+    """Name the first of the entries that are wrong; ``first`` is the number of the first row."""
     row, column = np.argwhere(wrong)[0]
     names = _get_feature_names(original)
     name = f"column {column}" if names is None else f"column {names[column]!r}"
