@@ -11,7 +11,7 @@ predictive distributions", 2018.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +31,7 @@ __all__ = [
     "ModelAverage",
     "average",
     "stacking_weights",
+    "weights_of_other_folds",
 ]
 
 
@@ -213,3 +214,20 @@ def stacking_weights(log_densities: Any) -> Array:
     )
     w = np.maximum(found.x, 0.0)
     return w / w.sum()
+
+
+def weights_of_other_folds(log_densities: Array, splits: Sequence[tuple[Any, Any]]) -> Array:
+    """Return for each row the stacking weights that the rows of other folds ask for, (N, K).
+
+    An average that is scored with them has not chosen its weights by the rows that it is scored on.
+
+    Parameters
+    ----------
+    log_densities : (N, K)
+    splits : sequence of pairs of rows
+        Those outside each fold, and those in it.
+    """
+    found = np.empty_like(log_densities)
+    for others, rows in splits:
+        found[rows] = stacking_weights(log_densities[others])
+    return found

@@ -2,10 +2,9 @@ r"""The average of all candidates: one more model, weighted by what each says of
 
 .. math:: p(y_n) = \sum_k w_k\,p(y_n\mid D_{-f(n)}, m_k)
 
-with the weights of highest held-out density, of the models that earn their place. The average is
-scored fold by fold with weights that the other folds have chosen; the one that is kept has the weights
-of all rows. The number that it predicts is the mean of the mixture, or its median where the loss asks
-for that, in both.
+with the weights of highest held-out density. The average is scored fold by fold with weights that
+the other folds have chosen; the one that is kept has the weights of all rows. The number that it
+predicts is the mean of the mixture, or its median where the loss asks for that, in both.
 """
 
 from __future__ import annotations
@@ -18,10 +17,14 @@ from posteriori.analysis.fitting.running import Outcome
 from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.distributions.composites.predictive_mixture import PredictiveMixture
 from posteriori.numerics.types import Array
-from posteriori.selection.averaging import ClassifierAverage, ModelAverage
+from posteriori.selection.averaging import (
+    ClassifierAverage,
+    ModelAverage,
+    stacking_weights,
+    weights_of_other_folds,
+)
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.cross_validation import Unseen
-from posteriori.selection.earned_weights import earned_weights, weights_of_other_folds
 
 __all__ = ["AVERAGE", "average_outcome"]
 
@@ -45,7 +48,7 @@ def average_outcome(
     logs = np.stack([_unseen(o).log_density for o in members.values()], axis=1)
     if not np.isfinite(logs.max(axis=1)).all():
         return None
-    kept = _without_small(earned_weights(logs)[None])[0]
+    kept = _without_small(stacking_weights(logs)[None])[0]
     weights = dict(zip(members, kept.tolist(), strict=True))
     fitted = {name: members[name].model for name, share in weights.items() if share > 0.0}
     kind = ModelAverage if problem.classes is None else ClassifierAverage
