@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -55,6 +55,9 @@ _FEWEST = 4
 #: From this many rows on, sums over rows are divided among threads.
 _MANY_ROWS = 20_000
 
+#: Rows that are enough to learn a width, a tail or a dispersion from.
+_ENOUGH = 200_000
+
 #: Rows for each leaf of a tree, and between how many leaves that holds.
 _ROWS_OF_LEAF, _LEAVES = 512, (4, 64)
 
@@ -62,7 +65,7 @@ _ROWS_OF_LEAF, _LEAVES = 512, (4, 64)
 _FEW_ROWS = 10_000
 
 
-class Judged:
+class Judged(NamedTuple):
     """Rows with what members that have not seen them predict.
 
     Attributes
@@ -71,10 +74,14 @@ class Judged:
     y, weight : (n,)
     """
 
-    def __init__(self, members: list[BoostedTrees], y: Array, weight: Array) -> None:
-        rows = np.concatenate([member.judges for member in members])
-        self.f = np.concatenate([member.predictors for member in members], axis=1)
-        self.y, self.weight = y[rows], weight[rows]
+    f: Array
+    y: Array
+    weight: Array
+
+    def some(self) -> Judged:
+        """Return rows that are enough to learn the noise from, spread over all."""
+        step = -(-len(self.y) // _ENOUGH)
+        return Judged(self.f[:, ::step], self.y[::step], self.weight[::step])
 
 
 class BoostedEnsemble(BaseEstimator):
@@ -112,23 +119,27 @@ class BoostedEnsemble(BaseEstimator):
     def _boost(self, loss: Loss, x: Array, y: Array, frequency: Array | None) -> Judged:
         """Learn the members; return what they say about rows that they have not seen."""
         n_levels, x = learn_level_counts(self, x), as_kernel_input(x)
-        weight = np.ones(len(y)) if frequency is None else frequency
+        weight = np.zeros(0) if frequency is None else np.ascontiguousarray(frequency)
+        total = len(y) if frequency is None else float(weight.sum())
         y = np.ascontiguousarray(y, dtype=np.float64)
         count = min(int(self.n_members), max(len(y) // _FEWEST, 1))
         with ThreadPoolExecutor(thread_count()) as pool:
             helpers = pool if thread_count() > 1 and len(y) >= _MANY_ROWS else None
             binned = bin_rows(x, n_levels, self.max_bins, frequency, helpers)
+            table = BoostingTable(binned, x, y, weight)
             members = boost_members(
-                BoostingTable(binned, x, y, np.ascontiguousarray(weight)),
+                table,
                 loss,
-                self._schedule(float(weight.sum()), x.shape[1]),
+                self._schedule(total, x.shape[1]),
                 count,
                 as_generator(self.random_state),
                 Progress(self.progress, kept="the trees so far"),
                 helpers,
             )
         self._average(members, len(loss.slopes), n_levels)
-        return Judged(members, y, weight)
+        judges = np.concatenate([member.judges for member in members])
+        f = np.concatenate([member.predictors for member in members], axis=1)
+        return Judged(f, y[judges], table.weight_of(judges))
 
     def _schedule(self, rows: float, columns: int) -> Schedule:
         leaves, share = self.max_leaves, self.subsample

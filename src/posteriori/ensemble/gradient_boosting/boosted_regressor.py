@@ -176,11 +176,12 @@ class GradientBoostingRegressor(RegressorMixin, BoostedEnsemble):
             _require_counts(rows.y)
             loss = CountLoss(poisson=self.family == "poisson")
             judged = self._boost(loss, rows.x, rows.y, rows.frequency)
-            self.dispersion_ = loss.learn_shape(judged.y, judged.f, judged.weight)
+            some = judged.some()
+            self.dispersion_ = loss.learn_shape(some.y, some.f, some.weight)
             logs = loss.log_density(judged.y, judged.f, self.dispersion_)
             self.left_out_log_density_ = float(judged.weight @ logs)
             return self
-        weight = np.ones(len(rows.y)) if rows.frequency is None else rows.frequency
+        weight = np.broadcast_to(1.0 if rows.frequency is None else rows.frequency, len(rows.y))
         self._unit = learn_unit(rows.y, weight)
         target = (rows.y - self._unit.centre) / self._unit.size
         student = StudentLoss(normal=self.family == "normal")
@@ -189,13 +190,14 @@ class GradientBoostingRegressor(RegressorMixin, BoostedEnsemble):
 
     def _learn_noise(self, loss: StudentLoss, judged: Judged) -> None:
         """Learn a factor of all scales and the degrees of freedom."""
-        z, weight = loss.residuals(judged.y, judged.f), judged.weight
+        some = judged.some()
+        z, weight = loss.residuals(some.y, some.f), some.weight
         tail, width = (0.0, fit_width(z, weight, 0.0)) if loss.normal else fit_tail(z, weight)
         judged.f[1] += np.log(width)
         self.start_[1] += np.log(width)
         self.dof_ = 1.0 / tail if tail > 0.0 else np.inf
         logs = loss.log_density(judged.y, judged.f, tail) - np.log(self._unit.size)
-        self.left_out_log_density_ = float(weight @ logs)
+        self.left_out_log_density_ = float(judged.weight @ logs)
 
     def predict_dist(self, X: Any) -> Any:
         """Return the predictive distribution of each row's target, a batch.

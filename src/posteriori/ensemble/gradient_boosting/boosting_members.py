@@ -24,6 +24,9 @@ from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["boost_members"]
 
+#: From this many rows on members come one after another: each needs memory of its own.
+_LONG = 300_000
+
 
 def boost_members(
     table: BoostingTable,
@@ -34,13 +37,15 @@ def boost_members(
     progress: Progress,
     helpers: ThreadPoolExecutor | None = None,
 ) -> list[BoostedTrees]:
-    """Return the members, side by side in threads; of one member no rows are left out, and the sums
-    over its rows are divided among ``helpers``.
+    """Return the members, side by side in threads; of one member no rows are left out.
+
+    One alone, or one after another where rows are many, they divide sums among ``helpers`` instead.
 
     Ctrl-C ends all of them after the round that they are in.
     """
     folds, streams = _deal_folds(table.y, n_members, rng), spawn_generators(rng, n_members)
-    stopped, rounds, threads = threading.Event(), [0], thread_count()
+    stopped, rounds = threading.Event(), [0]
+    width = 1 if len(table.y) >= _LONG else min(thread_count(), n_members)
 
     def goes_on() -> bool:
         rounds[0] += 1
@@ -51,7 +56,7 @@ def boost_members(
         rows, others = (np.flatnonzero(part).astype(np.int32) for part in (~left_out, left_out))
         return boost(table, loss, schedule, rows, others, streams[m], pool=helpers, goes_on=goes_on)
 
-    with ThreadPoolExecutor(min(threads, n_members)) as pool:
+    with ThreadPoolExecutor(width) as pool:
         futures = [pool.submit(one, m) for m in range(n_members)]
         _wait(futures, stopped, rounds, progress)
         members = [future.result() for future in futures]
@@ -61,11 +66,11 @@ def boost_members(
 def _deal_folds(y: Array, n_members: int, rng: np.random.Generator) -> Any:
     """Return the fold of each row, (N,): all folds have their share of small and of large targets."""
     if n_members == 1:
-        return np.full(len(y), -1)
+        return np.full(len(y), -1, dtype=np.int16)
     order = np.lexsort((rng.random(len(y)), y))
     blocks = -(-len(y) // n_members)
     dealt = rng.permuted(np.tile(np.arange(n_members), (blocks, 1)), axis=1).ravel()
-    folds = np.empty(len(y), dtype=np.int64)
+    folds = np.empty(len(y), dtype=np.int16)
     folds[order] = dealt[: len(y)]
     return folds
 

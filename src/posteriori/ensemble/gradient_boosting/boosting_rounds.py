@@ -79,13 +79,18 @@ class BoostingTable(NamedTuple):
     binned : BinnedRows
     x : (N, D)
     y : (N,)
-    weight : (N,)
+    weight : (N,) or (0,)
+        Empty where all rows count once.
     """
 
     binned: BinnedRows
     x: Array
     y: Array
     weight: Array
+
+    def weight_of(self, rows: Any) -> Array:
+        """Return how often rows count."""
+        return self.weight[rows] if len(self.weight) else np.ones(len(rows))
 
 
 class BoostedTrees(NamedTuple):
@@ -156,7 +161,7 @@ class _Member:
     slope, information : (N,)
         Of the rows that the next tree is grown from.
     judges : (n,)
-        Rows that teach the shape of the noise: those left out, or all where none are.
+        Rows that teach the shape of the noise: those left out, or some where none are.
     """
 
     def __init__(
@@ -172,12 +177,12 @@ class _Member:
         self.table, self.loss, self.schedule = table, loss, schedule
         self.rows, self.left_out, self.rng, self.pool = rows, left_out, rng, pool
         size = len(table.y)
-        self.start = loss.start(table.y[rows], table.weight[rows])
+        self.start = loss.start(table.y[rows], table.weight_of(rows))
         self.f = np.repeat(self.start[:, None], size, axis=1)
         self.slope, self.information = np.zeros(size), np.zeros(size)
         self.trees, self.values, self.trace = list[Trees](), list[Array](), list[float]()
-        self.judges = left_out if len(left_out) else rows
-        self.y, self.weight = table.y[self.judges], table.weight[self.judges]
+        self.judges = left_out if len(left_out) else rows[:_ENOUGH]
+        self.y, self.weight = table.y[self.judges], table.weight_of(self.judges)
         self.shape = self._learn_shape()
         self.best, self.kept = 0, self.f[:, left_out]
         self.best_score = self._score(self.kept) if len(left_out) else -np.inf
@@ -210,12 +215,11 @@ class _Member:
 
     def result(self) -> BoostedTrees:
         """Return the rounds up to the best."""
-        rounds, kept = self.best, self.kept
-        if not len(self.left_out):
-            rounds, kept = self.rounds, self.f[:, self.rows]
-        count = rounds * len(self.loss.slopes)
+        alone = len(self.left_out) == 0
+        count = (self.rounds if alone else self.best) * len(self.loss.slopes)
+        judges, kept = (self.rows, self.f) if alone else (self.left_out, self.kept)
         trees, values = self.trees[:count], self.values[:count]
-        return BoostedTrees(self.start, trees, values, self.judges, kept, tuple(self.trace))
+        return BoostedTrees(self.start, trees, values, judges, kept, tuple(self.trace))
 
     def _learn_shape(self) -> float:
         y, weight = self.y[:_ENOUGH], self.weight[:_ENOUGH]

@@ -91,7 +91,8 @@ class StudentLoss(Loss):
         return (y - f[0]) * np.exp(-f[1])
 
     def row_information(self, information: Array, weight: Array, rows: Any) -> float:
-        return float(information[rows].sum() / weight[rows].sum())
+        total = weight[rows].sum() if len(weight) else len(rows)
+        return float(information[rows].sum() / total)
 
     def longest_step(self, k: int) -> float:
         return np.inf if k == 0 else 1.0
