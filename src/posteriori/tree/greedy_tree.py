@@ -111,7 +111,7 @@ class GreedyTree(BaseEstimator):
 
     def _grow(self, rows: TreeRows) -> None:
         rng = as_generator(self.random_state)
-        self._gaps = np.isnan(rows.x).any(axis=0)
+        self._gaps = np.asarray(np.isnan(rows.x).any(axis=0))
         self._learn_tree(rows, rng)
         if self.pruning == "cv":
             alpha = choose_alpha(self, rows, rng)
