@@ -40,7 +40,7 @@ def test_all_levels_tell_where_twenty_indicators_do_not(found):
 
 def test_the_report_tells_the_spread_and_the_largest_effects(found):
     pipeline = found.table_model("logistic").pipeline
-    (words,) = spread_words(pipeline)
+    (words,) = (told.replace("\xa0", " ") for told in spread_words(pipeline))
     assert words.startswith("150 levels of 'town' differ by ± ")
     assert " in log odds of a class against the average one (" in words
     (spread,) = (e.spread for e in pipeline[-1].group_effects_.values())

@@ -339,12 +339,16 @@ def test_error_bars_of_relevance_are_as_much_too_small_as_the_page_says() -> Non
     assert np.all(ratio[[0, 3, 6]] > 0.93)
 
 
+#: Pages about estimators, whose examples run with the pages.
+OF_ESTIMATORS = {"labelling_pixels", "medical_decision"}
+
+
 def test_every_page_has_a_check() -> None:
-    assert {path.stem for path in GALLERY.glob("*.md")} - {"index"} == set(PAGES)
+    assert {path.stem for path in GALLERY.glob("*.md")} - {"index"} == set(PAGES) | OF_ESTIMATORS
 
 
 def test_the_index_names_every_page() -> None:
     text = (GALLERY / "index.md").read_text(encoding="utf-8")
     linked = set(re.findall(r"\]\((\w+)\.md\)", text))
     listed = set(text.split(":hidden:")[1].split("```")[0].split())
-    assert linked == listed == set(PAGES)
+    assert linked == listed == set(PAGES) | OF_ESTIMATORS
