@@ -101,7 +101,8 @@ class GroupedContrasts:
     def _spread(self, x: Array, codes: Array) -> Array:
         """Return covariances of the contrasts of rows, (n, M, M)."""
         m, k, factor = self.size, self.layout.core, self.factor
-        core, between = factor.core_cov.reshape(k, m, k, m), factor.core_covs.reshape(len(factor.core_covs) // m, m, k, m)
+        core = factor.core_cov.reshape(k, m, k, m)
+        between = factor.core_covs.reshape(len(factor.block_covs), m, k, m)  # k may be 0
         spread = predictor_covariances(x, codes, self.layout, core, between, factor.block_covs)
         return spread + ((codes < 0) @ self.variances)[:, None, None] * np.eye(m)
 
