@@ -10,7 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.mixtures.feature_pass import pass_over_rows, responsibilities
+from posteriori.inference.gaps.gap_patterns import GapPatterns, gap_patterns
+from posteriori.inference.gaps.normal_gaps import (
+    expected_moments,
+    normals_from_covariances,
+    normals_from_precisions,
+    respond_to_rows,
+)
+from posteriori.inference.mixtures.feature_pass import (
+    pass_over_rows,
+    read_blocks_of_rows,
+    responsibilities,
+)
 from posteriori.inference.mixtures.normal_scores import (
     NormalFeatures,
     NormalScores,
@@ -19,12 +30,6 @@ from posteriori.inference.mixtures.normal_scores import (
     unpack,
 )
 from posteriori.inference.mixtures.normal_units import RowMoments, Units, row_moments, units_of
-from posteriori.inference.normal_gaps import (
-    GapPatterns,
-    gap_patterns,
-    normals_from_precisions,
-    respond_to_rows,
-)
 from posteriori.numerics.types import Array
 
 __all__ = ["CompleteRows", "GappyRows", "NormalExpectations", "NormalRows", "full_precisions", "project"]
@@ -82,9 +87,30 @@ class CompleteRows(NamedTuple):
         return self.units.covs_of(self.moments.cov)
 
     @property
+    def squares(self) -> Array:
+        """Σ w zzᵀ."""
+        mean = self.units.means_of(self.moments.mean)
+        return self.count * (self.spread + np.outer(mean, mean))
+
+    @property
     def log_scale(self) -> float:
         """By how much the log likelihood of z exceeds that of x."""
         return self.count * self.units.log_scale
+
+    def take(self, index: Array) -> CompleteRows:
+        """Return some of the rows, in the same units."""
+        x = self.x[index]
+        frequency = None if self.frequency is None else self.frequency[index]
+        return self._replace(x=x, frequency=frequency, moments=row_moments(x, frequency))
+
+    def share_out(self, shares: Array) -> NormalStatistics:
+        """Return the sums of components that rows belong to by shares (K, N)."""
+        features = NormalFeatures(self.kind, self.units)
+        total = np.zeros((len(shares), features.size))
+        for rows in read_blocks_of_rows(len(self.x), features.size):
+            part = shares[:, rows] if self.frequency is None else shares[:, rows] * self.frequency[rows]
+            total += part @ features.of(self.x[rows]).T
+        return unpack(total, self.kind, self.squares)
 
     def read(self, rows: slice | Array) -> Array:
         """Return z of some rows, (B, D)."""
@@ -95,7 +121,7 @@ class CompleteRows(NamedTuple):
         features = NormalFeatures(self.kind, self.units)
         theta = theta_of(scores, self.kind)
         found = pass_over_rows(features, theta, self.x, self.frequency, hard=hard)
-        square = self.count * self.spread
+        square = self.squares
         value = found.log_likelihood
         if self.kind == "tied":  # the square −½ zᵀPz, of all rows at once
             value -= 0.5 * float(np.vdot(scores.precisions, square))
@@ -128,14 +154,19 @@ class GappyRows(NamedTuple):
 
     @classmethod
     def of(cls, x: Array, frequency: Array | None, kind: str) -> GappyRows:
-        """Return rows in the units of their columns, each of which has spread."""
+        """Return rows in the units of their columns, each of which has spread.
+
+        Their covariance is taken as that of independent columns until it is known better.
+        """
         weight = np.ones(len(x)) if frequency is None else frequency
         counted = np.where(np.isnan(x), 0.0, weight[:, None])
         seen = counted.sum(axis=0)
         mean = (counted * np.nan_to_num(x)).sum(axis=0) / seen
         deviation = np.nan_to_num(x - mean)
-        cov = np.diag((counted * deviation**2).sum(axis=0) / seen)
-        units = units_of(RowMoments(float(weight.sum()), mean, cov), "diag")
+        variance = (counted * deviation**2).sum(axis=0) / seen
+        if kind == "spherical":  # one unit for all columns
+            variance = np.full_like(variance, variance.max())
+        units = units_of(RowMoments(float(weight.sum()), mean, np.diag(variance)), "diag")
         z = (x - mean) * np.diag(units.inverse)
         return cls(z, frequency, kind, units, gap_patterns(x), np.eye(x.shape[1]))
 
@@ -153,6 +184,21 @@ class GappyRows(NamedTuple):
     def read(self, rows: slice | Array) -> Array:
         """Return z of some rows, (B, D)."""
         return self.z[rows]
+
+    def take(self, index: Array) -> GappyRows:
+        """Return some of the rows, in the same units."""
+        z = self.z[index]
+        frequency = None if self.frequency is None else self.frequency[index]
+        return self._replace(z=z, frequency=frequency, patterns=gap_patterns(z))
+
+    def share_out(self, shares: Array) -> NormalStatistics:
+        """Return the sums of components that rows, completed by one normal, belong to by shares (K, N)."""
+        k, d = len(shares), self.z.shape[1]
+        covs = np.broadcast_to(self.spread, (k, d, d))
+        normals = normals_from_covariances(np.zeros((k, d)), covs)
+        weights = shares if self.frequency is None else shares * self.frequency
+        found = expected_moments(self.z, self.patterns, normals, weights.T)
+        return NormalStatistics(found.total, found.first, project(found.second, self.kind))
 
     def expect(self, scores: NormalScores, *, hard: bool = False) -> NormalExpectations:
         """Share rows out among components, each of which completes them."""
@@ -176,10 +222,10 @@ class GappyRows(NamedTuple):
         m, first = scores.means, found.first
         cross = first[:, :, None] * m[:, None, :]
         moved = cross + np.swapaxes(cross, 1, 2)
-        moved += found.count[:, None, None] * m[:, :, None] * m[:, None, :]
-        sums = first + found.count[:, None] * m
+        moved += found.total[:, None, None] * m[:, :, None] * m[:, None, :]
+        sums = first + found.total[:, None] * m
         squares = project(found.second + moved, self.kind)
-        return NormalExpectations(NormalStatistics(found.count, sums, squares), total, overlap)
+        return NormalExpectations(NormalStatistics(found.total, sums, squares), total, overlap)
 
 
 NormalRows = CompleteRows | GappyRows
