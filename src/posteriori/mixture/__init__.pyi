@@ -1,0 +1,5 @@
+from posteriori.mixture.normal.bayesian_gaussian_mixture import (
+    BayesianGaussianMixture as BayesianGaussianMixture,
+    MixturePosterior as MixturePosterior,
+)
+from posteriori.mixture.normal.gaussian_mixture import GaussianMixture as GaussianMixture
