@@ -84,7 +84,7 @@ def maximize_by_gradient(
         },
     )
     parts = _unpack(found.x, shape, learner)
-    statistics = parts_to_statistics(parts, learner.kind, rows.count)
+    statistics = parts_to_statistics(parts, learner.kind, rows.total)
     if not found.success:
         warnings.warn(
             f"the ascent stopped after {found.nit} steps; raise max_iter or tol",

@@ -86,9 +86,9 @@ class CompleteRows(NamedTuple):
         return cls(x, frequency, kind, moments, units_of(wider or moments, kind))
 
     @property
-    def count(self) -> float:
+    def total(self) -> float:
         """How many rows there are, by frequency."""
-        return self.moments.count
+        return self.moments.total
 
     @property
     def spread(self) -> Array:
@@ -99,12 +99,12 @@ class CompleteRows(NamedTuple):
     def squares(self) -> Array:
         """Σ w zzᵀ."""
         mean = self.units.means_of(self.moments.mean)
-        return self.count * (self.spread + np.outer(mean, mean))
+        return self.total * (self.spread + np.outer(mean, mean))
 
     @property
     def log_scale(self) -> float:
         """By how much the log likelihood of z exceeds that of x."""
-        return self.count * self.units.log_scale
+        return self.total * self.units.log_scale
 
     def take(self, index: Array) -> CompleteRows:
         """Return some of the rows, in the same units."""
@@ -188,7 +188,7 @@ class GappyRows(NamedTuple):
         return cls(z, frequency, kind, units, gap_patterns(x), np.eye(x.shape[1]))
 
     @property
-    def count(self) -> float:
+    def total(self) -> float:
         """How many rows there are, by frequency."""
         return float(len(self.z) if self.frequency is None else self.frequency.sum())
 

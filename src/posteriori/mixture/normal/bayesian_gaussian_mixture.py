@@ -28,6 +28,7 @@ from posteriori.mixture.normal.normal_mixture import (
     NormalDensities,
     NormalMixture,
     read_rows,
+    require_several,
     require_spread,
 )
 from posteriori.mixture.normal.wishart_priors import default_prior, has_names, prior_in_units
@@ -204,7 +205,10 @@ class BayesianGaussianMixture(NormalMixture):
 
     def _prior_of(self, x: Array, frequency: Array | None) -> NormalWishart:
         if self.prior is not None:
+            if not isinstance(self.prior, NormalWishart):
+                raise TypeError(f"prior must be a NormalWishart, got {self.prior!r}")
             return self.prior
+        require_several(x)
         weight = np.where(np.isnan(x), 0.0, 1.0 if frequency is None else frequency[:, None])
         seen = np.maximum(weight.sum(axis=0), 1e-300)
         mean = (weight * np.nan_to_num(x)).sum(axis=0) / seen

@@ -210,7 +210,7 @@ class GaussianMixture(NormalMixture):
         x, frequency = counted_rows(self, X, sample_weight, reset=False)
         rows = read_rows(self, x, frequency, self.covariance_type, extra=self._spread)
         learner = self._learner(rows, {})._replace(spread=rows.units.covs_of(self._spread))
-        before = parts_to_statistics(self._parts_in(rows), self.covariance_type, rows.count)
+        before = parts_to_statistics(self._parts_in(rows), self.covariance_type, rows.total)
         now = rows.expect(learner.scores(before)[0], hard=self.assignment == "hard").statistics
         self._batches += 1
         share = self._batches**-_FORGETTING
@@ -244,7 +244,7 @@ class GaussianMixture(NormalMixture):
         parts = self._given_parts(rows)
         fields = {"weights": "weights", "means": "means", "covariances": "covs"}
         held = {fields[name]: getattr(parts, fields[name]) for name in fixed}
-        return parts_to_statistics(parts, self.covariance_type, rows.count), held
+        return parts_to_statistics(parts, self.covariance_type, rows.total), held
 
     def _given_parts(self, rows: NormalRows) -> NormalParts:
         k, d = self.n_components, len(rows.units.centre)

@@ -27,7 +27,7 @@ from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import require_moderate
 
-__all__ = ["NormalDensities", "NormalMixture", "read_rows", "require_spread"]
+__all__ = ["NormalDensities", "NormalMixture", "read_rows", "require_several", "require_spread"]
 
 WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
 
@@ -139,8 +139,8 @@ def read_rows(
     """
     names = column_names(estimator)
     require_moderate("X", x)
-    if extra is None and len(x) == 1:
-        raise ValueError("X has 1 sample, which shows no spread: give more rows")
+    if extra is None:
+        require_several(x)
     gaps = np.isnan(x)
     if gaps.any():
         if gaps.all(axis=0).any():
@@ -151,7 +151,7 @@ def read_rows(
         return with_known_spread(rows)
     moments = row_moments(x, frequency)
     if extra is not None:
-        moments = RowMoments(moments.count, moments.mean, moments.cov + extra)
+        moments = RowMoments(moments.total, moments.mean, moments.cov + extra)
     columns = dependent_columns(moments, kind)
     if columns and len(x) <= x.shape[1] and kind in ("full", "tied") and _vary(x).all():
         raise ValueError(
@@ -160,6 +160,12 @@ def read_rows(
         )
     _refuse_dependent(columns, names)
     return CompleteRows.of(x, frequency, kind, None if extra is None else moments)
+
+
+def require_several(x: Array) -> None:
+    """Refuse a single row, whose columns show no spread."""
+    if len(x) == 1:
+        raise ValueError("X has 1 sample, which shows no spread: give more rows")
 
 
 def require_spread(estimator: Any, mean: Array, variance: Array) -> None:
