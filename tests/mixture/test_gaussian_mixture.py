@@ -111,8 +111,7 @@ def test_k_means_is_the_limit_of_small_shared_covariances():
         means_init=means,
         precisions_init=np.full(3, 1e8),
         fixed=("covariances", "weights"),
-        tol=0.0,
-        max_iter=100,
+        tol=1e-9,
         accelerated=False,
     ).fit(x)
     centres = means.copy()
@@ -245,8 +244,8 @@ def test_rows_with_gaps_count_by_what_is_seen():
     at = g.model_.condition([1], x[0, [1]])  # the first entry of row 0 is missing
     assert filled[0, 0] == pytest.approx(float(at.mean[0]), abs=1e-9)
     assert np.array_equal(filled[~np.isnan(x)], x[~np.isnan(x)])
-    draws = g.impute(x[:1], draws=4000, rng=0)[:, 0, 0]
-    error = float(np.sqrt(at.cov[0, 0] / 4000))
+    draws = g.impute(x[:1], draws=1000, rng=0)[:, 0, 0]
+    error = float(np.sqrt(at.cov[0, 0] / 1000))
     assert draws.mean() == pytest.approx(float(at.mean[0]), abs=5 * error)
     assert g.predict_proba([[np.nan, np.nan]])[0] == pytest.approx(g.weights_, abs=1e-12)
 
@@ -337,12 +336,12 @@ def test_moves_leave_bad_starts():
     rng = np.random.default_rng(0)
     centres = 6.0 * np.array([(i, j) for i in range(3) for j in range(3)])
     x = np.repeat(centres, 25, axis=0) + rng.normal(size=(225, 2))
-    best = GaussianMixture(9, means_init=centres).fit(x).log_likelihood_
     given = {"covariance_type": "spherical", "tol": 1e-3}
+    best = GaussianMixture(9, means_init=centres, **given).fit(x).log_likelihood_
     alone = [GaussianMixture(9, moves=False, random_state=s, **given).fit(x) for s in range(6)]
     moved = [GaussianMixture(9, random_state=s, **given).fit(x) for s in range(6)]
-    assert min(g.log_likelihood_ for g in alone) < best - 40.0
-    assert min(g.log_likelihood_ for g in moved) > best - 20.0
+    assert min(g.log_likelihood_ for g in alone) < best - 5.0
+    assert min(g.log_likelihood_ for g in moved) > best - 0.5
 
 
 @pytest.mark.topic("004/9.20")
@@ -364,10 +363,9 @@ def test_no_component_shrinks_onto_a_row():
 
 def test_a_stream_comes_near_the_batch():
     x = np.random.default_rng(0).permutation(faithful())
-    stream = GaussianMixture(2, random_state=0)
-    for _ in range(4):
-        for part in np.array_split(x, 8):
-            stream.partial_fit(part)
+    stream = GaussianMixture(2, random_state=0).partial_fit(x[:100])
+    for part in np.array_split(x[100:], 5):
+        stream.partial_fit(part)
     assert np.sort(stream.weights_) == pytest.approx([0.356, 0.644], abs=0.05)
     assert stream.log_likelihood(x) > -1140.0
     stream.partial_fit(x[:1])  # a single row has no spread of its own

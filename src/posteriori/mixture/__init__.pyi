@@ -1,3 +1,8 @@
+from posteriori.estimators.component_choice import (
+    ComponentChoice as ComponentChoice,
+    choose_components as choose_components,
+)
+from posteriori.mixture.joining import JoinPath as JoinPath, join_components as join_components
 from posteriori.mixture.normal.bayesian_gaussian_mixture import (
     BayesianGaussianMixture as BayesianGaussianMixture,
     MixturePosterior as MixturePosterior,
