@@ -88,7 +88,7 @@ def choose_components(
     ...     BayesianGaussianMixture(random_state=0), load_old_faithful().data, range(1, 5)
     ... )
     >>> found.best, found.probabilities.round(2)
-    (2, array([0.  , 0.87, 0.11, 0.02]))
+    (2, array([0.  , 0.97, 0.03, 0.  ]))
     """
     asked = tuple(int(number) for number in numbers)
     if not asked or min(asked) < 1:
