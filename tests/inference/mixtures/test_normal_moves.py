@@ -56,8 +56,8 @@ def test_halves_are_where_a_cluster_parts():
     assert two.gain > 20.0
     assert single.gain < 0.0
     leaving = two.leaves[labels <= 1]
-    assert set(leaving[:40]) == {True}
-    assert set(leaving[40:]) == {False}
+    assert set(leaving[:40]) == {not leaving[40]}
+    assert set(leaving[40:]) == {leaving[40]}
 
 
 def test_an_objective_is_that_of_its_parameters():
