@@ -1,0 +1,1 @@
+from posteriori.mixture.experts.mixture_of_experts import MixtureOfExperts as MixtureOfExperts
