@@ -45,11 +45,9 @@ __all__ = [
     "log_prior",
 ]
 
-#: Variance of gate weights a priori.
-_GATE_VARIANCE = 9.0
-
-#: Noise a priori: one row whose residual is a tenth of a standard deviation of the targets.
-_NOISE_SHAPE, _NOISE_SCALE = 1.0, 1.0 / 200.0
+_WEIGHT_PRIOR = Normal(0.0, variance=1.0)
+_GATE_PRIOR = Normal(0.0, variance=9.0)
+_NOISE_PRIOR = InverseGamma(1.0, 1.0 / 200.0)
 
 #: No noise variance is a smaller share of the variance of the targets.
 FLOOR = 1e-6
@@ -206,9 +204,9 @@ def log_gates(gate: Array, design: Array) -> Array:
 def log_prior(experts: Experts) -> float:
     """Return the log density of parameters a priori."""
     variances = np.exp(_with_noise(experts).log_variances)
-    noise = InverseGamma(_NOISE_SHAPE, _NOISE_SCALE).log_prob(variances).sum()
-    weights = Normal(0.0, variance=1.0).log_prob(experts.weights).sum()
-    gate = Normal(0.0, variance=_GATE_VARIANCE).log_prob(experts.gate).sum()
+    noise = _NOISE_PRIOR.log_prob(variances).sum()
+    weights = _WEIGHT_PRIOR.log_prob(experts.weights).sum()
+    gate = _GATE_PRIOR.log_prob(experts.gate).sum()
     return float(noise + weights + gate)
 
 
@@ -240,7 +238,7 @@ def _best_gate(rows: ExpertRows, shares: Array, start: Array) -> Array:
         total = frequency.sum()
         design, frequency = design[:1, :1], np.array([total])
         shares = (rows.frequency @ shares)[None] / total
-    precision = np.full(start.size, 1.0 / _GATE_VARIANCE)
+    precision = np.full(start.size, _GATE_PRIOR.precision)
     density = SoftmaxPredictor(
         design, shares, shares.shape[1], precision, np.zeros(start.size), frequency
     )
@@ -266,10 +264,10 @@ def _best_expert(rows: ExpertRows, weight: Array, variance: float) -> tuple[Arra
     u, s, vt = np.linalg.svd(triangle[:, :p], full_matrices=False)
     a = triangle[:, p] @ u
     unexplained = float(np.sum((triangle[:, p] - u @ a) ** 2))
+    prior, rows_prior = 2.0 * _NOISE_PRIOR.scale, 2.0 * _NOISE_PRIOR.shape + 2.0
     for _ in range(_ALTERNATIONS):
         left = unexplained + float(np.sum((variance * a / (s**2 + variance)) ** 2))
-        before, variance = variance, (2.0 * _NOISE_SCALE + left) / (mass + 2.0 * _NOISE_SHAPE + 2.0)
-        variance = max(variance, FLOOR)
+        before, variance = variance, max(float((prior + left) / (mass + rows_prior)), FLOOR)
         if abs(variance - before) <= _SETTLED * variance:
             break
     return (s * a / (s**2 + variance)) @ vt, variance

@@ -53,7 +53,7 @@ def _random_cut(
     rows: ExpertRows, residuals: Array, n_experts: int, rng: np.random.Generator
 ) -> IntArray:
     """Divide rows along a random direction of inputs and residuals."""
-    direction = rng.standard_normal(rows.design.shape[1])
+    direction = rng.standard_normal((rows.design.shape[1],))
     levels = np.sort(rng.random(n_experts - 1))
     scores = rows.design[:, 1:] @ direction[1:] + direction[0] * residuals
     return _cut(scores, rows.frequency, levels)

@@ -180,7 +180,7 @@ class MixtureOfExperts(RegressorMixin, BaseEstimator):
         variances = np.broadcast_to(self.noise_variances_, means.shape)
         return Mixture(np.exp(log_gate), Normal(means, variance=variances))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_gate(self, X: Any) -> Array:
         """Return the probabilities of the experts before the target is seen, (N, K)."""
         return np.exp(self._answers(X)[0])
 
