@@ -205,7 +205,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         encoding="numbers",
         most_inputs=30,
         most_rows=50_000,
-        title="straight lines (two, by a gate)",
+        title="straight lines (two)",
     ),
     Candidate(
         "tree (averaged)",
@@ -279,7 +279,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         8.0,
         encoding="nothing",
         most_rows=100_000,
-        title="two normals, mixed",
+        title="two normals",
     ),
     Candidate(
         "Poisson",
