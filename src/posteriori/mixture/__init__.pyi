@@ -8,3 +8,4 @@ from posteriori.mixture.normal.bayesian_gaussian_mixture import (
     MixturePosterior as MixturePosterior,
 )
 from posteriori.mixture.normal.gaussian_mixture import GaussianMixture as GaussianMixture
+from posteriori.mixture.experts.mixture_of_experts import MixtureOfExperts as MixtureOfExperts
