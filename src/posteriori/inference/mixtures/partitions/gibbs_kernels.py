@@ -6,7 +6,8 @@ cluster are room to work in.
 
 Reference: R. Neal, "Markov chain sampling methods for Dirichlet process mixture models", 2000, algorithm 3;
 S. Jain & R. Neal, "A split-merge Markov chain Monte Carlo procedure for the Dirichlet process mixture
-model", Journal of Computational and Graphical Statistics 13, 2004.
+model", Journal of Computational and Graphical Statistics 13, 2004; D. Dahl, "Sequentially-allocated
+merge-split sampler for conjugate and nonconjugate Dirichlet process mixture models", 2005.
 """
 
 import math
@@ -26,10 +27,12 @@ from posteriori.numerics.compilation import compiled_beside, compiled_part
 
 __all__ = ["impute_rows", "run_sweeps"]
 
-#: Scans that a proposed split is prepared by (Jain & Neal's choice).
-_SCANS = 5
-#: Splits or merges that are proposed after each sweep.
-_PROPOSALS = 2
+#: Scans that a proposed split is prepared by.
+_SCANS = 3
+#: Splits or merges that are proposed after each sweep; every other one of two rows that are much alike.
+_PROPOSALS = 4
+#: Rows of which the one most like another is taken: of ten clusters the same one, most likely.
+_COMPARED = 16
 #: Steps and factors of the generator "splitmix64" (G. Steele, D. Lea & C. Flood 2014).
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # as above
@@ -50,32 +53,29 @@ def run_sweeps(model, prior, chain, labels, trace):
         for i in range(chain.labels.shape[0]):
             _move_row(model, prior, chain, i)
         if chain.labels.shape[0] > 1:
-            for _ in range(_PROPOSALS):
-                _split_or_merge(model, prior, chain)
+            for p in range(_PROPOSALS):
+                _split_or_merge(model, prior, chain, _COMPARED if p % 2 else 1)
         _write_labels(chain, labels, t)
         trace[t, 0] = _log_joint(model, prior, chain)
         trace[t, 1] = chain.n[0]
 
 
 @compiled_beside
-def impute_rows(model, prior, chain, order, draw):
+def impute_rows(model, prior, chain, order, start, draw):
     """Put rows into clusters one after another, each given the earlier ones; return Σ ln p(x_t | earlier).
 
-    Without ``draw`` they go where ``chain.labels`` says; clusters are then numbered 0, 1, … in it.
+    The first ``start`` rows of the order are in clusters already. Without ``draw`` the others go where
+    ``chain.labels`` says; clusters are then numbered 0, 1, … in it.
     """
-    for k in range(chain.counts.shape[0]):
-        chain.counts[k] = 0
-        chain.active[k] = chain.place[k] = k
-    chain.n[0] = 0
+    if start == 0:
+        _retire_all(chain)
     total = 0.0
-    for t in range(order.shape[0]):
+    for t in range(start, order.shape[0]):
         i = order[t]
         top = _weigh_clusters(model, prior, chain, i)
-        norm = 0.0
-        for j in range(chain.n[0] + 1):
-            norm += math.exp(chain.weights[j] - top)
+        norm = _weight_of_all(chain, top)
         total += top + math.log(norm) - math.log(t + prior.total)
-        j = _pick(chain, chain.n[0] + 1, top, norm) if draw else chain.place[chain.labels[i]]
+        j = _pick(chain, top, norm) if draw else chain.place[chain.labels[i]]
         _enter(model, chain, i, j)
     return total
 
@@ -104,10 +104,7 @@ def _move_row(model, prior, chain, i):
         chain.counts[old] -= 1
         _exchange(chain, old, spare)
     top = _weigh_clusters(model, prior, chain, i)
-    norm = 0.0
-    for j in range(chain.n[0] + 1):
-        norm += math.exp(chain.weights[j] - top)
-    j = _pick(chain, chain.n[0] + 1, top, norm)
+    j = _pick(chain, top, _weight_of_all(chain, top))
     if chain.active[j] == old and chain.counts[old] > 0:
         chain.counts[old] += 1
         _exchange(chain, old, spare)  # as it was
@@ -132,10 +129,18 @@ def _weigh_clusters(model, prior, chain, i):
 
 
 @compiled_part
-def _pick(chain, count, top, norm):
+def _weight_of_all(chain, top):
+    total = 0.0
+    for j in range(chain.n[0] + 1):
+        total += math.exp(chain.weights[j] - top)
+    return total
+
+
+@compiled_part
+def _pick(chain, top, norm):
     """Draw one of the weighed clusters; rounding never makes it an impossible one."""
     left, found = _random(chain) * norm, 0
-    for j in range(count):
+    for j in range(chain.n[0] + 1):
         weight = math.exp(chain.weights[j] - top)
         if weight > 0.0:
             found = j
@@ -172,6 +177,14 @@ def _retire(chain, k):
 
 
 @compiled_part
+def _retire_all(chain):
+    for k in range(chain.counts.shape[0]):
+        chain.counts[k] = 0
+        chain.active[k] = chain.place[k] = k
+    chain.n[0] = 0
+
+
+@compiled_part
 def _swap_places(chain, a, b):
     first, second = chain.active[a], chain.active[b]
     chain.active[a], chain.active[b] = second, first
@@ -190,18 +203,16 @@ def _exchange(chain, a, b):
 
 
 @compiled_part
-def _split_or_merge(model, prior, chain):
+def _split_or_merge(model, prior, chain, compared):
     """Choose two rows; propose to split their cluster, or to merge their two."""
-    rows = chain.labels.shape[0]
-    first = int(_random(chain) * rows)
-    second = int(_random(chain) * (rows - 1))
-    second += second >= first
+    first = int(_random(chain) * chain.labels.shape[0])
+    second = _partner(model, chain, first, compared)
     a, b = chain.labels[first], chain.labels[second]
     c, split = chain.n[0], a == b
     number = prior.log_number[c + 1 if split else c] - prior.log_number[c if split else c - 1]
     if number == -math.inf:
         return
-    count = _launch(model, chain, first, second)
+    count = _launch(model, prior, chain, first, second)
     for _ in range(_SCANS):
         _scan(model, prior, chain, count, False)
     if not split:  # the way back would have to end where the chain is
@@ -218,24 +229,60 @@ def _split_or_merge(model, prior, chain):
 
 
 @compiled_part
-def _launch(model, chain, first, second):
-    """Divide the other rows of both clusters at random between the chosen two; return their number."""
-    a, b, spare = chain.labels[first], chain.labels[second], chain.counts.shape[0]
+def _partner(model, chain, first, compared):
+    """Choose another row: of some random ones that whose density given the first is the most raised.
+
+    The choice knows nothing of the partition, so it is the same before and after a move.
+    """
+    rows, spare = chain.labels.shape[0], chain.counts.shape[0]
     clear_cluster(model, chain.states, spare)
-    clear_cluster(model, chain.states, spare + 1)
     add_row(model, chain.states, spare, first, chain.room)
-    add_row(model, chain.states, spare + 1, second, chain.room)
-    chain.halves[0] = chain.halves[1] = 1
-    count = 0
+    best, found = -math.inf, 0
+    for _ in range(compared):
+        i = int(_random(chain) * (rows - 1))
+        i += i >= first
+        raised = log_gain(model, chain.states, spare, i, chain.room) - chain.alone[i]
+        if raised > best:
+            best, found = raised, i
+    return found
+
+
+@compiled_part
+def _launch(model, prior, chain, first, second):
+    """Divide the other rows of both clusters, in random order, between the chosen two; return their number."""
+    a, b, spare, count = chain.labels[first], chain.labels[second], chain.counts.shape[0], 0
     for i in range(chain.labels.shape[0]):
         if (chain.labels[i] == a or chain.labels[i] == b) and i != first and i != second:
-            side = 1 if _random(chain) < 0.5 else 0
-            chain.members[count], chain.side[count] = i, side
-            add_row(model, chain.states, spare + side, i, chain.room)
-            chain.halves[side] += 1
+            at = int(_random(chain) * (count + 1))
+            chain.members[count] = chain.members[at]
+            chain.members[at] = i
             count += 1
-    chain.ends[0], chain.ends[1] = first, second
+    for side in range(2):
+        chain.ends[side] = first if side == 0 else second
+        chain.halves[side] = 1
+        clear_cluster(model, chain.states, spare + side)
+        add_row(model, chain.states, spare + side, chain.ends[side], chain.room)
+    for m in range(count):
+        i = chain.members[m]
+        side = 1 if _random(chain) < _probability(_log_odds(model, prior, chain, i)) else 0
+        add_row(model, chain.states, spare + side, i, chain.room)
+        chain.halves[side] += 1
+        chain.side[m] = side
     return count
+
+
+@compiled_part
+def _log_odds(model, prior, chain, i):
+    """Return the log odds that row i is of the second half."""
+    spare, n, o = chain.counts.shape[0], chain.halves[0], chain.halves[1]
+    odds = prior.log_size[o + 1] - prior.log_size[o] - prior.log_size[n + 1] + prior.log_size[n]
+    odds += log_gain(model, chain.states, spare + 1, i, chain.room)
+    return odds - log_gain(model, chain.states, spare, i, chain.room)
+
+
+@compiled_part
+def _probability(odds):
+    return 1.0 / (1.0 + math.exp(-odds))
 
 
 @compiled_part
@@ -249,14 +296,11 @@ def _scan(model, prior, chain, count, forced):
             _gather_half(model, chain, count, side, m)
         _exchange(chain, spare + side, spare + 2)
         chain.halves[side] -= 1
-        n, o = chain.halves[0], chain.halves[1]
-        odds = prior.log_size[o + 1] - prior.log_size[o] - prior.log_size[n + 1] + prior.log_size[n]
-        odds += log_gain(model, chain.states, spare + 1, i, chain.room)
-        odds -= log_gain(model, chain.states, spare, i, chain.room)
+        odds = _log_odds(model, prior, chain, i)
         if forced:
             new = 1 if chain.wanted[m] else 0
         else:
-            new = 1 if _random(chain) < 1.0 / (1.0 + math.exp(-odds)) else 0
+            new = 1 if _random(chain) < _probability(odds) else 0
         against = -odds if new else odds  # ln p = −ln(1 + e^against)
         total -= max(against, 0.0) + math.log1p(math.exp(-abs(against)))
         if new == side:

@@ -1,7 +1,7 @@
 r"""Draws from the posterior over partitions, by chains side by side.
 
-Each chain begins with rows put into clusters one after another, in random order. A sweep draws the cluster
-of each row given all others,
+Each chain begins with a few rows and doubles their number, as few rows are soon in their places: further ones
+are put into clusters one after another. A sweep draws the cluster of each row given all others,
 
 .. math:: p(z_i = k\mid z_{-i}, X) \propto \frac{w(n_k+1)}{w(n_k)}\,p(x_i\mid x_{C_k}), \qquad
           p(z_i = \text{new}\mid z_{-i}, X) \propto \frac{v(c+1)}{v(c)}\,w(1)\,p(x_i),
@@ -23,12 +23,17 @@ from posteriori.inference.mixtures.partitions.cluster_kernels import log_margina
 from posteriori.inference.mixtures.partitions.cluster_model import ClusterModel, cluster_room
 from posteriori.inference.mixtures.partitions.gibbs_kernels import impute_rows, run_sweeps
 from posteriori.inference.mixtures.partitions.partition_prior import PartitionPrior
+from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.threads import run_beside, thread_count
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["PartitionChain", "PartitionDraws", "draw_partitions", "new_chain"]
 
+#: Rows that a chain begins with.
+_FIRST_ROWS = 32
+#: Sweeps before their number is doubled; all doublings together take as long as so many sweeps of all rows.
+_SWEEPS = 20
 #: Rows that are moved before a run looks up: a tenth of a second, after which Ctrl-C is heard.
 _ROWS_AT_ONCE = 50_000
 
@@ -183,10 +188,21 @@ def new_chain(
 def begin_chain(
     model: ClusterModel, prior: PartitionPrior, rng: np.random.Generator
 ) -> PartitionChain:
-    """Return a chain whose rows were put into clusters one after another, in random order."""
-    chain = new_chain(model, prior, rng)
-    impute_rows(model, prior, chain, rng.permutation(len(model.features)), True)
-    return chain
+    """Return a chain with all rows in clusters, which began with a few of them."""
+    rows = len(model.features)
+    order, places = rng.permutation(rows), np.arange(rows)
+    features = as_kernel_input(model.features[order])
+    chain = new_chain(model._replace(features=features), prior, rng)
+    unused, unseen = np.empty((_SWEEPS, rows), dtype=np.int32), np.empty((_SWEEPS, 2))
+    done, size = 0, min(_FIRST_ROWS, rows)
+    while done < rows:
+        some, part = model._replace(features=features[:size]), chain._replace(labels=chain.labels[:size])
+        impute_rows(some, prior, part, places[:size], done, True)
+        run_sweeps(some, prior, part, unused, unseen)
+        done, size = size, min(2 * size, rows)
+    labels, alone = np.empty_like(chain.labels), np.empty_like(chain.alone)
+    labels[order], alone[order] = chain.labels, chain.alone
+    return chain._replace(labels=labels, alone=alone)
 
 
 @contextmanager
