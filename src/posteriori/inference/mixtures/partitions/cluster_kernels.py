@@ -15,9 +15,13 @@ Features of normal vectors are measured from the prior mean in units of the prio
 prior has m = 0 and Ψ = I. A feature that is NaN is a gap: its part says nothing of the row.
 """
 
+from __future__ import annotations
+
 import math
+from typing import NamedTuple
 
 from posteriori.numerics.compilation import compiled, compiled_beside, compiled_part
+from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
     "CATEGORY",
@@ -29,6 +33,7 @@ __all__ = [
     "NORMAL",
     "STATE",
     "WIDTH",
+    "ClusterModel",
     "add_row",
     "clear_cluster",
     "cluster_log_marginal",
@@ -51,8 +56,30 @@ KIND, FEATURE, WIDTH, STATE, CONSTANT = range(5)
 _LOST = 1e-6
 
 
+class ClusterModel(NamedTuple):
+    """All that compiled loops must know of rows and prior.
+
+    Attributes
+    ----------
+    features : (N, F)
+    parts : (P, 5)
+        By the places above.
+    constants : (C,)
+    n_statistics : int
+        Length of a cluster's statistics.
+    log_carrier : float
+        What no partition changes of ln p(rows).
+    """
+
+    features: Array
+    parts: IntArray
+    constants: Array
+    n_statistics: int
+    log_carrier: float
+
+
 @compiled_part
-def clear_cluster(model, states, k):
+def clear_cluster(model: ClusterModel, states: Array, k: int) -> None:
     """Make cluster k empty."""
     for p in range(model.parts.shape[0]):
         kind, width, s = model.parts[p, KIND], model.parts[p, WIDTH], model.parts[p, STATE]
@@ -67,14 +94,14 @@ def clear_cluster(model, states, k):
 
 
 @compiled_part
-def copy_cluster(states, source, target):
+def copy_cluster(states: Array, source: int, target: int) -> None:
     """Make one cluster like another."""
     for j in range(states.shape[1]):
         states[target, j] = states[source, j]
 
 
 @compiled_part
-def cluster_log_marginal(model, states, k):
+def cluster_log_marginal(model: ClusterModel, states: Array, k: int) -> float:
     """Return ln p(rows of cluster k), but for the rows' own constants."""
     total = 0.0
     for p in range(model.parts.shape[0]):
@@ -96,7 +123,7 @@ def cluster_log_marginal(model, states, k):
 
 
 @compiled_part
-def log_gain(model, states, k, i, room):
+def log_gain(model: ClusterModel, states: Array, k: int, i: int, room: Array) -> float:
     """Return ln p(row i | rows of cluster k), but for the row's own constant."""
     total = 0.0
     for p in range(model.parts.shape[0]):
@@ -121,7 +148,7 @@ def log_gain(model, states, k, i, room):
 
 
 @compiled_part
-def add_row(model, states, k, i, room):
+def add_row(model: ClusterModel, states: Array, k: int, i: int, room: Array) -> None:
     """Put row i into cluster k."""
     for p in range(model.parts.shape[0]):
         kind, f, width = model.parts[p, KIND], model.parts[p, FEATURE], model.parts[p, WIDTH]
@@ -145,7 +172,7 @@ def add_row(model, states, k, i, room):
 
 
 @compiled_part
-def drop_row(model, states, k, i, room):
+def drop_row(model: ClusterModel, states: Array, k: int, i: int, room: Array) -> bool:
     """Take row i out of cluster k; False where digits are lost, and the cluster is of no more use."""
     for p in range(model.parts.shape[0]):
         kind, f, width = model.parts[p, KIND], model.parts[p, FEATURE], model.parts[p, WIDTH]
@@ -175,7 +202,15 @@ def drop_row(model, states, k, i, room):
 
 
 @compiled_part
-def gather_rows(model, states, k, labels, label, left_out, room):
+def gather_rows(
+    model: ClusterModel,
+    states: Array,
+    k: int,
+    labels: IntArray,
+    label: int,
+    left_out: int,
+    room: Array,
+) -> None:
     """Put all rows of a label but one into cluster k, which is emptied first."""
     clear_cluster(model, states, k)
     for i in range(labels.shape[0]):
@@ -184,7 +219,7 @@ def gather_rows(model, states, k, labels, label, left_out, room):
 
 
 @compiled_beside
-def log_marginals_alone(model, states, room, out):
+def log_marginals_alone(model: ClusterModel, states: Array, room: Array, out: Array) -> None:
     """Write ln p(row i), as the only one of its cluster, to out (N,)."""
     clear_cluster(model, states, 0)
     for i in range(out.shape[0]):
@@ -192,7 +227,7 @@ def log_marginals_alone(model, states, room, out):
 
 
 @compiled
-def rows_log_marginal(model, states, room, rows):
+def rows_log_marginal(model: ClusterModel, states: Array, room: Array, rows: IntArray) -> float:
     """Return ln p(rows) of one cluster that holds them."""
     clear_cluster(model, states, 0)
     for i in rows:
@@ -204,7 +239,7 @@ def rows_log_marginal(model, states, room, rows):
 
 
 @compiled_part
-def _clear_normal(states, k, s, width):
+def _clear_normal(states: Array, k: int, s: int, width: int) -> None:
     states[k, s] = states[k, s + 1] = 0.0
     at = s + 2 + width
     for a in range(width):
@@ -216,7 +251,17 @@ def _clear_normal(states, k, s, width):
 
 
 @compiled_part
-def _normal_gain(model, c, f, width, states, k, s, i, room):
+def _normal_gain(
+    model: ClusterModel,
+    c: int,
+    f: int,
+    width: int,
+    states: Array,
+    k: int,
+    s: int,
+    i: int,
+    room: Array,
+) -> float:
     """Return the log density of the multivariate Student distribution that predicts row i."""
     n = states[k, s]
     strength = model.constants[c] + n
@@ -236,7 +281,17 @@ def _normal_gain(model, c, f, width, states, k, s, i, room):
 
 
 @compiled_part
-def _add_normal(model, c, f, width, states, k, s, i, room):
+def _add_normal(
+    model: ClusterModel,
+    c: int,
+    f: int,
+    width: int,
+    states: Array,
+    k: int,
+    s: int,
+    i: int,
+    room: Array,
+) -> None:
     """Move the mean, and turn √(κₙ/κₙ₊₁) (x − mₙ) into the root of Ψ, by rotations."""
     strength = model.constants[c] + states[k, s]
     share = 1.0 / (strength + 1.0)
@@ -264,7 +319,17 @@ def _add_normal(model, c, f, width, states, k, s, i, room):
 
 
 @compiled_part
-def _drop_normal(model, c, f, width, states, k, s, i, room):
+def _drop_normal(
+    model: ClusterModel,
+    c: int,
+    f: int,
+    width: int,
+    states: Array,
+    k: int,
+    s: int,
+    i: int,
+    room: Array,
+) -> bool:
     """Move the mean back, and turn √(κₙ/κₙ₋₁) (x − mₙ) out of the root of Ψ."""
     n = states[k, s]
     if n == 1.0:
@@ -303,14 +368,16 @@ def _drop_normal(model, c, f, width, states, k, s, i, room):
 
 
 @compiled_part
-def _set_gamma(model, c, states, k, s):
+def _set_gamma(model: ClusterModel, c: int, states: Array, k: int, s: int) -> None:
     a = model.constants[c] + states[k, s]
     b = model.constants[c + 1] + states[k, s + 1]
     states[k, s + 2] = math.lgamma(a) - a * math.log(b)
 
 
 @compiled_part
-def _counts_gain(model, c, f, width, states, k, s, i):
+def _counts_gain(
+    model: ClusterModel, c: int, f: int, width: int, states: Array, k: int, s: int, i: int
+) -> float:
     """Return Σ ln Γ(α + n + t)/Γ(α + n) of the parts less that of their sum."""
     total, whole = 0.0, 0.0
     for j in range(width):

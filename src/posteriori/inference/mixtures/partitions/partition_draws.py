@@ -19,8 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.mixtures.partitions.cluster_kernels import log_marginals_alone
-from posteriori.inference.mixtures.partitions.cluster_model import ClusterModel, cluster_room
+from posteriori.inference.mixtures.partitions.chain_kernels import PartitionChain
+from posteriori.inference.mixtures.partitions.cluster_kernels import (
+    ClusterModel,
+    log_marginals_alone,
+)
+from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_room
 from posteriori.inference.mixtures.partitions.gibbs_kernels import impute_rows, run_sweeps
 from posteriori.inference.mixtures.partitions.partition_prior import PartitionPrior
 from posteriori.numerics.compilation import as_kernel_input
@@ -28,7 +32,7 @@ from posteriori.numerics.progress import Progress
 from posteriori.numerics.threads import run_beside, thread_count
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["PartitionChain", "PartitionDraws", "draw_partitions", "new_chain"]
+__all__ = ["PartitionDraws", "begin_chain", "draw_partitions", "new_chain"]
 
 #: Rows that a chain begins with.
 _FIRST_ROWS = 32
@@ -36,52 +40,6 @@ _FIRST_ROWS = 32
 _SWEEPS = 20
 #: Rows that are moved before a run looks up: a tenth of a second, after which Ctrl-C is heard.
 _ROWS_AT_ONCE = 50_000
-
-
-class PartitionChain(NamedTuple):
-    """A partition that is moved, and room to work in.
-
-    Attributes
-    ----------
-    labels : (N,)
-        The cluster of each row: a row of ``states``.
-    states : (K + 3, S)
-        Statistics of the clusters.
-    counts, active, place, numbers : (K,)
-        How many rows a cluster has; the clusters, those in use first; where each stands in that list; and
-        what it is called outside.
-    n : (1,)
-        How many are in use.
-    alone : (N,)
-        ln p(x_i) of a row alone.
-    weights : (K + 1,)
-        Of a row's clusters, in the order of ``active``.
-    room : (W,)
-        A vector.
-    members, side, wanted : (N,)
-        Rows of a cluster that is split, their halves, and which of these are wanted.
-    halves, ends : (2,)
-        Sizes of both halves, and the rows that they were made for.
-    random : (1,)
-        State of the random numbers.
-    """
-
-    labels: IntArray
-    states: Array
-    counts: IntArray
-    active: IntArray
-    place: IntArray
-    numbers: IntArray
-    n: IntArray
-    alone: Array
-    weights: Array
-    room: Array
-    members: IntArray
-    side: IntArray
-    wanted: IntArray
-    halves: IntArray
-    ends: IntArray
-    random: Any
 
 
 class PartitionDraws(NamedTuple):
@@ -167,21 +125,27 @@ def new_chain(
     states, room = cluster_room(model, most + 3)
     alone = np.empty(rows)
     log_marginals_alone(model, states, room, alone)
-    clusters = [np.arange(most) for _ in range(3)]
-    members = [np.zeros(rows, dtype=np.int64) for _ in range(4)]
+
+    def zeros(size: int) -> IntArray:
+        return np.zeros(size, dtype=np.int64)
+
     return PartitionChain(
-        members[3],
-        states,
-        np.zeros(most, dtype=np.int64),
-        *clusters,
-        np.zeros(1, dtype=np.int64),
-        alone,
-        np.empty(most + 1),
-        room,
-        *members[:3],
-        np.zeros(2, dtype=np.int64),
-        np.zeros(2, dtype=np.int64),
-        rng.integers(2**64, size=1, dtype=np.uint64),
+        labels=zeros(rows),
+        states=states,
+        counts=zeros(most),
+        active=np.arange(most),
+        place=np.arange(most),
+        numbers=zeros(most),
+        n=zeros(1),
+        alone=alone,
+        weights=np.empty(most + 1),
+        room=room,
+        members=zeros(rows),
+        side=zeros(rows),
+        wanted=zeros(rows),
+        halves=zeros(2),
+        ends=zeros(2),
+        random=rng.integers(2**64, size=1, dtype=np.uint64),
     )
 
 
@@ -196,7 +160,10 @@ def begin_chain(
     unused, unseen = np.empty((_SWEEPS, rows), dtype=np.int32), np.empty((_SWEEPS, 2))
     done, size = 0, min(_FIRST_ROWS, rows)
     while done < rows:
-        some, part = model._replace(features=features[:size]), chain._replace(labels=chain.labels[:size])
+        some, part = (
+            model._replace(features=features[:size]),
+            chain._replace(labels=chain.labels[:size]),
+        )
         impute_rows(some, prior, part, places[:size], done, True)
         run_sweeps(some, prior, part, unused, unseen)
         done, size = size, min(2 * size, rows)

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.mixtures.partitions.cluster_model import ClusterModel, cluster_room
+from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
+from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_room
 from posteriori.inference.mixtures.partitions.partition_prior import PartitionPrior
 from posteriori.inference.mixtures.partitions.subset_kernels import (
     best_partitions,

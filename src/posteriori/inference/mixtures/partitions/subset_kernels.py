@@ -4,20 +4,24 @@ A subset is a whole number whose bits are its rows. The block that holds the low
 chosen first, so each partition is met once: 3^N / 2 steps for each number of blocks.
 """
 
+from __future__ import annotations
+
 import math
 
 from posteriori.inference.mixtures.partitions.cluster_kernels import (
+    ClusterModel,
     add_row,
     clear_cluster,
     cluster_log_marginal,
 )
 from posteriori.numerics.compilation import compiled
+from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["best_partitions", "block_log_marginals", "sum_over_partitions"]
 
 
 @compiled
-def block_log_marginals(model, states, room, out):
+def block_log_marginals(model: ClusterModel, states: Array, room: Array, out: Array) -> None:
     """Write ln p(rows of S) for every subset S to out (2^N,); 0 for the empty one."""
     out[0] = 0.0
     for subset in range(1, out.shape[0]):
@@ -32,7 +36,7 @@ def block_log_marginals(model, states, room, out):
 
 
 @compiled
-def sum_over_partitions(blocks, sizes, room, out):
+def sum_over_partitions(blocks: Array, sizes: IntArray, room: Array, out: Array) -> None:
     """Write ln Σ Π exp(blocks) over partitions of S into c blocks to out (2^N, C + 1)."""
     most = out.shape[1] - 1
     out[:, :] = -math.inf
@@ -58,7 +62,9 @@ def sum_over_partitions(blocks, sizes, room, out):
 
 
 @compiled
-def best_partitions(scores, sizes, margin, best, first):
+def best_partitions(
+    scores: Array, sizes: IntArray, margin: float, best: Array, first: IntArray
+) -> None:
     """Write the largest Σ scores over partitions of S into c blocks to best (2^N, C + 1).
 
     The block of the lowest row goes to ``first``. A partition is preferred to an earlier one, which

@@ -8,7 +8,9 @@ and a cluster is known by its sums. :func:`cluster_parts` takes any pair of ``di
 whose prior is one of those in its table; parts of several kinds of columns are joined by
 :func:`join_parts`::
 
-    model = join_parts([*cluster_parts(prior, Poisson, counts), *cluster_parts(other, Normal, sizes)])
+    model = join_parts(
+        [*cluster_parts(prior, Poisson, counts), *cluster_parts(other, Normal, sizes)]
+    )
 
 Columns are independent in a cluster, those of a normal vector excepted. NaN is a gap, which is left out of
 all sums: that integrates over it. A normal vector takes none.
@@ -43,16 +45,16 @@ from posteriori.inference.mixtures.partitions.cluster_kernels import (
     GAMMA,
     NORMAL,
     WIDTH,
+    ClusterModel,
     rows_log_marginal,
 )
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.lazy import scipy_linalg, special
 from posteriori.numerics.special import LOG_2PI
-from posteriori.numerics.types import Array, IntArray
+from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_squares
 
 __all__ = [
-    "ClusterModel",
     "ClusterPart",
     "cluster_parts",
     "cluster_room",
@@ -83,28 +85,6 @@ class ClusterPart(NamedTuple):
     kind: int
     width: int
     features: Array
-    constants: Array
-    n_statistics: int
-    log_carrier: float
-
-
-class ClusterModel(NamedTuple):
-    """All that compiled loops must know of rows and prior.
-
-    Attributes
-    ----------
-    features : (N, F)
-    parts : (P, 5)
-        By the places of ``cluster_kernels``.
-    constants : (C,)
-    n_statistics : int
-        Length of a cluster's statistics.
-    log_carrier : float
-        What no partition changes of ln p(rows).
-    """
-
-    features: Array
-    parts: IntArray
     constants: Array
     n_statistics: int
     log_carrier: float
@@ -296,7 +276,7 @@ def _dirichlet_parts(pair: NaturalPair, x: Array) -> list[ClusterPart]:
         alpha = np.broadcast_to(alpha, (x.shape[1], alpha.shape[-1]))
         return [_code_part(x[:, d], alpha[d]) for d in range(x.shape[1])]
     (counts,), carriers = _increments(pair, x)
-    return [_count_part(counts, alpha, carriers[()])]
+    return [_count_part(counts, alpha, float(carriers))]
 
 
 def _code_part(codes: Array, alpha: Array) -> ClusterPart:
