@@ -29,7 +29,7 @@ from posteriori.inference.mixtures.partitions.partition_prior import (
     dirichlet_partitions,
     dirichlet_process_partitions,
 )
-from posteriori.inference.mixtures.partitions.partition_sums import MOST_ROWS, sum_partitions
+from posteriori.inference.mixtures.partitions.partition_sums import sum_partitions
 from posteriori.mixture.partition_posterior import EnumeratedPartitions, SampledPartitions
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.progress import Progress
@@ -77,11 +77,6 @@ class AsksForPartitions(ABC):
         ``n_components``.
         """
         x = check_gappy_inputs(clone(self), X, reset=True)
-        if len(x) > MOST_ROWS:
-            raise ValueError(
-                f"all partitions are summed of at most {MOST_ROWS} rows, got {len(x)}; "
-                "sample_partitions takes any number"
-            )
         sums = sum_partitions(self._cluster_model(x), self._partition_prior(len(x)))
         return EnumeratedPartitions(sums, Fingerprint().update(x))
 
@@ -128,9 +123,9 @@ class AsksForPartitions(ABC):
         A sweep takes time O(N K D²) for normal vectors, else O(N K D); draws take 4 N bytes each. A
         "dirichlet_process" is not cut off at ``n_components``.
         """
-        for name, value, least in (("draws", draws, 1), ("chains", chains, 1), ("warm_up", warm_up, 0)):
-            if not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+        _require_whole("draws", draws, 1)
+        _require_whole("chains", chains, 1)
+        _require_whole("warm_up", warm_up, 0)
         rng = as_generator(random_state)
         x = check_gappy_inputs(clone(self), X, reset=True)
         model, prior = self._cluster_model(x), self._partition_prior(len(x))
@@ -156,6 +151,7 @@ class AsksForPartitions(ABC):
         return found
 
     def _partition_prior(self, rows: int) -> PartitionPrior:
+        _require_whole("n_components", self.n_components, 1)
         concentration = self.weight_concentration_prior
         if concentration is None:
             concentration = 1.0 / self.n_components
@@ -167,3 +163,8 @@ class AsksForPartitions(ABC):
         if kind == "dirichlet_process":
             return dirichlet_process_partitions(rows, float(concentration))
         return dirichlet_partitions(rows, int(self.n_components), float(concentration))
+
+
+def _require_whole(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")

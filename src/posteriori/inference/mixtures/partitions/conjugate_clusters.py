@@ -169,13 +169,16 @@ def _check_rows(pair: Pair, x: Array) -> None:
     if gaps.all(axis=0).any():
         column = int(np.argmax(gaps.all(axis=0)))
         raise ValueError(f"column {column} is missing in all rows; leave it out")
-    pair.check(_filled(x), 0)
+    pair.check(_filled(pair, x), 0)
 
 
-def _filled(x: Array) -> Array:
-    """Return the table with the first seen entry of a column in its gaps."""
+def _filled(pair: Pair, x: Array) -> Array:
+    """Return the table with an entry of the same column, one that can be, in each gap."""
     gaps = np.isnan(x)
-    return np.where(gaps, x[np.argmin(gaps, axis=0), np.arange(x.shape[1])], x)
+    if not gaps.any():
+        return x
+    wrong = gaps | pair.off_support(x)
+    return np.where(gaps, x[np.argmin(wrong, axis=0), np.arange(x.shape[1])], x)
 
 
 # -- normal vectors and columns ----------------------------------------------------------------
@@ -295,7 +298,7 @@ def _increments(pair: NaturalPair, x: Array) -> tuple[list[Array], Array]:
     A batch of N data sets of one row each is a table of N rows.
     """
     gaps = np.isnan(x)
-    statistics = pair.summarize(_filled(x)[None])
+    statistics = pair.summarize(_filled(pair, x)[None])
     if isinstance(statistics, Sums):
         carrier = statistics.log_carrier
     else:  # of large counts: what is left of the log likelihood at some parameter
