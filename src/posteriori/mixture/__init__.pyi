@@ -9,3 +9,8 @@ from posteriori.mixture.normal.bayesian_gaussian_mixture import (
 )
 from posteriori.mixture.normal.gaussian_mixture import GaussianMixture as GaussianMixture
 from posteriori.mixture.experts.mixture_of_experts import MixtureOfExperts as MixtureOfExperts
+from posteriori.mixture.partition_posterior import (
+    EnumeratedPartitions as EnumeratedPartitions,
+    PartitionPosterior as PartitionPosterior,
+    SampledPartitions as SampledPartitions,
+)
