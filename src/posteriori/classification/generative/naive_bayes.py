@@ -17,8 +17,6 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.generative import class_kernels
-from posteriori.classification.generative.column_models import KINDS, learn_columns
 from posteriori.classification.generative.joint_classifier import (
     ESTIMATE,
     JointClassifier,
@@ -28,6 +26,8 @@ from posteriori.classification.generative.joint_classifier import (
 from posteriori.classification.generative.prior_width import widened
 from posteriori.estimators.estimator_rows import check_gappy_inputs, check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows
+from posteriori.inference.classes import class_kernels
+from posteriori.inference.classes.column_models import KINDS, learn_columns
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array

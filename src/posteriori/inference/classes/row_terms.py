@@ -18,13 +18,13 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import digamma, gammaln
 
-from posteriori.classification.generative.class_densities import EllipticClasses
-from posteriori.classification.generative.class_moments import row_blocks
 from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
 from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.inference.classes.class_densities import EllipticClasses
+from posteriori.inference.classes.class_moments import row_blocks
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
