@@ -1,3 +1,7 @@
+from posteriori.inference.ascent.expectation_maximization import (
+    EMResult as EMResult,
+    maximize_by_em as maximize_by_em,
+)
 from posteriori.inference.chains.chain_forecast import (
     ChainForecast as ChainForecast,
     ChainSample as ChainSample,

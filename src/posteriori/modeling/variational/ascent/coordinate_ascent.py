@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.ascent.anderson import FALL, MEMORY, SLOW, Point, Step, extrapolate
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.ascent.grouping import Bilinear
 from posteriori.modeling.variational.ascent.linear_systems import LinearSystem
@@ -27,21 +27,8 @@ from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["Ascent", "Jump", "Merger", "ascend", "best_start", "rises_above", "sweep"]
 
-#: Jumps are for the slow end of an ascent, when a sweep gains less than this, in nats: before that
-#: they could land near another, lower top.
-_SLOW = 10.0
-
 #: Passes over the shared nodes in a slow sweep of a model with products of unknowns.
 _PASSES = 4
-
-#: A fall of the bound beyond this part of its size is an error, not rounding.
-_ROUNDING = 1e-10
-
-#: Sweeps that a jump looks back on.
-_MEMORY = 6
-
-#: Directions in which the residuals differ by less than this part are left out.
-_RANK = 1e-6
 
 #: After so many sweeps that gain less than this, in nats, merges of classes are tried.
 _PATIENCE, _LITTLE = 10, 1.0
@@ -51,9 +38,6 @@ _MERGES, _SWEEPS = 3, 10
 
 #: Classes that share less than this are not merged.
 _LEAST = 0.01
-
-#: Parameters of all shared nodes, a list of arrays.
-Point = list[Array]
 
 
 class Ascent(NamedTuple):
@@ -118,7 +102,7 @@ def ascend(
             if jump.failed(bound):
                 continue
             rise = bound - trace[-1] if trace else np.inf
-            if rise < -_ROUNDING * max(1.0, abs(bound)):
+            if rise < -FALL * max(1.0, abs(bound)):
                 restore(kept)
                 message = f"stopped because the bound fell by {-rise:.3g} nats in sweep {i}"
                 break
@@ -137,8 +121,8 @@ def ascend(
             if rise < tol:
                 converged, message = True, f"converged after {counted(i, 'sweep')}"
                 break
-            passes = _PASSES if (pairs or systems) and rise < _SLOW else 1
-            if i < max_iter and rise < _SLOW:
+            passes = _PASSES if (pairs or systems) and rise < SLOW else 1
+            if i < max_iter and rise < SLOW:
                 jump.consider(bound)
             else:
                 jump.forget()
@@ -167,20 +151,10 @@ def best_start(bounds: Array) -> int:
 
 
 class Jump:
-    r"""Watches an ascent, jumps after a sweep, and takes back what was no gain.
+    """Watches an ascent, jumps after a sweep to where the last ones lead, and takes back what was no gain.
 
-    Sweeps map the parameters φ of the shared nodes to F(φ). From the last sweeps, with residuals
-    :math:`f_i = F(φ_i) - φ_i`, the jump goes to
-
-    .. math:: F(φ_n) - \sum_i γ_i\,[F(φ_{i+1}) - F(φ_i)], \qquad
-              γ = \arg\min |f_n - \sum_i γ_i (f_{i+1} - f_i)|,
-
-    the fixed point of the linear map that fits them all. It is kept only if the next sweep ends above
+    Sweeps map the parameters of the shared nodes. A jump is kept only if the next sweep ends above
     where it began.
-
-    References: D. G. Anderson, "Iterative procedures for nonlinear integral equations", 1965;
-    N. C. Henderson & R. Varadhan, "Damped Anderson acceleration with restarts and monotonicity
-    control for accelerating EM and EM-like algorithms", 2019.
 
     Parameters
     ----------
@@ -191,7 +165,7 @@ class Jump:
         self.problem = problem
         nodes = problem.shared
         self.possible = bool(nodes) and all(node.moves_freely for node in nodes)
-        self._sweeps: list[tuple[Point, Point]] = []  # where they began and ended
+        self._sweeps: list[Step] = []  # where they began and ended
         self._began: Point | None = None
         self._before: tuple[Snapshot, float] | None = None
 
@@ -206,12 +180,12 @@ class Jump:
             return
         ended = self._point()
         if self._began is not None:
-            self._sweeps = [*self._sweeps[1 - _MEMORY :], (self._began, ended)]
+            self._sweeps = [*self._sweeps[1 - MEMORY :], (self._began, ended)]
         self._began = ended
         if len(self._sweeps) < 2:
             return
         kept = self.problem.snapshot()
-        target = _extrapolate(self._sweeps)
+        target = extrapolate(self._sweeps)
         if self._move_to(target):
             self._began, self._before = target, (kept, bound)
         else:
@@ -254,22 +228,6 @@ class Jump:
         except (ValueError, np.linalg.LinAlgError):
             return False
         return True
-
-
-def _extrapolate(sweeps: Sequence[tuple[Point, Point]]) -> Point:
-    """Return the fixed point of the linear map through some sweeps."""
-    residuals = [[b - a for a, b in zip(*sweep, strict=True)] for sweep in sweeps]
-    sizes = [float(np.linalg.norm(part)) or 1.0 for part in residuals[-1]]  # units do not matter
-    flat = [
-        np.concatenate([p.ravel() / s for p, s in zip(f, sizes, strict=True)]) for f in residuals
-    ]
-    changes = np.stack([b - a for a, b in pairwise(flat)], axis=1)
-    weights = np.linalg.lstsq(changes, flat[-1], rcond=_RANK)[0]
-    ends = [end for _, end in sweeps]
-    jumped = list(ends[-1])
-    for weight, (early, late) in zip(weights, pairwise(ends), strict=True):
-        jumped = [p - weight * (b - a) for p, a, b in zip(jumped, early, late, strict=True)]
-    return jumped
 
 
 # -- merges ----------------------------------------------------------------------------------

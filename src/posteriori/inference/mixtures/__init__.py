@@ -1,0 +1,1 @@
+"""Mixtures learned from sums of their rows' statistics: by EM and by variational Bayes."""
