@@ -15,7 +15,15 @@ from posteriori.inference.classes.class_rows import ClassRows
 from posteriori.inference.classes.gaussian_learning import LearnedClasses
 from posteriori.numerics.types import Array
 
-__all__ = ["CellCounts", "TableClasses", "count_cells", "learn_table", "log_beta", "table_sizes"]
+__all__ = [
+    "CellCounts",
+    "TableClasses",
+    "count_cells",
+    "learn_table",
+    "log_beta",
+    "table_cells",
+    "table_sizes",
+]
 
 #: The largest table that is learned.
 _MOST_CELLS = 10_000_000
@@ -50,7 +58,7 @@ class TableClasses(NamedTuple):
                 f"category {x[row, column]:.0f} of column {column} of the table was not there to be "
                 f"learned (0 to {self.sizes[column] - 1} were)"
             )
-        return _cells(x, self.sizes)
+        return table_cells(x, self.sizes)
 
     def sample(self, codes: Any, rng: np.random.Generator) -> Array:
         """Draw a row for each class code."""
@@ -77,7 +85,7 @@ def count_cells(rows: ClassRows, prior: Any) -> CellCounts:
     """Return the combinations of categories of labelled rows, counted."""
     sizes = table_sizes(rows.x)
     k, n_cells = len(rows.classes), int(np.prod(sizes))
-    flat = rows.codes * n_cells + _cells(rows.x, sizes)
+    flat = rows.codes * n_cells + table_cells(rows.x, sizes)
     counts = np.bincount(flat, weights=rows.frequency, minlength=k * n_cells)
     return CellCounts(sizes, counts.reshape(k, n_cells).astype(np.float64))
 
@@ -125,5 +133,6 @@ def _require_whole_rows(x: Array) -> None:
         raise ValueError(f"row {row} misses column {column} of the table (NaN); leave the row out")
 
 
-def _cells(x: Array, sizes: tuple[int, ...]) -> Any:
+def table_cells(x: Array, sizes: tuple[int, ...]) -> Any:
+    """Return the place of each row's combination among all, (N,)."""
     return np.ravel_multi_index(tuple(x.T.astype(np.intp)), sizes)
