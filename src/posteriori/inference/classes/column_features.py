@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from posteriori.inference.classes.class_moments import ColumnMoments
+from posteriori.inference.classes.class_moments import ColumnMoments, row_blocks
 from posteriori.inference.classes.column_models import category_sizes
 from posteriori.inference.classes.expected_logs import (
     binary_logs,
@@ -66,12 +66,23 @@ def column_features(kind: str, x: Array, prior: Any) -> ColumnFeatures:
         return CellFeatures(sizes)
     if kind == "categorical":
         return CategoryFeatures(tuple(category_sizes(x, prior)))
-    gaps, width = bool(np.isnan(x).any()), x.shape[1]
+    gaps = any(bool(np.isnan(x[here]).any()) for here in row_blocks(x))
     if kind == "normal":
-        centre = np.nanmean(x, axis=0)
-        spread = np.nanstd(x, axis=0)
-        return NormalFeatures(centre, np.where(spread > 0, spread, 1.0), gaps)
-    return (BinaryFeatures if kind == "bernoulli" else CountFeatures)(width, gaps)
+        return NormalFeatures(*_centre_and_scale(x), gaps)
+    return (BinaryFeatures if kind == "bernoulli" else CountFeatures)(x.shape[1], gaps)
+
+
+def _centre_and_scale(x: Array) -> tuple[Array, Array]:
+    """Return mean and standard deviation of seen entries, 1 where there is none, block by block."""
+    seen, total, squares = np.zeros((3, x.shape[1]))
+    for here in row_blocks(x):
+        seen += (x[here] == x[here]).sum(axis=0)
+        total += np.nansum(x[here], axis=0)
+    count = np.where(seen > 0, seen, 1.0)
+    centre = total / count
+    for here in row_blocks(x):
+        squares += np.nansum((x[here] - centre) ** 2, axis=0)
+    return centre, np.sqrt(np.where(squares > 0, squares / count, 1.0))
 
 
 class BinaryFeatures(NamedTuple):
