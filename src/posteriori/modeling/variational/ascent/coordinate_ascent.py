@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.ascent.anderson import FALL, MEMORY, SLOW, Point, Step, extrapolate
+from posteriori.inference.clusters.merges import shared_parts
 from posteriori.modeling.contract.costs import counted
 from posteriori.modeling.variational.ascent.grouping import Bilinear
 from posteriori.modeling.variational.ascent.linear_systems import LinearSystem
@@ -35,9 +36,6 @@ _PATIENCE, _LITTLE = 10, 1.0
 
 #: Merges that are tried at a time, and the sweeps that each trial is given at most.
 _MERGES, _SWEEPS = 3, 10
-
-#: Classes that share less than this are not merged.
-_LEAST = 0.01
 
 
 class Ascent(NamedTuple):
@@ -286,13 +284,8 @@ class Merger:
         """Return pairs that may be one class, those that share most first."""
         found: dict[_Merge, float] = {}
         for name in self.names:
-            shared = self.problem.owner[name].overlaps(name)
-            own = np.sqrt(np.maximum(np.diag(shared), np.finfo(float).tiny))
-            for a, b in zip(*np.triu_indices(len(own), 1), strict=True):
-                source, target = (a, b) if own[a] < own[b] else (b, a)
-                part = float(shared[a, b] / (own[a] * own[b]))
-                if part >= _LEAST and own[source] > 0.5:
-                    found[_Merge(name, int(source), int(target))] = part
+            overlap = self.problem.owner[name].overlaps(name)
+            found |= {_Merge(name, *pair): part for pair, part in shared_parts(overlap).items()}
         return sorted(found.keys() - self._refused, key=lambda p: (-found[p], p))
 
     def _is_kept(self, merge: _Merge, bound: float) -> bool:

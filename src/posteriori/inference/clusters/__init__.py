@@ -1,0 +1,1 @@
+"""Clusters of rows around centres: seeds, assignments, merges."""

@@ -1,0 +1,1 @@
+"""Rows with gaps: what is known of their missing entries, pattern by pattern."""
