@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import digamma, gammaln
 
 from posteriori.inference.ascent.expectation_maximization import EMResult, maximize_by_em
 from posteriori.inference.mixtures.feature_pass import (
@@ -21,6 +20,7 @@ from posteriori.inference.mixtures.feature_pass import (
     pass_over_rows,
     read_blocks_of_rows,
 )
+from posteriori.inference.mixtures.normal_beliefs import weight_terms
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -78,10 +78,8 @@ class WeightLaw(NamedTuple):
         if self.concentration is None:
             log_share = np.log((counts + IMAGINED) / (total + k * IMAGINED))
             return log_share, IMAGINED * float(log_share.sum())
-        before, after = self.concentration, self.concentration + counts
-        expected = digamma(after) - digamma(after.sum())
-        log_ratio = _log_beta(after) - _log_beta(np.full(k, before))
-        return expected, float(log_ratio - counts @ expected)  # −KL
+        expected, divergence = weight_terms(counts, self.concentration)
+        return expected, -divergence
 
     def mean(self, counts: Array) -> Array:
         """Return E[π], (K,)."""
@@ -132,7 +130,3 @@ def sum_of_features(model: LatentModel, x: Array, frequency: Array | None) -> Ar
         t = model.of(x[rows])
         total += t.sum(axis=1) if frequency is None else t @ frequency[rows]
     return total
-
-
-def _log_beta(concentration: Array) -> float:
-    return float(gammaln(concentration).sum() - gammaln(concentration.sum()))
