@@ -32,6 +32,9 @@ __all__ = ["ColumnFeatures", "column_features"]
 #: asks for it, and its logarithm has to be finite only.
 _TINY = 1e-300
 
+#: How far sums of features may round below 0.
+_ROUNDING = 1e-9
+
 #: The largest table whose cells can be features of their own.
 _MOST_FEATURES = 10_000
 
@@ -54,8 +57,8 @@ class ColumnFeatures(Protocol):
         """Return what every row has (K,), and θ (K, F)."""
 
 
-def column_features(kind: str, x: Array, prior: Any) -> ColumnFeatures:
-    """Return the features of columns (N, D) of one kind."""
+def column_features(kind: str, x: Array, frequency: Array | None, prior: Any) -> ColumnFeatures:
+    """Return the features of columns (N, D) of one kind, whose rows count so often."""
     if kind == "table":
         sizes = table_sizes(x)
         if np.prod(np.array(sizes, dtype=np.float64)) > _MOST_FEATURES:
@@ -68,20 +71,21 @@ def column_features(kind: str, x: Array, prior: Any) -> ColumnFeatures:
         return CategoryFeatures(tuple(category_sizes(x, prior)))
     gaps = any(bool(np.isnan(x[here]).any()) for here in row_blocks(x))
     if kind == "normal":
-        return NormalFeatures(*_centre_and_scale(x), gaps)
+        return NormalFeatures(*_centre_and_scale(x, frequency), gaps)
     return (BinaryFeatures if kind == "bernoulli" else CountFeatures)(x.shape[1], gaps)
 
 
-def _centre_and_scale(x: Array) -> tuple[Array, Array]:
+def _centre_and_scale(x: Array, frequency: Array | None) -> tuple[Array, Array]:
     """Return mean and standard deviation of seen entries, 1 where there is none, block by block."""
-    seen, total, squares = np.zeros((3, x.shape[1]))
+    weight = np.ones(len(x)) if frequency is None else frequency
+    count, total, squares = np.zeros((3, x.shape[1]))
     for here in row_blocks(x):
-        seen += (x[here] == x[here]).sum(axis=0)
-        total += np.nansum(x[here], axis=0)
-    count = np.where(seen > 0, seen, 1.0)
+        count += weight[here] @ (x[here] == x[here])
+        total += weight[here] @ np.nan_to_num(x[here])
+    count[count == 0.0] = 1.0
     centre = total / count
     for here in row_blocks(x):
-        squares += np.nansum((x[here] - centre) ** 2, axis=0)
+        squares += weight[here] @ np.nan_to_num(x[here] - centre) ** 2
     return centre, np.sqrt(np.where(squares > 0, squares / count, 1.0))
 
 
@@ -112,7 +116,7 @@ class BinaryFeatures(NamedTuple):
         """Return x·ln θ/(1 − θ) + ln(1 − θ)."""
         if learned.posterior is None:
             q = learned.densities.probabilities
-            one, zero = np.log(np.maximum(q, _TINY)), np.log(np.maximum(1.0 - q, _TINY))
+            one, zero = _log(q), _log(1.0 - q)
         else:
             one, zero = binary_logs(learned.posterior)
         return self._linear(one - zero, zero)
@@ -132,7 +136,7 @@ class CountFeatures(BinaryFeatures):
         """Return x·ln λ − λ."""
         if learned.posterior is None:
             mean = learned.densities.rate
-            log_rate = np.log(np.maximum(mean, _TINY))
+            log_rate = _log(mean)
         else:
             log_rate, mean = count_logs(learned.posterior)
         return self._linear(log_rate, -mean)
@@ -211,7 +215,7 @@ class CategoryFeatures(NamedTuple):
     def scores(self, learned: LearnedClasses) -> tuple[Array, Array]:
         """Return ln θ_c."""
         if learned.posterior is None:
-            logs = [np.log(np.maximum(table, _TINY)) for table in learned.densities.tables]
+            logs = [_log(table) for table in learned.densities.tables]
         else:
             logs = [category_logs(belief) for belief in learned.posterior]
         theta = np.concatenate(logs, axis=1)
@@ -240,7 +244,14 @@ class CellFeatures(NamedTuple):
     def scores(self, learned: LearnedClasses) -> tuple[Array, Array]:
         """Return ln θ of the cells."""
         if learned.posterior is None:
-            theta = np.log(np.maximum(learned.densities.table, _TINY))
+            theta = _log(learned.densities.table)
         else:
             theta = category_logs(learned.posterior)
         return np.zeros(len(theta)), theta
+
+
+def _log(share: Array) -> Array:
+    """Return the logarithms of probabilities or rates, refusing what no rows can have."""
+    if (share < -_ROUNDING).any():
+        raise ValueError("sums of features of rows are not negative")
+    return np.log(np.maximum(share, _TINY))

@@ -93,7 +93,7 @@ def class_model(
     """
     parts, first = {}, 1
     for kind, at in places.items():
-        features = column_features(kind, take_columns(x, at), priors.get(kind))
+        features = column_features(kind, take_columns(x, at), frequency, priors.get(kind))
         here = slice(first, first + features.size)
         parts[kind] = Part(at, features, here, priors.get(kind))
         first = here.stop

@@ -32,14 +32,7 @@ from posteriori.inference.mixtures.normal_scores import (
 from posteriori.inference.mixtures.normal_units import RowMoments, Units, row_moments, units_of
 from posteriori.numerics.types import Array
 
-__all__ = [
-    "CompleteRows",
-    "GappyRows",
-    "NormalExpectations",
-    "NormalRows",
-    "full_precisions",
-    "project",
-]
+__all__ = ["CompleteRows", "GappyRows", "NormalExpectations", "NormalRows", "full_precisions", "project"]
 
 
 class NormalExpectations(NamedTuple):
@@ -115,11 +108,7 @@ class CompleteRows(NamedTuple):
         features = NormalFeatures(self.kind, self.units)
         total = np.zeros((len(shares), features.size))
         for rows in read_blocks_of_rows(len(self.x), features.size):
-            part = (
-                shares[:, rows]
-                if self.frequency is None
-                else shares[:, rows] * self.frequency[rows]
-            )
+            part = shares[:, rows] if self.frequency is None else shares[:, rows] * self.frequency[rows]
             total += part @ features.of(self.x[rows]).T
         return unpack(total, self.kind, self.squares)
 

@@ -164,9 +164,7 @@ def clustered_start(rows: NormalRows, k: int, rng: np.random.Generator) -> Norma
     for _ in range(_ROUNDS):
         nearest = squared_distances(z, centers).argmin(axis=1)
         counts = np.bincount(nearest, weights=weight, minlength=k)
-        sums = np.stack(
-            [np.bincount(nearest, weights=weight * c, minlength=k) for c in z.T], axis=1
-        )
+        sums = np.stack([np.bincount(nearest, weights=weight * c, minlength=k) for c in z.T], axis=1)
         moved = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1e-300)[:, None], centers)
         if np.array_equal(moved, centers):
             break
