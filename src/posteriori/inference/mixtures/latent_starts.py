@@ -52,13 +52,17 @@ def best_ascent_from_seeds(
     at, times = distinct_rows(x, frequency, rng)
     part = x[at]
     t = model.of(part)
-    starts = [(seeded_shares(t, times, k, rng) * times) @ t.T for _ in range(n_init)]
-    best = starts[0]
-    if n_init > 1:
-        trials = [_trial(model, weights, part, times, start) for start in starts]
-        best = max(trials, key=lambda trial: trial.trace[-1]).parameters
+    trial_steps = 0 if n_init == 1 else min(_TRIAL, options["max_iter"])
+    trials: list[EMResult] = []
+    while len(trials) < n_init and not (trials and "interrupted" in trials[-1].message):
+        start = (seeded_shares(t, times, k, rng) * times) @ t.T
+        trials.append(_trial(model, weights, part, times, start, trial_steps))
+    best = max(trials, key=lambda trial: trial.trace[-1])
     total = float(len(x)) if frequency is None else float(frequency.sum())
-    return ascend(model, weights, x, frequency, best * (total / times.sum()), **options)
+    found = ascend(model, weights, x, frequency, best.parameters * (total / times.sum()), **options)
+    if len(at) == _SAMPLE or n_init == 1:
+        return found
+    return found._replace(trace=(*best.trace[:-1], *found.trace), n_iter=best.n_iter + found.n_iter)
 
 
 def distinct_rows(x: Array, frequency: Array | None, rng: np.random.Generator) -> tuple[Any, Array]:
@@ -86,8 +90,8 @@ def seeded_shares(t: Array, times: Array, k: int, rng: np.random.Generator) -> A
 
 
 def _trial(
-    model: LatentModel, weights: WeightLaw, x: Array, times: Array, start: Array
+    model: LatentModel, weights: WeightLaw, x: Array, times: Array, start: Array, steps: int
 ) -> EMResult:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # some steps are enough
-        return ascend(model, weights, x, times, start, max_iter=_TRIAL)
+        return ascend(model, weights, x, times, start, max_iter=steps)
