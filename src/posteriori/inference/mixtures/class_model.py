@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.classes.column_checks import take_columns
 from posteriori.inference.classes.column_features import ColumnFeatures, column_features
 from posteriori.inference.classes.column_models import KINDS
 from posteriori.inference.classes.gaussian_learning import LearnedClasses
@@ -103,8 +104,3 @@ def class_model(
         return ClassModel(parts, IMAGINED * total / total[0])
     together: Mapping[str, LearnedClasses] = model.learn(total[None]).components
     return ClassModel({k: part._replace(prior=together[k].prior) for k, part in parts.items()})
-
-
-def take_columns(x: Array, at: Any) -> Array:
-    """Return some columns; all of them without a copy."""
-    return x if len(at) == x.shape[1] else x[:, at]
