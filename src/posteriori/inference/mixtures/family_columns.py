@@ -7,7 +7,7 @@ M features :math:`t(x_d)`, and with gaps one more that tells whether it is seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

@@ -30,6 +30,7 @@ __all__ = [
     "WeightLaw",
     "ascend",
     "sum_of_features",
+    "sums_of_shares",
 ]
 
 #: Rows, alike to those of the whole table, that every component of a maximum-likelihood mixture has seen
@@ -129,4 +130,13 @@ def sum_of_features(model: LatentModel, x: Array, frequency: Array | None) -> Ar
     for rows in read_blocks_of_rows(len(x), model.size):
         t = model.of(x[rows])
         total += t.sum(axis=1) if frequency is None else t @ frequency[rows]
+    return total
+
+
+def sums_of_shares(model: LatentModel, x: Array, frequency: Array | None, shares: Array) -> Array:
+    """Return Σ_n w_n r_nk t(x_n), (K, F), of shares (K, N)."""
+    total = np.zeros((len(shares), model.size))
+    for rows in read_blocks_of_rows(len(x), model.size):
+        part = shares[:, rows] if frequency is None else shares[:, rows] * frequency[rows]
+        total += part @ model.of(x[rows]).T
     return total

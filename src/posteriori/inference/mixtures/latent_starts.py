@@ -33,6 +33,8 @@ def best_ascent_from_seeds(
     k: int,
     n_init: int,
     rng: np.random.Generator,
+    *,
+    max_iter: int,
     **options: Any,
 ) -> EMResult:
     """Return the ascent from the best of some starts; the parameters that are found are sums (K, F).
@@ -46,20 +48,23 @@ def best_ascent_from_seeds(
     k, n_init : int
         Components, and starts of which each takes some steps; the highest goes on.
     rng : Generator
+    max_iter : int
+        Steps of the last ascent.
     **options
-        Of :func:`maximize_by_em`.
+        Further ones of :func:`maximize_by_em`.
     """
     at, times = distinct_rows(x, frequency, rng)
     part = x[at]
     t = model.of(part)
-    trial_steps = 0 if n_init == 1 else min(_TRIAL, options["max_iter"])
+    trial_steps = 0 if n_init == 1 else min(_TRIAL, max_iter)
     trials: list[EMResult] = []
     while len(trials) < n_init and not (trials and "interrupted" in trials[-1].message):
         start = (seeded_shares(t, times, k, rng) * times) @ t.T
         trials.append(_trial(model, weights, part, times, start, trial_steps))
     best = max(trials, key=lambda trial: trial.trace[-1])
     total = float(len(x)) if frequency is None else float(frequency.sum())
-    found = ascend(model, weights, x, frequency, best.parameters * (total / times.sum()), **options)
+    start = best.parameters * (total / times.sum())
+    found = ascend(model, weights, x, frequency, start, max_iter=max_iter, **options)
     if len(at) == _SAMPLE or n_init == 1:
         return found
     return found._replace(trace=(*best.trace[:-1], *found.trace), n_iter=best.n_iter + found.n_iter)

@@ -1,0 +1,5 @@
+"""Clusters and mixtures: groups of rows without labels, how many there are, and how sure that is."""
+
+from posteriori.numerics.lazy import load_on_use
+
+__all__, __getattr__, __dir__ = load_on_use(__name__, __file__)
