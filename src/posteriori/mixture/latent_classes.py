@@ -141,6 +141,9 @@ class LatentClasses(LatentMixture):
 
     def _learn(self, rows: TableRows, rng: np.random.Generator) -> Found:
         x, frequency = rows.x, rows.frequency
+        self.columns_ = check_kinds(self.columns, x.shape[1])
+        self._places = places_of(self.columns_)
+        self._check_values(x)
         priors = check_priors(self.priors, self._integrates())
         for place in self._places.get("normal", ()):
             require_moderate(f"column {place} of X", x[:, place])
@@ -192,8 +195,6 @@ class LatentClasses(LatentMixture):
                 )
 
     def _check_values(self, x: Array) -> None:
-        self.columns_ = check_kinds(self.columns, x.shape[1])
-        self._places = places_of(self.columns_)
         check_values(self._places, x)
 
     def _log_densities(self, x: Array) -> Array:

@@ -138,7 +138,6 @@ class LatentMixture(DensityMixin, BaseEstimator):
         check_parameters(self)
         x = check_gappy_inputs(self, X, reset=True)
         rows = self._rows_that_count(x, sample_weight)
-        self._check_values(x)
         found = self._learn(rows, as_generator(self.random_state))
         law = self._weight_law
         for name in ("posterior_", "log_evidence_", "symmetry_gain_", "log_likelihood_"):

@@ -167,10 +167,11 @@ def moved(d: Any, by: Array) -> Any:
 
 
 def belief_affinities(belief: Any) -> Array:
-    """Return ln B (K, K) of beliefs (K, D) about the columns of components."""
+    """Return ln B (K, K) of beliefs (K,), or (K, D) about the columns of components."""
     half = (0.5 * (part[:, None] + part) for part in belief.natural)
-    halfway = belief._from_natural(*half).log_normalizer().sum(axis=-1)
-    return log_affinities(belief.log_normalizer().sum(axis=-1), halfway)
+    halfway, own = belief._from_natural(*half).log_normalizer(), belief.log_normalizer()
+    k = len(own)
+    return log_affinities(own.reshape(k, -1).sum(axis=1), halfway.reshape(k, k, -1).sum(axis=2))
 
 
 def _statistics_and_carrier(pair: Pair, known: Array) -> tuple[Sequence[Array], Any]:

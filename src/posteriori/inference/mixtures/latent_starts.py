@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.inference.ascent.expectation_maximization import EMResult
 from posteriori.inference.clusters.seeding import seed_centers, squared_distances
-from posteriori.inference.mixtures.latent_ascent import LatentModel, WeightLaw, ascend
+from posteriori.inference.mixtures.latent_ascent import LatentModel, WeightLaw, ascend, sums_of_shares
+from posteriori.inference.mixtures.member_fits import climb_by_fits
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["best_ascent_from_seeds", "distinct_rows", "seeded_shares"]
+__all__ = ["Search", "climb", "distinct_rows", "fit_from_best_start"]
 
 #: Of more distinct rows than this a sample serves to find where to begin; the last ascent sees all.
 _SAMPLE = 20_000
@@ -21,53 +24,113 @@ _SAMPLE = 20_000
 #: Steps by which a start shows where it leads.
 _TRIAL = 30
 
+#: The same of fits, each of which is found step by step.
+_TRIAL_FITS = 5
+
 #: An odd number whose multiples spread over all words: 2⁶⁴ divided by the golden ratio.
 _SPREADING = np.uint64(0x9E3779B97F4A7C15)
 
 
-def best_ascent_from_seeds(
-    model: LatentModel,
-    weights: WeightLaw,
-    x: Array,
-    frequency: Array | None,
-    k: int,
-    n_init: int,
-    rng: np.random.Generator,
-    *,
-    max_iter: int,
-    **options: Any,
-) -> EMResult:
-    """Return the ascent from the best of some starts; the parameters that are found are sums (K, F).
+class Search(NamedTuple):
+    """How a mixture is looked for.
 
-    Parameters
+    Attributes
     ----------
-    model : LatentModel
-    weights : WeightLaw
-    x : (N, D)
-    frequency : (N,) or None
-    k, n_init : int
+    n_components, n_init : int
         Components, and starts of which each takes some steps; the highest goes on.
+    weights : WeightLaw
+    shares : (K, N) or None
+        Where to begin; None: at seeds.
     rng : Generator
     max_iter : int
         Steps of the last ascent.
-    **options
+    options : mapping
         Further ones of :func:`maximize_by_em`.
     """
-    at, times = distinct_rows(x, frequency, rng)
+
+    n_components: int
+    n_init: int
+    weights: WeightLaw
+    shares: Array | None
+    rng: np.random.Generator
+    max_iter: int
+    options: Mapping[str, Any]
+
+
+def climb(
+    model: LatentModel, x: Array, frequency: Array | None, search: Search
+) -> tuple[Array, EMResult]:
+    """Return the sums (K, F) of the components that are found, the largest first, and the ascent."""
+    if search.shares is None:
+        ascent = _from_seeds(model, x, frequency, search)
+    else:
+        start = sums_of_shares(model, x, frequency, search.shares)
+        ascent = _last(model, x, frequency, start, search)
+    found = ascent.parameters
+    return found[np.argsort(-found[:, 0], kind="stable")], ascent
+
+
+def _from_seeds(
+    model: LatentModel, x: Array, frequency: Array | None, search: Search
+) -> EMResult:
+    """Return the ascent from the best of some starts."""
+    at, times = distinct_rows(x, frequency, search.rng)
     part = x[at]
     t = model.of(part)
-    trial_steps = 0 if n_init == 1 else min(_TRIAL, max_iter)
+    steps = 0 if search.n_init == 1 else min(_TRIAL, search.max_iter)
     trials: list[EMResult] = []
-    while len(trials) < n_init and not (trials and "interrupted" in trials[-1].message):
-        start = (seeded_shares(t, times, k, rng) * times) @ t.T
-        trials.append(_trial(model, weights, part, times, start, trial_steps))
+    while len(trials) < search.n_init and not (trials and "interrupted" in trials[-1].message):
+        start = (_seeded_shares(t, times, search.n_components, search.rng) * times) @ t.T
+        with _quiet():
+            trials.append(ascend(model, search.weights, part, times, start, max_iter=steps))
     best = max(trials, key=lambda trial: trial.trace[-1])
     total = float(len(x)) if frequency is None else float(frequency.sum())
     start = best.parameters * (total / times.sum())
-    found = ascend(model, weights, x, frequency, start, max_iter=max_iter, **options)
-    if len(at) == _SAMPLE or n_init == 1:
+    found = _last(model, x, frequency, start, search)
+    if len(at) == _SAMPLE or search.n_init == 1:
         return found
-    return found._replace(trace=(*best.trace[:-1], *found.trace), n_iter=best.n_iter + found.n_iter)
+    trace = (*best.trace[:-1], *found.trace)
+    return found._replace(trace=trace, n_iter=best.n_iter + found.n_iter)
+
+
+def _last(
+    model: LatentModel, x: Array, frequency: Array | None, start: Array, search: Search
+) -> EMResult:
+    return ascend(
+        model, search.weights, x, frequency, start, max_iter=search.max_iter, **search.options
+    )
+
+
+def fit_from_best_start(
+    family: Any, x: Array, frequency: Array | None, search: Search
+) -> EMResult:
+    """Return the best ascent by fits of a family."""
+    options = {**search.options, "max_iter": search.max_iter}
+    if search.shares is not None:
+        return climb_by_fits(family, x, frequency, search.shares, **options)
+    trials = []
+    for _ in range(search.n_init):
+        shares = _seeded_rows(x, frequency, search)
+        with _quiet():
+            trials.append(climb_by_fits(family, x, frequency, shares, max_iter=_TRIAL_FITS))
+    best = max(trials, key=lambda trial: trial.trace[-1])
+    found = climb_by_fits(family, x, frequency, best.parameters, **options)
+    trace = (*best.trace[:-1], *found.trace)
+    return found._replace(trace=trace, n_iter=best.n_iter + found.n_iter)
+
+
+def _seeded_rows(x: Array, frequency: Array | None, search: Search) -> Array:
+    """Return which of K seeds is nearest to each row (K, N), missing entries at the mean."""
+    at, times = distinct_rows(x, frequency, search.rng)
+    weight = np.ones(len(x)) if frequency is None else frequency
+    seen = x == x
+    mean = weight @ np.where(seen, x, 0.0) / (weight @ seen)
+    filled = np.where(seen, x, mean)
+    spread = np.sqrt(weight @ (filled - mean) ** 2 / weight.sum())
+    z = (filled - mean) / np.where(spread > 0, spread, 1.0)
+    centers = seed_centers(z[at], search.n_components, times, search.rng)
+    nearest = squared_distances(z, centers).argmin(axis=1)
+    return (nearest == np.arange(search.n_components)[:, None]) * 1.0
 
 
 def distinct_rows(x: Array, frequency: Array | None, rng: np.random.Generator) -> tuple[Any, Array]:
@@ -85,7 +148,7 @@ def distinct_rows(x: Array, frequency: Array | None, rng: np.random.Generator) -
     return at[:_SAMPLE], times[:_SAMPLE]
 
 
-def seeded_shares(t: Array, times: Array, k: int, rng: np.random.Generator) -> Array:
+def _seeded_shares(t: Array, times: Array, k: int, rng: np.random.Generator) -> Array:
     """Return which of k seeds is nearest to each row (k, B), from features (F, B) in equal units."""
     mean = (t @ times / times.sum())[:, None]
     spread = np.sqrt((t - mean) ** 2 @ times / times.sum())
@@ -94,9 +157,8 @@ def seeded_shares(t: Array, times: Array, k: int, rng: np.random.Generator) -> A
     return (nearest == np.arange(k)[:, None]) * 1.0
 
 
-def _trial(
-    model: LatentModel, weights: WeightLaw, x: Array, times: Array, start: Array, steps: int
-) -> EMResult:
+@contextmanager
+def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # some steps are enough
-        return ascend(model, weights, x, times, start, max_iter=steps)
+        yield

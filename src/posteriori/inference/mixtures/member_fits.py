@@ -18,7 +18,7 @@ from posteriori.inference.ascent.expectation_maximization import EMResult, maxim
 from posteriori.inference.mixtures.latent_ascent import IMAGINED, WeightLaw
 from posteriori.numerics.types import Array
 
-__all__ = ["MemberMixture", "climb_by_fits", "log_density_of"]
+__all__ = ["Columns", "MemberMixture", "climb_by_fits", "log_density_of"]
 
 #: A component as its columns: a member of the family for each.
 Columns = tuple[Any, ...]
@@ -32,9 +32,13 @@ class MemberMixture(NamedTuple):
 
 
 def climb_by_fits(
-    family: Any, x: Array, frequency: Array | None, start: Array, **options: Any
+    family: Any,
+    x: Array,
+    frequency: Array | None,
+    start: Array | MemberMixture,
+    **options: Any,
 ) -> EMResult:
-    """Climb from shares of rows (K, N); the parameters that are found are a :class:`MemberMixture`.
+    """Climb from shares of rows (K, N) or from members; the parameters that are found are a :class:`MemberMixture`.
 
     Parameters
     ----------
@@ -42,7 +46,7 @@ def climb_by_fits(
         Whose answer has ``log_prob``.
     x : (N, D)
     frequency : (N,) or None
-    start : (K, N)
+    start : (K, N), or MemberMixture
     **options
         Of :func:`maximize_by_em`.
     """
@@ -68,12 +72,14 @@ def climb_by_fits(
             counts.append(share.sum())
         return MemberMixture(tuple(components), np.array(counts))
 
-    weights = start * w
-    first = tuple(_fit_columns(family, x, share + imagined * w) for share in weights)
+    if not isinstance(start, MemberMixture):
+        shares = start * w
+        first = tuple(_fit_columns(family, x, share + imagined * w) for share in shares)
+        start = MemberMixture(first, shares.sum(axis=1))
     return maximize_by_em(
         expect,
         maximize,
-        MemberMixture(first, weights.sum(axis=1)),
+        start,
         **options | {"accelerated": False},  # members are no numbers that could be moved
     )
 
