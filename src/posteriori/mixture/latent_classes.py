@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
 from posteriori.estimators.estimator_rows import column_names
 from posteriori.estimators.parameters import one_of
 from posteriori.inference.classes.column_checks import (
@@ -20,14 +19,11 @@ from posteriori.inference.classes.column_checks import (
     check_priors,
     check_values,
     places_of,
-    take_columns,
 )
-from posteriori.inference.classes.column_models import KINDS, log_carrier
-from posteriori.inference.mixtures.class_model import ClassModel, class_model
-from posteriori.inference.mixtures.family_models import belief_affinities
-from posteriori.inference.mixtures.latent_ascent import ascend, sums_of_shares
-from posteriori.inference.mixtures.latent_starts import best_ascent_from_seeds
-from posteriori.mixture.latent_mixture import COMMON, Found, LatentMixture, TableRows
+from posteriori.inference.classes.column_models import KINDS
+from posteriori.inference.mixtures.columns.latent_starts import Search
+from posteriori.inference.mixtures.columns.mixture_learning import LearnedMixture, learn_classes
+from posteriori.mixture.latent_mixture import COMMON, LatentMixture, TableRows
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_moderate
 
@@ -139,52 +135,19 @@ class LatentClasses(LatentMixture):
     def _integrates(self) -> bool:
         return self.estimate == "bayes"
 
-    def _learn(self, rows: TableRows, rng: np.random.Generator) -> Found:
-        x, frequency = rows.x, rows.frequency
-        self.columns_ = check_kinds(self.columns, x.shape[1])
+    def _learn(self, rows: TableRows, search: Search) -> LearnedMixture:
+        self.columns_ = check_kinds(self.columns, rows.x.shape[1])
         self._places = places_of(self.columns_)
-        self._check_values(x)
+        self._check_values(rows.x)
         priors = check_priors(self.priors, self._integrates())
         for place in self._places.get("normal", ()):
-            require_moderate(f"column {place} of X", x[:, place])
+            require_moderate(f"column {place} of X", rows.x[:, place])
         if not self._integrates():
             self._require_distinct(rows)
-            self._refuse_constant(x)
-        model = class_model(self._places, x, frequency, priors, self._integrates())
-        if rows.shares is None:
-            ascent = best_ascent_from_seeds(
-                model,
-                self._weight_law,
-                x,
-                frequency,
-                self.n_components,
-                int(self.n_init),
-                rng,
-                **self._options,
-            )
-        else:
-            start = sums_of_shares(model, x, frequency, rows.shares)
-            ascent = ascend(model, self._weight_law, x, frequency, start, **self._options)
-        sums = ascent.parameters[np.argsort(-ascent.parameters[:, 0], kind="stable")]
-        return self._keep(model, sums, rows, ascent)
-
-    def _keep(self, model: ClassModel, sums: Array, rows: TableRows, ascent: Any) -> Found:
-        learned = model.learn(sums)
-        self._parts = {kind: part.densities for kind, part in learned.components.items()}
-        self._beliefs = {kind: part.posterior for kind, part in learned.components.items()}
-        per_class = sum(part.n_parameters for part in self._parts.values())
-        self.n_parameters_ = self.n_components * (per_class + 1) - 1
-        carrier = sum(
-            log_carrier(kind, take_columns(rows.x, at), rows.frequency)
-            for kind, at in self._places.items()
-        )
-        trace, value, affinity = np.array(ascent.trace) + carrier, ascent.trace[-1] + carrier, None
-        if self._integrates():
-            affinity = _affinities(learned.components)
-        else:
-            _, from_weights = self._weight_law.learn(sums[:, 0])
-            value -= learned.bonus + from_weights
-        return Found(sums[:, 0], trace, float(value), ascent.n_iter, ascent.converged, affinity)
+            self._refuse_constant(rows.x)
+        found = learn_classes(self._places, rows.x, rows.frequency, priors, search)
+        self.n_parameters_ = self.n_components * (found.n_parameters + 1) - 1
+        return found
 
     def _refuse_constant(self, x: Array) -> None:
         for place in self._places.get("normal", ()):
@@ -197,38 +160,9 @@ class LatentClasses(LatentMixture):
     def _check_values(self, x: Array) -> None:
         check_values(self._places, x)
 
-    def _log_densities(self, x: Array) -> Array:
-        parts = [
-            self._parts[kind].log_prob(take_columns(x, at)) for kind, at in self._places.items()
-        ]
-        return sum(parts[1:], start=parts[0])
-
-    def _draw(self, codes: Any, rng: np.random.Generator) -> Array:
-        drawn = np.empty((len(codes), len(self.columns_)))
-        for kind, at in self._places.items():
-            drawn[:, at] = self._parts[kind].sample(codes, rng)
-        return drawn
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         kinds = {self.columns} if isinstance(self.columns, str) else set(self.columns)
         tags.input_tags.allow_nan = kinds != {"table"}
         tags.input_tags.categorical = tags.input_tags.positive_only = kinds <= _COUNTED
         return tags
-
-
-def _affinities(components: Mapping[str, Any]) -> Array:
-    """Return ln B (K, K), the sum over all columns."""
-    total: Any = 0.0
-    for kind, part in components.items():
-        beliefs = part.posterior if isinstance(part.posterior, list) else [part.posterior]
-        for belief in beliefs:
-            if kind == "normal":  # near 0 squares of means keep their digits
-                belief = NormalInverseGamma(
-                    belief.location - part.prior.location,
-                    belief.mean_strength,
-                    belief.shape,
-                    belief.scale,
-                )
-            total = total + belief_affinities(belief)
-    return np.asarray(total)

@@ -24,16 +24,18 @@ from posteriori.estimators.parameters import (
     or_none,
 )
 from posteriori.inference.classes.class_moments import row_blocks
+from posteriori.inference.mixtures.columns.latent_ascent import WeightLaw
+from posteriori.inference.mixtures.columns.latent_starts import Search, distinct_rows
+from posteriori.inference.mixtures.columns.mixture_densities import MixtureDensities
+from posteriori.inference.mixtures.columns.mixture_learning import LearnedMixture
 from posteriori.inference.mixtures.label_symmetry import symmetry_gain
-from posteriori.inference.mixtures.latent_ascent import WeightLaw
-from posteriori.inference.mixtures.latent_starts import distinct_rows
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import unmasked
 
-__all__ = ["COMMON", "Found", "LatentMixture", "MixturePosterior", "TableRows"]
+__all__ = ["COMMON", "LatentMixture", "MixturePosterior", "TableRows"]
 
 _WHOLE = Constraint("be a whole number of at least 1", 1.0, np.inf, whole=True)
 
@@ -62,32 +64,6 @@ class TableRows(NamedTuple):
     shares: Array | None
 
 
-class Found(NamedTuple):
-    """What an ascent has found.
-
-    Attributes
-    ----------
-    counts : (K,)
-        Rows of each component.
-    trace : (T,)
-        The objective: the log likelihood with the rows that components have seen beside their own, or
-        the bound.
-    value : float
-        The log likelihood, or the bound.
-    n_iter, converged
-        How the ascent ended.
-    log_affinity : (K, K) or None
-        Of the beliefs about components.
-    """
-
-    counts: Array
-    trace: Array
-    value: float
-    n_iter: int
-    converged: bool
-    log_affinity: Array | None = None
-
-
 class LatentMixture(DensityMixin, BaseEstimator):
     """A mixture, given how its components are learned and what their densities are."""
 
@@ -99,6 +75,7 @@ class LatentMixture(DensityMixin, BaseEstimator):
     weight_concentration_prior: float | None
     responsibilities_init: Any
     random_state: Any
+    _densities: MixtureDensities
 
     _constraints = COMMON
 
@@ -107,20 +84,12 @@ class LatentMixture(DensityMixin, BaseEstimator):
         """Tell whether components have beliefs, or are the most likely."""
 
     @abstractmethod
-    def _learn(self, rows: TableRows, rng: np.random.Generator) -> Found:
-        """Learn the components, the largest first, and keep them."""
+    def _learn(self, rows: TableRows, search: Search) -> LearnedMixture:
+        """Learn the mixture."""
 
     @abstractmethod
     def _check_values(self, x: Array) -> None:
         """Refuse entries that no component could produce."""
-
-    @abstractmethod
-    def _log_densities(self, x: Array) -> Array:
-        """Return ln p(x | component) of checked rows, (N, K)."""
-
-    @abstractmethod
-    def _draw(self, codes: Any, rng: np.random.Generator) -> Array:
-        """Draw a row for each component code, (N, D)."""
 
     # -- learning ----------------------------------------------------------------------------
 
@@ -138,17 +107,18 @@ class LatentMixture(DensityMixin, BaseEstimator):
         check_parameters(self)
         x = check_gappy_inputs(self, X, reset=True)
         rows = self._rows_that_count(x, sample_weight)
-        found = self._learn(rows, as_generator(self.random_state))
-        law = self._weight_law
+        found = self._learn(rows, self._search(rows.shares))
         for name in ("posterior_", "log_evidence_", "symmetry_gain_", "log_likelihood_"):
             self.__dict__.pop(name, None)
+        law = self._weight_law
         self.weights_ = law.mean(found.counts)
         self.trace_, self.n_iter_, self.converged_ = found.trace, found.n_iter, found.converged
-        if law.concentration is None:
+        self._densities = found.densities
+        if found.log_affinity is None:
             self.log_likelihood_ = found.value
             return self
         self.posterior_ = MixturePosterior(
-            Dirichlet(law.concentration + found.counts), self._beliefs
+            Dirichlet(law.concentration + found.counts), found.beliefs
         )
         self.symmetry_gain_ = symmetry_gain(found.log_affinity)
         self.log_evidence_ = LogEvidence(
@@ -170,9 +140,16 @@ class LatentMixture(DensityMixin, BaseEstimator):
         given = self.weight_concentration_prior
         return WeightLaw(1.0 / self.n_components if given is None else float(given))
 
-    @property
-    def _options(self) -> dict[str, Any]:
-        return {"tol": self.tol, "max_iter": int(self.max_iter), "accelerated": self.accelerated}
+    def _search(self, shares: Array | None) -> Search:
+        return Search(
+            int(self.n_components),
+            int(self.n_init),
+            self._weight_law,
+            shares,
+            as_generator(self.random_state),
+            int(self.max_iter),
+            {"tol": self.tol, "accelerated": self.accelerated},
+        )
 
     def _rows_that_count(self, x: Array, sample_weight: Any) -> TableRows:
         """Leave out rows of weight 0 and rows without entries, which have probability 1."""
@@ -260,14 +237,14 @@ class LatentMixture(DensityMixin, BaseEstimator):
         check_is_fitted(self)
         generator = as_generator(rng)
         codes = generator.choice(self.n_components, size=size, p=self.weights_)
-        return self._draw(codes, generator), codes
+        return self._densities.sample(codes, generator), codes
 
     def _joint(self, X: Any) -> Array:
         """Return ln p(x, component) of rows, (N, K)."""
         check_is_fitted(self)
         x = check_gappy_inputs(self, X)
         self._check_values(x)
-        joint = np.concatenate([self._log_densities(part) for part in _blocks(x)])
+        joint = np.concatenate([self._densities.log_prob(part) for part in _blocks(x)])
         return joint + np.log(self.weights_)
 
     def __sklearn_tags__(self) -> Any:

@@ -9,30 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.distributions.base import Distribution
-from posteriori.distributions.batches import take_members
 from posteriori.distributions.composites.mixture import Mixture
 from posteriori.distributions.conjugate.pair import Pair, find_pair
-from posteriori.distributions.coordinates import flatten_natural
+from posteriori.distributions.conjugate.pareto_pairs import ParetoUniform
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.unknown import trace_likelihood
 from posteriori.estimators.estimator_rows import column_names
-from posteriori.inference.mixtures.family_models import (
-    ConjugateModel,
-    ExponentialModel,
-    belief_affinities,
-    conjugate_model,
-    exponential_model,
-    moved,
+from posteriori.inference.mixtures.columns.latent_starts import Search
+from posteriori.inference.mixtures.columns.mixture_learning import (
+    LearnedMixture,
+    learn_beliefs,
+    learn_fits,
+    learn_members,
 )
-from posteriori.inference.mixtures.latent_ascent import ascend, sums_of_shares
-from posteriori.inference.mixtures.latent_starts import (
-    best_ascent_from_seeds,
-    distinct_rows,
-    seeded_shares,
-)
-from posteriori.inference.mixtures.member_fits import climb_by_fits, log_density_of
-from posteriori.mixture.latent_mixture import Found, LatentMixture, TableRows
+from posteriori.mixture.latent_mixture import LatentMixture, TableRows
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_squares
 
@@ -142,113 +132,97 @@ class MixtureOf(LatentMixture):
     def _integrates(self) -> bool:
         return self.prior is not None
 
-    # -- learning ----------------------------------------------------------------------------
-
-    def _learn(self, rows: TableRows, rng: np.random.Generator) -> Found:
+    def _learn(self, rows: TableRows, search: Search) -> LearnedMixture:
         require_squares("X", rows.x)
-        for name in ("model_", "n_parameters_", "_components"):
+        found = self._learn_rows(rows, search)
+        for name in ("model_", "n_parameters_"):
             self.__dict__.pop(name, None)
+        if found.members is not None:
+            self.model_ = Mixture(self._weight_law.mean(found.counts), found.members)
+        if found.n_parameters is not None:
+            self.n_parameters_ = self.n_components * (found.n_parameters + 1) - 1
+        return found
+
+    def _learn_rows(self, rows: TableRows, search: Search) -> LearnedMixture:
+        x, frequency = rows.x, rows.frequency
         if self._integrates():
-            return self._learn_beliefs(rows, rng)
+            self._check_prior(self._find_pair(self.prior), x)
+            return learn_beliefs(self._find_pair, self.prior, x, frequency, search)
         if not hasattr(self.family, "fit"):
             raise TypeError(
                 f"family must have fit(x, weights), as Poisson has, got {self.family!r}; a function "
                 "of the unknown needs a prior"
             )
-        self._refuse_unfit(rows)
-        if _is_exponential(self.family):
-            return self._learn_members(rows, rng)
-        return self._learn_by_fits(rows, rng)
-
-    def _learn_beliefs(self, rows: TableRows, rng: np.random.Generator) -> Found:
-        pair = self._find_pair(self.prior)
-        vectors = pair.event_ndim > 0
-        if not hasattr(pair.prior_family, "kl") or not hasattr(self.prior, "natural"):
-            raise TypeError(
-                f"a {type(self.prior).__name__} prior of {pair.likelihood_family.__name__} has no "
-                "natural parameters; choose another prior, or none"
-            )
-        self._require_whole_vectors(rows.x, vectors)
-        self._check_support(rows.x, pair.off_support, pair.likelihood_family, vectors)
-        model = conjugate_model(self._find_pair, self.prior, rows.x, rows.frequency)
-        sums, ascent = self._climb(model, rows, rng)
-        learned = model.learn(sums)
-        carrier = model.log_carrier(rows.x, rows.frequency, None)
-        belief = moved(learned.components, model.layout.shift)
-        self._beliefs = take_members(belief, (slice(None), 0)) if vectors else belief
-        self.model_ = Mixture(
-            self._weight_law.mean(sums[:, 0]), pair.predictive(_columns_first(belief, vectors))
-        )
-        trace = np.array(ascent.trace) + carrier
-        affinity = belief_affinities(learned.components)
-        return Found(
-            sums[:, 0], trace, float(trace[-1]), ascent.n_iter, ascent.converged, affinity
-        )
-
-    def _learn_members(self, rows: TableRows, rng: np.random.Generator) -> Found:
-        vectors = self.family._event_ndim > 0
-        self._check_support(rows.x, self.family._off_support, self.family, vectors)
-        model = exponential_model(self.family, rows.x, rows.frequency)
-        sums, ascent = self._climb(model, rows, rng)
-        learned = model.learn(sums)
-        member = moved(learned.components, model.layout.shift)
-        weights = self._weight_law
-        self.model_ = Mixture(weights.mean(sums[:, 0]), _columns_first(member, vectors))
-        flat = flatten_natural(member.natural, member._natural_ndims)
-        self._count_parameters(flat.shape[1] * flat.shape[2])
-        carrier = model.log_carrier(rows.x, rows.frequency, learned.components)
-        trace = np.array(ascent.trace) + carrier
-        value = trace[-1] - learned.bonus - weights.learn(sums[:, 0])[1]
-        return Found(sums[:, 0], trace, float(value), ascent.n_iter, ascent.converged)
-
-    def _climb(
-        self, model: ExponentialModel | ConjugateModel, rows: TableRows, rng: np.random.Generator
-    ) -> tuple[Array, Any]:
-        """Return the sums of the components, the largest first, and the ascent."""
-        x, frequency, law = rows.x, rows.frequency, self._weight_law
-        if rows.shares is not None:
-            start = sums_of_shares(model, x, frequency, rows.shares)
-            ascent = ascend(model, law, x, frequency, start, **self._options)
-        else:
-            tries = int(self.n_init)
-            ascent = best_ascent_from_seeds(
-                model, law, x, frequency, self.n_components, tries, rng, **self._options
-            )
-        return ascent.parameters[np.argsort(-ascent.parameters[:, 0], kind="stable")], ascent
-
-    def _learn_by_fits(self, rows: TableRows, rng: np.random.Generator) -> Found:
-        x, frequency, law = rows.x, rows.frequency, self._weight_law
-        starts = [rows.shares] if rows.shares is not None else _starts(self, rows, rng)
-        ascents = [climb_by_fits(self.family, x, frequency, s, **self._options) for s in starts]
-        ascent = max(ascents, key=lambda one: one.trace[-1])
-        order = np.argsort(-ascent.parameters.counts, kind="stable")
-        counts = ascent.parameters.counts[order]
-        self._components = [ascent.parameters.components[k] for k in order]
-        self._keep_members(law.mean(counts))
-        joint = [log_density_of(c, x) + w for c, w in zip(self._components, law.learn(counts)[0], strict=True)]
-        per_row = np.logaddexp.reduce(joint, axis=0)
-        value = per_row.sum() if frequency is None else per_row @ frequency
-        trace = np.array(ascent.trace)
-        return Found(counts, trace, float(value), ascent.n_iter, ascent.converged)
-
-    def _keep_members(self, weights: Array) -> None:
-        """Join the members that were fitted one by one, where they are distributions of numbers."""
-        members = [member for component in self._components for member in component]
-        if not all(isinstance(member, Distribution) for member in members):
-            return
-        self._count_parameters(sum(len(m._shown) for m in self._components[0]))
-        parts = [list(component) for component in self._components]
-        joined = _stack([[part[d] for part in parts] for d in range(len(parts[0]))])
-        if joined is not None:
-            self.model_ = Mixture(weights, joined)
-
-    def _count_parameters(self, per_component: int) -> None:
-        self.n_parameters_ = self.n_components * (per_component + 1) - 1
+        self._require_distinct(rows)
+        self._refuse_gaps(x, getattr(self.family, "_event_ndim", 0) > 0)
+        self._refuse_constant(x)
+        if _is_learned_from_sums(self.family):
+            self._check_support(x, self.family._off_support(x), self.family)
+            return learn_members(self.family, x, frequency, search)
+        return learn_fits(self.family, x, frequency, search)
 
     # -- checks ------------------------------------------------------------------------------
 
     def _find_pair(self, prior: Any) -> Pair:
+        named = isinstance(self.family, type)
+        return find_pair(prior, self.family if named else trace_likelihood(self.family))
+
+    def _check_prior(self, pair: Pair, x: Array) -> None:
+        if not isinstance(self.prior, ExponentialFamily) or isinstance(pair, ParetoUniform):
+            raise TypeError(
+                f"a {type(self.prior).__name__} prior of {pair.likelihood_family.__name__} is not "
+                "changed by sums of the data alone; choose another prior, or none"
+            )
+        vectors = pair.event_ndim > 0
+        width = x.shape[1]
+        if self.prior.batch_shape not in ((), () if vectors else (width,)):
+            raise ValueError(
+                f"prior must be one distribution{'' if vectors else f', or a batch of {width}'}, "
+                f"got batch shape {self.prior.batch_shape}"
+            )
+        self._refuse_gaps(x, vectors)
+        self._check_support(x, pair.off_support(x), pair.likelihood_family)
+        pair.check(np.where(np.isnan(x), x[_first_seen(x), np.arange(width)], x), 0)
+
+    def _check_support(self, x: Array, outside: Any, family: type) -> None:
+        if np.any(outside & (x == x) if np.ndim(outside) == 2 else outside):
+            place = np.argwhere(outside & (x == x) if np.ndim(outside) == 2 else outside)[0]
+            raise ValueError(
+                f"X holds {x[tuple(place)]} in row {place[0]}: it is not in the support of "
+                f"{family.__name__}"
+            )
+
+    def _refuse_gaps(self, x: Array, vectors: bool) -> None:
+        if vectors and np.isnan(x).any():
+            row, column = np.argwhere(np.isnan(x))[0]
+            raise ValueError(
+                f"row {row} misses {column_names(self)[column]} (NaN), but a family of vectors needs "
+                "whole rows; leave the row out, or take GaussianMixture"
+            )
+
+    def _refuse_constant(self, x: Array) -> None:
+        """Refuse columns that a density of several parameters would shrink to a point."""
         family = self.family
-        if isinstance(family, type):
-            return find_pair(prior, family)
-        return find_pair(prior, trace_likelihood(family))
+        one = _is_learned_from_sums(family) and len(family._natural_ndims) == 1
+        if one or getattr(family, "_has_atoms", True):
+            return
+        flat = np.nanmin(x, axis=0) == np.nanmax(x, axis=0)
+        if flat.any():
+            raise ValueError(
+                f"{column_names(self)[int(np.argmax(flat))]} of X is constant: no {family.__name__} is "
+                "the most likely; leave it out or give a prior"
+            )
+
+    def _check_values(self, x: Array) -> None:
+        require_squares("X", x)
+
+
+def _is_learned_from_sums(family: Any) -> bool:
+    """Tell whether the most likely member is the one whose E[T(x)] are the averages of the data."""
+    if not (isinstance(family, type) and issubclass(family, ExponentialFamily)):
+        return False
+    return getattr(family.fit, "__func__", None) is ExponentialFamily.fit.__func__
+
+
+def _first_seen(x: Array) -> Any:
+    return np.argmax(x == x, axis=0)

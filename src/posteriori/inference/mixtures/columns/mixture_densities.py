@@ -10,7 +10,7 @@ import numpy as np
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.batches import take_members
 from posteriori.inference.classes.column_checks import take_columns
-from posteriori.inference.mixtures.member_fits import Columns, log_density_of
+from posteriori.inference.mixtures.columns.member_fits import Columns, log_density_of
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -40,9 +40,7 @@ class ColumnDensities(NamedTuple):
 
     def log_prob(self, x: Array) -> Array:
         """Return ln p(x | component), (N, K)."""
-        found = [
-            self.parts[kind].log_prob(take_columns(x, at)) for kind, at in self.places.items()
-        ]
+        found = [self.parts[kind].log_prob(take_columns(x, at)) for kind, at in self.places.items()]
         return np.asarray(sum(found[1:], start=found[0]))
 
     def sample(self, codes: Any, rng: np.random.Generator) -> Array:

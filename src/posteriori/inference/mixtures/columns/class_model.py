@@ -14,7 +14,7 @@ from posteriori.inference.classes.column_checks import take_columns
 from posteriori.inference.classes.column_features import ColumnFeatures, column_features
 from posteriori.inference.classes.column_models import KINDS
 from posteriori.inference.classes.gaussian_learning import LearnedClasses
-from posteriori.inference.mixtures.latent_ascent import IMAGINED, Learned, sum_of_features
+from posteriori.inference.mixtures.columns.latent_ascent import IMAGINED, Learned, sum_of_features
 from posteriori.numerics.types import Array
 
 __all__ = ["ClassModel", "class_model"]

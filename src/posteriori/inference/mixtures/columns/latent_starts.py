@@ -11,8 +11,13 @@ import numpy as np
 
 from posteriori.inference.ascent.expectation_maximization import EMResult
 from posteriori.inference.clusters.seeding import seed_centers, squared_distances
-from posteriori.inference.mixtures.latent_ascent import LatentModel, WeightLaw, ascend, sums_of_shares
-from posteriori.inference.mixtures.member_fits import climb_by_fits
+from posteriori.inference.mixtures.columns.latent_ascent import (
+    LatentModel,
+    WeightLaw,
+    ascend,
+    sums_of_shares,
+)
+from posteriori.inference.mixtures.columns.member_fits import climb_by_fits
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -70,9 +75,7 @@ def climb(
     return found[np.argsort(-found[:, 0], kind="stable")], ascent
 
 
-def _from_seeds(
-    model: LatentModel, x: Array, frequency: Array | None, search: Search
-) -> EMResult:
+def _from_seeds(model: LatentModel, x: Array, frequency: Array | None, search: Search) -> EMResult:
     """Return the ascent from the best of some starts."""
     at, times = distinct_rows(x, frequency, search.rng)
     part = x[at]
@@ -101,9 +104,7 @@ def _last(
     )
 
 
-def fit_from_best_start(
-    family: Any, x: Array, frequency: Array | None, search: Search
-) -> EMResult:
+def fit_from_best_start(family: Any, x: Array, frequency: Array | None, search: Search) -> EMResult:
     """Return the best ascent by fits of a family."""
     options = {**search.options, "max_iter": search.max_iter}
     if search.shares is not None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.ascent.expectation_maximization import EMResult, maximize_by_em
-from posteriori.inference.mixtures.latent_ascent import IMAGINED, WeightLaw
+from posteriori.inference.mixtures.columns.latent_ascent import IMAGINED, WeightLaw
 from posteriori.numerics.types import Array
 
 __all__ = ["Columns", "MemberMixture", "climb_by_fits", "log_density_of"]

@@ -15,15 +15,15 @@ from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGam
 from posteriori.inference.ascent.expectation_maximization import EMResult
 from posteriori.inference.classes.column_checks import take_columns
 from posteriori.inference.classes.column_models import log_carrier
-from posteriori.inference.mixtures.class_model import class_model
-from posteriori.inference.mixtures.family_models import (
+from posteriori.inference.mixtures.columns.class_model import class_model
+from posteriori.inference.mixtures.columns.family_models import (
     belief_affinities,
     conjugate_model,
     exponential_model,
     moved,
 )
-from posteriori.inference.mixtures.latent_starts import Search, climb, fit_from_best_start
-from posteriori.inference.mixtures.mixture_densities import (
+from posteriori.inference.mixtures.columns.latent_starts import Search, climb, fit_from_best_start
+from posteriori.inference.mixtures.columns.mixture_densities import (
     ColumnDensities,
     FittedDensities,
     MemberDensities,
@@ -166,9 +166,7 @@ def _found(
     if search.weights.concentration is None:  # without the rows that were imagined
         value = value - bonus - search.weights.learn(sums[:, 0])[1]
     nothing: Any = None
-    return LearnedMixture(
-        sums[:, 0], trace, float(value), ascent.n_iter, ascent.converged, nothing
-    )
+    return LearnedMixture(sums[:, 0], trace, float(value), ascent.n_iter, ascent.converged, nothing)
 
 
 def _columns_first(batch: Any) -> Any:
