@@ -109,7 +109,7 @@ def learn_beliefs(
         densities=MemberDensities(members, model.layout.standing),
         beliefs=belief,
         log_affinity=belief_affinities(learned.components),
-        members=members,
+        members=_of_one_column(members),
     )
 
 
@@ -128,7 +128,7 @@ def learn_members(
     carrier = model.log_carrier(x, frequency, learned.components)
     return _found(sums, ascent, carrier, learned.bonus, search)._replace(
         densities=MemberDensities(members, model.layout.standing),
-        members=members,
+        members=_of_one_column(members),
         n_parameters=free,
     )
 
@@ -140,7 +140,7 @@ def learn_fits(family: Any, x: Array, frequency: Array | None, search: Search) -
     counts = ascent.parameters.counts[order]
     components = [ascent.parameters.components[k] for k in order]
     densities = FittedDensities(components, x.shape[1])
-    log_weights, from_weights = search.weights.learn(counts)
+    log_weights = search.weights.learn(counts)[0]
     members = join_members(components)
     free = None if members is None else sum(len(m._shown) for m in components[0])
     trace = np.array(ascent.trace)
@@ -175,6 +175,11 @@ def _columns_first(batch: Any) -> Any:
         return batch
     k, d = batch.batch_shape
     return take_members(batch, (np.arange(k), np.arange(d)[:, None]))
+
+
+def _of_one_column(members: Any) -> Any:
+    """Return a batch (K,) of a batch (1, K); others as they are."""
+    return take_members(members, 0) if members.batch_shape[:-1] == (1,) else members
 
 
 def _class_affinities(components: Mapping[str, Any]) -> Array:
