@@ -35,6 +35,10 @@ from posteriori.numerics.types import Array
 __all__ = ["LearnedMixture", "learn_beliefs", "learn_classes", "learn_fits", "learn_members"]
 
 
+#: Parameters of families that are known, or set by the data's range, when the others are fitted.
+_KNOWN = {"labels", "start", "trials"}
+
+
 class LearnedMixture(NamedTuple):
     """A mixture, its components in the order of their sizes.
 
@@ -142,7 +146,7 @@ def learn_fits(family: Any, x: Array, frequency: Array | None, search: Search) -
     densities = FittedDensities(components, x.shape[1])
     log_weights = search.weights.learn(counts)[0]
     members = join_members(components)
-    free = None if members is None else sum(len(m._shown) for m in components[0])
+    free = None if members is None else sum(map(_free_parameters, components[0]))
     trace = np.array(ascent.trace)
     per_row = np.logaddexp.reduce(densities.log_prob(x) + log_weights, axis=1)
     value = per_row.sum() if frequency is None else per_row @ frequency
@@ -167,6 +171,12 @@ def _found(
         value = value - bonus - search.weights.learn(sums[:, 0])[1]
     nothing: Any = None
     return LearnedMixture(sums[:, 0], trace, float(value), ascent.n_iter, ascent.converged, nothing)
+
+
+def _free_parameters(member: Any) -> int:
+    """Return how many numbers a fit has chosen; probabilities sum to 1."""
+    names = {name.rstrip("=") for name in member._shown} - _KNOWN
+    return sum(int(np.size(getattr(member, name))) - (name == "probabilities") for name in names)
 
 
 def _columns_first(batch: Any) -> Any:
