@@ -1,4 +1,4 @@
-"""Clusters and mixtures: groups of rows without labels, how many there are, and how sure that is."""
+"""Clusters and mixtures: rows without labels, how many groups they form, and how sure that is."""
 
 from posteriori.numerics.lazy import load_on_use
 

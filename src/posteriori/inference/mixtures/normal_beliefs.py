@@ -66,7 +66,9 @@ def learn_belief(statistics: NormalStatistics, prior: NormalPrior) -> NormalBeli
     if strength.min() <= 0.0 or dof.min() <= statistics.sums.shape[1] - 1.0:
         raise ValueError("components cannot have a negative number of rows")
     means = (prior.strength[:, None] * prior.means + statistics.sums) / strength[:, None]
-    return _belief(means, strength, dof, posterior_inverse_scale(statistics, prior, means, strength))
+    return _belief(
+        means, strength, dof, posterior_inverse_scale(statistics, prior, means, strength)
+    )
 
 
 def _belief(means: Array, strength: Array, dof: Array, inverse_scale: Array) -> NormalBelief:

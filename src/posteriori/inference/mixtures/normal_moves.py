@@ -19,7 +19,11 @@ import numpy as np
 
 from posteriori.inference.clusters.merges import merge_order
 from posteriori.inference.mixtures.feature_pass import responsibilities
-from posteriori.inference.mixtures.normal_rows import NormalExpectations, NormalRows, full_precisions
+from posteriori.inference.mixtures.normal_rows import (
+    NormalExpectations,
+    NormalRows,
+    full_precisions,
+)
 from posteriori.inference.mixtures.normal_scores import NormalScores, NormalStatistics
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
@@ -141,7 +145,9 @@ def longest_halves(z: Array, weight: Array) -> list[Half]:
         within = max(variance - float(between[cut]), 1e-12 * variance)
         share = min(max(float(below[cut] / total), 1e-12), 1.0 - 1e-12)
         entropy = -share * np.log(share) - (1.0 - share) * np.log1p(-share)
-        gain = -0.5 * total * np.log(within / variance) - total * entropy if variance > 0 else -np.inf
+        gain = (
+            -0.5 * total * np.log(within / variance) - total * entropy if variance > 0 else -np.inf
+        )
         leaves = np.zeros(len(z), dtype=bool)
         leaves[order[: cut + 1]] = True
         found.append(Half(k, float(gain), leaves))

@@ -106,7 +106,7 @@ def best_ascent(
             break
     found = best[1]  # type: ignore[index]  # there is at least one start
     if part is not rows:
-        grown = NormalStatistics(*(s * (rows.count / part.count) for s in found.statistics))
+        grown = NormalStatistics(*(s * (rows.total / part.total) for s in found.statistics))
         found = _last(learner, rows, grown, search)
     elif not found.converged and not found.message.startswith("interrupted"):
         warnings.warn(
@@ -164,7 +164,9 @@ def clustered_start(rows: NormalRows, k: int, rng: np.random.Generator) -> Norma
     for _ in range(_ROUNDS):
         nearest = squared_distances(z, centers).argmin(axis=1)
         counts = np.bincount(nearest, weights=weight, minlength=k)
-        sums = np.stack([np.bincount(nearest, weights=weight * c, minlength=k) for c in z.T], axis=1)
+        sums = np.stack(
+            [np.bincount(nearest, weights=weight * c, minlength=k) for c in z.T], axis=1
+        )
         moved = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1e-300)[:, None], centers)
         if np.array_equal(moved, centers):
             break

@@ -22,9 +22,9 @@ __all__ = ["RowMoments", "Units", "dependent_columns", "row_moments", "units_of"
 
 
 class RowMoments(NamedTuple):
-    """Count, mean (D,) and covariance (D, D) of rows, divided by the count."""
+    """Total weight, mean (D,) and covariance (D, D) of rows, divided by the count."""
 
-    count: float
+    total: float
     mean: Array
     cov: Array
 
