@@ -153,8 +153,8 @@ class LatentClasses(LatentMixture):
         for place in self._places.get("normal", ()):
             if np.nanmin(x[:, place]) == np.nanmax(x[:, place]):
                 raise ValueError(
-                    f"{column_names(self)[place]} of X is constant: it has no density; leave it out or "
-                    'choose estimate="bayes"'
+                    f"{column_names(self)[place]} of X is constant (n_samples={len(x)}): it has no "
+                    'density; leave it out or choose estimate="bayes"'
                 )
 
     def _check_values(self, x: Array) -> None:

@@ -7,19 +7,17 @@ r"""What mixtures whose columns are independent given the component have in comm
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.dirichlet import Dirichlet
-from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
+from posteriori.estimators.estimator_rows import column_names
 from posteriori.estimators.parameters import (
+    AT_LEAST_ONE,
     NOT_NEGATIVE,
     POSITIVE,
-    Constraint,
     check_parameters,
     or_none,
 )
@@ -29,15 +27,16 @@ from posteriori.inference.mixtures.columns.latent_starts import Search, distinct
 from posteriori.inference.mixtures.columns.mixture_densities import MixtureDensities
 from posteriori.inference.mixtures.columns.mixture_learning import LearnedMixture
 from posteriori.inference.mixtures.label_symmetry import symmetry_gain
+from posteriori.mixture.mixture_estimator import MixtureEstimator, counted_rows
+from posteriori.mixture.normal.bayesian_gaussian_mixture import MixturePosterior
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
-from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import unmasked
 
-__all__ = ["COMMON", "LatentMixture", "MixturePosterior", "TableRows"]
+__all__ = ["COMMON", "LatentMixture", "TableRows"]
 
-_WHOLE = Constraint("be a whole number of at least 1", 1.0, np.inf, whole=True)
+_WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
 
 #: What the parameters that all have may be.
 COMMON = {
@@ -49,13 +48,6 @@ COMMON = {
 }
 
 
-class MixturePosterior(NamedTuple):
-    """Beliefs about a mixture: its weights, and the parameters of its components."""
-
-    weights: Dirichlet
-    components: Any
-
-
 class TableRows(NamedTuple):
     """Rows that say something, and how often each counts."""
 
@@ -64,7 +56,7 @@ class TableRows(NamedTuple):
     shares: Array | None
 
 
-class LatentMixture(DensityMixin, BaseEstimator):
+class LatentMixture(MixtureEstimator):
     """A mixture, given how its components are learned and what their densities are."""
 
     n_components: int
@@ -105,8 +97,7 @@ class LatentMixture(DensityMixin, BaseEstimator):
             Frequencies >= 0: equal to repeated rows.
         """
         check_parameters(self)
-        x = check_gappy_inputs(self, X, reset=True)
-        rows = self._rows_that_count(x, sample_weight)
+        rows = self._rows_with_entries(X, sample_weight)
         found = self._learn(rows, self._search(rows.shares))
         for name in ("posterior_", "log_evidence_", "symmetry_gain_", "log_likelihood_"):
             self.__dict__.pop(name, None)
@@ -129,10 +120,6 @@ class LatentMixture(DensityMixin, BaseEstimator):
         )
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from rows and return the most probable component of each, (N,)."""
-        return self.fit(X, sample_weight=sample_weight).predict(X)
-
     @property
     def _weight_law(self) -> WeightLaw:
         if not self._integrates():
@@ -151,49 +138,46 @@ class LatentMixture(DensityMixin, BaseEstimator):
             {"tol": self.tol, "accelerated": self.accelerated},
         )
 
-    def _rows_that_count(self, x: Array, sample_weight: Any) -> TableRows:
-        """Leave out rows of weight 0 and rows without entries, which have probability 1."""
-        frequency = None
-        if sample_weight is not None:
-            frequency = _check_sample_weight(
-                unmasked("sample_weight", sample_weight),
-                x,
-                dtype=np.float64,
-                ensure_non_negative=True,
-            )
-        shares = self._check_shares(len(x))
-        kept = np.ones(len(x), dtype=bool) if frequency is None else frequency > 0
-        if not kept.any():
-            raise ValueError("sample_weight is 0 everywhere: there is nothing to learn from")
-        missing = np.ones(x.shape[1], dtype=bool)
+    def _rows_with_entries(self, X: Any, sample_weight: Any) -> TableRows:
+        """Leave out rows of weight 0, and rows without entries, which have probability 1."""
+        x, frequency = counted_rows(self, X, sample_weight)
+        shares = self._check_shares(len(x), sample_weight)
+        kept, missing = np.ones(len(x), dtype=bool), np.ones(x.shape[1], dtype=bool)
         for here in row_blocks(x):
             seen = x[here] == x[here]
-            kept[here] &= seen.any(axis=1)
-            missing &= ~seen[kept[here]].any(axis=0)
+            kept[here] = seen.any(axis=1)
+            missing &= ~seen.any(axis=0)
         if missing.any():
             name = column_names(self)[int(np.argmax(missing))]
             raise ValueError(f"{name} of X is missing in all rows; leave it out")
-        if not kept.all():
-            x = x[kept]
-            frequency = None if frequency is None else frequency[kept]
-            shares = None if shares is None else shares[:, kept]
-        return TableRows(x, frequency, shares)
+        if kept.all():
+            return TableRows(x, frequency, shares)
+        return TableRows(
+            x[kept],
+            None if frequency is None else frequency[kept],
+            None if shares is None else shares[:, kept],
+        )
 
-    def _check_shares(self, rows: int) -> Array | None:
+    def _check_shares(self, rows: int, sample_weight: Any) -> Array | None:
+        """Return the shares (K, N) of rows that count, where they are given for all."""
         if self.responsibilities_init is None:
             return None
+        counted = np.ones(rows, dtype=bool)
+        if np.ndim(sample_weight):
+            counted = np.asarray(sample_weight, dtype=np.float64) > 0
         shares = np.asarray(unmasked("responsibilities_init", self.responsibilities_init), float)
-        if shares.shape != (rows, self.n_components):
+        shape = (len(counted), self.n_components)
+        if shares.shape != shape:
             raise ValueError(
-                f"responsibilities_init must have shape {(rows, self.n_components)}, a row for each "
-                f"row of X and a column for each component; got {shares.shape}"
+                f"responsibilities_init must have shape {shape}, a row for each row of X and a column "
+                f"for each component; got {shares.shape}"
             )
         if not (np.isfinite(shares).all() and (shares >= 0).all()):
             raise ValueError("responsibilities_init must hold finite numbers >= 0")
         total = shares.sum(axis=1, keepdims=True)
         if not (total > 0).all():
             raise ValueError("responsibilities_init must not be 0 in a whole row")
-        return (shares / total).T
+        return (shares / total)[counted].T
 
     def _require_distinct(self, rows: TableRows) -> None:
         """Refuse fewer distinct rows than components that are to be the most likely."""
@@ -206,32 +190,6 @@ class LatentMixture(DensityMixin, BaseEstimator):
 
     # -- asking ------------------------------------------------------------------------------
 
-    def score_samples(self, X: Any) -> Array:
-        """Return ln p(x) of the seen entries of rows, (N,)."""
-        return log_sum_exp(self._joint(X), axis=1)
-
-    def log_likelihood(self, X: Any) -> float:
-        """Return ln p(X), the sum over rows."""
-        return float(self.score_samples(X).sum())
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of ln p(x) over rows."""
-        return float(self.score_samples(X).mean())
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return p(component | x) of rows, (N, K); the weights where nothing is seen."""
-        joint = self._joint(X)
-        impossible = np.isneginf(joint.max(axis=1))
-        if impossible.any():
-            raise ValueError(
-                f"row {int(np.argmax(impossible))} of X has probability 0 in every component"
-            )
-        return softmax(joint, axis=1)
-
-    def predict(self, X: Any) -> Any:
-        """Return the most probable component of each row, (N,)."""
-        return self.predict_proba(X).argmax(axis=1)
-
     def sample(self, size: int = 1, rng: Seed = None) -> tuple[Array, Any]:
         """Draw rows (S, D) and the components that they come from (S,)."""
         check_is_fitted(self)
@@ -239,19 +197,13 @@ class LatentMixture(DensityMixin, BaseEstimator):
         codes = generator.choice(self.n_components, size=size, p=self.weights_)
         return self._densities.sample(codes, generator), codes
 
-    def _joint(self, X: Any) -> Array:
-        """Return ln p(x, component) of rows, (N, K)."""
-        check_is_fitted(self)
-        x = check_gappy_inputs(self, X)
+    def _log_joint(self, x: Array) -> Array:
         self._check_values(x)
-        joint = np.concatenate([self._densities.log_prob(part) for part in _blocks(x)])
-        return joint + np.log(self.weights_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-def _blocks(x: Array) -> Iterator[Array]:
-    return (x[here] for here in row_blocks(x))
+        parts = [self._densities.log_prob(x[here]) for here in row_blocks(x)]
+        joint = np.concatenate(parts) + np.log(self.weights_)
+        impossible = np.isneginf(joint.max(axis=1))
+        if impossible.any():
+            raise ValueError(
+                f"row {int(np.argmax(impossible))} of X has probability 0 in every component"
+            )
+        return joint

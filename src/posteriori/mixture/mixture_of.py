@@ -209,8 +209,8 @@ class MixtureOf(LatentMixture):
         flat = np.nanmin(x, axis=0) == np.nanmax(x, axis=0)
         if flat.any():
             raise ValueError(
-                f"{column_names(self)[int(np.argmax(flat))]} of X is constant: no {family.__name__} is "
-                "the most likely; leave it out or give a prior"
+                f"{column_names(self)[int(np.argmax(flat))]} of X is constant (n_samples={len(x)}): no "
+                f"{family.__name__} is the most likely; leave it out or give a prior"
             )
 
     def _check_values(self, x: Array) -> None:
