@@ -25,17 +25,17 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import class_pair
-from posteriori.classification.generative.class_moments import (
-    class_scatters,
-    column_moments,
-    overall,
-    within_scatter,
-)
 from posteriori.classification.geometry import Hyperplane
 from posteriori.estimators.class_probabilities import LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
 from posteriori.estimators.parameters import ABOVE_ZERO, one_of
+from posteriori.inference.classes.class_moments import (
+    class_scatters,
+    column_moments,
+    overall,
+    within_scatter,
+)
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real_matrix, real_vector
 

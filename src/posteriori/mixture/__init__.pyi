@@ -3,6 +3,8 @@ from posteriori.estimators.component_choice import (
     choose_components as choose_components,
 )
 from posteriori.mixture.joining import JoinPath as JoinPath, join_components as join_components
+from posteriori.mixture.latent_classes import LatentClasses as LatentClasses
+from posteriori.mixture.mixture_of import MixtureOf as MixtureOf
 from posteriori.mixture.normal.bayesian_gaussian_mixture import (
     BayesianGaussianMixture as BayesianGaussianMixture,
     MixturePosterior as MixturePosterior,

@@ -32,11 +32,11 @@ CLASSES: dict[str, tuple[str, ...]] = {
         "Scale",
     ),
     "posteriori.classification.linear.bayesian_logistic": ("BayesianLogisticRegression",),
-    "posteriori.classification.generative.class_densities": (
+    "posteriori.inference.classes.class_densities": (
         "ColumnwiseClasses",
         "EllipticClasses",
     ),
-    "posteriori.classification.generative.column_models": ("BinaryClasses", "CategoryClasses"),
+    "posteriori.inference.classes.column_densities": ("BinaryClasses", "CategoryClasses"),
     "posteriori.classification.frequencies": ("ClassFrequencies",),
     "posteriori.classification.generative.gaussian_discriminant": ("GaussianDiscriminant",),
     "posteriori.classification.generative.joint_classifier": ("ClassPrior",),

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from posteriori.classification.generative.class_moments import row_blocks
 from posteriori.estimators.labelled_rows import LabelledRows
+from posteriori.inference.classes.class_moments import row_blocks
 from posteriori.numerics.types import Array
 
 __all__ = ["least_error_shrinkage", "shrink"]

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.special import gammaln
 
-from posteriori.classification.generative import class_kernels
-from posteriori.classification.generative.class_moments import row_blocks
+from posteriori.inference.classes import class_kernels
+from posteriori.inference.classes.class_moments import row_blocks
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
