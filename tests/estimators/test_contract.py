@@ -41,6 +41,7 @@ from posteriori.ensemble import (
     RandomForestRegressor,
 )
 from posteriori.estimators import contract as c
+from posteriori.mixture import MixtureOfExperts
 from posteriori.numerics import LogEvidence
 from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.regression import (
@@ -139,6 +140,7 @@ ROWS = [
     Row(RandomForestClassifier(9, random_state=0), "labels", CLASSES),
     Row(GradientBoostingRegressor(random_state=0), "numbers", {c.PredictsDistributions}),
     Row(GradientBoostingClassifier(random_state=0), "labels", {*CLASSES, c.ScoresClasses}),
+    Row(MixtureOfExperts(random_state=0), "numbers", {c.PredictsDistributions}),
     Row(DecisionTreeClassifier(max_leaves=6), "labels", CLASSES),
     Row(DecisionStump(), "two labels", CLASSES),
     Row(DecisionTreeRegressor(max_leaves=6), "numbers", {c.PredictsDistributions}),

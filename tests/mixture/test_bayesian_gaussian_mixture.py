@@ -13,13 +13,17 @@ from tests.scikit_learn_checks import every_check
 
 
 def faithful(standardised=False):
-    x = np.asarray(load_old_faithful().data, dtype=float)
+    x = np.array(load_old_faithful().data, dtype=float)
     return (x - x.mean(axis=0)) / x.std(axis=0) if standardised else x
 
 
 @every_check(
-    BayesianGaussianMixture(2, random_state=0),
-    BayesianGaussianMixture(3, weight_concentration_prior_type="dirichlet_process", random_state=0),
+    [
+        BayesianGaussianMixture(2, random_state=0),
+        BayesianGaussianMixture(
+            3, weight_concentration_prior_type="dirichlet_process", random_state=0
+        ),
+    ]
 )
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -1,3 +1,8 @@
+from posteriori.estimators.component_choice import (
+    ComponentChoice as ComponentChoice,
+    choose_components as choose_components,
+)
+from posteriori.mixture.joining import JoinPath as JoinPath, join_components as join_components
 from posteriori.mixture.latent_classes import LatentClasses as LatentClasses
 from posteriori.mixture.mixture_of import MixtureOf as MixtureOf
 from posteriori.mixture.normal.bayesian_gaussian_mixture import (
@@ -5,3 +10,9 @@ from posteriori.mixture.normal.bayesian_gaussian_mixture import (
     MixturePosterior as MixturePosterior,
 )
 from posteriori.mixture.normal.gaussian_mixture import GaussianMixture as GaussianMixture
+from posteriori.mixture.experts.mixture_of_experts import MixtureOfExperts as MixtureOfExperts
+from posteriori.mixture.partition_posterior import (
+    EnumeratedPartitions as EnumeratedPartitions,
+    PartitionPosterior as PartitionPosterior,
+    SampledPartitions as SampledPartitions,
+)

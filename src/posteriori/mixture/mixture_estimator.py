@@ -75,7 +75,5 @@ def counted_rows(
     frequency = _check_sample_weight(
         unmasked("sample_weight", sample_weight), x, dtype=np.float64, ensure_non_negative=True
     )
-    if not frequency.any():
-        raise ValueError("sample_weight is 0 for every row: give at least one row a weight")
     keep = frequency > 0
     return (x, frequency) if keep.all() else (x[keep], frequency[keep])

@@ -68,9 +68,10 @@ def compiled(function: _Function) -> _Function:
 def compiled_sums(function: _Function) -> _Function:
     """Compile as ``compiled`` does a function whose sums may be taken several terms at a time.
 
-    Their rounding may then differ between machines; NaN and infinity keep their meaning.
+    Their rounding may then differ between machines; NaN and infinity keep their meaning. Other threads
+    may run beside it.
     """
-    return cast(_Function, _CompiledOnUse(function, fastmath={"reassoc", "contract"}))
+    return cast(_Function, _CompiledOnUse(function, nogil=True, fastmath={"reassoc", "contract"}))
 
 
 def compiled_beside(function: _Function) -> _Function:

@@ -82,6 +82,7 @@ def _named(path: str) -> Any:
 
 _UNIT = "each weight N(0, 1) on standardised columns, in units of the noise"
 _LOGIT = "each weight N(0, 1) on standardised columns"
+_WEAK = "weights N(0, 1) on standardised columns and targets, noise Inv-Gamma(1, 1/200)"
 _LINEAR = "posteriori.regression.BayesianLinearRegression"
 
 _AVERAGED: Mapping[str, Any] = {"search": "greedy", "max_depth": 8}
@@ -195,6 +196,18 @@ CANDIDATES: tuple[Candidate, ...] = (
         title="growth rates (log-linear)",
     ),
     Candidate(
+        "mixture of experts",
+        "regression",
+        "posteriori.mixture.MixtureOfExperts",
+        {"n_experts": 2, "random_state": 0},
+        "two lines with own noise and a gate: " + _WEAK,
+        10.0,
+        encoding="numbers",
+        most_inputs=30,
+        most_rows=50_000,
+        title="straight lines (two)",
+    ),
+    Candidate(
         "tree (averaged)",
         "regression",
         "posteriori.tree.BayesianTreeRegressor",
@@ -256,6 +269,17 @@ CANDIDATES: tuple[Candidate, ...] = (
         prior="unit information around the mean; log width N(0, 1)",
         cost=2.0,
         encoding="nothing",
+    ),
+    Candidate(
+        "normal mixture",
+        "density",
+        "posteriori.mixture.MixtureOfExperts",
+        {"n_experts": 2, "gate": "constant", "random_state": 0},
+        "two normals: " + _WEAK,
+        8.0,
+        encoding="nothing",
+        most_rows=100_000,
+        title="two normals",
     ),
     Candidate(
         "Poisson",

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import digamma
 
-from posteriori import Gamma, Mixture, MvNormal, Normal, Poisson
+from posteriori import Gamma, MvNormal, Normal, Poisson
+from posteriori.distributions import Mixture
 from posteriori.inference import evidence_bound, jensen_gap, log_likelihood_gradient
 
 

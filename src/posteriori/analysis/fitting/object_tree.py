@@ -72,6 +72,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.inference.trees.bins": ("Bins",),
     "posteriori.inference.trees.flat_trees": ("Trees",),
     "posteriori.inference.trees.tree_prunings": ("TreePrunings",),
+    "posteriori.mixture.experts.mixture_of_experts": ("MixtureOfExperts",),
     "posteriori.numerics.evidence": ("Fingerprint", "LogEvidence"),
     "posteriori.regression.bases.basis": ("PolynomialBasis", "SplineBasis"),
     "posteriori.regression.bayesian.bayesian_regression": ("BayesianLinearRegression",),

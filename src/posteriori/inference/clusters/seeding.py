@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from posteriori.inference.clusters.distinct_rows import DistinctRows, distinct_rows
 from posteriori.numerics.types import Array
 
-__all__ = ["seed_centers", "squared_distances"]
+__all__ = ["SEED_ROWS", "random_centers", "seed_centers", "spread_centers"]
+
+#: Of more distinct rows than this, or than a hundred for each cluster, a sample is drawn from.
+SEED_ROWS = 20_000
 
 
 def seed_centers(x: Array, k: int, weight: Array | None, rng: np.random.Generator) -> Array:
@@ -22,23 +26,52 @@ def seed_centers(x: Array, k: int, weight: Array | None, rng: np.random.Generato
     Parameters
     ----------
     x : (N, D)
+        NaN is a gap: seen entries count, and a centre has the mean of the column there.
     k : int
     weight : (N,), optional
         How often each row counts.
     rng : Generator
     """
-    rows, place = np.unique(x, axis=0, return_inverse=True)
-    w = np.bincount(place.ravel(), weights=weight, minlength=len(rows)).astype(np.float64)
+    return spread_centers(distinct_rows(x, weight, max(SEED_ROWS, 100 * k), rng), k, rng)
+
+
+def spread_centers(distinct: DistinctRows, k: int, rng: np.random.Generator) -> Array:
+    """Return k of some distinct rows by k-means++."""
+    rows, w, _ = distinct
+    seen = ~np.isnan(rows)
+    share = w @ seen
+    mean = w @ np.where(seen, rows, 0.0) / np.where(share > 0, share, 1.0)
+    z = np.where(seen, rows - mean, 0.0)  # the centre of the data is 0, and gaps lie there
+    free = np.ones(len(z), dtype=bool)
     tries = 2 + int(np.log(k))
-    first = _draw(w, rng.random(1))
-    centers, nearest = rows[first], squared_distances(rows, rows[first])[:, 0]
-    while len(centers) < k:
-        pull = w * nearest
-        chosen = _draw(pull if pull.sum() > 0 else w, rng.random(tries))
-        closer = np.minimum(nearest[:, None], squared_distances(rows, rows[chosen]))
+    chosen = [int(_draw(w, rng.random(1))[0])]
+    nearest = _seen_distances(z, seen, z[chosen])[:, 0]
+    while True:
+        free[chosen[-1]], nearest[chosen[-1]] = False, 0.0
+        if len(chosen) == k:
+            return z[chosen] + mean
+        drawn = _draw(_pull(w, nearest, free), rng.random(tries))
+        closer = np.minimum(nearest[:, None], _seen_distances(z, seen, z[drawn]))
         best = int(np.argmin(w @ closer))
-        centers, nearest = np.concatenate([centers, rows[chosen[best]][None]]), closer[:, best]
-    return centers
+        nearest = closer[:, best]
+        chosen.append(int(drawn[best]))
+
+
+def random_centers(distinct: DistinctRows, k: int, rng: np.random.Generator) -> Array:
+    """Return k of some distinct rows, drawn by their weights; gaps at the means of the columns."""
+    rows, w, _ = distinct
+    mean = np.nan_to_num(np.nansum(rows * w[:, None], axis=0) / (w @ ~np.isnan(rows)))
+    # The rows that come first in a race with exponential times are a draw without replacement.
+    chosen = np.argsort(rng.exponential(size=len(w)) / w)[:k]
+    return np.where(np.isnan(rows[chosen]), mean, rows[chosen])
+
+
+def _pull(w: Array, nearest: Array, free: Array) -> Array:
+    """Return what rows are drawn by: those that differ by rounding alone by their weight."""
+    for pull in (w * nearest, w * free):
+        if pull.sum() > 0:
+            return pull
+    return w
 
 
 def _draw(weight: Array, uniform: Array) -> Array:
@@ -46,7 +79,7 @@ def _draw(weight: Array, uniform: Array) -> Array:
     return np.minimum(np.searchsorted(edges, uniform * edges[-1], side="right"), len(edges) - 1)
 
 
-def squared_distances(x: Array, centers: Array) -> Array:
-    """Return |x − c|² for all pairs, (N, K)."""
-    squares = (x**2).sum(axis=1)[:, None] + (centers**2).sum(axis=1)
-    return np.maximum(squares - 2.0 * (x @ centers.T), 0.0)
+def _seen_distances(z: Array, seen: Array, centers: Array) -> Array:
+    """Return Σ (z − c)² over seen entries for all pairs, (N, K); z is 0 at gaps."""
+    squares = (z**2).sum(axis=1)[:, None] + seen @ (centers**2).T
+    return np.maximum(squares - 2.0 * (z @ centers.T), 0.0)

@@ -82,7 +82,8 @@ def evidence_bound(mixture: MixtureFamily, X: Any, responsibilities: Any) -> Evi
 
     Examples
     --------
-    >>> from posteriori import Mixture, Normal
+    >>> from posteriori import Normal
+    >>> from posteriori.distributions import Mixture
     >>> pair = Mixture([0.5, 0.5], Normal([-1.0, 1.0], variance=1.0))
     >>> found = evidence_bound(pair, [0.3, -1.2], [[0.5, 0.5], [0.9, 0.1]])
     >>> round(found.bound + found.kl - found.log_likelihood, 12)
@@ -116,7 +117,8 @@ def log_likelihood_gradient(mixture: MixtureFamily, X: Any) -> MixtureGradient:
 
     Examples
     --------
-    >>> from posteriori import Mixture, Normal
+    >>> from posteriori import Normal
+    >>> from posteriori.distributions import Mixture
     >>> pair = Mixture([0.5, 0.5], Normal([-1.0, 1.0], variance=1.0))
     >>> log_likelihood_gradient(pair, [-1.0, 1.0]).means.round(
     ...     4

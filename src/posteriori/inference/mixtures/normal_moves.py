@@ -36,6 +36,9 @@ _MERGES, _SPLITS = 3, 3
 #: Steps that a trial is given at most.
 _STEPS = 10
 
+#: Neither half has less than this part of the rows, nor of the variance.
+_LEAST = 1e-9
+
 #: A component with fewer rows than this is free for a half of another.
 _EMPTY = 0.5
 
@@ -137,17 +140,20 @@ def longest_halves(z: Array, weight: Array) -> list[Half]:
         order = np.argsort(along, kind="stable")
         below = np.cumsum(w[order])[:-1]
         sums = np.cumsum(w[order] * along[order])[:-1]
-        above = np.maximum(total - below, np.finfo(np.float64).tiny)
-        low = np.maximum(below, np.finfo(np.float64).tiny)
-        between = sums**2 / low + sums**2 / above
+        above = total - below
+        parted = np.minimum(below, above) > _LEAST * total
+        if not parted.any():
+            continue
+        sides = np.where(parted, below * above, np.inf)
+        between = sums**2 * total / sides
         variance = float(w @ along**2)
+        if variance <= 0.0:
+            continue
         cut = int(np.argmax(between))
-        within = max(variance - float(between[cut]), 1e-12 * variance)
-        share = min(max(float(below[cut] / total), 1e-12), 1.0 - 1e-12)
+        within = max(variance - float(between[cut]), _LEAST * variance)
+        share = float(below[cut] / total)
         entropy = -share * np.log(share) - (1.0 - share) * np.log1p(-share)
-        gain = (
-            -0.5 * total * np.log(within / variance) - total * entropy if variance > 0 else -np.inf
-        )
+        gain = -0.5 * total * np.log(within / variance) - total * entropy
         leaves = np.zeros(len(z), dtype=bool)
         leaves[order[: cut + 1]] = True
         found.append(Half(k, float(gain), leaves))

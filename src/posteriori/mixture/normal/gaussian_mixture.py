@@ -31,7 +31,7 @@ from posteriori.numerics.types import Array
 
 __all__ = ["GaussianMixture"]
 
-#: How fast earlier batches are forgotten: the batch of number t counts t to minus this power.
+#: How fast earlier batches are forgotten: one part in t of the rows counts t to minus this power.
 _FORGETTING = 0.7
 
 #: Of more rows distinct ones are not counted: sorting them would take as long as the fit.
@@ -109,7 +109,7 @@ class GaussianMixture(NormalMixture):
     >>> round(g.log_likelihood_, 3)
     -1130.264
     >>> g.impute([[2.0, np.nan]]).round(1)  # a short eruption, and how long to wait for the next
-    array([[ 2. , 54.3]])
+    array([[ 2. , 54.2]])
     """
 
     _constraints = {
@@ -192,28 +192,29 @@ class GaussianMixture(NormalMixture):
         self._keep(rows, learner, statistics)
         self.trace_ = np.array(found.trace)
         self.n_iter_, self.converged_ = found.n_iter, found.converged
-        self.__dict__.pop("_batches", None)
+        self._fitted = rows.total
+        self.__dict__.pop("_streamed", None)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further rows by stepwise EM: sums of statistics move towards those of the batch.
 
-        The batch of number t counts t^-0.7. The order of batches matters: this is not the fit to all rows at
+        A batch of one part in t of the rows so far counts t^-0.7. The order of batches matters: this is not the fit to all rows at
         once.
 
         Reference: P. Liang & D. Klein, "Online EM for unsupervised models", 2009.
         """
-        if not hasattr(self, "_batches"):
+        if not hasattr(self, "_streamed"):
             self.fit(X, sample_weight=sample_weight)
-            self._batches = 1
+            self._streamed = self._fitted
             return self
         x, frequency = counted_rows(self, X, sample_weight, reset=False)
         rows = read_rows(self, x, frequency, self.covariance_type, extra=self._spread)
         learner = self._learner(rows, {})._replace(spread=rows.units.covs_of(self._spread))
         before = parts_to_statistics(self._parts_in(rows), self.covariance_type, rows.total)
         now = rows.expect(learner.scores(before)[0], hard=self.assignment == "hard").statistics
-        self._batches += 1
-        share = self._batches**-_FORGETTING
+        self._streamed += rows.total
+        share = (self._streamed / rows.total) ** -_FORGETTING
         mixed = ((1.0 - share) * old + share * new for old, new in zip(before, now, strict=True))
         self._keep(rows, learner, NormalStatistics(*mixed))
         return self
@@ -256,13 +257,7 @@ class GaussianMixture(NormalMixture):
         if not (weights.min() > 0.0 and np.isclose(weights.sum(), 1.0)):
             raise ValueError(f"weights_init must be positive and sum to 1, got {weights}")
         if precisions is None:
-            raw = rows.units.raw_covs(rows.spread)
-            covs = {
-                "full": np.broadcast_to(raw, shape),
-                "tied": raw,
-                "diag": np.broadcast_to(np.diag(raw), shape),
-                "spherical": np.full(k, np.trace(raw) / d),
-            }[kind]
+            covs = _same_for_all(rows.units.raw_covs(rows.spread), kind, k)
         else:
             covs = _inverted(precisions, kind)
         return _parts_to_units(NormalParts(weights / weights.sum(), means, covs), kind, rows.units)
@@ -327,6 +322,15 @@ def _given(name: str, value: Any, shape: tuple[int, ...], default: Any) -> Any:
     if array.shape != shape or not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite and of shape {shape}, got shape {array.shape}")
     return array
+
+
+def _same_for_all(cov: Array, kind: str, k: int) -> Array:
+    """Return the covariance of the data as that of every component."""
+    if kind == "tied":
+        return cov
+    if kind == "spherical":
+        return np.full(k, np.trace(cov) / len(cov))
+    return np.stack([cov if kind == "full" else np.diag(cov)] * k)
 
 
 def _inverted(precisions: Array, kind: str) -> Array:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
 from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE
-from posteriori.inference.gaps.gap_patterns import gap_patterns
+from posteriori.inference.gaps.gap_patterns import GapPatterns, gap_patterns
 from posteriori.inference.gaps.normal_gaps import (
     Normals,
     conditional_moments,
@@ -90,14 +90,17 @@ class NormalMixture(MixtureEstimator):
         if draws < 1:
             raise ValueError(f"draws must be at least 1, got {draws}")
         generator = as_generator(rng)
-        filled = []
-        for _ in range(draws):
-            log_weights, means, covs, _ = self._drawn(generator)
-            normals = normals_from_covariances(means, covs)
-            joint = log_weights + seen_log_densities(x, patterns, normals)
-            labels = (joint + generator.gumbel(size=joint.shape)).argmax(axis=1)  # a fair draw
-            filled.append(draw_missing(x, patterns, normals, labels, generator))
-        return np.stack(filled)
+        drawn = (self._drawn(generator) for _ in range(draws))
+        return np.stack([self._fill(x, patterns, one, generator) for one in drawn])
+
+    def _fill(
+        self, x: Array, patterns: GapPatterns, parts: NormalDensities, rng: np.random.Generator
+    ) -> Array:
+        """Draw the missing entries under known normals."""
+        normals = parts.normals
+        joint = parts.log_weights + seen_log_densities(x, patterns, normals)
+        labels = (joint + rng.gumbel(size=joint.shape)).argmax(axis=1)  # a fair draw
+        return draw_missing(x, patterns, normals, labels, rng)
 
     def sample(self, size: int = 1, rng: Seed = None) -> tuple[Array, Any]:
         """Draw rows and their components: X (S, D) and codes (S,)."""

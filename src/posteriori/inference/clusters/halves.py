@@ -1,0 +1,64 @@
+"""The best cut of a cluster across its longest axis, which proposes to split it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+
+from posteriori.numerics.types import Array
+
+__all__ = ["Cut", "cut_longest"]
+
+
+class Cut(NamedTuple):
+    """A cluster in two.
+
+    Attributes
+    ----------
+    leaves : (N,)
+        Which rows lie on one side.
+    share : float
+        Their part of the weight.
+    variance, within : float
+        Sums of squares along the axis, about the mean of all rows and about those of both sides.
+    """
+
+    leaves: Array
+    share: float
+    variance: float
+    within: float
+
+
+def cut_longest(z: Array, weight: Array) -> Cut:
+    """Cut rows across their longest axis, where squares about the means of both sides are least.
+
+    Parameters
+    ----------
+    z : (N, D)
+    weight : (N,)
+        Its sum is positive.
+
+    Examples
+    --------
+    >>> cut = cut_longest(np.array([[0.0], [1.0], [9.0]]), np.ones(3))
+    >>> cut.leaves.sum(), round(cut.within, 6)
+    (2, 0.5)
+    """
+    total = weight.sum()
+    centred = z - (weight @ z) / total
+    d = z.shape[1]
+    spread = (centred * weight[:, None]).T @ centred
+    axis = eigh(spread, subset_by_index=(d - 1, d - 1))[1][:, 0]
+    along = centred @ axis
+    order = np.argsort(along, kind="stable")
+    below = np.cumsum(weight[order])[:-1]
+    sums = np.cumsum(weight[order] * along[order])[:-1]
+    tiny = np.finfo(np.float64).tiny
+    between = sums**2 / np.maximum(below, tiny) + sums**2 / np.maximum(total - below, tiny)
+    variance = float(weight @ along**2)
+    cut = int(np.argmax(between))
+    leaves = np.zeros(len(z), dtype=bool)
+    leaves[order[: cut + 1]] = True
+    return Cut(leaves, float(below[cut] / total), variance, variance - float(between[cut]))

@@ -1,0 +1,80 @@
+"""k-means: the lowest of several descents, with moves between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from posteriori.inference.clusters.cluster_moves import improve_by_moves
+from posteriori.inference.clusters.cluster_rows import ClusterRows, make_rows
+from posteriori.inference.clusters.distinct_rows import DistinctRows, distinct_rows
+from posteriori.inference.clusters.lloyd import Clustering, descend
+from posteriori.inference.clusters.seeding import SEED_ROWS, random_centers, spread_centers
+from posteriori.numerics.types import Array
+
+__all__ = ["find_clusters"]
+
+
+def find_clusters(
+    rows: ClusterRows,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    init: Any = "k-means++",
+    n_init: int = 1,
+    moves: bool = True,
+    max_iter: int = 300,
+    tol: float = 0.0,
+    keep_path: bool = False,
+) -> Clustering:
+    """Return k centres of low J, and the rows around them.
+
+    Parameters
+    ----------
+    rows : ClusterRows
+    k : int
+    rng : Generator
+    init : {"k-means++", "random"} or (k, D)
+        Where to begin; at given centres once.
+    n_init : int
+        How often.
+    moves : bool
+        Whether centres are moved out of local minima. Of many rows some of the distinct ones serve to
+        find where; the last descent sees all.
+    max_iter, tol, keep_path
+        Of each descent.
+
+    Raises
+    ------
+    ValueError
+        Where there are fewer distinct rows than clusters.
+    """
+    options: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "keep_path": keep_path}
+    distinct = distinct_rows(rows.x, rows.weight, max(SEED_ROWS, 100 * k), rng)
+    if len(distinct.rows) < k:
+        raise ValueError(
+            f"n_clusters={k} needs as many distinct rows of positive weight, X has {len(distinct.rows)} "
+            f"(n_samples={len(rows.x)}); lower n_clusters"
+        )
+    some = rows
+    if moves and not keep_path and len(rows.x) > max(SEED_ROWS, 100 * k):
+        some = make_rows(distinct.rows, distinct.weight, gappy=rows.gappy, absolute=rows.absolute)
+    best: Clustering | None = None
+    for _ in range(n_init if isinstance(init, str) else 1):
+        found = descend(some, _begin(init, distinct, k, rng), **options)
+        if moves:
+            found = improve_by_moves(some, found, **options)
+        if best is None or found.inertia < best.inertia:
+            best = found
+    assert best is not None  # noqa: S101 # n_init is at least 1
+    if some is not rows:
+        last = descend(rows, best.centers, **options)
+        best = last._replace(n_iter=best.n_iter + last.n_iter)
+    return best
+
+
+def _begin(init: Any, distinct: DistinctRows, k: int, rng: np.random.Generator) -> Array:
+    if not isinstance(init, str):
+        return np.asarray(init)
+    return (random_centers if init == "random" else spread_centers)(distinct, k, rng)
