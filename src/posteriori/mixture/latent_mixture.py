@@ -22,8 +22,9 @@ from posteriori.estimators.parameters import (
     or_none,
 )
 from posteriori.inference.classes.class_moments import row_blocks
+from posteriori.inference.clusters.distinct_rows import distinct_rows
 from posteriori.inference.mixtures.columns.latent_ascent import WeightLaw
-from posteriori.inference.mixtures.columns.latent_starts import Search, distinct_rows
+from posteriori.inference.mixtures.columns.latent_starts import Search
 from posteriori.inference.mixtures.columns.mixture_densities import MixtureDensities
 from posteriori.inference.mixtures.columns.mixture_learning import LearnedMixture
 from posteriori.inference.mixtures.label_symmetry import symmetry_gain
@@ -181,10 +182,8 @@ class LatentMixture(MixtureEstimator):
 
     def _require_distinct(self, rows: TableRows) -> None:
         """Refuse fewer distinct rows than components that are to be the most likely."""
-        few = rows.x[: 1 + self.n_components**2]  # these are enough, as a rule
-        if _distinct(few) >= self.n_components:
-            return
-        distinct = _distinct(rows.x)
+        some = distinct_rows(rows.x, None, self.n_components, np.random.default_rng(0))
+        distinct = len(some.rows)
         if distinct < self.n_components:
             raise ValueError(
                 f"the n_samples={len(rows.x)} rows of X hold {distinct} distinct ones, fewer than the "
@@ -210,8 +209,3 @@ class LatentMixture(MixtureEstimator):
                 f"row {int(np.argmax(impossible))} of X has probability 0 in every component"
             )
         return joint
-
-
-def _distinct(x: Array) -> int:
-    """Return the number of distinct rows, up to some thousands."""
-    return len(distinct_rows(x, None, np.random.default_rng(0))[0])
