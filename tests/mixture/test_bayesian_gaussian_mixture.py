@@ -197,3 +197,19 @@ def test_the_predictive_is_a_mixture_of_students():
 def test_bad_input_is_named(make, x, error, words):
     with pytest.raises(error, match=words):
         BayesianGaussianMixture(**make).fit(x)
+
+
+def test_partitions_by_enumeration_and_by_draws():
+    """The exact evidence is that of all labellings, and drawn partitions agree with the sum."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(-3, 1, size=(3, 2)), rng.normal(3, 1, size=(3, 2))])
+    prior = NormalWishart(np.zeros(2), 0.2, 4.0, np.eye(2) / 2)
+    b = BayesianGaussianMixture(2, prior=prior, weight_concentration_prior=0.7)
+    exact = b.enumerate_partitions(x)
+    total = exact_evidence(x, prior, 2, 0.7)
+    assert float(exact.log_evidence) == pytest.approx(total, abs=1e-9)
+    assert exact.log_evidence.kind == "exact"
+    drawn = b.sample_partitions(x, draws=2000, random_state=0)
+    assert drawn.similarity == pytest.approx(exact.similarity, abs=0.08)
+    fitted = b.fit(x)
+    assert float(fitted.log_evidence_) <= total

@@ -30,9 +30,11 @@ from posteriori.numerics.types import Array
 
 __all__ = ["ComponentChoice", "choose_components"]
 
+#: Folds of rows held out, as elsewhere in the package.
+_FOLDS = 5
+
 _CRITERIA = ("evidence", "held out", "icl", "bic")
 _COUNTED = ("n_components", "n_classes")
-_FOLDS = 5
 
 
 class ComponentChoice(NamedTuple):

@@ -2,6 +2,7 @@ from posteriori.estimators.component_choice import (
     ComponentChoice as ComponentChoice,
     choose_components as choose_components,
 )
+from posteriori.mixture.experts.mixture_of_experts import MixtureOfExperts as MixtureOfExperts
 from posteriori.mixture.joining import JoinPath as JoinPath, join_components as join_components
 from posteriori.mixture.latent_classes import LatentClasses as LatentClasses
 from posteriori.mixture.mixture_of import MixtureOf as MixtureOf
@@ -10,7 +11,6 @@ from posteriori.mixture.normal.bayesian_gaussian_mixture import (
     MixturePosterior as MixturePosterior,
 )
 from posteriori.mixture.normal.gaussian_mixture import GaussianMixture as GaussianMixture
-from posteriori.mixture.experts.mixture_of_experts import MixtureOfExperts as MixtureOfExperts
 from posteriori.mixture.partition_posterior import (
     EnumeratedPartitions as EnumeratedPartitions,
     PartitionPosterior as PartitionPosterior,

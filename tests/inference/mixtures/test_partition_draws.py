@@ -112,9 +112,14 @@ def test_a_row_that_outweighs_its_cluster_can_be_taken_out(size):
 
 
 def test_far_from_the_prior_chains_keep_their_digits():
-    x = np.random.default_rng(5).normal(size=(60, 2)) + np.repeat([[1e6, 0.0], [1e6, 9.0]], 30, axis=0)
+    x = np.random.default_rng(5).normal(size=(60, 2)) + np.repeat(
+        [[1e6, 0.0], [1e6, 9.0]], 30, axis=0
+    )
     prior = NormalWishart([0.0, 0.0], 0.01, 4.0, np.eye(2))
-    model, partitions = join_parts(cluster_parts(prior, MvNormal, x)), dirichlet_partitions(60, 2, 1.0)
+    model, partitions = (
+        join_parts(cluster_parts(prior, MvNormal, x)),
+        dirichlet_partitions(60, 2, 1.0),
+    )
     drawn = draw(model, partitions, 20)
     labels = drawn.labels.reshape(-1, 60)[-1]
     sizes = np.bincount(labels)

@@ -169,9 +169,7 @@ def test_affine_maps_of_rows_and_prior_change_the_evidence_by_the_unit(far):
     x, p = family.draw(np.random.default_rng(8), 8), family.prior
     a, b = np.array([[1e-3, 0.0], [2e-4, 5e-3]]), np.array([far, -far])
     inverse = np.linalg.solve(a, np.eye(2))
-    moved = NormalWishart(
-        a @ p.location + b, p.mean_strength, p.dof, inverse.T @ p.scale @ inverse
-    )
+    moved = NormalWishart(a @ p.location + b, p.mean_strength, p.dof, inverse.T @ p.scale @ inverse)
     one = sum_partitions(model_of(family, x), prior_of(8, None, 1.0))
     other = join_parts(cluster_parts(moved, MvNormal, x @ a.T + b))
     two = sum_partitions(other, prior_of(8, None, 1.0))

@@ -17,13 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.inference.clusters.halves import cut_longest
 from posteriori.inference.clusters.merges import merge_order
 from posteriori.inference.mixtures.feature_pass import responsibilities
-from posteriori.inference.mixtures.normal_rows import (
-    NormalExpectations,
-    NormalRows,
-    full_precisions,
-)
+from posteriori.inference.mixtures.normal_rows import NormalExpectations, NormalRows, full_precisions
 from posteriori.inference.mixtures.normal_scores import NormalScores, NormalStatistics
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
@@ -35,9 +32,6 @@ _MERGES, _SPLITS = 3, 3
 
 #: Steps that a trial is given at most.
 _STEPS = 10
-
-#: Neither half has less than this part of the rows, nor of the variance.
-_LEAST = 1e-9
 
 #: A component with fewer rows than this is free for a half of another.
 _EMPTY = 0.5
@@ -134,29 +128,14 @@ def longest_halves(z: Array, weight: Array) -> list[Half]:
         total = w.sum()
         if total <= 2.0 * _EMPTY:
             continue
-        centred = z - (w @ z) / total
-        axis = np.linalg.eigh((centred * w[:, None]).T @ centred)[1][:, -1]
-        along = centred @ axis
-        order = np.argsort(along, kind="stable")
-        below = np.cumsum(w[order])[:-1]
-        sums = np.cumsum(w[order] * along[order])[:-1]
-        above = total - below
-        parted = np.minimum(below, above) > _LEAST * total
-        if not parted.any():
-            continue
-        sides = np.where(parted, below * above, np.inf)
-        between = sums**2 * total / sides
-        variance = float(w @ along**2)
-        if variance <= 0.0:
-            continue
-        cut = int(np.argmax(between))
-        within = max(variance - float(between[cut]), _LEAST * variance)
-        share = float(below[cut] / total)
+        cut = cut_longest(z, w)
+        within = max(cut.within, 1e-12 * cut.variance)
+        share = min(max(cut.share, 1e-12), 1.0 - 1e-12)
         entropy = -share * np.log(share) - (1.0 - share) * np.log1p(-share)
-        gain = -0.5 * total * np.log(within / variance) - total * entropy
-        leaves = np.zeros(len(z), dtype=bool)
-        leaves[order[: cut + 1]] = True
-        found.append(Half(k, float(gain), leaves))
+        gain = -np.inf
+        if cut.variance > 0:
+            gain = -0.5 * total * np.log(within / cut.variance) - total * entropy
+        found.append(Half(k, float(gain), cut.leaves))
     return found
 
 

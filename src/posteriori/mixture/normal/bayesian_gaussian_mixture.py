@@ -16,6 +16,7 @@ from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
+from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.parameters import POSITIVE, check_parameters, one_of, or_none
 from posteriori.inference.mixtures.label_symmetry import symmetry_gain
 from posteriori.inference.mixtures.normal_beliefs import belief_affinities
@@ -23,6 +24,8 @@ from posteriori.inference.mixtures.normal_learning import VariationalLearner, so
 from posteriori.inference.mixtures.normal_rows import CompleteRows, NormalRows
 from posteriori.inference.mixtures.normal_scores import NormalStatistics
 from posteriori.inference.mixtures.normal_starts import Found, Search, best_ascent
+from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
+from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_parts, join_parts
 from posteriori.mixture.mixture_estimator import counted_rows
 from posteriori.mixture.normal.normal_mixture import (
     NormalDensities,
@@ -32,6 +35,7 @@ from posteriori.mixture.normal.normal_mixture import (
     require_spread,
 )
 from posteriori.mixture.normal.wishart_priors import default_prior, has_names, prior_in_units
+from posteriori.mixture.partition_questions import AsksForPartitions
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.random import as_generator
@@ -54,7 +58,7 @@ class MixturePosterior(NamedTuple):
     components: Any
 
 
-class BayesianGaussianMixture(NormalMixture):
+class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
     """Mixture of normals whose weights, means and precisions are uncertain.
 
     Parameters
@@ -215,6 +219,10 @@ class BayesianGaussianMixture(NormalMixture):
         variance = (weight * np.nan_to_num(x - mean) ** 2).sum(axis=0) / seen
         require_spread(self, mean, variance)
         return default_prior(mean, variance)
+
+    def _cluster_model(self, x: Array) -> ClusterModel:
+        """Return the model of clusters with parameters integrated out, for partitions of rows."""
+        return join_parts(cluster_parts(self._prior_of(x, None), MvNormal, x))
 
     def _read(self, x: Array, frequency: Array | None, prior: NormalWishart) -> NormalRows:
         """Return rows in units in which what the prior expects of the covariance counts too."""
