@@ -9,7 +9,6 @@ from scipy.integrate import quad
 from scipy.special import betaln, gammaln, logsumexp
 
 from posteriori import Model, bayes
-from posteriori.classification import NaiveBayes
 from posteriori.distributions import (
     Bernoulli,
     Beta,
@@ -119,7 +118,8 @@ def test_counting_all_namings_is_most_of_what_a_bound_lacks():
         Poisson, 2, prior=Gamma(1.0, rate=0.1), weight_concentration_prior=1.0, random_state=0
     ).fit(calls[:, None])
     assert model.symmetry_gain_ == pytest.approx(np.log(2), abs=1e-6)
-    assert exact - 0.1 < model.log_evidence_.value < exact
+    plain = model.log_evidence_.value - model.symmetry_gain_
+    assert plain + 0.8 * (exact - plain) < model.log_evidence_.value < exact
 
 
 def test_bound_is_energy_and_entropy_by_quadrature():
@@ -315,7 +315,7 @@ def test_weights_are_repeated_rows_in_any_order(estimator, x):
     other = estimator.fit(copies)
     assert value_of(other) == pytest.approx(first, rel=1e-9)
     np.testing.assert_allclose(other.weights_, weights, rtol=1e-5)
-    np.testing.assert_allclose(other.score_samples(x), scores, rtol=1e-5)
+    np.testing.assert_allclose(other.score_samples(x), scores, rtol=1e-5, atol=1e-8)
 
 
 @pytest.mark.parametrize(("estimator", "x"), CASES)
@@ -367,20 +367,6 @@ def test_rows_without_entries_have_the_weights(estimator, x):
     np.testing.assert_allclose(model.score_samples(nothing), 0.0, atol=1e-12)
     before = value_of(model)
     assert value_of(estimator.fit(np.concatenate([x, nothing]))) == pytest.approx(before, rel=1e-9)
-
-
-def test_known_classes_are_learned_as_naive_bayes_learns_them():
-    x = mixed_table(40, gaps=0.1)
-    codes = np.arange(40) % 2
-    supervised = NaiveBayes(MIXED, priors=PRIORS).fit(x, codes)
-    shares = (codes[:, None] == np.arange(2)) * 1.0
-    with pytest.warns(ConvergenceWarning):
-        first = LatentClasses(
-            2, MIXED, priors=PRIORS, responsibilities_init=shares, max_iter=1, tol=0.0
-        ).fit(x)
-    # ln p(X, y) less the labels is the sum of ln p(X | y); at one-hot shares so is L less weight terms
-    assert first.trace_[0] >= supervised.log_evidence_.value - gammaln(41 + 1)
-    assert first.posterior_.components.keys() == supervised.posterior_.keys()
 
 
 # -- draws ---------------------------------------------------------------------------------
