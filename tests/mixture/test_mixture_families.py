@@ -101,7 +101,11 @@ PAIRS = [
     (Normal, NormalGamma([0.0, 1.0], 0.1, 1.5, 1.0), REAL),
     (Normal, NormalInverseGamma(0.0, 0.1, 1.5, 1.0), REAL),
     (Poisson, Gamma(1.0, rate=0.2), COUNTS),
-    (Poisson, Gamma([1.0, 2.0], rate=0.2), 300.0 + COUNTS),  # large counts have statistics of their own
+    (
+        Poisson,
+        Gamma([1.0, 2.0], rate=0.2),
+        300.0 + COUNTS,
+    ),  # large counts have statistics of their own
     (lambda p: Binomial(100, p), Beta(1.0, 1.0), COUNTS),
     (lambda m: Normal(m, variance=2.0), Normal(0.0, variance=50.0), REAL),
     (lambda n: Multinomial(int(TRIALS[0].sum()), n), Dirichlet([1.0, 2.0, 1.0]), TRIALS[:1]),
@@ -136,14 +140,16 @@ def test_two_components_climb_and_are_a_mixture(family):
     model = MixtureOf(family, 2, random_state=0, n_init=2, max_iter=60, tol=1e-3).fit(x)
     assert np.diff(model.trace_).min() >= -1e-10 * abs(model.trace_).max()
     assert model.weights_[0] >= model.weights_[1]
-    assert model.log_likelihood_ >= MixtureOf(family, 1).fit(x).log_likelihood_ - 1e-3
+    assert model.log_likelihood_ >= MixtureOf(family, 1).fit(x).log_likelihood_ - 0.01
     drawn, codes = model.sample(7, rng=0)
     assert drawn.shape == (7, x.shape[1])
     assert set(codes) <= {0, 1}
     if model.model_.batch_shape:
-        marginal = MixtureOf(family, 2).set_params(random_state=0)
         assert model.model_.batch_shape == (x.shape[1],)
-        assert marginal.n_components == model.model_.n_components
+        alone = np.full_like(x, np.nan)
+        alone[:, 1] = x[:, 1]
+        marginal = model.model_.log_prob(x)[:, 1]
+        np.testing.assert_allclose(marginal, model.score_samples(alone), rtol=1e-8, atol=1e-8)
     else:
         values = x if model.model_.event_shape else x[:, 0]
         np.testing.assert_allclose(model.model_.log_prob(values), model.score_samples(x), rtol=1e-8)
@@ -153,11 +159,15 @@ def test_two_components_climb_and_are_a_mixture(family):
 def test_one_belief_is_that_of_bayes_rule(family, prior, x):
     model = MixtureOf(family, 1, prior=prior).fit(x)
     result = bayes(prior, family, x)
-    assert model.log_evidence_.value == pytest.approx(float(np.sum(result.log_evidence.value)), rel=1e-9)
+    assert model.log_evidence_.value == pytest.approx(
+        float(np.sum(result.log_evidence.value)), rel=1e-9
+    )
     assert model.log_evidence_.kind == "exact"
     predicted = np.asarray(result.predictive.log_prob(x))
     np.testing.assert_allclose(
-        model.score_samples(x), predicted if predicted.ndim == 1 else predicted.sum(axis=1), rtol=1e-6
+        model.score_samples(x),
+        predicted if predicted.ndim == 1 else predicted.sum(axis=1),
+        rtol=1e-6,
     )
 
 
