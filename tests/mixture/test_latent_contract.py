@@ -1,8 +1,6 @@
 """scikit-learn's contract for mixtures of any family and for latent classes."""
 
-import numpy as np
 import pytest
-from sklearn.base import clone
 
 from posteriori.distributions import Laplace, Normal, NormalInverseGamma
 from posteriori.mixture import LatentClasses, MixtureOf

@@ -22,8 +22,9 @@ from posteriori.estimators.parameters import (
     or_none,
 )
 from posteriori.inference.classes.class_moments import row_blocks
+from posteriori.inference.clusters.distinct_rows import distinct_rows
 from posteriori.inference.mixtures.columns.latent_ascent import WeightLaw
-from posteriori.inference.mixtures.columns.latent_starts import Search, distinct_rows
+from posteriori.inference.mixtures.columns.latent_starts import Search
 from posteriori.inference.mixtures.columns.mixture_densities import MixtureDensities
 from posteriori.inference.mixtures.columns.mixture_learning import LearnedMixture
 from posteriori.inference.mixtures.label_symmetry import symmetry_gain
@@ -181,10 +182,11 @@ class LatentMixture(MixtureEstimator):
 
     def _require_distinct(self, rows: TableRows) -> None:
         """Refuse fewer distinct rows than components that are to be the most likely."""
-        at, _ = distinct_rows(rows.x, rows.frequency, np.random.default_rng(0))
-        if len(at) < self.n_components:
+        some = distinct_rows(rows.x, None, self.n_components, np.random.default_rng(0))
+        distinct = len(some.rows)
+        if distinct < self.n_components:
             raise ValueError(
-                f"the n_samples={len(rows.x)} rows of X hold {len(at)} distinct ones, fewer than the "
+                f"the n_samples={len(rows.x)} rows of X hold {distinct} distinct ones, fewer than the "
                 f"{self.n_components} components; lower n_components, or give a prior"
             )
 

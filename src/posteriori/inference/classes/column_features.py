@@ -102,9 +102,11 @@ class BinaryFeatures(NamedTuple):
 
     def fill(self, x: Array, out: Array) -> None:
         """Write x, 0 where it is missing, and seen."""
+        if not self.gaps:
+            out[...] = x.T
+            return
         np.fmax(x.T, 0.0, out=out[: self.width])  # of a number and NaN it is the number
-        if self.gaps:
-            np.equal(x.T, x.T, out=out[self.width :])
+        np.equal(x.T, x.T, out=out[self.width :])
 
     def tally(self, sums: Array, counts: Array) -> ColumnMoments:
         """Return counts and means."""

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.ascent.expectation_maximization import EMResult
-from posteriori.inference.clusters.seeding import seed_centers, squared_distances
+from posteriori.inference.clusters.distinct_rows import DistinctRows, distinct_rows
+from posteriori.inference.clusters.rough_clusters import nearest_of
+from posteriori.inference.clusters.seeding import seed_centers
 from posteriori.inference.mixtures.columns.latent_ascent import (
     LatentModel,
     WeightLaw,
@@ -21,7 +23,7 @@ from posteriori.inference.mixtures.columns.member_fits import climb_by_fits
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["Search", "climb", "distinct_rows", "fit_from_best_start"]
+__all__ = ["Search", "climb", "fit_from_best_start"]
 
 #: Of more distinct rows than this a sample serves to find where to begin; the last ascent sees all.
 _SAMPLE = 20_000
@@ -31,9 +33,6 @@ _TRIAL = 30
 
 #: The same of fits, each of which is found step by step.
 _TRIAL_FITS = 5
-
-#: An odd number whose multiples spread over all words: 2⁶⁴ divided by the golden ratio.
-_SPREADING = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Search(NamedTuple):
@@ -77,8 +76,7 @@ def climb(
 
 def _from_seeds(model: LatentModel, x: Array, frequency: Array | None, search: Search) -> EMResult:
     """Return the ascent from the best of some starts."""
-    at, times = distinct_rows(x, frequency, search.rng)
-    part = x[at]
+    part, times, _ = _distinct(x, frequency, search.rng)
     t = model.of(part)
     steps = 0 if search.n_init == 1 else min(_TRIAL, search.max_iter)
     trials: list[EMResult] = []
@@ -90,7 +88,7 @@ def _from_seeds(model: LatentModel, x: Array, frequency: Array | None, search: S
     total = float(len(x)) if frequency is None else float(frequency.sum())
     start = best.parameters * (total / times.sum())
     found = _last(model, x, frequency, start, search)
-    if len(at) == _SAMPLE or search.n_init == 1:
+    if len(part) == _SAMPLE or search.n_init == 1:
         return found
     trace = (*best.trace[:-1], *found.trace)
     return found._replace(trace=trace, n_iter=best.n_iter + found.n_iter)
@@ -122,31 +120,20 @@ def fit_from_best_start(family: Any, x: Array, frequency: Array | None, search: 
 
 def _seeded_rows(x: Array, frequency: Array | None, search: Search) -> Array:
     """Return which of K seeds is nearest to each row (K, N), missing entries at the mean."""
-    at, times = distinct_rows(x, frequency, search.rng)
     weight = np.ones(len(x)) if frequency is None else frequency
     seen = x == x
     mean = weight @ np.where(seen, x, 0.0) / (weight @ seen)
     filled = np.where(seen, x, mean)
     spread = np.sqrt(weight @ (filled - mean) ** 2 / weight.sum())
     z = (filled - mean) / np.where(spread > 0, spread, 1.0)
-    centers = seed_centers(z[at], search.n_components, times, search.rng)
-    nearest = squared_distances(z, centers).argmin(axis=1)
-    return (nearest == np.arange(search.n_components)[:, None]) * 1.0
+    some = _distinct(z, frequency, search.rng)
+    centers = seed_centers(some.rows, search.n_components, some.weight, search.rng)
+    return (nearest_of(z, centers) == np.arange(search.n_components)[:, None]) * 1.0
 
 
-def distinct_rows(x: Array, frequency: Array | None, rng: np.random.Generator) -> tuple[Any, Array]:
-    """Return the places of distinct rows, of many a random sample, and how often each counts.
-
-    Which rows are drawn depends on what they hold, not on their order or on how often they are there.
-    """
-    word = np.full(len(x), rng.integers(1 << 63), dtype=np.uint64)
-    for column in x.T:
-        plain = np.where(np.isnan(column), np.nan, column + 0.0)  # one NaN, one 0
-        word = (word ^ plain.view(np.uint64)) * _SPREADING
-        word ^= word >> np.uint64(32)
-    _, at, place = np.unique(word, return_index=True, return_inverse=True)
-    times = np.bincount(place, weights=frequency, minlength=len(at)).astype(np.float64)
-    return at[:_SAMPLE], times[:_SAMPLE]
+def _distinct(x: Array, frequency: Array | None, rng: np.random.Generator) -> DistinctRows:
+    """Return distinct rows, of many a sample; what else is drawn does not depend on their number."""
+    return distinct_rows(x, frequency, _SAMPLE, rng.spawn(1)[0])
 
 
 def _seeded_shares(t: Array, times: Array, k: int, rng: np.random.Generator) -> Array:
@@ -154,8 +141,7 @@ def _seeded_shares(t: Array, times: Array, k: int, rng: np.random.Generator) -> 
     mean = (t @ times / times.sum())[:, None]
     spread = np.sqrt((t - mean) ** 2 @ times / times.sum())
     z = ((t - mean)[spread > 0] / spread[spread > 0][:, None]).T
-    nearest = squared_distances(z, seed_centers(z, k, times, rng)).argmin(axis=1)
-    return (nearest == np.arange(k)[:, None]) * 1.0
+    return (nearest_of(z, seed_centers(z, k, times, rng)) == np.arange(k)[:, None]) * 1.0
 
 
 @contextmanager

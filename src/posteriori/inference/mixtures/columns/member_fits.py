@@ -9,7 +9,6 @@ are evaluated where they are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,8 +72,8 @@ def climb_by_fits(
         return MemberMixture(tuple(components), np.array(counts))
 
     if not isinstance(start, MemberMixture):
-        shares = start * w
-        first = tuple(_fit_columns(family, x, share + imagined * w) for share in shares)
+        shares, whole = start * w, _fit_columns(family, x, w)
+        first = tuple(_fit_columns(family, x, share + imagined * w, whole) for share in shares)
         start = MemberMixture(first, shares.sum(axis=1))
     return maximize_by_em(
         expect,
@@ -86,7 +85,7 @@ def climb_by_fits(
 
 def log_density_of(component: Columns, x: Array) -> Array:
     """Return Σ_d ln p(x_d) of the seen entries of rows, (N,); of a vector that of whole rows."""
-    if len(component) < x.shape[1]:
+    if getattr(component[0], "_event_ndim", 0):
         return np.asarray(component[0].log_prob(x), dtype=np.float64)
     total = np.zeros(len(x))
     for member, column in zip(component, x.T, strict=True):
@@ -95,12 +94,23 @@ def log_density_of(component: Columns, x: Array) -> Array:
     return total
 
 
-def _fit_columns(family: Any, x: Array, weights: Array) -> Columns:
-    if getattr(family, "_event_ndim", 0) and x.shape[1] > 1:
-        return (family.fit(x, weights),)
-    fitted: Sequence[Any] = [
-        family.fit(column[column == column], weights[column == column]) for column in x.T
-    ]
+def _fit_columns(family: Any, x: Array, weights: Array, instead: Columns | None = None) -> Columns:
+    """Return the most likely member for each column, or what is there already where none is.
+
+    Negative binomials of some rows that vary no more than Poisson counts are an example.
+    """
+    if getattr(family, "_event_ndim", 0):
+        rows: list[tuple[Array, Array]] = [(x, weights)]
+    else:
+        rows = [(column[column == column], weights[column == column]) for column in x.T]
+    fitted = []
+    for d, (values, times) in enumerate(rows):
+        try:
+            fitted.append(family.fit(values, times))
+        except ValueError:
+            if instead is None:
+                raise
+            fitted.append(instead[d])
     return tuple(fitted)
 
 
@@ -109,6 +119,6 @@ def _improved(family: Any, component: Columns, x: Array, weights: Array) -> Colu
 
     A fit that is found step by step ends near the best one, and may end below one that is as near.
     """
-    fitted = _fit_columns(family, x, weights)
+    fitted = _fit_columns(family, x, weights, component)
     gain = weights @ (log_density_of(fitted, x) - log_density_of(component, x))
     return fitted if gain > 0 else component

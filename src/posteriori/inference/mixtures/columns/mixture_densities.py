@@ -98,7 +98,8 @@ class FittedDensities(NamedTuple):
         for k in np.unique(codes):
             mine, component = np.flatnonzero(codes == k), self.components[k]
             columns = [member.sample(len(mine), rng=rng) for member in component]
-            drawn[mine] = columns[0] if len(columns) < self.width else np.stack(columns, axis=1)
+            vectors = getattr(component[0], "_event_ndim", 0)
+            drawn[mine] = columns[0] if vectors else np.stack(columns, axis=1)
         return drawn
 
 
