@@ -60,18 +60,20 @@ def find_clusters(
     some = rows
     if moves and not keep_path and len(rows.x) > max(SEED_ROWS, 100 * k):
         some = make_rows(distinct.rows, distinct.weight, gappy=rows.gappy, absolute=rows.absolute)
-    best: Clustering | None = None
-    for _ in range(n_init if isinstance(init, str) else 1):
-        found = descend(some, _begin(init, distinct, k, rng), **options)
-        if moves:
-            found = improve_by_moves(some, found, **options)
-        if best is None or found.inertia < best.inertia:
-            best = found
-    assert best is not None  # noqa: S101 # n_init is at least 1
+    starts = n_init if isinstance(init, str) else 1
+    tries = (_descend_once(some, _begin(init, distinct, k, rng), moves, options) for _ in range(starts))
+    best = min(tries, key=lambda found: found.inertia)
     if some is not rows:
         last = descend(rows, best.centers, **options)
         best = last._replace(n_iter=best.n_iter + last.n_iter)
     return best
+
+
+def _descend_once(
+    rows: ClusterRows, centers: Array, moves: bool, options: dict[str, Any]
+) -> Clustering:
+    found = descend(rows, centers, **options)
+    return improve_by_moves(rows, found, **options) if moves else found
 
 
 def _begin(init: Any, distinct: DistinctRows, k: int, rng: np.random.Generator) -> Array:

@@ -70,16 +70,16 @@ def find_medoids(
     w = as_kernel_input(np.ones(len(to)) if weight is None else weight)
     medoids = np.full(k, -1, dtype=np.int64)
     near = np.full((2, len(to)), np.inf)
-    which = np.zeros((2, len(to)), dtype=np.int64)
-    _build(to, w, medoids, near[0])
-    n_iter = _swap(to, w, medoids, near, which, max_iter)
+    which = np.zeros(len(to), dtype=np.int64)
+    largest = _build(to, w, medoids, near[0])
+    n_iter = _swap(to, w, medoids, near, which, largest, max_iter)
     inertia = float(w @ near[0])
-    return Medoids(medoids, which[0].astype(np.int32), inertia, abs(n_iter), n_iter > 0)
+    return Medoids(medoids, which.astype(np.int32), inertia, abs(n_iter), n_iter > 0)
 
 
 @compiled_sums
-def _build(to: Array, w: Array, medoids: IntArray, nearest: Array) -> None:
-    """Choose medoids greedily: each time the row that lowers J most."""
+def _build(to: Array, w: Array, medoids: IntArray, nearest: Array) -> float:
+    """Choose medoids greedily, each time the row that lowers J most; return the largest distance."""
     n = len(to)
     largest = 0.0
     for c in range(n):
@@ -100,6 +100,7 @@ def _build(to: Array, w: Array, medoids: IntArray, nearest: Array) -> None:
         medoids[i] = at
         for o in range(n):
             nearest[o] = min(nearest[o], to[at, o])
+    return largest
 
 
 @compiled_sums
@@ -112,27 +113,33 @@ def _is_chosen(medoids: IntArray, count: int, row: int) -> bool:
 
 @compiled_sums
 def _swap(
-    to: Array, w: Array, medoids: IntArray, near: Array, which: IntArray, max_iter: int
+    to: Array,
+    w: Array,
+    medoids: IntArray,
+    near: Array,
+    which: IntArray,
+    largest: float,
+    max_iter: int,
 ) -> int:
     """Swap medoids until none lowers J; return the number of rounds, negative if they were too few."""
     n, k = len(to), len(medoids)
     loss, change = np.zeros(k), np.zeros(k)
-    total = _look(to, w, medoids, near, which, loss)
+    total = _look(to, w, medoids, near, which, largest, loss)
     since = 0
     for rounds in range(1, max_iter + 1):
         for c in range(n):
-            if since >= n:
-                return rounds
             since += 1
+            if since > n:
+                return rounds
             if w[c] == 0.0 or _is_chosen(medoids, k, c):
                 continue
             gained = _weigh(to, w, c, near, which, loss, change)
             at = np.argmin(change)
             if gained + change[at] < -_LOWER * total:
                 medoids[at] = c
-                total = _look(to, w, medoids, near, which, loss)
+                total = _look(to, w, medoids, near, which, largest, loss)
                 since = 0
-    return rounds if since >= n else -rounds
+    return max_iter if since >= n else -max_iter
 
 
 @compiled_sums
@@ -146,33 +153,37 @@ def _weigh(
         d = to[c, o]
         if d < near[0, o]:
             gained += w[o] * (d - near[0, o])
-            change[which[0, o]] += w[o] * (near[0, o] - near[1, o])
+            change[which[o]] += w[o] * (near[0, o] - near[1, o])
         elif d < near[1, o]:
-            change[which[0, o]] += w[o] * (d - near[1, o])
+            change[which[o]] += w[o] * (d - near[1, o])
     return gained
 
 
 @compiled_sums
 def _look(
-    to: Array, w: Array, medoids: IntArray, near: Array, which: IntArray, loss: Array
+    to: Array,
+    w: Array,
+    medoids: IntArray,
+    near: Array,
+    which: IntArray,
+    largest: float,
+    loss: Array,
 ) -> float:
     """Find the nearest two medoids of each row and what J loses without each; return J.
 
-    With one medoid all is lost without it: the second nearest is as far as J allows.
+    Beside a single medoid the second is as far away as any row.
     """
     total = 0.0
     loss[:] = 0.0
     for o in range(len(w)):
-        best, second, at = np.inf, np.inf, 0
+        best, second, at = np.inf, largest, 0
         for i in range(len(medoids)):
             d = to[medoids[i], o]
             if d < best:
-                best, second, at = d, best, i
+                best, second, at = d, min(best, largest), i
             elif d < second:
                 second = d
-        if len(medoids) == 1:
-            second = _FAR
-        near[0, o], near[1, o], which[0, o] = best, second, at
+        near[0, o], near[1, o], which[o] = best, second, at
         total += w[o] * best
         loss[at] += w[o] * (second - best)
     return total

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.inference.clusters.halves import cut_longest
 from posteriori.inference.clusters.merges import merge_order
 from posteriori.inference.mixtures.feature_pass import responsibilities
 from posteriori.inference.mixtures.normal_rows import NormalExpectations, NormalRows, full_precisions
@@ -127,24 +128,14 @@ def longest_halves(z: Array, weight: Array) -> list[Half]:
         total = w.sum()
         if total <= 2.0 * _EMPTY:
             continue
-        centred = z - (w @ z) / total
-        axis = np.linalg.eigh((centred * w[:, None]).T @ centred)[1][:, -1]
-        along = centred @ axis
-        order = np.argsort(along, kind="stable")
-        below = np.cumsum(w[order])[:-1]
-        sums = np.cumsum(w[order] * along[order])[:-1]
-        above = np.maximum(total - below, np.finfo(np.float64).tiny)
-        low = np.maximum(below, np.finfo(np.float64).tiny)
-        between = sums**2 / low + sums**2 / above
-        variance = float(w @ along**2)
-        cut = int(np.argmax(between))
-        within = max(variance - float(between[cut]), 1e-12 * variance)
-        share = min(max(float(below[cut] / total), 1e-12), 1.0 - 1e-12)
+        cut = cut_longest(z, w)
+        within = max(cut.within, 1e-12 * cut.variance)
+        share = min(max(cut.share, 1e-12), 1.0 - 1e-12)
         entropy = -share * np.log(share) - (1.0 - share) * np.log1p(-share)
-        gain = -0.5 * total * np.log(within / variance) - total * entropy if variance > 0 else -np.inf
-        leaves = np.zeros(len(z), dtype=bool)
-        leaves[order[: cut + 1]] = True
-        found.append(Half(k, float(gain), leaves))
+        gain = -np.inf
+        if cut.variance > 0:
+            gain = -0.5 * total * np.log(within / cut.variance) - total * entropy
+        found.append(Half(k, float(gain), cut.leaves))
     return found
 
 

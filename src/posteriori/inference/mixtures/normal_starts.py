@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.clusters.seeding import seed_centers, squared_distances
+from posteriori.inference.clusters.rough_clusters import nearest_of, rough_centers
 from posteriori.inference.mixtures.normal_learning import (
     NormalLearner,
     PointLearner,
@@ -159,17 +159,8 @@ def _last(
 def clustered_start(rows: NormalRows, k: int, rng: np.random.Generator) -> NormalStatistics:
     """Return the sums of k clusters: k-means from k-means++ seeds, gaps at the centre of the data."""
     z = np.nan_to_num(rows.read(slice(None)))
-    weight = np.ones(len(z)) if rows.frequency is None else rows.frequency
-    centers = seed_centers(z, k, rows.frequency, rng)
-    for _ in range(_ROUNDS):
-        nearest = squared_distances(z, centers).argmin(axis=1)
-        counts = np.bincount(nearest, weights=weight, minlength=k)
-        sums = np.stack([np.bincount(nearest, weights=weight * c, minlength=k) for c in z.T], axis=1)
-        moved = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1e-300)[:, None], centers)
-        if np.array_equal(moved, centers):
-            break
-        centers = moved
-    shares: Array = (squared_distances(z, centers).argmin(axis=1) == np.arange(k)[:, None]) * 1.0
+    centers = rough_centers(z, k, rows.frequency, rng, steps=_ROUNDS)
+    shares: Array = (nearest_of(z, centers) == np.arange(k)[:, None]) * 1.0
     return rows.share_out(shares)
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.counts.categorical import Categorical
+from posteriori.inference.clusters.rough_clusters import nearest_of, rough_centers
 from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term
 from posteriori.modeling.binding.labelled import Access, Axis, Switch, shape_of, spread
 from posteriori.modeling.forms.state_tables import number_of_states
@@ -36,6 +37,9 @@ __all__ = [
 
 #: Rows that seeds are chosen from.
 _SAMPLE = 5000
+
+#: Steps of k-means from the seeds: the ascent goes on from there.
+_STEPS = 10
 
 #: Codes of more states than this become random vectors, nearly as far from each other as indicators.
 _MOST_STATES = 32
@@ -221,33 +225,10 @@ def _of_one_start(features: Features, rng: np.random.Generator) -> Array:
     return features.columns @ rng.standard_normal((features.columns.shape[1], 1))
 
 
-def _k_means(x: Array, k: int, rng: np.random.Generator) -> Array:
+def _k_means(x: Array, k: int, rng: np.random.Generator) -> IntArray:
     """Return the nearest of k centres for each row: k-means++ seeds, then Lloyd's steps."""
     sample = x if len(x) <= _SAMPLE else x[rng.choice(len(x), _SAMPLE, replace=False)]
-    centers = sample[rng.integers(len(sample))][None]
-    nearest = _distances(sample, centers)[:, 0]
-    while len(centers) < k:
-        total = nearest.sum()
-        if total > 0:
-            chosen = int(np.searchsorted(np.cumsum(nearest), rng.random() * total))
-        else:
-            chosen = int(rng.integers(len(sample)))
-        new = sample[min(chosen, len(sample) - 1)][None]
-        centers = np.concatenate([centers, new])
-        nearest = np.minimum(nearest, _distances(sample, new)[:, 0])
-    for _ in range(10):
-        codes = _distances(sample, centers).argmin(axis=1)
-        for j in range(k):
-            members = sample[codes == j]
-            if len(members):
-                centers[j] = members.mean(axis=0)
-    return _distances(x, centers).argmin(axis=1)
-
-
-def _distances(x: Array, centers: Array) -> Array:
-    """Return |x − c|² for all pairs."""
-    squares = (x**2).sum(axis=1)[:, None] + (centers**2).sum(axis=1)
-    return np.maximum(squares - 2.0 * (x @ centers.T), 0.0)
+    return nearest_of(x, rough_centers(sample, k, None, rng, steps=_STEPS))
 
 
 # -- features --------------------------------------------------------------------------------
