@@ -14,6 +14,7 @@ from posteriori import (
     inference as inference,
     information as information,
     mathematics as mathematics,
+    mixture as mixture,
     modeling as modeling,
     numerics as numerics,
     plotting as plotting,
