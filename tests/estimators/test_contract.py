@@ -41,7 +41,11 @@ from posteriori.ensemble import (
     RandomForestRegressor,
 )
 from posteriori.estimators import contract as c
+<<<<<<< HEAD
 from posteriori.mixture import MixtureOfExperts
+=======
+from posteriori.mixture import KMeans, KMedians, KMedoids
+>>>>>>> w18m
 from posteriori.numerics import LogEvidence
 from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.regression import (
@@ -170,6 +174,9 @@ ROWS = [
         "labels",
         CLASSES,
     ),
+    Row(KMeans(3, random_state=0), "numbers", set()),
+    Row(KMedians(3, random_state=0), "numbers", set()),
+    Row(KMedoids(3), "numbers", set()),
 ]
 IDS = [type(row.model).__name__ for row in ROWS]
 
