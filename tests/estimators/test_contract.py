@@ -41,11 +41,7 @@ from posteriori.ensemble import (
     RandomForestRegressor,
 )
 from posteriori.estimators import contract as c
-<<<<<<< HEAD
-from posteriori.mixture import MixtureOfExperts
-=======
-from posteriori.mixture import KMeans, KMedians, KMedoids
->>>>>>> w18m
+from posteriori.mixture import KMeans, KMedians, KMedoids, MixtureOfExperts
 from posteriori.numerics import LogEvidence
 from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.regression import (
