@@ -48,11 +48,12 @@ FAMILIES = {
         NormalWishart([0.5, 1.0], 0.3, 4.0, [[0.5, 0.1], [0.1, 0.2]]), MvNormal, _normal, True
     ),
     "normal-inverse-wishart": Family(
-        NormalInverseWishart([0.5, 1.0], 0.3, 5.0, [[2.0, 0.4], [0.4, 3.0]]), MvNormal, _normal, True
+        NormalInverseWishart([0.5, 1.0], 0.3, 5.0, [[2.0, 0.4], [0.4, 3.0]]),
+        MvNormal,
+        _normal,
+        True,
     ),
-    "normal-gamma": Family(
-        NormalGamma([0.0, 1.0], 0.2, [2.0, 3.0], [1.0, 4.0]), Normal, _normal
-    ),
+    "normal-gamma": Family(NormalGamma([0.0, 1.0], 0.2, [2.0, 3.0], [1.0, 4.0]), Normal, _normal),
     "normal-inverse-gamma": Family(NormalInverseGamma(0.0, 0.2, 2.0, 1.0), Normal, _normal),
     "log-normal": Family(
         NormalInverseGamma(0.0, 0.5, 2.0, 1.0), LogNormal, lambda rng, n: np.exp(_normal(rng, n))
@@ -85,7 +86,9 @@ FAMILIES = {
     "bernoulli": Family(
         Beta(0.7, [1.2, 2.0]),
         Bernoulli,
-        lambda rng, n: (rng.random((n, 2)) < 0.2 + 0.6 * rng.integers(2, size=(n, 1))).astype(float),
+        lambda rng, n: (rng.random((n, 2)) < 0.2 + 0.6 * rng.integers(2, size=(n, 1))).astype(
+            float
+        ),
     ),
     "geometric": Family(
         Beta(1.5, 2.0),
@@ -139,9 +142,7 @@ def log_partition_prior(sizes: list[int], components: int | None, alpha: float) 
     """Return ln p(partition): of a Dirichlet process where there is no number of components."""
     n, c = sum(sizes), len(sizes)
     if components is None:
-        return float(
-            c * np.log(alpha) + gammaln(alpha) - gammaln(n + alpha) + gammaln(sizes).sum()
-        )
+        return float(c * np.log(alpha) + gammaln(alpha) - gammaln(n + alpha) + gammaln(sizes).sum())
     if c > components:
         return -np.inf
     total = components * alpha
@@ -167,9 +168,7 @@ class BruteForce(NamedTuple):
         return np.tensordot(self.probabilities, same, axes=1)
 
 
-def brute_force(
-    family: Family, x: np.ndarray, components: int | None, alpha: float
-) -> BruteForce:
+def brute_force(family: Family, x: np.ndarray, components: int | None, alpha: float) -> BruteForce:
     """Go through all partitions."""
     labels = np.array(list(set_partitions(len(x))))
 

@@ -112,9 +112,14 @@ def test_a_row_that_outweighs_its_cluster_can_be_taken_out(size):
 
 
 def test_far_from_the_prior_chains_keep_their_digits():
-    x = np.random.default_rng(5).normal(size=(60, 2)) + np.repeat([[1e6, 0.0], [1e6, 9.0]], 30, axis=0)
+    x = np.random.default_rng(5).normal(size=(60, 2)) + np.repeat(
+        [[1e6, 0.0], [1e6, 9.0]], 30, axis=0
+    )
     prior = NormalWishart([0.0, 0.0], 0.01, 4.0, np.eye(2))
-    model, partitions = join_parts(cluster_parts(prior, MvNormal, x)), dirichlet_partitions(60, 2, 1.0)
+    model, partitions = (
+        join_parts(cluster_parts(prior, MvNormal, x)),
+        dirichlet_partitions(60, 2, 1.0),
+    )
     drawn = draw(model, partitions, 20)
     labels = drawn.labels.reshape(-1, 60)[-1]
     sizes = np.bincount(labels)
@@ -227,7 +232,7 @@ def test_effective_sample_size_is_that_of_an_autoregression():
 
 def test_chains_apart_and_constant_chains():
     rng = np.random.default_rng(13)
-    apart = rng.normal(size=(2, 500)) + [[0.0], [3.0]]
+    apart = rng.normal(size=(2, 500)) + np.array([[0.0], [3.0]])
     # W = 1 and B = 3² · 4/12 = 3 for halves with means 0, 0, 3, 3
     assert potential_scale_reduction(apart) == pytest.approx(2.0, rel=0.1)
     assert effective_sample_size(apart) < 20
