@@ -37,7 +37,7 @@ from posteriori.inference.classes.class_moments import (
     overall,
     within_scatter,
 )
-from posteriori.inference.classes.default_priors import default_columns_prior, default_full_prior
+from posteriori.inference.classes.class_priors import default_columns_prior, default_full_prior
 from posteriori.inference.classes.gaussian_learning import (
     LearnedClasses,
     bayesian_columns,

@@ -28,13 +28,13 @@ from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.inference.classes.class_moments import ColumnMoments, column_moments, overall
+from posteriori.inference.classes.class_priors import default_columns_prior
 from posteriori.inference.classes.class_rows import ClassRows
 from posteriori.inference.classes.column_densities import (
     BinaryClasses,
     CategoryClasses,
     CountClasses,
 )
-from posteriori.inference.classes.default_priors import default_columns_prior
 from posteriori.inference.classes.gaussian_learning import (
     LearnedClasses,
     bayesian_columns,
