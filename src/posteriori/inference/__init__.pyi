@@ -29,6 +29,7 @@ from posteriori.inference.chains.static_effects import (
     add_static_effects as add_static_effects,
     split_static_effects as split_static_effects,
 )
+from posteriori.inference.clusters.stirling import count_partitions as count_partitions
 from posteriori.inference.gaussian.elimination import (
     GaussianPosterior as GaussianPosterior,
     solve_gaussian as solve_gaussian,

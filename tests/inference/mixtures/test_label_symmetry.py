@@ -8,7 +8,7 @@ import pytest
 
 from posteriori import NormalWishart
 from posteriori.inference.mixtures.label_symmetry import symmetry_gain
-from posteriori.inference.mixtures.normal_beliefs import belief_affinities, learn_belief
+from posteriori.inference.mixtures.normal_beliefs import learn_belief, normal_affinities
 from posteriori.inference.mixtures.normal_maximum import NormalPrior
 from posteriori.inference.mixtures.normal_scores import NormalStatistics
 
@@ -50,7 +50,7 @@ def test_affinities_are_those_of_the_distribution():
     belief = learn_belief(sums, prior)
     q = NormalWishart(belief.means, belief.strength, belief.dof, belief.scale)
     a = q.log_normalizer()
-    found = belief_affinities(belief)
+    found = normal_affinities(belief)
     for i in range(k):
         for j in range(k):
             half = [0.5 * (part[i] + part[j]) for part in q.natural]

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from posteriori.inference.mixtures.mixture_rows import CompleteRows, GappyRows
 from posteriori.inference.mixtures.normal_learning import PointLearner, look_from
 from posteriori.inference.mixtures.normal_moves import longest_halves
-from posteriori.inference.mixtures.normal_rows import CompleteRows, GappyRows
-from posteriori.inference.mixtures.normal_starts import Search, best_ascent
+from posteriori.inference.mixtures.normal_starts import NormalSearch, best_ascent
 
 CENTRES = np.array([[0.0, 0.0], [12.0, 0.0], [12.0, 9.0], [0.0, 9.0]])
 
@@ -35,7 +35,7 @@ def test_a_bad_start_is_left_by_moves_only(kind, gaps):
     learner = PointLearner(kind, rows.spread, None, {})
 
     def end(shares, moves):
-        search = Search(
+        search = NormalSearch(
             4, 1, moves, False, False, False, rows.share_out(shares), {"tol": 1e-4, "max_iter": 500}
         )
         return best_ascent(learner, rows, search, np.random.default_rng(0), lambda s: True)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
+from posteriori.inference.mixtures.mixture_rows import MixtureRows, full_precisions
 from posteriori.inference.mixtures.normal_learning import PointLearner
 from posteriori.inference.mixtures.normal_maximum import (
     FLOOR,
@@ -23,7 +24,6 @@ from posteriori.inference.mixtures.normal_maximum import (
     parts_to_statistics,
     scores_of,
 )
-from posteriori.inference.mixtures.normal_rows import NormalRows, full_precisions
 from posteriori.inference.mixtures.normal_scores import NormalStatistics
 from posteriori.inference.mixtures.normal_starts import Found
 from posteriori.numerics.types import Array
@@ -50,7 +50,7 @@ class _Shape(NamedTuple):
 
 
 def maximize_by_gradient(
-    learner: PointLearner, rows: NormalRows, start: NormalStatistics, *, tol: float, max_iter: int
+    learner: PointLearner, rows: MixtureRows, start: NormalStatistics, *, tol: float, max_iter: int
 ) -> Found:
     """Return the end of an ascent by L-BFGS from the sums of a start.
 
@@ -129,7 +129,7 @@ def parts_gradient(
 
 
 def _value_and_gradient(
-    flat: Array, shape: _Shape, learner: PointLearner, rows: NormalRows
+    flat: Array, shape: _Shape, learner: PointLearner, rows: MixtureRows
 ) -> tuple[float, Array]:
     parts = _unpack(flat, shape, learner)
     scores = scores_of(parts, shape.kind)

@@ -45,8 +45,13 @@ __all__ = [
     "log_prior",
 ]
 
+#: A weight moves targets by about a standard deviation.
 _WEIGHT_PRIOR = Normal(0.0, variance=1.0)
+
+#: Odds of experts may change by e³ over a standard deviation of a column, or hardly.
 _GATE_PRIOR = Normal(0.0, variance=9.0)
+
+#: One row whose residual is a tenth of a standard deviation of the targets.
 _NOISE_PRIOR = InverseGamma(1.0, 1.0 / 200.0)
 
 #: No noise variance is a smaller share of the variance of the targets.

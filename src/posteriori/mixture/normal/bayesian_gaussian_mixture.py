@@ -19,11 +19,11 @@ from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.parameters import POSITIVE, check_parameters, one_of, or_none
 from posteriori.inference.mixtures.label_symmetry import symmetry_gain
-from posteriori.inference.mixtures.normal_beliefs import belief_affinities
+from posteriori.inference.mixtures.mixture_rows import CompleteRows, MixtureRows
+from posteriori.inference.mixtures.normal_beliefs import normal_affinities
 from posteriori.inference.mixtures.normal_learning import VariationalLearner, sort_by_size
-from posteriori.inference.mixtures.normal_rows import CompleteRows, NormalRows
 from posteriori.inference.mixtures.normal_scores import NormalStatistics
-from posteriori.inference.mixtures.normal_starts import Found, Search, best_ascent
+from posteriori.inference.mixtures.normal_starts import Found, NormalSearch, best_ascent
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
 from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_parts, join_parts
 from posteriori.mixture.mixture_estimator import counted_rows
@@ -164,7 +164,7 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
         start = self._starting_point(rows, len(x))
         named = has_names(prior)
         options = {"tol": self.tol, "max_iter": self.max_iter, "accelerated": self.accelerated}
-        search = Search(
+        search = NormalSearch(
             self.n_components,
             self.n_init,
             moves=self.moves,
@@ -186,7 +186,7 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
         self.symmetry_gain_ = 0.0
         if not (named or self._sticks):
             belief = learner.belief(found.statistics)
-            self.symmetry_gain_ = symmetry_gain(belief_affinities(belief))
+            self.symmetry_gain_ = symmetry_gain(normal_affinities(belief))
         exact = self.n_components == 1 and isinstance(rows, CompleteRows)
         self.log_evidence_ = LogEvidence(
             found.trace[-1] + self.symmetry_gain_,
@@ -224,7 +224,7 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
         """Return the model of clusters with parameters integrated out, for partitions of rows."""
         return join_parts(cluster_parts(self._prior_of(x, None), MvNormal, x))
 
-    def _read(self, x: Array, frequency: Array | None, prior: NormalWishart) -> NormalRows:
+    def _read(self, x: Array, frequency: Array | None, prior: NormalWishart) -> MixtureRows:
         """Return rows in units in which what the prior expects of the covariance counts too."""
         if prior.location.shape[-1] != x.shape[1]:
             raise ValueError(
@@ -234,11 +234,11 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
         extra = each.reshape(-1, *each.shape[-2:]).mean(axis=0)
         return read_rows(self, x, frequency, "full", extra)
 
-    def _learner(self, rows: NormalRows, prior: NormalWishart) -> VariationalLearner:
+    def _learner(self, rows: MixtureRows, prior: NormalWishart) -> VariationalLearner:
         told = prior_in_units(prior, rows.units, self.n_components)
         return VariationalLearner(told, self._concentration, self._sticks)
 
-    def _starting_point(self, rows: NormalRows, n: int) -> NormalStatistics | None:
+    def _starting_point(self, rows: MixtureRows, n: int) -> NormalStatistics | None:
         given = self.responsibilities_init
         if given is None:
             return None
@@ -254,7 +254,7 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
         return rows.share_out(shares.T)
 
     def _keep(
-        self, rows: NormalRows, learner: VariationalLearner, statistics: NormalStatistics
+        self, rows: MixtureRows, learner: VariationalLearner, statistics: NormalStatistics
     ) -> None:
         """Set what is believed, in the units of the data."""
         belief, units = learner.belief(statistics), rows.units
@@ -296,7 +296,9 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
             return NormalDensities(np.log(weights), drawn.mean, covs)
 
 
-def _in_order(found: Found, learner: VariationalLearner, rows: NormalRows, search: Search) -> Found:
+def _in_order(
+    found: Found, learner: VariationalLearner, rows: MixtureRows, search: NormalSearch
+) -> Found:
     """Break sticks in the order of sizes, and climb on for as long as that leads higher."""
     for _ in range(search.n_components):
         order = sort_by_size(found.statistics, "full")

@@ -15,11 +15,11 @@ from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.parameters import check_parameters, one_of
 from posteriori.inference.mixtures.likelihood_ascent import maximize_by_gradient
+from posteriori.inference.mixtures.mixture_rows import MixtureRows
 from posteriori.inference.mixtures.normal_learning import PointLearner, sort_by_size
 from posteriori.inference.mixtures.normal_maximum import FLOOR, NormalParts, parts_to_statistics
-from posteriori.inference.mixtures.normal_rows import NormalRows
 from posteriori.inference.mixtures.normal_scores import NormalStatistics
-from posteriori.inference.mixtures.normal_starts import Search, best_ascent, clustered_start
+from posteriori.inference.mixtures.normal_starts import NormalSearch, best_ascent, clustered_start
 from posteriori.inference.mixtures.normal_units import Units
 from posteriori.mixture.mixture_estimator import counted_rows
 from posteriori.mixture.normal.normal_mixture import NormalDensities, NormalMixture, read_rows
@@ -164,7 +164,7 @@ class GaussianMixture(NormalMixture):
         learner = self._learner(rows, fixed)
         given = start is not None
         options = {"tol": self.tol, "max_iter": self.max_iter, "accelerated": self.accelerated}
-        search = Search(
+        search = NormalSearch(
             self.n_components,
             self.n_init,
             moves=self.moves and not given and self.solver == "em",
@@ -219,7 +219,7 @@ class GaussianMixture(NormalMixture):
         self._keep(rows, learner, NormalStatistics(*mixed))
         return self
 
-    def _learner(self, rows: NormalRows, fixed: dict[str, Array]) -> PointLearner:
+    def _learner(self, rows: MixtureRows, fixed: dict[str, Array]) -> PointLearner:
         prior = self.prior
         if prior is not None and self.covariance_type != "full":
             raise ValueError(
@@ -229,7 +229,9 @@ class GaussianMixture(NormalMixture):
         told = None if prior is None else prior_in_units(prior, rows.units, self.n_components)
         return PointLearner(self.covariance_type, rows.spread, told, fixed)
 
-    def _starting_point(self, rows: NormalRows) -> tuple[NormalStatistics | None, dict[str, Array]]:
+    def _starting_point(
+        self, rows: MixtureRows
+    ) -> tuple[NormalStatistics | None, dict[str, Array]]:
         """Return the sums to begin at, None where nothing is given, and what stays fixed."""
         fixed = tuple(self.fixed)
         unknown = set(fixed) - set(_FIXED)
@@ -247,7 +249,7 @@ class GaussianMixture(NormalMixture):
         held = {fields[name]: getattr(parts, fields[name]) for name in fixed}
         return parts_to_statistics(parts, self.covariance_type, rows.total), held
 
-    def _given_parts(self, rows: NormalRows) -> NormalParts:
+    def _given_parts(self, rows: MixtureRows) -> NormalParts:
         k, d = self.n_components, len(rows.units.centre)
         kind = self.covariance_type
         shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[kind]
@@ -262,11 +264,11 @@ class GaussianMixture(NormalMixture):
             covs = _inverted(precisions, kind)
         return _parts_to_units(NormalParts(weights / weights.sum(), means, covs), kind, rows.units)
 
-    def _parts_in(self, rows: NormalRows) -> NormalParts:
+    def _parts_in(self, rows: MixtureRows) -> NormalParts:
         parts = NormalParts(self.weights_, self.means_, self.covariances_)
         return _parts_to_units(parts, self.covariance_type, rows.units)
 
-    def _keep(self, rows: NormalRows, learner: PointLearner, statistics: NormalStatistics) -> None:
+    def _keep(self, rows: MixtureRows, learner: PointLearner, statistics: NormalStatistics) -> None:
         """Set what is learned, in the units of the data."""
         parts, units, kind = learner.parts(statistics), rows.units, self.covariance_type
         self.weights_ = parts.weights / parts.weights.sum()

@@ -17,9 +17,9 @@ from posteriori.inference.gaps.normal_gaps import (
     normals_from_covariances,
     seen_log_densities,
 )
-from posteriori.inference.mixtures.normal_rows import CompleteRows, GappyRows, NormalRows
+from posteriori.inference.mixtures.mixture_rows import CompleteRows, GappyRows, MixtureRows
 from posteriori.inference.mixtures.normal_starts import with_known_spread
-from posteriori.inference.mixtures.normal_units import RowMoments, dependent_columns, row_moments
+from posteriori.inference.mixtures.normal_units import RowMoments, dependent_columns, table_moments
 from posteriori.mixture.mixture_estimator import MixtureEstimator
 from posteriori.numerics.logspace import softmax
 from posteriori.numerics.random import as_generator
@@ -127,7 +127,7 @@ class NormalMixture(MixtureEstimator):
 
 def read_rows(
     estimator: Any, x: Array, frequency: Array | None, kind: str, extra: Array | None = None
-) -> NormalRows:
+) -> MixtureRows:
     """Return rows in units of their own, or say which columns give them no density.
 
     Parameters
@@ -152,7 +152,7 @@ def read_rows(
         more = None if extra is None else np.diag(extra)
         rows = GappyRows.of(_spread_checked(x, names, kind, extra), frequency, kind, more)
         return with_known_spread(rows)
-    moments = row_moments(x, frequency)
+    moments = table_moments(x, frequency)
     if extra is not None:
         moments = RowMoments(moments.total, moments.mean, moments.cov + extra)
     columns = dependent_columns(moments, kind)

@@ -97,7 +97,8 @@ def draw_partitions(
     done = 0
     with _threads(chains) as pool:
         try:
-            moving = [begin_chain(model, prior, stream) for stream in rng.spawn(chains)]
+            jobs = ((model, prior, stream) for stream in rng.spawn(chains))
+            moving = run_beside(begin_chain, jobs, pool)
             for start in range(0, warm_up, at_once):
                 n = min(at_once, warm_up - start)
                 _advance(model, prior, moving, unused[:, :n], unseen[:, :n], pool)
@@ -157,7 +158,6 @@ def begin_chain(
     order, places = rng.permutation(rows), np.arange(rows)
     features = as_kernel_input(model.features[order])
     chain = new_chain(model._replace(features=features), prior, rng)
-    unused, unseen = np.empty((_SWEEPS, rows), dtype=np.int32), np.empty((_SWEEPS, 2))
     done, size = 0, min(_FIRST_ROWS, rows)
     while done < rows:
         some, part = (
@@ -165,7 +165,11 @@ def begin_chain(
             chain._replace(labels=chain.labels[:size]),
         )
         impute_rows(some, prior, part, places[:size], done, True)
-        run_sweeps(some, prior, part, unused, unseen)
+        at_once = max(1, _ROWS_AT_ONCE // size)
+        for start in range(0, _SWEEPS, at_once):
+            count = min(at_once, _SWEEPS - start)
+            unused = np.empty((count, size), dtype=np.int32)
+            run_sweeps(some, prior, part, unused, np.empty((count, 2)))
         done, size = size, min(2 * size, rows)
     labels, alone = np.empty_like(chain.labels), np.empty_like(chain.alone)
     labels[order], alone[order] = chain.labels, chain.alone

@@ -24,6 +24,7 @@ from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterMode
 from posteriori.inference.mixtures.partitions.gibbs_kernels import impute_rows
 from posteriori.inference.mixtures.partitions.partition_draws import PartitionDraws, new_chain
 from posteriori.inference.mixtures.partitions.partition_prior import PartitionPrior
+from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.lazy import optimize, special
 from posteriori.numerics.types import Array
 
@@ -44,6 +45,10 @@ def estimate_log_evidence(
     model: ClusterModel, prior: PartitionPrior, draws: PartitionDraws, rng: np.random.Generator
 ) -> EvidenceEstimate:
     """Estimate ln p(X) from imputations and from draws; time of a few hundred sweeps."""
+    # arrays that have been pickled can be written to, and other types are compiled anew
+    model = model._replace(
+        features=as_kernel_input(model.features), constants=as_kernel_input(model.constants)
+    )
     chain, (chains, length, rows) = new_chain(model, prior, rng), draws.labels.shape
     chosen = (
         np.linspace(0, length - 1, min(length, max(1, _WEIGHED // chains))).round().astype(np.int64)

@@ -27,16 +27,16 @@ from posteriori.inference.mixtures.normal_scores import (
     NormalScores,
     NormalStatistics,
     theta_of,
-    unpack,
+    unpack_sums,
 )
-from posteriori.inference.mixtures.normal_units import RowMoments, Units, row_moments, units_of
+from posteriori.inference.mixtures.normal_units import RowMoments, Units, table_moments, units_of
 from posteriori.numerics.types import Array
 
 __all__ = [
     "CompleteRows",
     "GappyRows",
     "NormalExpectations",
-    "NormalRows",
+    "MixtureRows",
     "full_precisions",
     "project",
 ]
@@ -82,7 +82,7 @@ class CompleteRows(NamedTuple):
         cls, x: Array, frequency: Array | None, kind: str, wider: RowMoments | None = None
     ) -> CompleteRows:
         """Return rows in the units of their kind: those of their moments, or of wider ones."""
-        moments = row_moments(x, frequency)
+        moments = table_moments(x, frequency)
         return cls(x, frequency, kind, moments, units_of(wider or moments, kind))
 
     @property
@@ -110,7 +110,7 @@ class CompleteRows(NamedTuple):
         """Return some of the rows, in the same units."""
         x = self.x[index]
         frequency = None if self.frequency is None else self.frequency[index]
-        return self._replace(x=x, frequency=frequency, moments=row_moments(x, frequency))
+        return self._replace(x=x, frequency=frequency, moments=table_moments(x, frequency))
 
     def share_out(self, shares: Array) -> NormalStatistics:
         """Return the sums of components that rows belong to by shares (K, N)."""
@@ -123,7 +123,7 @@ class CompleteRows(NamedTuple):
                 else shares[:, rows] * self.frequency[rows]
             )
             total += part @ features.of(self.x[rows]).T
-        return unpack(total, self.kind, self.squares)
+        return unpack_sums(total, self.kind, self.squares)
 
     def read(self, rows: slice | Array) -> Array:
         """Return z of some rows, (B, D)."""
@@ -138,7 +138,7 @@ class CompleteRows(NamedTuple):
         value = found.log_likelihood
         if self.kind == "tied":  # the square −½ zᵀPz, of all rows at once
             value -= 0.5 * float(np.vdot(scores.precisions, square))
-        statistics = unpack(found.statistics, self.kind, square)
+        statistics = unpack_sums(found.statistics, self.kind, square)
         return NormalExpectations(statistics, value, found.overlap)
 
 
@@ -245,7 +245,7 @@ class GappyRows(NamedTuple):
         return NormalExpectations(NormalStatistics(found.total, sums, squares), total, overlap)
 
 
-NormalRows = CompleteRows | GappyRows
+MixtureRows = CompleteRows | GappyRows
 
 
 def full_precisions(scores: NormalScores, kind: str) -> Array:
