@@ -41,7 +41,16 @@ from posteriori.ensemble import (
     RandomForestRegressor,
 )
 from posteriori.estimators import contract as c
-from posteriori.mixture import KMeans, KMedians, KMedoids, MixtureOfExperts
+from posteriori.mixture import (
+    BayesianGaussianMixture,
+    GaussianMixture,
+    KMeans,
+    KMedians,
+    KMedoids,
+    LatentClasses,
+    MixtureOf,
+    MixtureOfExperts,
+)
 from posteriori.numerics import LogEvidence
 from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.regression import (
@@ -140,6 +149,8 @@ ROWS = [
     Row(RandomForestClassifier(9, random_state=0), "labels", CLASSES),
     Row(GradientBoostingRegressor(random_state=0), "numbers", {c.PredictsDistributions}),
     Row(GradientBoostingClassifier(random_state=0), "labels", {*CLASSES, c.ScoresClasses}),
+    Row(LatentClasses(2, random_state=0), "numbers", {c.HasEvidence}),
+    Row(MixtureOf(MvNormal, 2, random_state=0), "numbers", set()),
     Row(MixtureOfExperts(random_state=0), "numbers", {c.PredictsDistributions}),
     Row(DecisionTreeClassifier(max_leaves=6), "labels", CLASSES),
     Row(DecisionStump(), "two labels", CLASSES),

@@ -22,14 +22,17 @@ from posteriori.inference.mixtures.columns.mixture_learning import (
     learn_fits,
     learn_members,
 )
+from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
+from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_parts, join_parts
 from posteriori.mixture.latent_mixture import LatentMixture, TableRows
+from posteriori.mixture.partition_questions import AsksForPartitions
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_squares
 
 __all__ = ["MixtureOf"]
 
 
-class MixtureOf(LatentMixture):
+class MixtureOf(LatentMixture, AsksForPartitions):
     """A mixture whose components are members of one family.
 
     Parameters
@@ -160,6 +163,11 @@ class MixtureOf(LatentMixture):
             self._check_support(x, self.family._off_support(x), self.family)
             return learn_members(self.family, x, frequency, search)
         return learn_fits(self.family, x, frequency, search)
+
+    def _cluster_model(self, x: Array) -> ClusterModel:
+        if not self._integrates():
+            raise ValueError("partitions have probabilities only with a prior of the components")
+        return join_parts(cluster_parts(self.prior, self.family, x))
 
     # -- checks ------------------------------------------------------------------------------
 

@@ -27,14 +27,14 @@ from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGam
 from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.vectors.dirichlet import Dirichlet
-from posteriori.inference.classes.class_moments import ColumnMoments, column_moments, overall
+from posteriori.inference.classes.class_moments import ColumnMoments, moments_by_class, overall
+from posteriori.inference.classes.class_priors import default_columns_prior
 from posteriori.inference.classes.class_rows import ClassRows
 from posteriori.inference.classes.column_densities import (
     BinaryClasses,
     CategoryClasses,
     CountClasses,
 )
-from posteriori.inference.classes.default_priors import default_columns_prior
 from posteriori.inference.classes.gaussian_learning import (
     LearnedClasses,
     bayesian_columns,
@@ -117,11 +117,11 @@ def log_carrier(kind: str, x: Array, frequency: Array | None) -> float:
 
 
 def _count_squares(rows: ClassRows, prior: Any) -> ColumnMoments:
-    return column_moments(rows)
+    return moments_by_class(rows)
 
 
 def _count_sums(rows: ClassRows, prior: Any) -> ColumnMoments:
-    return column_moments(rows, squares=False)
+    return moments_by_class(rows, squares=False)
 
 
 def _count_categories(rows: ClassRows, prior: Any) -> list[Array]:

@@ -22,7 +22,11 @@ from posteriori.inference.mixtures.columns.family_models import (
     exponential_model,
     moved,
 )
-from posteriori.inference.mixtures.columns.latent_starts import Search, climb, fit_from_best_start
+from posteriori.inference.mixtures.columns.latent_starts import (
+    Search,
+    climb_latent,
+    fit_from_best_start,
+)
 from posteriori.inference.mixtures.columns.mixture_densities import (
     ColumnDensities,
     FittedDensities,
@@ -85,7 +89,7 @@ def learn_classes(
     """Learn classes of rows whose columns are of given kinds."""
     integrate = search.weights.concentration is not None
     model = class_model(places, x, frequency, priors, integrate)
-    sums, ascent = climb(model, x, frequency, search)
+    sums, ascent = climb_latent(model, x, frequency, search)
     learned = model.learn(sums)
     carrier = sum(log_carrier(k, take_columns(x, at), frequency) for k, at in places.items())
     densities = {kind: part.densities for kind, part in learned.components.items()}
@@ -102,7 +106,7 @@ def learn_beliefs(
 ) -> LearnedMixture:
     """Learn conjugate beliefs about the members of a family."""
     model = conjugate_model(find, prior, x, frequency)
-    sums, ascent = climb(model, x, frequency, search)
+    sums, ascent = climb_latent(model, x, frequency, search)
     learned = model.learn(sums)
     belief = moved(learned.components, model.layout.shift)
     if model.layout.vectors:
@@ -122,7 +126,7 @@ def learn_members(
 ) -> LearnedMixture:
     """Learn the most likely members of an exponential family."""
     model = exponential_model(family, x, frequency)
-    sums, ascent = climb(model, x, frequency, search)
+    sums, ascent = climb_latent(model, x, frequency, search)
     learned = model.learn(sums)
     member = moved(learned.components, model.layout.shift)
     if model.layout.vectors:
