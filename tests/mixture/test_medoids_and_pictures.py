@@ -61,7 +61,11 @@ def test_an_outlier_drags_no_medoid():
 @pytest.mark.parametrize(
     ("model", "rows", "words"),
     [
-        (KMedoids(2, metric="precomputed"), np.zeros((3, 2)), r"all pairs, \(N, N\).*got shape \(3, 2\)"),
+        (
+            KMedoids(2, metric="precomputed"),
+            np.zeros((3, 2)),
+            r"all pairs, \(N, N\).*got shape \(3, 2\)",
+        ),
         (KMedoids(4, metric="precomputed"), np.zeros((3, 3)), r"n_clusters=4 needs as many rows"),
         (KMedoids(2), [[1.0], [1.0]], r"n_clusters=2 needs as many distinct rows .* X has 1"),
         (KMedoids(2), [[1.0], [np.nan]], r"NaN in column 0, row 1"),

@@ -60,7 +60,9 @@ def cut_longest(z: Array, weight: Array) -> Cut:
     below = np.cumsum(weight[order])[:-1]
     sums = np.cumsum(weight[order] * along[order])[:-1]
     parted = np.minimum(below, total - below) > _LEAST * total  # else 0/0
-    between = np.where(parted, sums**2 * total / np.where(parted, below * (total - below), 1.0), 0.0)
+    between = np.where(
+        parted, sums**2 * total / np.where(parted, below * (total - below), 1.0), 0.0
+    )
     variance = float(weight @ along**2)
     cut = int(np.argmax(between))
     leaves = np.zeros(len(z), dtype=bool)

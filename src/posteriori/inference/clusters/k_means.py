@@ -61,7 +61,9 @@ def find_clusters(
     if moves and not keep_path and len(rows.x) > max(SEED_ROWS, 100 * k):
         some = make_rows(distinct.rows, distinct.weight, gappy=rows.gappy, absolute=rows.absolute)
     starts = n_init if isinstance(init, str) else 1
-    tries = (_descend_once(some, _begin(init, distinct, k, rng), moves, options) for _ in range(starts))
+    tries = (
+        _descend_once(some, _begin(init, distinct, k, rng), moves, options) for _ in range(starts)
+    )
     best = min(tries, key=lambda found: found.inertia)
     if some is not rows:
         last = descend(rows, best.centers, **options)
