@@ -25,6 +25,7 @@ __all__ = [
     "DrawsWeights",
     "Estimator",
     "ExpectsLikelihoods",
+    "HasBestTree",
     "HasEvidence",
     "HasPosterior",
     "HasSteps",
@@ -133,6 +134,13 @@ class HasPosterior(Protocol):
     """Has a belief about its parameters."""
 
     posterior_: Any
+
+
+class HasBestTree(Protocol):
+    """Averages trees, and knows the most probable of them."""
+
+    best_tree_: Any
+    best_tree_probability_: float
 
 
 class HasEvidence(Protocol):
