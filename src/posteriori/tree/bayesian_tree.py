@@ -120,7 +120,7 @@ class _BayesianTree(BaseEstimator):
 
     @property
     def best_tree_(self) -> LabelledTree:
-        """The most probable of the trees: prints its rules, ``draw()`` draws it."""
+        """The most probable of the trees: prints its rules, :func:`posteriori.plot` draws it."""
         check_is_fitted(self)
         return self._label(self.trees_.best())
 
