@@ -12,8 +12,14 @@ import numpy as np
 
 from posteriori.ensemble.bootstrap import draw_rows
 from posteriori.inference.trees.flat_trees import Trees, join_trees
-from posteriori.inference.trees.growing import BinnedRows, GrownTree, grow_tree
+from posteriori.inference.trees.growing import (
+    BinnedRows,
+    GrownTree,
+    grow_tree,
+    two_class_sums,
+)
 from posteriori.inference.trees.profiles import Sums
+from posteriori.inference.trees.scores import GINI_OF_TWO
 from posteriori.inference.trees.splits import Rules
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.threads import run_beside, thread_count
@@ -122,7 +128,11 @@ def _trees_of(rows: ForestRows, rules: Rules, seeds: IntArray) -> Iterator[tuple
 
     def one(seed: int) -> tuple[GrownTree, Any]:
         counts = draw_counts(weight, seed)
-        drawn = rows.sums._replace(weight=counts.astype(np.float64))
+        drawn = (
+            two_class_sums(rows.sums.codes, counts)
+            if rules.criterion == GINI_OF_TWO
+            else rows.sums._replace(weight=counts.astype(np.float64))
+        )
         some = np.flatnonzero(counts).astype(np.int32)
         tree = grow_tree(rows.binned, drawn, rules, some, n_sums=rows.n_sums, seed=seed)
         return tree._replace(rows=some[:0]), np.flatnonzero(counts == 0)

@@ -19,6 +19,7 @@ from posteriori.inference.trees.profiles import (
     measure_loss,
     pack_loss,
 )
+from posteriori.inference.trees.scores import NEWTON
 from posteriori.inference.trees.splits import Rules
 from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
@@ -32,6 +33,7 @@ __all__ = [
     "loss_sums",
     "make_rules",
     "moment_sums",
+    "two_class_sums",
 ]
 
 #: From this many rows on, whole numbers are added up by several threads.
@@ -113,6 +115,20 @@ def class_sums(codes: IntArray, weight: Array) -> Sums:
     """Return what is added up for classes: the weights of each."""
     codes = np.ascontiguousarray(codes, dtype=np.int64)
     return Sums(codes, _NOTHING, np.ascontiguousarray(weight), _NO_CODES, 1.0, 1.0)
+
+
+def two_class_sums(codes: IntArray, counts: IntArray) -> Sums:
+    """Return what is added up for two classes by Gini's impurity: both and the second, exactly.
+
+    Parameters
+    ----------
+    codes : (N,)
+        0 or 1.
+    counts : (N,)
+        How often each row is there; fewer than 2³¹ in all.
+    """
+    packed = counts + ((counts * codes) << HALF)
+    return Sums(_NO_CODES, _NOTHING, counts.astype(np.float64), packed, 1.0, 1.0)
 
 
 def moment_sums(y: Array, weight: Array) -> Sums:
@@ -198,7 +214,7 @@ def grow_tree(
     """
     first_cell = binned.bins.starts + np.arange(len(binned.bins.starts))
     weight = sums.weight[rows].sum() if len(sums.weight) else np.inf
-    nodes, packed = growths.largest_tree(rules, len(rows), weight), len(sums.packed) > 0
+    nodes, kept = growths.largest_tree(rules, len(rows), weight), rules.criterion == NEWTON
     growth = growths.new_growth(
         binned.codes,
         first_cell,
@@ -206,10 +222,10 @@ def grow_tree(
         rows,
         nodes=nodes,
         sums=n_sums,
-        slots=nodes // 2 + 2 if packed else 0,
+        slots=nodes // 2 + 2 if kept else 0,
         seed=seed,
     )
-    profile = empty_profile(int(binned.bins.sizes.max()), 0 if packed else len(rows), n_sums)
+    profile = empty_profile(int(binned.bins.sizes.max()), 0 if kept else len(rows), n_sums)
     most, added = _MANY_ROWS if pool is not None else len(rows), False
     while growths.grow(growth, sums, rules, profile, most, added):
         _add_beside(growth, sums, pool)

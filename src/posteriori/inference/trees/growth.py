@@ -13,8 +13,10 @@ from posteriori.inference.trees.profiles import (
     add_packed,
     add_row,
     divide_packed,
+    list_cells,
+    list_rows,
     profile_column,
-    profile_packed,
+    profile_listed,
     unpack,
 )
 from posteriori.inference.trees.scores import is_pure, score_of, weight_of
@@ -245,12 +247,15 @@ def _best_division(
     growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int, j: int
 ) -> tuple[bool, float, int, int, bool]:
     """Return whether column j can divide a node, the best score, the bins on either side, where gaps go."""
-    total, first = growth.sums[node], growth.first_cell[j]
-    size = growth.first_cell[j + 1] - first - 1
-    if growth.nodes[node, SLOT] >= 0 and growth.n_levels[j] == 0:
-        cells = growth.slots[growth.nodes[node, SLOT], first : first + size + 1]
-        score, cut, following, missing_left = best_packed_cut(rules, cells, size, sums)
-        return following >= 0, score, cut, following, missing_left
+    total, size = growth.sums[node], growth.first_cell[j + 1] - growth.first_cell[j] - 1
+    if len(sums.packed) and growth.n_levels[j] == 0:
+        length, missing = _list_node(growth, sums, profile, node, j, size)
+        if length + (missing != 0) < 2:
+            return False, -math.inf, -1, -1, False
+        score, cut, following, missing_left = best_packed_cut(
+            rules, profile, length, size, missing, sums
+        )
+        return True, score, cut, following, missing_left
     length = _profile_node(growth, sums, profile, node, j, size)
     if length + (weight_of(rules.criterion, profile.missing) > 0.0) < 2:
         return False, -math.inf, -1, -1, False
@@ -276,12 +281,26 @@ def _may_split(growth: Growth, rules: Rules, node: int) -> bool:
 def _profile_node(
     growth: Growth, sums: Sums, profile: Profile, node: int, j: int, size: int
 ) -> int:
+    nodes = growth.nodes
+    if len(sums.packed):
+        length, missing = _list_node(growth, sums, profile, node, j, size)
+        profile_listed(length, missing, sums, profile)
+        return length
+    rows = growth.rows[nodes[node, START] : nodes[node, STOP]]
+    return profile_column(growth.bins, j, size, rows, sums, profile)
+
+
+@compiled_part
+def _list_node(
+    growth: Growth, sums: Sums, profile: Profile, node: int, j: int, size: int
+) -> tuple[int, int]:
+    """List whole numbers of a node by the bins of column j, from its slot or from its rows."""
     nodes, first = growth.nodes, growth.first_cell[j]
     if nodes[node, SLOT] >= 0:
         slot = growth.slots[nodes[node, SLOT]]
-        return profile_packed(slot[first : first + size + 1], size, sums, profile)
+        return list_cells(slot[first : first + size + 1], size, profile)
     rows = growth.rows[nodes[node, START] : nodes[node, STOP]]
-    return profile_column(growth.bins, j, size, rows, sums, profile)
+    return list_rows(growth.bins, j, size, rows, sums.packed, profile)
 
 
 @compiled_part
