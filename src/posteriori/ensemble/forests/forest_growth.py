@@ -101,9 +101,8 @@ def grow_forest(
     unseen, n_unseen = np.zeros((len(rows.x), width)), np.zeros(len(rows.x), dtype=np.int64)
     grown: list[GrownTree] = []
     try:
-        for tree, absent in _trees_of(rows, rules, seeds):
-            values = leaf_values(tree.sums)
-            unseen[absent] += values[tree.trees.find_leaves(rows.x[absent])[:, 0]]
+        for tree, absent, leaves in _trees_of(rows, rules, seeds):
+            unseen[absent] += leaf_values(tree.sums)[leaves]
             n_unseen[absent] += 1
             grown.append(tree)
             progress.say(f"tree {len(grown)} of {len(seeds)}")
@@ -121,12 +120,14 @@ def grow_forest(
     return Forest(join_trees([tree.trees for tree in grown]), values, gain, unseen, n_unseen)
 
 
-def _trees_of(rows: ForestRows, rules: Rules, seeds: IntArray) -> Iterator[tuple[GrownTree, Any]]:
-    """Yield trees in the order of their seeds, and the rows that each was not grown from."""
+def _trees_of(
+    rows: ForestRows, rules: Rules, seeds: IntArray
+) -> Iterator[tuple[GrownTree, IntArray, IntArray]]:
+    """Yield trees in the order of their seeds, the rows that each was not grown from, and their leaves."""
     weight = rows.sums.weight
     threads = thread_count()
 
-    def one(seed: int) -> tuple[GrownTree, Any]:
+    def one(seed: int) -> tuple[GrownTree, IntArray, IntArray]:
         counts = draw_counts(weight, seed)
         drawn = (
             two_class_sums(rows.sums.codes, counts)
@@ -135,7 +136,8 @@ def _trees_of(rows: ForestRows, rules: Rules, seeds: IntArray) -> Iterator[tuple
         )
         some = np.flatnonzero(counts).astype(np.int32)
         tree = grow_tree(rows.binned, drawn, rules, some, n_sums=rows.n_sums, seed=seed)
-        return tree._replace(rows=some[:0]), np.flatnonzero(counts == 0)
+        absent = np.flatnonzero(counts == 0)
+        return tree._replace(rows=some[:0]), absent, tree.trees.find_leaves(rows.x[absent])[:, 0]
 
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
         for first in range(0, len(seeds), 2 * threads):
