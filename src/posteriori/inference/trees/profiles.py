@@ -211,7 +211,7 @@ def _list_counted(size: int, profile: Profile) -> int:
     return length
 
 
-@compiled_part
+@compiled_into
 def list_cells(cells: Any, size: int, profile: Profile) -> tuple[int, int]:
     """List the bins that hold something, with whole numbers in ``keys``; return how many, and of gaps.
 
@@ -229,7 +229,7 @@ def list_cells(cells: Any, size: int, profile: Profile) -> tuple[int, int]:
     return np.int64(length), cells[size]
 
 
-@compiled_part
+@compiled_into
 def list_rows(
     bins: Any, j: int, size: int, rows: Any, packed: Any, profile: Profile
 ) -> tuple[int, int]:

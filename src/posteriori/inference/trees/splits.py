@@ -113,7 +113,7 @@ def best_cut(
     return best, profile.bins[place], following, missing_left
 
 
-@compiled_part
+@compiled_into
 def best_packed_cut(
     rules: Rules, profile: Profile, length: int, size: int, missing: int, sums: Sums
 ) -> tuple[float, int, int, bool]:
