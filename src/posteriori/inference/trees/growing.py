@@ -108,7 +108,7 @@ def bin_rows(
 ) -> BinnedRows:
     """Return rows in bins that are learned from them; see :func:`learn_bins`, :func:`apply_bins`."""
     bins = learn_bins(x, n_levels, max_bins, frequency, pool)
-    return BinnedRows(bins, apply_bins(bins, x, pool))
+    return BinnedRows(bins, apply_bins(bins, x))
 
 
 def class_sums(codes: IntArray, weight: Array) -> Sums:

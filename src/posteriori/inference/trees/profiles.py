@@ -212,7 +212,7 @@ def _list_counted(size: int, profile: Profile) -> int:
 
 
 @compiled_into
-def list_cells(cells: Any, size: int, profile: Profile) -> tuple[int, int]:
+def list_cells(cells: Any, size: int, profile: Profile) -> tuple[Any, int]:
     """List the bins that hold something, with whole numbers in ``keys``; return how many, and of gaps.
 
     Parameters
