@@ -21,7 +21,7 @@ from posteriori.inference.trees.profiles import (
 )
 from posteriori.inference.trees.scores import NEWTON
 from posteriori.inference.trees.splits import Rules
-from posteriori.numerics.threads import run_beside
+from posteriori.numerics.threads import in_halves, run_beside
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -138,7 +138,9 @@ def moment_sums(y: Array, weight: Array) -> Sums:
     )
 
 
-def loss_sums(slope: Array, curvature: Array, rows: Any = None) -> Sums:
+def loss_sums(
+    slope: Array, curvature: Array, rows: Any = None, pool: ThreadPoolExecutor | None = None
+) -> Sums:
     """Return what is added up for a loss: slopes and curvatures in whole numbers, whose sums are exact.
 
     Parameters
@@ -148,6 +150,7 @@ def loss_sums(slope: Array, curvature: Array, rows: Any = None) -> Sums:
         Not negative.
     rows : (n,) of int32, optional
         Rows that will be added up; what the others have is not looked at.
+    pool : ThreadPoolExecutor, optional
     """
     if rows is None:
         rows = np.arange(len(slope), dtype=np.int32)
@@ -155,7 +158,8 @@ def loss_sums(slope: Array, curvature: Array, rows: Any = None) -> Sums:
     measure_loss(slope, curvature, rows, sizes)
     g, h = _unit(sizes[0], sizes[1], HALF - 2), _unit(sizes[2], sizes[3], HALF - 1)
     packed = np.empty(len(slope), dtype=np.int64)
-    pack_loss(slope, curvature, rows, 1.0 / g, 1.0 / h, packed)
+    parts = in_halves(rows, pool)
+    run_beside(pack_loss, [(slope, curvature, r, 1.0 / g, 1.0 / h, packed) for r in parts], pool)
     return Sums(_NO_CODES, _NOTHING, _NOTHING, packed, g, h)
 
 
