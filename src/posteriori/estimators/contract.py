@@ -25,6 +25,7 @@ __all__ = [
     "DrawsWeights",
     "Estimator",
     "ExpectsLikelihoods",
+    "HasBestTree",
     "HasComponents",
     "HasEvidence",
     "HasPosterior",
@@ -142,6 +143,13 @@ class HasComponents(Protocol):
     model_: Any
 
     def predict_proba(self, X: Any) -> Array: ...
+
+
+class HasBestTree(Protocol):
+    """Averages trees, and knows the most probable of them."""
+
+    best_tree_: Any
+    best_tree_probability_: float
 
 
 class HasEvidence(Protocol):

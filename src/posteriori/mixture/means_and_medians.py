@@ -182,7 +182,6 @@ class KMeans(_Centers):
         ),
     }
     _absolute = False
-    _stream_is_batch = False  # what rows do depends on those before them
     path_: list[PathStep]
     counts_: Array
 

@@ -6,14 +6,20 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from posteriori.ensemble.bootstrap import draw_rows
 from posteriori.inference.trees.flat_trees import Trees, join_trees
-from posteriori.inference.trees.growing import BinnedRows, GrownTree, grow_tree
+from posteriori.inference.trees.growing import (
+    BinnedRows,
+    GrownTree,
+    grow_tree,
+    two_class_sums,
+)
 from posteriori.inference.trees.profiles import Sums
+from posteriori.inference.trees.scores import GINI_OF_TWO
 from posteriori.inference.trees.splits import Rules
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.threads import run_beside, thread_count
@@ -95,9 +101,8 @@ def grow_forest(
     unseen, n_unseen = np.zeros((len(rows.x), width)), np.zeros(len(rows.x), dtype=np.int64)
     grown: list[GrownTree] = []
     try:
-        for tree, absent in _trees_of(rows, rules, seeds):
-            values = leaf_values(tree.sums)
-            unseen[absent] += values[tree.trees.find_leaves(rows.x[absent])[:, 0]]
+        for tree, absent, leaves in _trees_of(rows, rules, seeds):
+            unseen[absent] += leaf_values(tree.sums)[leaves]
             n_unseen[absent] += 1
             grown.append(tree)
             progress.say(f"tree {len(grown)} of {len(seeds)}")
@@ -115,17 +120,24 @@ def grow_forest(
     return Forest(join_trees([tree.trees for tree in grown]), values, gain, unseen, n_unseen)
 
 
-def _trees_of(rows: ForestRows, rules: Rules, seeds: IntArray) -> Iterator[tuple[GrownTree, Any]]:
-    """Yield trees in the order of their seeds, and the rows that each was not grown from."""
+def _trees_of(
+    rows: ForestRows, rules: Rules, seeds: IntArray
+) -> Iterator[tuple[GrownTree, IntArray, IntArray]]:
+    """Yield trees in the order of their seeds, the rows that each was not grown from, and their leaves."""
     weight = rows.sums.weight
     threads = thread_count()
 
-    def one(seed: int) -> tuple[GrownTree, Any]:
+    def one(seed: int) -> tuple[GrownTree, IntArray, IntArray]:
         counts = draw_counts(weight, seed)
-        drawn = rows.sums._replace(weight=counts.astype(np.float64))
+        drawn = (
+            two_class_sums(rows.sums.codes, counts)
+            if rules.criterion == GINI_OF_TWO
+            else rows.sums._replace(weight=counts.astype(np.float64))
+        )
         some = np.flatnonzero(counts).astype(np.int32)
         tree = grow_tree(rows.binned, drawn, rules, some, n_sums=rows.n_sums, seed=seed)
-        return tree._replace(rows=some[:0]), np.flatnonzero(counts == 0)
+        absent = np.flatnonzero(counts == 0)
+        return tree._replace(rows=some[:0]), absent, tree.trees.find_leaves(rows.x[absent])[:, 0]
 
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
         for first in range(0, len(seeds), 2 * threads):

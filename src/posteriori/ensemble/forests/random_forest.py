@@ -45,7 +45,7 @@ from posteriori.estimators.target_unit import learn_unit
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.growing import bin_rows, class_sums, make_rules, moment_sums
 from posteriori.inference.trees.profiles import Sums
-from posteriori.inference.trees.scores import CRITERIA
+from posteriori.inference.trees.scores import CRITERIA, GINI_OF_TWO
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array
@@ -67,6 +67,10 @@ _CONSTRAINTS = {
     ),
     "max_bins": or_none(Constraint("be a whole number from 2 to 1000000 or None", 2.0, 1e6)),
 }
+
+
+#: Rows whose counts fit into half a whole number.
+_MOST_COUNTED = 2.0**31
 
 
 class _RandomForest(BaseEstimator):
@@ -219,7 +223,10 @@ class RandomForestClassifier(ClassProbabilities, _RandomForest):
         self.classes_, k = rows.classes, len(rows.classes)
         weight = np.ones(len(rows.x)) if rows.frequency is None else rows.frequency
         sums = class_sums(rows.codes, weight)
-        grown = self._grow(rows.x, sums, k, CRITERIA[self.criterion], _class_values)
+        if k == 2 and self.criterion == "gini" and weight.sum() < _MOST_COUNTED:
+            grown = self._grow(rows.x, sums, k, GINI_OF_TWO, _two_class_values)
+        else:
+            grown = self._grow(rows.x, sums, k, CRITERIA[self.criterion], _class_values)
         seen = grown.n_unseen > 0
         shares = grown.unseen[seen] / grown.n_unseen[seen, None]
         votes = float(grown.n_unseen.mean())
@@ -372,6 +379,11 @@ def _noise_of(residual: Array, variance: Array, weight: Array) -> ForestNoise:
 
 def _class_values(sums: Array) -> Array:
     return sums / sums.sum(axis=1, keepdims=True)
+
+
+def _two_class_values(sums: Array) -> Array:
+    second = sums[:, 1] / sums[:, 0]
+    return np.stack([(sums[:, 0] - sums[:, 1]) / sums[:, 0], second], axis=1)
 
 
 def _number_values(sums: Array) -> Array:
