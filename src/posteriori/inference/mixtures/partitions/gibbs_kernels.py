@@ -108,12 +108,12 @@ def _move_row(model: ClusterModel, prior: PartitionPrior, chain: PartitionChain,
         if not drop_row(model, chain.states, spare, i, chain.room):
             gather_rows(model, chain.states, spare, chain.labels, old, i, chain.room)
         chain.counts[old] -= 1
-        exchange_clusters(chain, old, spare)
+        exchange_clusters(chain.states, old, spare)
     top = _weigh_clusters(model, prior, chain, i)
     j = _pick(chain, top, _weight_of_all(chain, top))
     if chain.active[j] == old and chain.counts[old] > 0:
         chain.counts[old] += 1
-        exchange_clusters(chain, old, spare)  # as it was
+        exchange_clusters(chain.states, old, spare)  # as it was
     else:
         _enter(model, chain, i, j)
 
@@ -147,7 +147,7 @@ def _weight_of_all(chain: PartitionChain, top: float) -> float:
 @compiled_part
 def _pick(chain: PartitionChain, top: float, norm: float) -> int:
     """Draw one of the weighed clusters; rounding never makes it an impossible one."""
-    left, found = random_number(chain) * norm, 0
+    left, found = random_number(chain.random) * norm, 0
     for j in range(chain.n[0] + 1):
         weight = math.exp(chain.weights[j] - top)
         if weight > 0.0:

@@ -43,7 +43,7 @@ def split_or_merge(
     model: ClusterModel, prior: PartitionPrior, chain: PartitionChain, compared: int
 ) -> None:
     """Choose two rows; propose to split their cluster, or to merge their two."""
-    first = int(random_number(chain) * chain.labels.shape[0])
+    first = int(random_number(chain.random) * chain.labels.shape[0])
     second = _partner(model, chain, first, compared)
     a, b = chain.labels[first], chain.labels[second]
     c, split = chain.n[0], a == b
@@ -58,7 +58,7 @@ def split_or_merge(
             chain.wanted[m] = chain.labels[chain.members[m]] == b
     log_proposal = _scan(model, prior, chain, count, not split)
     gain = number + _log_split(model, prior, chain, count, first, second) - log_proposal
-    if math.log(1.0 - random_number(chain)) >= (gain if split else -gain):
+    if math.log(1.0 - random_number(chain.random)) >= (gain if split else -gain):
         return
     if split:
         _divide(model, chain, count, first, a)
@@ -77,7 +77,7 @@ def _partner(model: ClusterModel, chain: PartitionChain, first: int, compared: i
     include_row(model, chain.states, spare, first, chain.room)
     best, found = -math.inf, 0
     for _ in range(compared):
-        i = int(random_number(chain) * (rows - 1))
+        i = int(random_number(chain.random) * (rows - 1))
         i += i >= first
         raised = log_gain(model, chain.states, spare, i, chain.room) - chain.alone[i]
         if raised > best:
@@ -93,7 +93,7 @@ def _launch(
     a, b, spare, count = chain.labels[first], chain.labels[second], chain.counts.shape[0], 0
     for i in range(chain.labels.shape[0]):
         if (chain.labels[i] == a or chain.labels[i] == b) and i != first and i != second:
-            at = int(random_number(chain) * (count + 1))
+            at = int(random_number(chain.random) * (count + 1))
             chain.members[count] = chain.members[at]
             chain.members[at] = i
             count += 1
@@ -104,7 +104,11 @@ def _launch(
         include_row(model, chain.states, spare + side, chain.ends[side], chain.room)
     for m in range(count):
         i = chain.members[m]
-        side = 1 if random_number(chain) < _probability(_log_odds(model, prior, chain, i)) else 0
+        side = (
+            1
+            if random_number(chain.random) < _probability(_log_odds(model, prior, chain, i))
+            else 0
+        )
         include_row(model, chain.states, spare + side, i, chain.room)
         chain.halves[side] += 1
         chain.side[m] = side
@@ -136,17 +140,17 @@ def _scan(
         copy_cluster(chain.states, spare + side, spare + 2)
         if not drop_row(model, chain.states, spare + 2, i, chain.room):
             _gather_half(model, chain, count, side, m)
-        exchange_clusters(chain, spare + side, spare + 2)
+        exchange_clusters(chain.states, spare + side, spare + 2)
         chain.halves[side] -= 1
         odds = _log_odds(model, prior, chain, i)
         if forced:
             new = 1 if chain.wanted[m] else 0
         else:
-            new = 1 if random_number(chain) < _probability(odds) else 0
+            new = 1 if random_number(chain.random) < _probability(odds) else 0
         against = -odds if new else odds  # ln p = −ln(1 + e^against)
         total -= max(against, 0.0) + math.log1p(math.exp(-abs(against)))
         if new == side:
-            exchange_clusters(chain, spare + side, spare + 2)
+            exchange_clusters(chain.states, spare + side, spare + 2)
         else:
             include_row(model, chain.states, spare + new, i, chain.room)
         chain.halves[new] += 1
