@@ -41,7 +41,16 @@ from posteriori.ensemble import (
     RandomForestRegressor,
 )
 from posteriori.estimators import contract as c
-from posteriori.mixture import LatentClasses, MixtureOf, MixtureOfExperts
+from posteriori.mixture import (
+    BayesianGaussianMixture,
+    GaussianMixture,
+    KMeans,
+    KMedians,
+    KMedoids,
+    LatentClasses,
+    MixtureOf,
+    MixtureOfExperts,
+)
 from posteriori.numerics import LogEvidence
 from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.regression import (
@@ -172,6 +181,9 @@ ROWS = [
         "labels",
         CLASSES,
     ),
+    Row(KMeans(3, random_state=0), "numbers", set()),
+    Row(KMedians(3, random_state=0), "numbers", set()),
+    Row(KMedoids(3), "numbers", set()),
 ]
 IDS = [type(row.model).__name__ for row in ROWS]
 

@@ -25,6 +25,7 @@ __all__ = [
     "DrawsWeights",
     "Estimator",
     "ExpectsLikelihoods",
+    "HasComponents",
     "HasEvidence",
     "HasPosterior",
     "HasSteps",
@@ -133,6 +134,14 @@ class HasPosterior(Protocol):
     """Has a belief about its parameters."""
 
     posterior_: Any
+
+
+class HasComponents(Protocol):
+    """Has learned a mixture, and states the probability of each component, (N, K)."""
+
+    model_: Any
+
+    def predict_proba(self, X: Any) -> Array: ...
 
 
 class HasEvidence(Protocol):

@@ -37,7 +37,6 @@ from posteriori.mixture.cluster_inputs import (
     check_gappy_rows,
     check_init,
 )
-from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, IntArray
 
@@ -234,21 +233,25 @@ class KMeans(_Centers):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Let each row in turn pull its nearest centre: μ += 2η(x − μ).
 
-        The first rows must be enough to begin with, unless ``init`` holds centres. ``labels_`` and
-        ``inertia_`` are those of the rows given last.
+        Unless ``init`` holds centres, the first rows are learned as a batch and must be enough for
+        that. ``labels_`` and ``inertia_`` are those of the rows given last.
 
         Parameters
         ----------
         X, y, sample_weight
             As of ``fit``.
         """
-        check_parameters(self)
         first = not hasattr(self, "cluster_centers_")
+        if first and isinstance(self.init, str):
+            return self.fit(X, sample_weight=sample_weight)
+        check_parameters(self)
         x, gappy = check_gappy_rows(self, X, reset=first)
         weight = check_frequencies(sample_weight, len(x))
         rows = make_rows(x, weight, gappy=gappy)
         if first:
-            self._begin(rows)
+            k = int(self.n_clusters)
+            self.cluster_centers_, self.counts_ = check_init(self.init, k, x.shape[1]), np.zeros(k)
+            self.n_iter_, self._n_features_out = 1, k
         centers, counts = self.cluster_centers_.copy(), self.counts_.copy()
         labels = np.empty(len(x), dtype=np.int32)
         follow_rows(rows.x, rows.weight, centers, counts, float(self.learning_rate or 0.0), labels)
@@ -256,16 +259,6 @@ class KMeans(_Centers):
         self.labels_ = nearest_labels(x, centers, gappy=gappy)
         self.inertia_ = objective(rows, centers, self.labels_)
         return self
-
-    def _begin(self, rows: Any) -> None:
-        """Choose centres for a stream, which have followed no row yet."""
-        k = int(self.n_clusters)
-        init = check_init(self.init, k, rows.x.shape[1])
-        if isinstance(init, str):
-            options = {"init": init, "moves": False, "max_iter": 1}
-            init = find_clusters(rows, k, as_generator(self.random_state), **options).centers
-        self.cluster_centers_, self.counts_ = as_kernel_input(init), np.zeros(k)
-        self.n_iter_, self._n_features_out = 1, k
 
 
 class KMedians(_Centers):

@@ -22,11 +22,11 @@ from posteriori.inference.mixtures.partitions.chain_kernels import (
 )
 from posteriori.inference.mixtures.partitions.cluster_kernels import (
     ClusterModel,
-    add_row,
     clear_cluster,
     cluster_log_marginal,
     copy_cluster,
     drop_row,
+    include_row,
     log_gain,
 )
 from posteriori.inference.mixtures.partitions.partition_prior import PartitionPrior
@@ -74,7 +74,7 @@ def _partner(model: ClusterModel, chain: PartitionChain, first: int, compared: i
     """
     rows, spare = chain.labels.shape[0], chain.counts.shape[0]
     clear_cluster(model, chain.states, spare)
-    add_row(model, chain.states, spare, first, chain.room)
+    include_row(model, chain.states, spare, first, chain.room)
     best, found = -math.inf, 0
     for _ in range(compared):
         i = int(random_number(chain) * (rows - 1))
@@ -101,11 +101,11 @@ def _launch(
         chain.ends[side] = first if side == 0 else second
         chain.halves[side] = 1
         clear_cluster(model, chain.states, spare + side)
-        add_row(model, chain.states, spare + side, chain.ends[side], chain.room)
+        include_row(model, chain.states, spare + side, chain.ends[side], chain.room)
     for m in range(count):
         i = chain.members[m]
         side = 1 if random_number(chain) < _probability(_log_odds(model, prior, chain, i)) else 0
-        add_row(model, chain.states, spare + side, i, chain.room)
+        include_row(model, chain.states, spare + side, i, chain.room)
         chain.halves[side] += 1
         chain.side[m] = side
     return count
@@ -148,7 +148,7 @@ def _scan(
         if new == side:
             exchange_clusters(chain, spare + side, spare + 2)
         else:
-            add_row(model, chain.states, spare + new, i, chain.room)
+            include_row(model, chain.states, spare + new, i, chain.room)
         chain.halves[new] += 1
         chain.side[m] = new
     return total
@@ -160,10 +160,10 @@ def _gather_half(
 ) -> None:
     spare = chain.counts.shape[0]
     clear_cluster(model, chain.states, spare + 2)
-    add_row(model, chain.states, spare + 2, chain.ends[side], chain.room)
+    include_row(model, chain.states, spare + 2, chain.ends[side], chain.room)
     for m in range(count):
         if chain.side[m] == side and m != left_out:
-            add_row(model, chain.states, spare + 2, chain.members[m], chain.room)
+            include_row(model, chain.states, spare + 2, chain.members[m], chain.room)
 
 
 @compiled_part
@@ -178,10 +178,10 @@ def _log_split(
     """Return ln p(two halves) − ln p(one cluster), but for the number of clusters."""
     spare = chain.counts.shape[0]
     clear_cluster(model, chain.states, spare + 2)
-    add_row(model, chain.states, spare + 2, first, chain.room)
-    add_row(model, chain.states, spare + 2, second, chain.room)
+    include_row(model, chain.states, spare + 2, first, chain.room)
+    include_row(model, chain.states, spare + 2, second, chain.room)
     for m in range(count):
-        add_row(model, chain.states, spare + 2, chain.members[m], chain.room)
+        include_row(model, chain.states, spare + 2, chain.members[m], chain.room)
     gain = prior.log_size[chain.halves[0]] + prior.log_size[chain.halves[1]]
     gain -= prior.log_size[count + 2]
     gain += cluster_log_marginal(model, chain.states, spare)
