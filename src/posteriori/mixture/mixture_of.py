@@ -142,7 +142,7 @@ class MixtureOf(LatentMixture, AsksForPartitions):
             self.__dict__.pop(name, None)
         if found.members is not None:
             self.model_ = Mixture(self._weight_law.mean(found.counts), found.members)
-        if found.n_parameters is not None:
+        if found.n_parameters:
             self.n_parameters_ = self.n_components * (found.n_parameters + 1) - 1
         return found
 
@@ -229,7 +229,7 @@ def _is_learned_from_sums(family: Any) -> bool:
     """Tell whether the most likely member is the one whose E[T(x)] are the averages of the data."""
     if not (isinstance(family, type) and issubclass(family, ExponentialFamily)):
         return False
-    return getattr(family.fit, "__func__", None) is ExponentialFamily.fit.__func__
+    return next(base for base in family.__mro__ if "fit" in vars(base)) is ExponentialFamily
 
 
 def _first_seen(x: Array) -> Any:

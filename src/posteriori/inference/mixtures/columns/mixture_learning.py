@@ -63,8 +63,8 @@ class LearnedMixture(NamedTuple):
         Of these beliefs.
     members : distribution or None
         Components as one batch whose last axis counts them.
-    n_parameters : int or None
-        Free parameters of one component.
+    n_parameters : int
+        Free parameters of one component; 0 where they cannot be counted.
     """
 
     counts: Array
@@ -76,7 +76,7 @@ class LearnedMixture(NamedTuple):
     beliefs: Any = None
     log_affinity: Array | None = None
     members: Any = None
-    n_parameters: int | None = None
+    n_parameters: int = 0
 
 
 def learn_classes(
@@ -150,7 +150,7 @@ def learn_fits(family: Any, x: Array, frequency: Array | None, search: Search) -
     densities = FittedDensities(components, x.shape[1])
     log_weights = search.weights.learn(counts)[0]
     members = join_members(components)
-    free = None if members is None else sum(map(_free_parameters, components[0]))
+    free = 0 if members is None else sum(map(_free_parameters, components[0]))
     trace = np.array(ascent.trace)
     per_row = np.logaddexp.reduce(densities.log_prob(x) + log_weights, axis=1)
     value = per_row.sum() if frequency is None else per_row @ frequency
