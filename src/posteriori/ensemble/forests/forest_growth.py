@@ -101,14 +101,14 @@ def grow_forest(
     shared: list[_Shared] = []
     try:
         for tree, absent in _trees_of(rows, rules, seeds):
-            values = _share_values(tree, leaf_values)
+            said = _share_values(tree, leaf_values)
             leaves = tree.trees.find_leaves(rows.x[absent])[:, 0]
-            unseen[absent] += values.of_leaves(leaves)
+            unseen[absent] += said.of_leaves(leaves)
             n_unseen[absent] += 1
             inner = ~tree.trees.is_leaf
             gain += np.bincount(tree.trees.column[inner], tree.gain[inner], minlength=len(gain))
             grown.append(tree.trees)
-            shared.append(values)
+            shared.append(said)
             progress.say(f"tree {len(grown)} of {len(seeds)}")
     except KeyboardInterrupt:
         if not grown:
@@ -124,7 +124,7 @@ def grow_forest(
 class _Shared(NamedTuple):
     """What leaves say: which of the values (U, V) each node (M,) has, 0 if it is no leaf."""
 
-    places: IntArray
+    places: Any
     values: Array
 
     def of_leaves(self, leaves: IntArray) -> Array:

@@ -142,7 +142,7 @@ class Trees:
             )
         _add_values(self.arrays, as_kernel_input(values), x, total)
 
-    def add_shared_values(self, places: IntArray, values: Array, x: Array, total: Array) -> None:
+    def add_shared_values(self, places: Any, values: Array, x: Array, total: Array) -> None:
         """Add to ``total`` (N, V) the values (U, V) at the places (M,) of each row's leaves."""
         x, places = self._checked(x), np.ascontiguousarray(places, dtype=_PLACE).view()
         places.setflags(write=False)
