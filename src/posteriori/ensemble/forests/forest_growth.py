@@ -106,15 +106,9 @@ def grow_forest(
     grown: list[Trees] = []
     shared: list[_Shared] = []
     try:
-<<<<<<< HEAD
         for tree, absent, leaves in _trees_of(rows, rules, seeds):
-            unseen[absent] += leaf_values(tree.sums)[leaves]
-=======
-        for tree, absent in _trees_of(rows, rules, seeds):
             said = _share_values(tree, leaf_values)
-            leaves = tree.trees.find_leaves(rows.x[absent])[:, 0]
             unseen[absent] += said.of_leaves(leaves)
->>>>>>> w16
             n_unseen[absent] += 1
             inner = ~tree.trees.is_leaf
             gain += np.bincount(tree.trees.column[inner], tree.gain[inner], minlength=len(gain))
@@ -172,12 +166,8 @@ def _trees_of(
         )
         some = np.flatnonzero(counts).astype(np.int32)
         tree = grow_tree(rows.binned, drawn, rules, some, n_sums=rows.n_sums, seed=seed)
-<<<<<<< HEAD
         absent = np.flatnonzero(counts == 0)
         return tree._replace(rows=some[:0]), absent, tree.trees.find_leaves(rows.x[absent])[:, 0]
-=======
-        return tree, np.flatnonzero(counts == 0)
->>>>>>> w16
 
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
         for first in range(0, len(seeds), 2 * threads):
