@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,8 +55,10 @@ class Forest(NamedTuple):
     Attributes
     ----------
     trees : Trees
-    values : (M, V)
-        Of nodes, divided by the number of trees.
+    places : (M,)
+        Which of the values a leaf has.
+    values : (U, V)
+        Of leaves, divided by the number of trees; leaves of one tree that say the same share them.
     gain : (D,)
         What splits of each column gained.
     unseen : (N, V)
@@ -66,6 +68,7 @@ class Forest(NamedTuple):
     """
 
     trees: Trees
+    places: IntArray
     values: Array
     gain: Array
     unseen: Array
@@ -99,12 +102,18 @@ def grow_forest(
     """
     width = leaf_values(np.ones((1, rows.n_sums))).shape[1]
     unseen, n_unseen = np.zeros((len(rows.x), width)), np.zeros(len(rows.x), dtype=np.int64)
-    grown: list[GrownTree] = []
+    gain = np.zeros(rows.x.shape[1])
+    grown: list[Trees] = []
+    shared: list[_Shared] = []
     try:
         for tree, absent, leaves in _trees_of(rows, rules, seeds):
-            unseen[absent] += leaf_values(tree.sums)[leaves]
+            said = _share_values(tree, leaf_values)
+            unseen[absent] += said.of_leaves(leaves)
             n_unseen[absent] += 1
-            grown.append(tree)
+            inner = ~tree.trees.is_leaf
+            gain += np.bincount(tree.trees.column[inner], tree.gain[inner], minlength=len(gain))
+            grown.append(tree.trees)
+            shared.append(said)
             progress.say(f"tree {len(grown)} of {len(seeds)}")
     except KeyboardInterrupt:
         if not grown:
@@ -112,12 +121,33 @@ def grow_forest(
         warnings.warn(f"stopped with {len(grown)} of {len(seeds)} trees", stacklevel=4)
     finally:
         progress.close()
-    gain = np.zeros(rows.x.shape[1])
-    for tree in grown:
-        inner = ~tree.trees.is_leaf
-        gain += np.bincount(tree.trees.column[inner], tree.gain[inner], minlength=len(gain))
-    values = np.concatenate([leaf_values(tree.sums) for tree in grown]) / len(grown)
-    return Forest(join_trees([tree.trees for tree in grown]), values, gain, unseen, n_unseen)
+    trees, together = join_trees(grown), _joined(shared)
+    values = together.values / len(grown)
+    return Forest(trees, together.places, values, gain, unseen, n_unseen)
+
+
+class _Shared(NamedTuple):
+    """What leaves say: which of the values (U, V) each node (M,) has, 0 if it is no leaf."""
+
+    places: Any
+    values: Array
+
+    def of_leaves(self, leaves: IntArray) -> Array:
+        return self.values[self.places[leaves]]
+
+
+def _share_values(tree: GrownTree, leaf_values: Callable[[Array], Array]) -> _Shared:
+    """Return the values of a tree's leaves, each once: most leaves of classes have one class only."""
+    leaf = tree.trees.is_leaf
+    places = np.zeros(len(leaf), dtype=np.int32)
+    values, places[leaf] = np.unique(leaf_values(tree.sums[leaf]), axis=0, return_inverse=True)
+    return _Shared(places, values)
+
+
+def _joined(parts: list[_Shared]) -> _Shared:
+    first = np.cumsum([0, *(len(part.values) for part in parts)])
+    places = [part.places + np.int32(at) for part, at in zip(parts, first, strict=False)]
+    return _Shared(np.concatenate(places), np.concatenate([part.values for part in parts]))
 
 
 def _trees_of(
@@ -145,14 +175,14 @@ def _trees_of(
             yield from run_beside(one, jobs, pool)
 
 
-def predict_forest(trees: Trees, values: Array, x: Array) -> Array:
+def predict_forest(trees: Trees, places: IntArray, values: Array, x: Array) -> Array:
     """Return the sum of the values of each row's leaves, (N, V)."""
     total, threads = np.zeros((len(x), values.shape[1])), thread_count()
     if threads == 1 or len(x) < _MANY_ROWS:
-        trees.add_values(values, x, total)
+        trees.add_shared_values(places, values, x, total)
         return total
     parts = np.array_split(np.arange(len(x)), threads)
-    jobs = [(values, x[p[0] : p[-1] + 1], total[p[0] : p[-1] + 1]) for p in parts]
+    jobs = [(places, values, x[p[0] : p[-1] + 1], total[p[0] : p[-1] + 1]) for p in parts]
     with ThreadPoolExecutor(threads) as pool:
-        run_beside(trees.add_values, jobs, pool)
+        run_beside(trees.add_shared_values, jobs, pool)
     return total
