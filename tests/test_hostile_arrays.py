@@ -7,6 +7,7 @@ import pytest
 
 from posteriori import Bernoulli, Beta, Gamma, Model, Normal, Poisson
 from posteriori.classification import BayesianLogisticRegression, ClassFrequencies, NaiveBayes
+from posteriori.mixture import KMeans, KMedians, KMedoids
 from posteriori.regression import BayesianLinearRegression, LinearRegression, PoissonRegression
 from posteriori.tree import DecisionStump, DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -23,6 +24,9 @@ ESTIMATORS = (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     DecisionStump,
+    KMeans,
+    KMedians,
+    KMedoids,
 )
 
 

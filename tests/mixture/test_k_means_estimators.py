@@ -246,14 +246,17 @@ def test_parameters_are_named(kind, options, words):
 
 @pytest.mark.parametrize("rate", [0.0, 0.6, "fast"])
 def test_learning_rates_stay_below_a_half(rate):
-    with pytest.raises(ValueError, match="learning_rate must be a positive number up to 0.5"):
+    with pytest.raises(ValueError, match=r"learning_rate must be a positive number up to 0\.5"):
         KMeans(2, learning_rate=rate).partial_fit(X)
 
 
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        (np.r_[-1.0, np.ones(299)], r"sample_weight must be finite and not negative, got -1 in row 0"),
+        (
+            np.r_[-1.0, np.ones(299)],
+            r"sample_weight must be finite and not negative, got -1 in row 0",
+        ),
         (np.r_[np.ones(299), np.nan], r"not negative, got nan in row 299"),
         (np.ones(7), r"sample_weight must hold one number per row \(300\), got shape \(7,\)"),
         (np.zeros(300), r"sample_weight is zero for every row"),

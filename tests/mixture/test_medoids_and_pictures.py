@@ -61,7 +61,11 @@ def test_an_outlier_drags_no_medoid():
 @pytest.mark.parametrize(
     ("model", "rows", "words"),
     [
-        (KMedoids(2, metric="precomputed"), np.zeros((3, 2)), r"all pairs, \(N, N\).*got shape \(3, 2\)"),
+        (
+            KMedoids(2, metric="precomputed"),
+            np.zeros((3, 2)),
+            r"all pairs, \(N, N\).*got shape \(3, 2\)",
+        ),
         (KMedoids(4, metric="precomputed"), np.zeros((3, 3)), r"n_clusters=4 needs as many rows"),
         (KMedoids(2), [[1.0], [1.0]], r"n_clusters=2 needs as many distinct rows .* X has 1"),
         (KMedoids(2), [[1.0], [np.nan]], r"NaN in column 0, row 1"),
@@ -87,7 +91,7 @@ def photograph(dtype=np.uint8):
 @pytest.mark.topic("000/I5")
 def test_pixels_take_the_mean_color_of_their_cluster():
     image = photograph()
-    found = quantize_colors(image, 4, random_state=0)
+    found = quantize_colors(image, 4, rng=0)
     assert found.image.dtype == found.palette.dtype == np.uint8
     assert found.image.shape == image.shape
     assert found.codes.shape == (40, 30)
@@ -106,18 +110,18 @@ def test_pixels_take_the_mean_color_of_their_cluster():
 @pytest.mark.topic("000/I5")
 def test_more_colors_are_nearer_and_all_of_them_lossless():
     image = photograph()[:6, :6]
-    errors = [quantize_colors(image, k, random_state=0).inertia for k in (1, 2, 4, 16)]
+    errors = [quantize_colors(image, k, rng=0).inertia for k in (1, 2, 4, 16)]
     assert (np.diff(errors) < 0).all()
-    exact = quantize_colors(image, 1000, random_state=0)
+    exact = quantize_colors(image, 1000, rng=0)
     np.testing.assert_array_equal(exact.image, image)
     assert len(exact.palette) == len(np.unique(image.reshape(-1, 3), axis=0))
 
 
 def test_images_of_one_channel_and_of_real_numbers():
     gray = photograph()[..., 0]
-    assert quantize_colors(gray, 2, random_state=0).image.shape == gray.shape
+    assert quantize_colors(gray, 2, rng=0).image.shape == gray.shape
     real = photograph(float) / 255.0
-    found = quantize_colors(real, 4, random_state=0)
+    found = quantize_colors(real, 4, rng=0)
     assert found.image.dtype == np.float64
     assert np.abs(found.image - real).max() < 0.1
     one = quantize_colors(np.zeros((2, 2)), 1)

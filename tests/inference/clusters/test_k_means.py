@@ -146,7 +146,9 @@ def test_the_cut_across_the_longest_axis_is_the_best_of_all_cuts():
     costs = []
     for edge in np.sort(along)[:-1]:
         sides = along <= edge, along > edge
-        costs.append(sum(w[s] @ (along[s] - np.average(along[s], weights=w[s])) ** 2 for s in sides))
+        costs.append(
+            sum(w[s] @ (along[s] - np.average(along[s], weights=w[s])) ** 2 for s in sides)
+        )
     assert cut.within == pytest.approx(min(costs))
     assert cut.variance == pytest.approx(w @ along**2)
     share = w[cut.leaves].sum() / w.sum()

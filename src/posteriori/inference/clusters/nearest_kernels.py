@@ -91,7 +91,18 @@ def assign_rows(
         if filled == size:
             _assign_pack(pack, centers, half, measure, columns, k_all, filled, work, which)
             changed += _settle(
-                pack, weight, columns, filled, work, which, place, labels, gap, sums, counts, members
+                pack,
+                weight,
+                columns,
+                filled,
+                work,
+                which,
+                place,
+                labels,
+                gap,
+                sums,
+                counts,
+                members,
             )
             filled = 0
     if filled:

@@ -20,7 +20,11 @@ import numpy as np
 from posteriori.inference.clusters.halves import cut_longest
 from posteriori.inference.clusters.merges import merge_order
 from posteriori.inference.mixtures.feature_pass import responsibilities
-from posteriori.inference.mixtures.normal_rows import NormalExpectations, NormalRows, full_precisions
+from posteriori.inference.mixtures.normal_rows import (
+    NormalExpectations,
+    NormalRows,
+    full_precisions,
+)
 from posteriori.inference.mixtures.normal_scores import NormalScores, NormalStatistics
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
