@@ -246,7 +246,7 @@ def test_parameters_are_named(kind, options, words):
 
 @pytest.mark.parametrize("rate", [0.0, 0.6, "fast"])
 def test_learning_rates_stay_below_a_half(rate):
-    with pytest.raises(ValueError, match="learning_rate must be a positive number up to 0.5"):
+    with pytest.raises(ValueError, match=r"learning_rate must be a positive number up to 0\.5"):
         KMeans(2, learning_rate=rate).partial_fit(X)
 
 

@@ -59,6 +59,7 @@ class _Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     inertia_: float
     n_iter_: int
     converged_: bool
+    counts_: Array
     _absolute: bool
 
     def _learn(self, X: Any, sample_weight: Any, **options: Any) -> Clustering:
@@ -82,6 +83,7 @@ class _Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         )
         self.cluster_centers_, self.labels_, self.inertia_ = found[:3]
         self.n_iter_, self.converged_ = found.n_iter, found.converged
+        self.counts_ = np.bincount(found.labels, weights=weight, minlength=k).astype(np.float64)
         self._n_features_out = k
         return found
 
@@ -183,7 +185,6 @@ class KMeans(_Centers):
     }
     _absolute = False
     path_: list[PathStep]
-    counts_: Array
 
     def __init__(
         self,
@@ -225,8 +226,6 @@ class KMeans(_Centers):
         )
         if self.keep_path:
             self.path_ = found.path
-        weight = check_frequencies(sample_weight, len(found.labels))
-        self.counts_ = np.bincount(found.labels, weights=weight, minlength=len(found.centers)) * 1.0
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -252,7 +251,7 @@ class KMeans(_Centers):
             self.cluster_centers_, self.counts_ = check_init(self.init, k, x.shape[1]), np.zeros(k)
             self.n_iter_, self._n_features_out = 1, k
         centers, counts = self.cluster_centers_.copy(), self.counts_.copy()
-        labels = np.empty(len(x), dtype=np.int32)
+        labels: IntArray = np.empty(len(x), dtype=np.int64)
         follow_rows(rows.x, rows.weight, centers, counts, float(self.learning_rate or 0.0), labels)
         self.cluster_centers_, self.counts_ = centers, counts
         self.labels_ = nearest_labels(x, centers, gappy=gappy)
@@ -275,6 +274,8 @@ class KMedians(_Centers):
     labels_ : (N,)
     inertia_ : float
         J.
+    counts_ : (K,)
+        Weight of each cluster's rows.
     n_iter_ : int
     converged_ : bool
 
