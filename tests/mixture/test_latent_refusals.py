@@ -73,6 +73,11 @@ COUNTS = np.array([[0.0, 3.0], [1.0, 2.0], [9.0, 4.0], [8.0, 4.0], [10.0, 1.0]])
         ),
         (MixtureOf(Poisson, 2, responsibilities_init=np.zeros((5, 2))), COUNTS, "0 in a whole row"),
         (MixtureOf(Poisson, 2, prior=Gamma(np.ones(3), rate=1.0)), COUNTS, "a batch of 2"),
+        (
+            MixtureOf(Poisson, 2, prior=Gamma(1.0, rate=1.0) / Gamma(3.0, rate=1.0)),
+            COUNTS,
+            "prior must be a proper distribution",
+        ),
     ],
 )
 def test_what_cannot_be_learned_is_named(model, x, words):

@@ -181,8 +181,9 @@ class MixtureOf(LatentMixture, AsksForPartitions):
                 f"a {type(self.prior).__name__} prior of {pair.likelihood_family.__name__} is not "
                 "changed by sums of the data alone; choose another prior, or none"
             )
-        vectors = pair.event_ndim > 0
-        width = x.shape[1]
+        if not self.prior._all_proper:
+            raise ValueError(f"prior must be a proper distribution, got {self.prior!r}")
+        vectors, width = pair.event_ndim > 0, x.shape[1]
         if self.prior.batch_shape not in ((), () if vectors else (width,)):
             raise ValueError(
                 f"prior must be one distribution{'' if vectors else f', or a batch of {width}'}, "
@@ -190,11 +191,13 @@ class MixtureOf(LatentMixture, AsksForPartitions):
             )
         self._refuse_gaps(x, vectors)
         self._check_support(x, pair.off_support(x), pair.likelihood_family)
-        pair.check(np.where(np.isnan(x), x[_first_seen(x), np.arange(width)], x), 0)
+        seen = x == x
+        pair.check(np.where(seen, x, x[np.argmax(seen, axis=0), np.arange(width)]), 0)
 
     def _check_support(self, x: Array, outside: Any, family: type) -> None:
-        if np.any(outside & (x == x) if np.ndim(outside) == 2 else outside):
-            place = np.argwhere(outside & (x == x) if np.ndim(outside) == 2 else outside)[0]
+        wrong = outside & (x == x) if np.ndim(outside) == 2 else np.asarray(outside)
+        if wrong.any():
+            place = np.argwhere(wrong)[0]
             raise ValueError(
                 f"X holds {x[tuple(place)]} in row {place[0]}: it is not in the support of "
                 f"{family.__name__}"
@@ -230,7 +233,3 @@ def _is_learned_from_sums(family: Any) -> bool:
     if not (isinstance(family, type) and issubclass(family, ExponentialFamily)):
         return False
     return next(base for base in family.__mro__ if "fit" in vars(base)) is ExponentialFamily
-
-
-def _first_seen(x: Array) -> Any:
-    return np.argmax(x == x, axis=0)

@@ -27,7 +27,12 @@ from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGam
 from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.vectors.dirichlet import Dirichlet
-from posteriori.inference.classes.class_moments import ColumnMoments, moments_by_class, overall
+from posteriori.inference.classes.class_moments import (
+    ColumnMoments,
+    blocks_of_rows,
+    moments_by_class,
+    overall,
+)
 from posteriori.inference.classes.class_priors import default_columns_prior
 from posteriori.inference.classes.class_rows import ClassRows
 from posteriori.inference.classes.column_densities import (
@@ -109,8 +114,11 @@ def log_carrier(kind: str, x: Array, frequency: Array | None) -> float:
     """Return the part of the log probability of rows that no parameter has a say in: −Σ ln x!."""
     if kind != "poisson":
         return 0.0
-    weight = 1.0 if frequency is None else frequency[:, None]
-    return -float((weight * np.where(np.isnan(x), 0.0, gammaln(np.nan_to_num(x) + 1.0))).sum())
+    total = 0.0
+    for here in blocks_of_rows(x):
+        each = gammaln(np.nan_to_num(x[here]) + 1.0).sum(axis=1)  # 0 of a missing entry: ln 0! = 0
+        total -= float(each.sum() if frequency is None else each @ frequency[here])
+    return total
 
 
 # -- counting ------------------------------------------------------------------------------
