@@ -40,7 +40,9 @@ def normal_model(x: np.ndarray):
     return join_parts(cluster_parts(prior, MvNormal, x))
 
 
-def sweeps_per_second(name: str, model, prior, truth: np.ndarray | None, bar: float | None) -> float:
+def sweeps_per_second(
+    name: str, model, prior, truth: np.ndarray | None, bar: float | None
+) -> float:
     """Print the median of several runs."""
     chain = begin_chain(model, prior, np.random.default_rng(0))
     labels, trace = np.empty((SWEEPS, len(model.features)), dtype=np.int32), np.empty((SWEEPS, 2))
@@ -60,7 +62,9 @@ def sweeps_per_second(name: str, model, prior, truth: np.ndarray | None, bar: fl
 
 
 def main() -> None:
-    print(f"\nCollapsed Gibbs sampling  (medians of {ROUNDS} runs of {SWEEPS} sweeps, processor time)")
+    print(
+        f"\nCollapsed Gibbs sampling  (medians of {ROUNDS} runs of {SWEEPS} sweeps, processor time)"
+    )
     x, z = make_rows(10_000)
     model = normal_model(x)
     fixed = dirichlet_partitions(len(x), CLUSTERS, 1.0)

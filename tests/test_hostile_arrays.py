@@ -7,7 +7,7 @@ import pytest
 
 from posteriori import Bernoulli, Beta, Gamma, Model, Normal, Poisson
 from posteriori.classification import BayesianLogisticRegression, ClassFrequencies, NaiveBayes
-from posteriori.mixture import MixtureOfExperts
+from posteriori.mixture import KMeans, KMedians, KMedoids, MixtureOfExperts
 from posteriori.regression import BayesianLinearRegression, LinearRegression, PoissonRegression
 from posteriori.tree import DecisionStump, DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -25,6 +25,9 @@ ESTIMATORS = (
     DecisionTreeRegressor,
     DecisionStump,
     MixtureOfExperts,
+    KMeans,
+    KMedians,
+    KMedoids,
 )
 
 

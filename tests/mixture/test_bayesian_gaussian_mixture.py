@@ -168,7 +168,7 @@ def test_the_predictive_is_a_mixture_of_students():
     rows, codes = b.sample(2000, rng=0)
     assert rows.shape == (2000, 2)
     assert np.bincount(codes, minlength=3) / 2000 == pytest.approx(b.weights_, abs=0.06)
-    drawn = b.impute([[2.0, np.nan]], draws=500, rng=0)[:, 0, 1]
+    drawn = b.impute([[2.0, np.nan]], draws=500, random_state=0)[:, 0, 1]
     assert drawn.mean() == pytest.approx(54.5, abs=2.0)
 
 

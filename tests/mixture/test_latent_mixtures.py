@@ -392,3 +392,45 @@ def test_draws_come_from_the_components():
     assert abs(share - model.weights_[0]) < 5 * np.sqrt(0.25 / 20_000)
     again = (model.predict(drawn) == codes).mean()
     assert abs(again - model.predict_proba(drawn).max(axis=1).mean()) < 5 * np.sqrt(0.25 / 20_000)
+
+
+# -- partitions ----------------------------------------------------------------------------
+
+
+def test_partitions_sum_to_the_evidence_of_all_assignments():
+    x = mixed_table(6, seed=3)
+    exact = enumerated_evidence(column_evidence(x), len(x), 2, 0.7)
+    model = LatentClasses(2, MIXED, priors=PRIORS, weight_concentration_prior=0.7)
+    assert float(model.enumerate_partitions(x).log_evidence) == pytest.approx(exact, rel=1e-10)
+
+
+def test_tables_and_default_priors_have_partitions():
+    x = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
+    model = LatentClasses(2, "table", weight_concentration_prior=0.5)
+
+    def of(mine):
+        cells = 2.0 * x[mine, 0] + x[mine, 1]
+        return (
+            float(bayes(Dirichlet(np.ones(6)), Categorical, cells).log_evidence.value)
+            if mine.any()
+            else 0.0
+        )
+
+    exact = enumerated_evidence(of, len(x), 2, 0.5)
+    assert float(model.enumerate_partitions(x).log_evidence) == pytest.approx(exact, rel=1e-10)
+    assert model.set_params(random_state=0).fit(x).log_evidence_.value <= exact
+
+
+def test_partitions_of_a_family_bound_its_evidence():
+    x = np.array([[0.0], [1.0], [1.0], [7.0], [9.0], [np.nan], [8.0]])
+    model = MixtureOf(Poisson, 3, prior=Gamma(1.0, rate=0.2), random_state=0).fit(x)
+    exact = float(model.enumerate_partitions(x).log_evidence)
+    assert exact - 1.5 < model.log_evidence_.value <= exact
+
+
+@pytest.mark.parametrize(
+    "model", [MixtureOf(Poisson, 2), LatentClasses(2, "poisson", estimate="ml")]
+)
+def test_estimates_have_no_partitions(model):
+    with pytest.raises(ValueError, match="only with"):
+        model.enumerate_partitions([[0.0], [1.0]])

@@ -113,7 +113,7 @@ def _with_number(estimator: Any, number: int) -> Any:
             f"{type(estimator).__name__} has no number of components to choose: it lacks the parameter "
             f"{' and '.join(_COUNTED)}"
         )
-    changed = {name: number}
+    changed: dict[str, Any] = {name: number}
     if parameters.get("weight_concentration_prior", 0) is None:
         changed["weight_concentration_prior"] = 1.0
     return clone(estimator).set_params(**changed)

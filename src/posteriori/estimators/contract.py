@@ -25,6 +25,7 @@ __all__ = [
     "DrawsWeights",
     "Estimator",
     "ExpectsLikelihoods",
+    "HasBestTree",
     "HasComponents",
     "HasEvidence",
     "HasPosterior",
@@ -40,6 +41,7 @@ __all__ = [
     "StatesLogProbabilities",
     "StatesNoise",
     "StatesProbabilities",
+    "adds_up",
     "copy_columns",
     "last_step",
     "missing_evidence",
@@ -144,6 +146,13 @@ class HasComponents(Protocol):
     def predict_proba(self, X: Any) -> Array: ...
 
 
+class HasBestTree(Protocol):
+    """Averages trees, and knows the most probable of them."""
+
+    best_tree_: Any
+    best_tree_probability_: float
+
+
 class HasEvidence(Protocol):
     """Knows the probability of the data under the model, with its kind."""
 
@@ -226,6 +235,14 @@ def offers(model: object, capability: type[_Capability]) -> TypeGuard[_Capabilit
     """
     members = {*vars(capability), *capability.__annotations__}
     return all(hasattr(model, name) for name in members if not name.startswith("_"))
+
+
+def adds_up(model: object) -> bool:
+    """Tell whether a model learns the same from parts as from all rows at once.
+
+    One whose stream is not its batch, as that of k-means, has ``_stream_is_batch = False``.
+    """
+    return offers(model, AddsUp) and getattr(model, "_stream_is_batch", True)
 
 
 def missing_evidence(model: Any) -> str:

@@ -77,7 +77,9 @@ def check_frequencies(sample_weight: Any, n: int) -> Array | None:
             "frequencies, 0 leaves a row out"
         )
     if not w.any():
-        raise ValueError("sample_weight must not be 0 for every row: no row is left")
+        raise ValueError(
+            "sample_weight is zero for every row: none is left; give some row a weight"
+        )
     require_moderate("sample_weight", w)
     return w
 

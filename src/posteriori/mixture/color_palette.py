@@ -37,7 +37,7 @@ class QuantizedColors(NamedTuple):
     compression_ratio: float
 
 
-def quantize_colors(image: Any, k: int, *, random_state: Seed = None) -> QuantizedColors:
+def quantize_colors(image: Any, k: int, *, rng: Seed = None) -> QuantizedColors:
     """Replace the colours of an image by k of them, the means of clusters of its pixels.
 
     Parameters
@@ -46,7 +46,7 @@ def quantize_colors(image: Any, k: int, *, random_state: Seed = None) -> Quantiz
         Whole numbers of 8 or 16 bits, or floating-point numbers.
     k : int
         Number of colours.
-    random_state : int, Generator or None
+    rng : int, Generator or None
 
     Returns
     -------
@@ -71,7 +71,7 @@ def quantize_colors(image: Any, k: int, *, random_state: Seed = None) -> Quantiz
     flat = pixels.reshape(height * width, -1)
     colors, place, counts = np.unique(flat, axis=0, return_inverse=True, return_counts=True)
     few = min(_check_count(k), len(colors))
-    model = KMeans(few, random_state=random_state)
+    model = KMeans(few, random_state=rng)
     model.fit(colors.astype(np.float64), sample_weight=counts)
     order = np.argsort(-model.counts_, kind="stable")
     palette = _as_original(model.cluster_centers_[order], pixels.dtype)

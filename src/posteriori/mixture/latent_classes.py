@@ -21,9 +21,12 @@ from posteriori.inference.classes.column_checks import (
     places_of,
 )
 from posteriori.inference.classes.column_models import KINDS
+from posteriori.inference.mixtures.columns.class_partitions import class_clusters
 from posteriori.inference.mixtures.columns.latent_starts import Search
 from posteriori.inference.mixtures.columns.mixture_learning import LearnedMixture, learn_classes
+from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
 from posteriori.mixture.latent_mixture import COMMON, LatentMixture, TableRows
+from posteriori.mixture.partition_questions import AsksForPartitions
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_moderate
 
@@ -32,7 +35,7 @@ __all__ = ["LatentClasses"]
 _COUNTED = {kind for kind, how in KINDS.items() if how.whole and how.largest > 1}
 
 
-class LatentClasses(LatentMixture):
+class LatentClasses(LatentMixture, AsksForPartitions):
     """Classes of rows whose columns are of the kinds of :class:`NaiveBayes`, without labels.
 
     Parameters
@@ -148,6 +151,13 @@ class LatentClasses(LatentMixture):
         found = learn_classes(self._places, rows.x, rows.frequency, priors, search)
         self.n_parameters_ = self.n_components * (found.n_parameters + 1) - 1
         return found
+
+    def _cluster_model(self, x: Array) -> ClusterModel:
+        if not self._integrates():
+            raise ValueError('partitions have probabilities only with estimate="bayes"')
+        places = places_of(check_kinds(self.columns, x.shape[1]))
+        check_values(places, x)
+        return class_clusters(places, x, check_priors(self.priors, True))
 
     def _refuse_constant(self, x: Array) -> None:
         for place in self._places.get("normal", ()):

@@ -21,7 +21,7 @@ from posteriori.estimators.parameters import (
     check_parameters,
     or_none,
 )
-from posteriori.inference.classes.class_moments import row_blocks
+from posteriori.inference.classes.class_moments import blocks_of_rows
 from posteriori.inference.clusters.distinct_rows import distinct_rows
 from posteriori.inference.mixtures.columns.latent_ascent import WeightLaw
 from posteriori.inference.mixtures.columns.latent_starts import Search
@@ -144,7 +144,7 @@ class LatentMixture(MixtureEstimator):
         x, frequency = counted_rows(self, X, sample_weight)
         shares = self._check_shares(len(x), sample_weight)
         kept, missing = np.ones(len(x), dtype=bool), np.ones(x.shape[1], dtype=bool)
-        for here in row_blocks(x):
+        for here in blocks_of_rows(x):
             seen = x[here] == x[here]
             kept[here] = seen.any(axis=1)
             missing &= ~seen.any(axis=0)
@@ -201,7 +201,7 @@ class LatentMixture(MixtureEstimator):
 
     def _log_joint(self, x: Array) -> Array:
         self._check_values(x)
-        parts = [self._densities.log_prob(x[here]) for here in row_blocks(x)]
+        parts = [self._densities.log_prob(x[here]) for here in blocks_of_rows(x)]
         joint = np.concatenate(parts) + np.log(self.weights_)
         impossible = np.isneginf(joint.max(axis=1))
         if impossible.any():

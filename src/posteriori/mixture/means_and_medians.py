@@ -37,7 +37,6 @@ from posteriori.mixture.cluster_inputs import (
     check_gappy_rows,
     check_init,
 )
-from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, IntArray
 
@@ -60,6 +59,7 @@ class _Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     inertia_: float
     n_iter_: int
     converged_: bool
+    counts_: Array
     _absolute: bool
 
     def _learn(self, X: Any, sample_weight: Any, **options: Any) -> Clustering:
@@ -83,6 +83,7 @@ class _Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         )
         self.cluster_centers_, self.labels_, self.inertia_ = found[:3]
         self.n_iter_, self.converged_ = found.n_iter, found.converged
+        self.counts_ = np.bincount(found.labels, weights=weight, minlength=k).astype(np.float64)
         self._n_features_out = k
         return found
 
@@ -183,9 +184,7 @@ class KMeans(_Centers):
         ),
     }
     _absolute = False
-    _stream_is_batch = False  # what rows do depends on those before them
     path_: list[PathStep]
-    counts_: Array
 
     def __init__(
         self,
@@ -227,45 +226,37 @@ class KMeans(_Centers):
         )
         if self.keep_path:
             self.path_ = found.path
-        weight = check_frequencies(sample_weight, len(found.labels))
-        self.counts_ = np.bincount(found.labels, weights=weight, minlength=len(found.centers)) * 1.0
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Let each row in turn pull its nearest centre: μ += 2η(x − μ).
 
-        The first rows must be enough to begin with, unless ``init`` holds centres. ``labels_`` and
-        ``inertia_`` are those of the rows given last.
+        Unless ``init`` holds centres, the first rows are learned as a batch and must be enough for
+        that. ``labels_`` and ``inertia_`` are those of the rows given last.
 
         Parameters
         ----------
         X, y, sample_weight
             As of ``fit``.
         """
-        check_parameters(self)
         first = not hasattr(self, "cluster_centers_")
+        if first and isinstance(self.init, str):
+            return self.fit(X, sample_weight=sample_weight)
+        check_parameters(self)
         x, gappy = check_gappy_rows(self, X, reset=first)
         weight = check_frequencies(sample_weight, len(x))
         rows = make_rows(x, weight, gappy=gappy)
         if first:
-            self._begin(rows)
+            k = int(self.n_clusters)
+            self.cluster_centers_, self.counts_ = check_init(self.init, k, x.shape[1]), np.zeros(k)
+            self.n_iter_, self._n_features_out = 1, k
         centers, counts = self.cluster_centers_.copy(), self.counts_.copy()
-        labels = np.empty(len(x), dtype=np.int32)
+        labels: IntArray = np.empty(len(x), dtype=np.int64)
         follow_rows(rows.x, rows.weight, centers, counts, float(self.learning_rate or 0.0), labels)
         self.cluster_centers_, self.counts_ = centers, counts
         self.labels_ = nearest_labels(x, centers, gappy=gappy)
         self.inertia_ = objective(rows, centers, self.labels_)
         return self
-
-    def _begin(self, rows: Any) -> None:
-        """Choose centres for a stream, which have followed no row yet."""
-        k = int(self.n_clusters)
-        init = check_init(self.init, k, rows.x.shape[1])
-        if isinstance(init, str):
-            options = {"init": init, "moves": False, "max_iter": 1}
-            init = find_clusters(rows, k, as_generator(self.random_state), **options).centers
-        self.cluster_centers_, self.counts_ = as_kernel_input(init), np.zeros(k)
-        self.n_iter_, self._n_features_out = 1, k
 
 
 class KMedians(_Centers):
@@ -283,6 +274,8 @@ class KMedians(_Centers):
     labels_ : (N,)
     inertia_ : float
         J.
+    counts_ : (K,)
+        Weight of each cluster's rows.
     n_iter_ : int
     converged_ : bool
 

@@ -126,7 +126,9 @@ class KMedoids(ClusterMixin, BaseEstimator):
         return pairwise_distances(a, b, metric=self.metric)
 
     def _nearest(self, x: Array) -> IntArray:
-        table = x[:, self.medoid_indices_] if self._given else self._distances(x, self.cluster_centers_)
+        table = (
+            x[:, self.medoid_indices_] if self._given else self._distances(x, self.cluster_centers_)
+        )
         return np.argmin(table, axis=1).astype(np.int32)
 
     def _refuse_oblong(self, x: Array) -> None:

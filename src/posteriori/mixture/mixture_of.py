@@ -22,14 +22,17 @@ from posteriori.inference.mixtures.columns.mixture_learning import (
     learn_fits,
     learn_members,
 )
+from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
+from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_parts, join_parts
 from posteriori.mixture.latent_mixture import LatentMixture, TableRows
+from posteriori.mixture.partition_questions import AsksForPartitions
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_squares
 
 __all__ = ["MixtureOf"]
 
 
-class MixtureOf(LatentMixture):
+class MixtureOf(LatentMixture, AsksForPartitions):
     """A mixture whose components are members of one family.
 
     Parameters
@@ -139,7 +142,7 @@ class MixtureOf(LatentMixture):
             self.__dict__.pop(name, None)
         if found.members is not None:
             self.model_ = Mixture(self._weight_law.mean(found.counts), found.members)
-        if found.n_parameters is not None:
+        if found.n_parameters:
             self.n_parameters_ = self.n_components * (found.n_parameters + 1) - 1
         return found
 
@@ -161,6 +164,11 @@ class MixtureOf(LatentMixture):
             return learn_members(self.family, x, frequency, search)
         return learn_fits(self.family, x, frequency, search)
 
+    def _cluster_model(self, x: Array) -> ClusterModel:
+        if not self._integrates():
+            raise ValueError("partitions have probabilities only with a prior of the components")
+        return join_parts(cluster_parts(self.prior, self.family, x))
+
     # -- checks ------------------------------------------------------------------------------
 
     def _find_pair(self, prior: Any) -> Pair:
@@ -173,8 +181,9 @@ class MixtureOf(LatentMixture):
                 f"a {type(self.prior).__name__} prior of {pair.likelihood_family.__name__} is not "
                 "changed by sums of the data alone; choose another prior, or none"
             )
-        vectors = pair.event_ndim > 0
-        width = x.shape[1]
+        if not self.prior._all_proper:
+            raise ValueError(f"prior must be a proper distribution, got {self.prior!r}")
+        vectors, width = pair.event_ndim > 0, x.shape[1]
         if self.prior.batch_shape not in ((), () if vectors else (width,)):
             raise ValueError(
                 f"prior must be one distribution{'' if vectors else f', or a batch of {width}'}, "
@@ -182,11 +191,13 @@ class MixtureOf(LatentMixture):
             )
         self._refuse_gaps(x, vectors)
         self._check_support(x, pair.off_support(x), pair.likelihood_family)
-        pair.check(np.where(np.isnan(x), x[_first_seen(x), np.arange(width)], x), 0)
+        seen = x == x
+        pair.check(np.where(seen, x, x[np.argmax(seen, axis=0), np.arange(width)]), 0)
 
     def _check_support(self, x: Array, outside: Any, family: type) -> None:
-        if np.any(outside & (x == x) if np.ndim(outside) == 2 else outside):
-            place = np.argwhere(outside & (x == x) if np.ndim(outside) == 2 else outside)[0]
+        wrong = outside & (x == x) if np.ndim(outside) == 2 else np.asarray(outside)
+        if wrong.any():
+            place = np.argwhere(wrong)[0]
             raise ValueError(
                 f"X holds {x[tuple(place)]} in row {place[0]}: it is not in the support of "
                 f"{family.__name__}"
@@ -221,8 +232,4 @@ def _is_learned_from_sums(family: Any) -> bool:
     """Tell whether the most likely member is the one whose E[T(x)] are the averages of the data."""
     if not (isinstance(family, type) and issubclass(family, ExponentialFamily)):
         return False
-    return getattr(family.fit, "__func__", None) is ExponentialFamily.fit.__func__
-
-
-def _first_seen(x: Array) -> Any:
-    return np.argmax(x == x, axis=0)
+    return next(base for base in family.__mro__ if "fit" in vars(base)) is ExponentialFamily

@@ -86,7 +86,11 @@ _WEAK = "weights N(0, 1) on standardised columns and targets, noise Inv-Gamma(1,
 _LINEAR = "posteriori.regression.BayesianLinearRegression"
 
 _AVERAGED: Mapping[str, Any] = {"search": "greedy", "max_depth": 8}
-_FOREST: Mapping[str, Any] = {"n_estimators": 200, "random_state": 0}
+_FOREST: Mapping[str, Any] = {
+    "n_estimators": 200,
+    "min_samples_leaf": "learned",
+    "random_state": 0,
+}
 
 #: All models of the command ``posteriori compare``, cheapest first within a task.
 CANDIDATES: tuple[Candidate, ...] = (
@@ -222,7 +226,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "regression",
         "posteriori.ensemble.RandomForestRegressor",
         _FOREST,
-        "none: full trees, their errors measured on rows that each has not seen",
+        "none: deep trees, their errors measured on rows that each has not seen",
         10.0,
         encoding="mixed",
     ),
@@ -414,7 +418,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "classification",
         "posteriori.ensemble.RandomForestClassifier",
         _FOREST,
-        "none: full trees, their votes weighed by rows that each has not seen",
+        "none: deep trees, their votes weighed by rows that each has not seen",
         10.0,
         encoding="mixed",
     ),

@@ -20,10 +20,10 @@ from sklearn.utils import _safe_indexing
 from posteriori.distributions.batches import has_atoms
 from posteriori.estimators.class_probabilities import fit_classes, spread_over_classes
 from posteriori.estimators.contract import (
-    AddsUp,
     HasSteps,
     PreparesBlocks,
     ReadsBlocks,
+    adds_up,
     offers,
     predictive_of,
 )
@@ -192,8 +192,8 @@ def fit_in_parts(estimator: Any, X: Any, y: Any) -> Any:
     """Fit an estimator; the last step of a pipeline sees the rows part by part if it can.
 
     It adds them up, or they are made when it reads them. Then no matrix of all inputs is held, which
-    wide bases would make many times as large as X. A model whose stream is not its batch, as it says by
-    ``_stream_is_batch = False``, sees all rows at once.
+    wide bases would make many times as large as X. A model whose stream is not its batch sees all
+    rows at once.
     """
     if len(X) <= _FIT_PART or not offers(estimator, HasSteps):
         return estimator.fit(X, y)
@@ -202,8 +202,7 @@ def fit_in_parts(estimator: Any, X: Any, y: Any) -> Any:
         columns.fit(X, y)
         model.fit_blocks(columns[0].transform_blocks(X), y)
         return estimator
-    adds_up = offers(model, AddsUp) and getattr(model, "_stream_is_batch", True)
-    if not adds_up or not len(columns):
+    if not adds_up(model) or not len(columns):
         return estimator.fit(X, y)
     columns.fit(X, y)
     for start in range(0, len(X), _FIT_PART):

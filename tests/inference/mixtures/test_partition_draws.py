@@ -232,7 +232,7 @@ def test_effective_sample_size_is_that_of_an_autoregression():
 
 def test_chains_apart_and_constant_chains():
     rng = np.random.default_rng(13)
-    apart = rng.normal(size=(2, 500)) + [[0.0], [3.0]]
+    apart = rng.normal(size=(2, 500)) + np.array([[0.0], [3.0]])
     # W = 1 and B = 3² · 4/12 = 3 for halves with means 0, 0, 3, 3
     assert potential_scale_reduction(apart) == pytest.approx(2.0, rel=0.1)
     assert effective_sample_size(apart) < 20

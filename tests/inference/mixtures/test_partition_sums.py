@@ -210,24 +210,24 @@ def test_one_row_is_one_cluster():
 
 def test_what_cannot_be_is_refused():
     rows = np.ones((4, 2))
+    many = model_of(FAMILIES["poisson"], np.ones((16, 2)))
     with pytest.raises(ValueError, match="at most 15 rows, got 16; sample_partitions"):
-        family = FAMILIES["poisson"]
-        sum_partitions(model_of(family, np.ones((16, 2))), prior_of(16, None, 1.0))
+        sum_partitions(many, prior_of(16, None, 1.0))
     with pytest.raises(TypeError, match="not conjugate"):
         cluster_parts(Gamma(1.0, rate=1.0), Bernoulli, rows)
     with pytest.raises(TypeError, match="partitions need a prior among"):
         cluster_parts(Pareto(1.0, 2.0), lambda high: Uniform(0.0, high), rows)
-    with pytest.raises(TypeError, match="conjugate to no likelihood|not conjugate"):
+    with pytest.raises(TypeError, match="StudentT is not conjugate"):
         cluster_parts(StudentT(3.0, 0.0, scale=1.0), Normal, rows)
-    with pytest.raises(ValueError, match="row 1 holds 0.5"):
+    with pytest.raises(ValueError, match=r"row 1 holds 0\.5"):
         cluster_parts(Gamma(1.0, rate=1.0), Poisson, np.array([[np.nan], [0.5]]))
     with pytest.raises(ValueError, match="column 1 is missing in all rows"):
         cluster_parts(Gamma(1.0, rate=1.0), Poisson, np.array([[1.0, np.nan]] * 3))
     wishart = FAMILIES["normal-wishart"].prior
-    with pytest.raises(ValueError, match="row 2 has a gap.*impute"):
+    with pytest.raises(ValueError, match=r"row 2 has a gap.*impute"):
         cluster_parts(wishart, MvNormal, np.where(np.eye(4)[:, 2:] > 0, np.nan, 1.0))
+    batch = NormalWishart(np.zeros((3, 2)), 1.0, 4.0, np.eye(2))
     with pytest.raises(ValueError, match="one for all clusters"):
-        batch = NormalWishart(np.zeros((3, 2)), 1.0, 4.0, np.eye(2))
         cluster_parts(batch, MvNormal, rows)
     with pytest.raises(ValueError, match="in units of its scale"):
         cluster_parts(wishart, MvNormal, np.full((3, 2), 1e200))

@@ -33,11 +33,11 @@ from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.parameters import Constraint, one_of
 from posteriori.inference.classes.class_moments import (
     class_scatters,
-    column_moments,
+    moments_by_class,
     overall,
     within_scatter,
 )
-from posteriori.inference.classes.default_priors import default_columns_prior, default_full_prior
+from posteriori.inference.classes.class_priors import default_columns_prior, default_full_prior
 from posteriori.inference.classes.gaussian_learning import (
     LearnedClasses,
     bayesian_columns,
@@ -185,13 +185,13 @@ class GaussianDiscriminant(JointClassifier):
             raise ValueError('prior is for estimate="bayes"; estimate="ml" has none')
 
     def _learn_columns(self, rows: LabelledRows) -> LearnedClasses:
-        moments = column_moments(rows)
+        moments = moments_by_class(rows)
         if self.estimate == "ml":
             return most_likely_columns(moments, rows.classes.tolist())
         return bayesian_columns(self.prior or default_columns_prior(*overall(moments)), moments)
 
     def _learn_full(self, rows: LabelledRows) -> LearnedClasses:
-        moments = column_moments(rows, squares=False)
+        moments = moments_by_class(rows, squares=False)
         counts, means = rows.counts, moments.means
         if self.covariance == "shared":
             scatter = within_scatter(rows, means)[None]

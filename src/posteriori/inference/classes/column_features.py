@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from posteriori.inference.classes.class_moments import ColumnMoments, row_blocks
+from posteriori.inference.classes.class_moments import ColumnMoments, blocks_of_rows
 from posteriori.inference.classes.column_models import category_sizes
 from posteriori.inference.classes.expected_logs import (
     binary_logs,
@@ -69,7 +69,7 @@ def column_features(kind: str, x: Array, frequency: Array | None, prior: Any) ->
         return CellFeatures(sizes)
     if kind == "categorical":
         return CategoryFeatures(tuple(category_sizes(x, prior)))
-    gaps = any(bool(np.isnan(x[here]).any()) for here in row_blocks(x))
+    gaps = any(bool(np.isnan(x[here]).any()) for here in blocks_of_rows(x))
     if kind == "normal":
         return NormalFeatures(*_centre_and_scale(x, frequency), gaps)
     return (BinaryFeatures if kind == "bernoulli" else CountFeatures)(x.shape[1], gaps)
@@ -79,12 +79,12 @@ def _centre_and_scale(x: Array, frequency: Array | None) -> tuple[Array, Array]:
     """Return mean and standard deviation of seen entries, 1 where there is none, block by block."""
     weight = np.ones(len(x)) if frequency is None else frequency
     count, total, squares = np.zeros((3, x.shape[1]))
-    for here in row_blocks(x):
+    for here in blocks_of_rows(x):
         count += weight[here] @ (x[here] == x[here])
         total += weight[here] @ np.nan_to_num(x[here])
     count[count == 0.0] = 1.0
     centre = total / count
-    for here in row_blocks(x):
+    for here in blocks_of_rows(x):
         squares += weight[here] @ np.nan_to_num(x[here] - centre) ** 2
     return centre, np.sqrt(np.where(squares > 0, squares / count, 1.0))
 

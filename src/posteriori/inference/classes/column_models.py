@@ -27,14 +27,19 @@ from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGam
 from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.vectors.dirichlet import Dirichlet
-from posteriori.inference.classes.class_moments import ColumnMoments, column_moments, overall
+from posteriori.inference.classes.class_moments import (
+    ColumnMoments,
+    blocks_of_rows,
+    moments_by_class,
+    overall,
+)
+from posteriori.inference.classes.class_priors import default_columns_prior
 from posteriori.inference.classes.class_rows import ClassRows
 from posteriori.inference.classes.column_densities import (
     BinaryClasses,
     CategoryClasses,
     CountClasses,
 )
-from posteriori.inference.classes.default_priors import default_columns_prior
 from posteriori.inference.classes.gaussian_learning import (
     LearnedClasses,
     bayesian_columns,
@@ -109,19 +114,22 @@ def log_carrier(kind: str, x: Array, frequency: Array | None) -> float:
     """Return the part of the log probability of rows that no parameter has a say in: −Σ ln x!."""
     if kind != "poisson":
         return 0.0
-    weight = 1.0 if frequency is None else frequency[:, None]
-    return -float((weight * np.where(np.isnan(x), 0.0, gammaln(np.nan_to_num(x) + 1.0))).sum())
+    total = 0.0
+    for here in blocks_of_rows(x):
+        each = gammaln(np.nan_to_num(x[here]) + 1.0).sum(axis=1)  # 0 of a missing entry: ln 0! = 0
+        total -= float(each.sum() if frequency is None else each @ frequency[here])
+    return total
 
 
 # -- counting ------------------------------------------------------------------------------
 
 
 def _count_squares(rows: ClassRows, prior: Any) -> ColumnMoments:
-    return column_moments(rows)
+    return moments_by_class(rows)
 
 
 def _count_sums(rows: ClassRows, prior: Any) -> ColumnMoments:
-    return column_moments(rows, squares=False)
+    return moments_by_class(rows, squares=False)
 
 
 def _count_categories(rows: ClassRows, prior: Any) -> list[Array]:

@@ -24,7 +24,7 @@ from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.inference.classes.class_densities import EllipticClasses
-from posteriori.inference.classes.class_moments import row_blocks
+from posteriori.inference.classes.class_moments import blocks_of_rows
 from posteriori.inference.classes.expected_logs import (
     binary_logs,
     category_logs,
@@ -198,7 +198,7 @@ def _shared_left_out(
     means = _whiten(root, belief.location - centre)
     share, g = kappa / (kappa + 1.0), kappa / (kappa - 1.0)
     found = np.empty((len(x), len(means)))
-    for here in row_blocks(x):
+    for here in blocks_of_rows(x):
         z, own = _whiten(root, x[here] - centre), codes[here]
         apart = z - means[own]
         squares = np.stack([((z - mean) ** 2).sum(axis=1) for mean in means], axis=1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -226,7 +227,7 @@ def _edges(n: int, work: int) -> list[tuple[int, int]]:
     """Divide rows among the threads that are worth their start."""
     parts = thread_count() if work > _WORTH_THREADS else 1
     edges = np.linspace(0, n, parts + 1).astype(np.int64).tolist()
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
 def _side_by_side(function: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:

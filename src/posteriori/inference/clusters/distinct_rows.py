@@ -6,7 +6,7 @@ entries alone, and its copies with it. (So the sample of some rows is the same w
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,7 +70,8 @@ def _smallest_hashes(
     """Return where the rows of the smallest hash values are first, and their weights."""
     seed, limit = rng.integers(2**64, dtype=np.uint64), np.uint64(2**64 - 1)
     kept = np.empty(0, dtype=np.uint64)
-    first, total = np.empty(0, dtype=np.int64), np.empty(0)
+    first: IntArray = np.empty(0, dtype=np.int64)
+    total: Array = np.empty(0)
     hashes = np.empty(_BLOCK, dtype=np.uint64)
     for start in range(0, len(x), _BLOCK):
         stop = min(start + _BLOCK, len(x))
@@ -82,7 +83,7 @@ def _smallest_hashes(
         kept, index, place = np.unique(
             np.concatenate([kept, found[new]]), return_index=True, return_inverse=True
         )
-        total = np.bincount(place, weights=np.concatenate([total, w]))[:most]
+        total = np.bincount(place, weights=np.concatenate([total, w])).astype(np.float64)[:most]
         first, kept = np.concatenate([first, at])[index][:most], kept[:most]
         if len(kept) == most:
             limit = kept[-1]
@@ -90,9 +91,7 @@ def _smallest_hashes(
 
 
 @compiled
-def _hash_rows(
-    x: Array, bits: IntArray, start: int, stop: int, seed: int, hashes: IntArray
-) -> None:
+def _hash_rows(x: Array, bits: Any, start: int, stop: int, seed: Any, hashes: Any) -> None:
     """Write a hash of each row: entries one after another, mixed as splitmix64 does."""
     for i in range(start, stop):
         h = np.uint64(seed)

@@ -51,17 +51,21 @@ def find_clusters(
         Where there are fewer distinct rows than clusters.
     """
     options: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "keep_path": keep_path}
-    distinct = distinct_rows(rows.x, rows.weight, max(SEED_ROWS, 100 * k), rng)
+    many = max(SEED_ROWS, 100 * k)
+    drawn = moves or isinstance(init, str)
+    distinct = distinct_rows(rows.x, rows.weight, many if drawn else k, rng)
     if len(distinct.rows) < k:
         raise ValueError(
             f"n_clusters={k} needs as many distinct rows of positive weight, X has {len(distinct.rows)} "
             f"(n_samples={len(rows.x)}); lower n_clusters"
         )
     some = rows
-    if moves and not keep_path and len(rows.x) > max(SEED_ROWS, 100 * k):
+    if moves and not keep_path and len(rows.x) > many:
         some = make_rows(distinct.rows, distinct.weight, gappy=rows.gappy, absolute=rows.absolute)
     starts = n_init if isinstance(init, str) else 1
-    tries = (_descend_once(some, _begin(init, distinct, k, rng), moves, options) for _ in range(starts))
+    tries = (
+        _descend_once(some, _begin(init, distinct, k, rng), moves, options) for _ in range(starts)
+    )
     best = min(tries, key=lambda found: found.inertia)
     if some is not rows:
         last = descend(rows, best.centers, **options)

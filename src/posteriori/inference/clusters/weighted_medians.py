@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from posteriori.numerics.types import Array, IntArray
@@ -22,7 +24,7 @@ def median_centers(x: Array, weight: Array, labels: IntArray, centers: Array) ->
     found = centers.copy()
     order = np.argsort(labels, kind="stable")
     edges = np.searchsorted(labels[order], np.arange(len(centers) + 1))
-    for k, (a, b) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for k, (a, b) in enumerate(pairwise(edges)):
         if a < b:
             some = order[a:b]
             w = weight[some] if len(weight) else np.ones(len(some))

@@ -106,7 +106,7 @@ def best_ascent(
             break
     found = best[1]  # type: ignore[index]  # there is at least one start
     if part is not rows:
-        grown = NormalStatistics(*(s * (rows.count / part.count) for s in found.statistics))
+        grown = NormalStatistics(*(s * (rows.total / part.total) for s in found.statistics))
         found = _last(learner, rows, grown, search)
     elif not found.converged and not found.message.startswith("interrupted"):
         warnings.warn(

@@ -185,7 +185,7 @@ def _draw_density(
         x, density = x[density > 0], density[density > 0]
         low = x[0] - 0.6
     if rows is not None:
-        bins = np.append(x - 0.5, x[-1] + 0.5) if discrete else _bins(rows[:, 0])
+        bins: Any = np.append(x - 0.5, x[-1] + 0.5) if discrete else _bins(rows[:, 0])
         axes.hist(rows[:, 0], bins=bins, density=True, color=INK, alpha=0.25, label="rows")
         if len(rows) <= 200:  # more marks run into one
             axes.plot(rows[:, 0], np.zeros(len(rows)), "|", color=INK, ms=8, clip_on=False)
@@ -217,7 +217,7 @@ def _bins(x: Array) -> Any:
 
 def _draw_rows(axes: Axes, rows: Array, share: Array, colors: list[Any]) -> None:
     mixed = np.clip(share @ np.array([mpl_colors.to_rgb(color) for color in colors]), 0.0, 1.0)
-    axes.scatter(*rows.T, c=mixed, s=12, alpha=0.75, lw=0)
+    axes.scatter(rows[:, 0], rows[:, 1], c=mixed, s=12, alpha=0.75, lw=0)
 
 
 def _draw_ellipses(axes: Axes, shapes: _Shapes) -> None:

@@ -35,7 +35,7 @@ def test_messages_are_derivatives(name: str) -> None:
         problem.update(node)
         before = energy(problem)
         expected = DISTURB[node.kind](node, rng)
-        assert abs(expected) > 1e-3  # something did change
+        assert abs(expected) > 1e-5  # something did change, far beyond what the next line forgives
         assert_allclose(energy(problem) - before, expected, rtol=1e-7, atol=1e-9)
         problem.update(node)  # as it was
         kinds.add(node.kind)

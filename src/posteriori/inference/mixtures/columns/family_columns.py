@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.classes.class_moments import row_blocks
+from posteriori.inference.classes.class_moments import blocks_of_rows
 from posteriori.numerics.types import Array
 
 __all__ = ["ColumnLayout", "lay_out", "shift_of"]
@@ -107,7 +107,7 @@ def lay_out(
     x: Array, vectors: bool, shift: Array, statistics: Callable[[Array], Sequence[Array]]
 ) -> ColumnLayout:
     """Return the layout of a table (N, D) none of whose columns is missing everywhere."""
-    gaps = any(bool(np.isnan(x[here]).any()) for here in row_blocks(x))
+    gaps = any(bool(np.isnan(x[here]).any()) for here in blocks_of_rows(x))
     standing = x[np.argmax(x == x, axis=0), np.arange(x.shape[1])] if gaps else x[0]
     columns = 1 if vectors else x.shape[1]
     layout = ColumnLayout(columns, (), standing, shift, gaps, vectors, statistics)
@@ -119,7 +119,7 @@ def shift_of(x: Array, frequency: Array | None) -> Array:
     """Return the mean of each column's seen entries, (D,)."""
     weight = np.ones(len(x)) if frequency is None else frequency
     count, total = np.zeros((2, x.shape[1]))
-    for here in row_blocks(x):
+    for here in blocks_of_rows(x):
         count += weight[here] @ (x[here] == x[here])
         total += weight[here] @ np.nan_to_num(x[here])
     return total / count

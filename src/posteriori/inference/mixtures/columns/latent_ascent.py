@@ -16,6 +16,7 @@ import numpy as np
 
 from posteriori.inference.ascent.expectation_maximization import EMResult, maximize_by_em
 from posteriori.inference.mixtures.feature_pass import (
+    Features,
     MixturePass,
     pass_over_rows,
     read_blocks_of_rows,
@@ -56,13 +57,8 @@ class Learned(NamedTuple):
     components: Any
 
 
-class LatentModel(Protocol):
-    """Components that are learned from sums of features; the first feature is 1."""
-
-    size: int
-
-    def of(self, x: Array) -> Array:
-        """Return t(x) of rows (B, D), a column each: (F, B)."""
+class LatentModel(Features, Protocol):
+    """Components that are learned from sums of features."""
 
     def learn(self, sums: Array) -> Learned:
         """Return the components of highest objective, given T_k (K, F)."""
@@ -124,7 +120,7 @@ def ascend(
     return maximize_by_em(expect, lambda found: found.statistics, start, **options)
 
 
-def sum_of_features(model: LatentModel, x: Array, frequency: Array | None) -> Array:
+def sum_of_features(model: Features, x: Array, frequency: Array | None) -> Array:
     """Return Σ_n w_n t(x_n), (F,)."""
     total = np.zeros(model.size)
     for rows in read_blocks_of_rows(len(x), model.size):

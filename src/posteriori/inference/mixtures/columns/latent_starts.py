@@ -23,7 +23,7 @@ from posteriori.inference.mixtures.columns.member_fits import climb_by_fits
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["Search", "climb", "fit_from_best_start"]
+__all__ = ["Search", "climb_latent", "fit_from_best_start"]
 
 #: Of more distinct rows than this a sample serves to find where to begin; the last ascent sees all.
 _SAMPLE = 20_000
@@ -61,7 +61,7 @@ class Search(NamedTuple):
     options: Mapping[str, Any]
 
 
-def climb(
+def climb_latent(
     model: LatentModel, x: Array, frequency: Array | None, search: Search
 ) -> tuple[Array, EMResult]:
     """Return the sums (K, F) of the components that are found, the largest first, and the ascent."""

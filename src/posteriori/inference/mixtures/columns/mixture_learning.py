@@ -22,7 +22,11 @@ from posteriori.inference.mixtures.columns.family_models import (
     exponential_model,
     moved,
 )
-from posteriori.inference.mixtures.columns.latent_starts import Search, climb, fit_from_best_start
+from posteriori.inference.mixtures.columns.latent_starts import (
+    Search,
+    climb_latent,
+    fit_from_best_start,
+)
 from posteriori.inference.mixtures.columns.mixture_densities import (
     ColumnDensities,
     FittedDensities,
@@ -59,8 +63,8 @@ class LearnedMixture(NamedTuple):
         Of these beliefs.
     members : distribution or None
         Components as one batch whose last axis counts them.
-    n_parameters : int or None
-        Free parameters of one component.
+    n_parameters : int
+        Free parameters of one component; 0 where they cannot be counted.
     """
 
     counts: Array
@@ -72,7 +76,7 @@ class LearnedMixture(NamedTuple):
     beliefs: Any = None
     log_affinity: Array | None = None
     members: Any = None
-    n_parameters: int | None = None
+    n_parameters: int = 0
 
 
 def learn_classes(
@@ -85,7 +89,7 @@ def learn_classes(
     """Learn classes of rows whose columns are of given kinds."""
     integrate = search.weights.concentration is not None
     model = class_model(places, x, frequency, priors, integrate)
-    sums, ascent = climb(model, x, frequency, search)
+    sums, ascent = climb_latent(model, x, frequency, search)
     learned = model.learn(sums)
     carrier = sum(log_carrier(k, take_columns(x, at), frequency) for k, at in places.items())
     densities = {kind: part.densities for kind, part in learned.components.items()}
@@ -102,7 +106,7 @@ def learn_beliefs(
 ) -> LearnedMixture:
     """Learn conjugate beliefs about the members of a family."""
     model = conjugate_model(find, prior, x, frequency)
-    sums, ascent = climb(model, x, frequency, search)
+    sums, ascent = climb_latent(model, x, frequency, search)
     learned = model.learn(sums)
     belief = moved(learned.components, model.layout.shift)
     if model.layout.vectors:
@@ -122,7 +126,7 @@ def learn_members(
 ) -> LearnedMixture:
     """Learn the most likely members of an exponential family."""
     model = exponential_model(family, x, frequency)
-    sums, ascent = climb(model, x, frequency, search)
+    sums, ascent = climb_latent(model, x, frequency, search)
     learned = model.learn(sums)
     member = moved(learned.components, model.layout.shift)
     if model.layout.vectors:
@@ -146,7 +150,7 @@ def learn_fits(family: Any, x: Array, frequency: Array | None, search: Search) -
     densities = FittedDensities(components, x.shape[1])
     log_weights = search.weights.learn(counts)[0]
     members = join_members(components)
-    free = None if members is None else sum(map(_free_parameters, components[0]))
+    free = 0 if members is None else sum(map(_free_parameters, components[0]))
     trace = np.array(ascent.trace)
     per_row = np.logaddexp.reduce(densities.log_prob(x) + log_weights, axis=1)
     value = per_row.sum() if frequency is None else per_row @ frequency

@@ -111,19 +111,19 @@ def _swap_places(chain: PartitionChain, a: int, b: int) -> None:
 
 
 @compiled_part
-def exchange_clusters(chain: PartitionChain, a: int, b: int) -> None:
+def exchange_clusters(states: Array, a: int, b: int) -> None:
     """Exchange the statistics of two clusters."""
-    for j in range(chain.states.shape[1]):
-        kept = chain.states[a, j]
-        chain.states[a, j] = chain.states[b, j]
-        chain.states[b, j] = kept
+    for j in range(states.shape[1]):
+        kept = states[a, j]
+        states[a, j] = states[b, j]
+        states[b, j] = kept
 
 
 @compiled_part
-def random_number(chain: PartitionChain) -> float:
+def random_number(random: Any) -> float:
     """Return a number in [0, 1)."""
-    chain.random[0] += _STEP
-    z = chain.random[0]
+    random[0] += _STEP
+    z = random[0]
     z = (z ^ (z >> _R30)) * _FIRST
     z = (z ^ (z >> _R27)) * _SECOND
     z ^= z >> _R31

@@ -34,7 +34,7 @@ __all__ = [
     "STATE",
     "WIDTH",
     "ClusterModel",
-    "add_row",
+    "include_row",
     "clear_cluster",
     "cluster_log_marginal",
     "copy_cluster",
@@ -54,6 +54,8 @@ KIND, FEATURE, WIDTH, STATE, CONSTANT = range(5)
 
 #: What is left of a sum from which a row is taken has lost six digits: it is added up anew.
 _LOST = 1e-6
+#: Products of probabilities share a logarithm until they are so small; a factor may be as small again.
+_SMALL = 1e-100
 
 
 class ClusterModel(NamedTuple):
@@ -125,7 +127,7 @@ def cluster_log_marginal(model: ClusterModel, states: Array, k: int) -> float:
 @compiled_part
 def log_gain(model: ClusterModel, states: Array, k: int, i: int, room: Array) -> float:
     """Return ln p(row i | rows of cluster k), but for the row's own constant."""
-    total = 0.0
+    total, product = 0.0, 1.0
     for p in range(model.parts.shape[0]):
         kind, f, width = model.parts[p, KIND], model.parts[p, FEATURE], model.parts[p, WIDTH]
         s, c = model.parts[p, STATE], model.parts[p, CONSTANT]
@@ -141,14 +143,17 @@ def log_gain(model: ClusterModel, states: Array, k: int, i: int, room: Array) ->
         elif kind == CATEGORY:
             j = int(x) + 1
             part = model.constants[c + j] + states[k, s + j]
-            total += math.log(part / (model.constants[c] + states[k, s]))
+            product *= part / (model.constants[c] + states[k, s])
+            if product < _SMALL:
+                total += math.log(product)
+                product = 1.0
         else:
             total += _counts_gain(model, c, f, width, states, k, s, i)
-    return total
+    return total + math.log(product)
 
 
 @compiled_part
-def add_row(model: ClusterModel, states: Array, k: int, i: int, room: Array) -> None:
+def include_row(model: ClusterModel, states: Array, k: int, i: int, room: Array) -> None:
     """Put row i into cluster k."""
     for p in range(model.parts.shape[0]):
         kind, f, width = model.parts[p, KIND], model.parts[p, FEATURE], model.parts[p, WIDTH]
@@ -215,7 +220,7 @@ def gather_rows(
     clear_cluster(model, states, k)
     for i in range(labels.shape[0]):
         if labels[i] == label and i != left_out:
-            add_row(model, states, k, i, room)
+            include_row(model, states, k, i, room)
 
 
 @compiled_beside
@@ -231,7 +236,7 @@ def rows_log_marginal(model: ClusterModel, states: Array, room: Array, rows: Int
     """Return ln p(rows) of one cluster that holds them."""
     clear_cluster(model, states, 0)
     for i in rows:
-        add_row(model, states, 0, i, room)
+        include_row(model, states, 0, i, room)
     return cluster_log_marginal(model, states, 0)
 
 

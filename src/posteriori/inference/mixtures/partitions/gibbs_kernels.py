@@ -19,12 +19,12 @@ from posteriori.inference.mixtures.partitions.chain_kernels import (
 )
 from posteriori.inference.mixtures.partitions.cluster_kernels import (
     ClusterModel,
-    add_row,
     clear_cluster,
     cluster_log_marginal,
     copy_cluster,
     drop_row,
     gather_rows,
+    include_row,
     log_gain,
 )
 from posteriori.inference.mixtures.partitions.partition_prior import PartitionPrior
@@ -34,8 +34,6 @@ from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["impute_rows", "run_sweeps"]
 
-#: Splits or merges that are proposed after each sweep; every other one of two rows that are much alike.
-_PROPOSALS = 4
 #: Rows of which the one most like another is taken: of ten clusters the same one, most likely.
 _COMPARED = 16
 
@@ -54,8 +52,8 @@ def run_sweeps(
         for i in range(chain.labels.shape[0]):
             _move_row(model, prior, chain, i)
         if chain.labels.shape[0] > 1:
-            for p in range(_PROPOSALS):
-                split_or_merge(model, prior, chain, _COMPARED if p % 2 else 1)
+            split_or_merge(model, prior, chain, 1)
+            split_or_merge(model, prior, chain, _COMPARED)
         _write_labels(chain, labels, t)
         trace[t, 0] = _log_joint(model, prior, chain)
         trace[t, 1] = chain.n[0]
@@ -96,7 +94,7 @@ def _gather_all(model: ClusterModel, chain: PartitionChain) -> None:
     for j in range(chain.n[0]):
         clear_cluster(model, chain.states, chain.active[j])
     for i in range(chain.labels.shape[0]):
-        add_row(model, chain.states, chain.labels[i], i, chain.room)
+        include_row(model, chain.states, chain.labels[i], i, chain.room)
 
 
 @compiled_part
@@ -110,12 +108,12 @@ def _move_row(model: ClusterModel, prior: PartitionPrior, chain: PartitionChain,
         if not drop_row(model, chain.states, spare, i, chain.room):
             gather_rows(model, chain.states, spare, chain.labels, old, i, chain.room)
         chain.counts[old] -= 1
-        exchange_clusters(chain, old, spare)
+        exchange_clusters(chain.states, old, spare)
     top = _weigh_clusters(model, prior, chain, i)
     j = _pick(chain, top, _weight_of_all(chain, top))
     if chain.active[j] == old and chain.counts[old] > 0:
         chain.counts[old] += 1
-        exchange_clusters(chain, old, spare)  # as it was
+        exchange_clusters(chain.states, old, spare)  # as it was
     else:
         _enter(model, chain, i, j)
 
@@ -149,7 +147,7 @@ def _weight_of_all(chain: PartitionChain, top: float) -> float:
 @compiled_part
 def _pick(chain: PartitionChain, top: float, norm: float) -> int:
     """Draw one of the weighed clusters; rounding never makes it an impossible one."""
-    left, found = random_number(chain) * norm, 0
+    left, found = random_number(chain.random) * norm, 0
     for j in range(chain.n[0] + 1):
         weight = math.exp(chain.weights[j] - top)
         if weight > 0.0:
@@ -166,7 +164,7 @@ def _enter(model: ClusterModel, chain: PartitionChain, i: int, j: int) -> None:
     k = chain.active[j]
     if chain.counts[k] == 0:
         open_cluster(model, chain, k)
-    add_row(model, chain.states, k, i, chain.room)
+    include_row(model, chain.states, k, i, chain.room)
     chain.counts[k] += 1
     chain.labels[i] = k
 

@@ -30,8 +30,10 @@ from posteriori.numerics.types import Array
 
 __all__ = ["EvidenceEstimate", "bennett_estimate", "estimate_log_evidence"]
 
-#: Imputations, and draws that are weighed: each costs about a sweep.
-_WEIGHED = 200
+#: Imputations, and draws that are weighed, at least and at most: each costs about a sweep …
+_FEWEST, _MOST = 200, 1000
+#: … and between these so many that this many rows are put into clusters.
+_ROWS = 500_000
 
 
 class EvidenceEstimate(NamedTuple):
@@ -50,15 +52,14 @@ def estimate_log_evidence(
         features=as_kernel_input(model.features), constants=as_kernel_input(model.constants)
     )
     chain, (chains, length, rows) = new_chain(model, prior, rng), draws.labels.shape
-    chosen = (
-        np.linspace(0, length - 1, min(length, max(1, _WEIGHED // chains))).round().astype(np.int64)
-    )
+    count = min(max(_ROWS // rows, _FEWEST), _MOST)
+    chosen = np.linspace(0, length - 1, min(length, -(-count // chains))).round().astype(np.int64)
     above = np.empty((chains, len(chosen)))
     for at in np.ndindex(above.shape):
         chain.labels[:] = draws.labels[at[0], chosen[at[1]]]
         above[at] = impute_rows(model, prior, chain, rng.permutation(rows), 0, False)
-    below = np.empty(_WEIGHED)
-    for j in range(_WEIGHED):
+    below = np.empty(count)
+    for j in range(count):
         below[j] = impute_rows(model, prior, chain, rng.permutation(rows), 0, True)
     value, error = bennett_estimate(below, above)
     return EvidenceEstimate(value + model.log_carrier, error)

@@ -22,11 +22,11 @@ from posteriori.inference.mixtures.partitions.chain_kernels import (
 )
 from posteriori.inference.mixtures.partitions.cluster_kernels import (
     ClusterModel,
-    add_row,
     clear_cluster,
     cluster_log_marginal,
     copy_cluster,
     drop_row,
+    include_row,
     log_gain,
 )
 from posteriori.inference.mixtures.partitions.partition_prior import PartitionPrior
@@ -43,7 +43,7 @@ def split_or_merge(
     model: ClusterModel, prior: PartitionPrior, chain: PartitionChain, compared: int
 ) -> None:
     """Choose two rows; propose to split their cluster, or to merge their two."""
-    first = int(random_number(chain) * chain.labels.shape[0])
+    first = int(random_number(chain.random) * chain.labels.shape[0])
     second = _partner(model, chain, first, compared)
     a, b = chain.labels[first], chain.labels[second]
     c, split = chain.n[0], a == b
@@ -58,7 +58,7 @@ def split_or_merge(
             chain.wanted[m] = chain.labels[chain.members[m]] == b
     log_proposal = _scan(model, prior, chain, count, not split)
     gain = number + _log_split(model, prior, chain, count, first, second) - log_proposal
-    if math.log(1.0 - random_number(chain)) >= (gain if split else -gain):
+    if math.log(1.0 - random_number(chain.random)) >= (gain if split else -gain):
         return
     if split:
         _divide(model, chain, count, first, a)
@@ -74,10 +74,10 @@ def _partner(model: ClusterModel, chain: PartitionChain, first: int, compared: i
     """
     rows, spare = chain.labels.shape[0], chain.counts.shape[0]
     clear_cluster(model, chain.states, spare)
-    add_row(model, chain.states, spare, first, chain.room)
+    include_row(model, chain.states, spare, first, chain.room)
     best, found = -math.inf, 0
     for _ in range(compared):
-        i = int(random_number(chain) * (rows - 1))
+        i = int(random_number(chain.random) * (rows - 1))
         i += i >= first
         raised = log_gain(model, chain.states, spare, i, chain.room) - chain.alone[i]
         if raised > best:
@@ -93,7 +93,7 @@ def _launch(
     a, b, spare, count = chain.labels[first], chain.labels[second], chain.counts.shape[0], 0
     for i in range(chain.labels.shape[0]):
         if (chain.labels[i] == a or chain.labels[i] == b) and i != first and i != second:
-            at = int(random_number(chain) * (count + 1))
+            at = int(random_number(chain.random) * (count + 1))
             chain.members[count] = chain.members[at]
             chain.members[at] = i
             count += 1
@@ -101,11 +101,15 @@ def _launch(
         chain.ends[side] = first if side == 0 else second
         chain.halves[side] = 1
         clear_cluster(model, chain.states, spare + side)
-        add_row(model, chain.states, spare + side, chain.ends[side], chain.room)
+        include_row(model, chain.states, spare + side, chain.ends[side], chain.room)
     for m in range(count):
         i = chain.members[m]
-        side = 1 if random_number(chain) < _probability(_log_odds(model, prior, chain, i)) else 0
-        add_row(model, chain.states, spare + side, i, chain.room)
+        side = (
+            1
+            if random_number(chain.random) < _probability(_log_odds(model, prior, chain, i))
+            else 0
+        )
+        include_row(model, chain.states, spare + side, i, chain.room)
         chain.halves[side] += 1
         chain.side[m] = side
     return count
@@ -136,19 +140,19 @@ def _scan(
         copy_cluster(chain.states, spare + side, spare + 2)
         if not drop_row(model, chain.states, spare + 2, i, chain.room):
             _gather_half(model, chain, count, side, m)
-        exchange_clusters(chain, spare + side, spare + 2)
+        exchange_clusters(chain.states, spare + side, spare + 2)
         chain.halves[side] -= 1
         odds = _log_odds(model, prior, chain, i)
         if forced:
             new = 1 if chain.wanted[m] else 0
         else:
-            new = 1 if random_number(chain) < _probability(odds) else 0
+            new = 1 if random_number(chain.random) < _probability(odds) else 0
         against = -odds if new else odds  # ln p = −ln(1 + e^against)
         total -= max(against, 0.0) + math.log1p(math.exp(-abs(against)))
         if new == side:
-            exchange_clusters(chain, spare + side, spare + 2)
+            exchange_clusters(chain.states, spare + side, spare + 2)
         else:
-            add_row(model, chain.states, spare + new, i, chain.room)
+            include_row(model, chain.states, spare + new, i, chain.room)
         chain.halves[new] += 1
         chain.side[m] = new
     return total
@@ -160,10 +164,10 @@ def _gather_half(
 ) -> None:
     spare = chain.counts.shape[0]
     clear_cluster(model, chain.states, spare + 2)
-    add_row(model, chain.states, spare + 2, chain.ends[side], chain.room)
+    include_row(model, chain.states, spare + 2, chain.ends[side], chain.room)
     for m in range(count):
         if chain.side[m] == side and m != left_out:
-            add_row(model, chain.states, spare + 2, chain.members[m], chain.room)
+            include_row(model, chain.states, spare + 2, chain.members[m], chain.room)
 
 
 @compiled_part
@@ -178,10 +182,10 @@ def _log_split(
     """Return ln p(two halves) − ln p(one cluster), but for the number of clusters."""
     spare = chain.counts.shape[0]
     clear_cluster(model, chain.states, spare + 2)
-    add_row(model, chain.states, spare + 2, first, chain.room)
-    add_row(model, chain.states, spare + 2, second, chain.room)
+    include_row(model, chain.states, spare + 2, first, chain.room)
+    include_row(model, chain.states, spare + 2, second, chain.room)
     for m in range(count):
-        add_row(model, chain.states, spare + 2, chain.members[m], chain.room)
+        include_row(model, chain.states, spare + 2, chain.members[m], chain.room)
     gain = prior.log_size[chain.halves[0]] + prior.log_size[chain.halves[1]]
     gain -= prior.log_size[count + 2]
     gain += cluster_log_marginal(model, chain.states, spare)

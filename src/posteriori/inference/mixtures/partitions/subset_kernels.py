@@ -10,9 +10,9 @@ import math
 
 from posteriori.inference.mixtures.partitions.cluster_kernels import (
     ClusterModel,
-    add_row,
     clear_cluster,
     cluster_log_marginal,
+    include_row,
 )
 from posteriori.numerics.compilation import compiled
 from posteriori.numerics.types import Array, IntArray
@@ -29,7 +29,7 @@ def block_log_marginals(model: ClusterModel, states: Array, room: Array, out: Ar
         rest, i = subset, 0
         while rest:
             if rest & 1:
-                add_row(model, states, 0, i, room)
+                include_row(model, states, 0, i, room)
             rest >>= 1
             i += 1
         out[subset] = cluster_log_marginal(model, states, 0)
