@@ -55,7 +55,9 @@ def expectation_maximisation() -> Comparison:
     ours = GaussianMixture(
         EM_COMPONENTS, **start, tol=0.0, max_iter=EM_STEPS, accelerated=False, moves=False
     )
-    theirs = TheirMixture(n_components=EM_COMPONENTS, **start, tol=0.0, max_iter=EM_STEPS, reg_covar=0.0)
+    theirs = TheirMixture(
+        n_components=EM_COMPONENTS, **start, tol=0.0, max_iter=EM_STEPS, reg_covar=0.0
+    )
     np.testing.assert_allclose(ours.fit(X).means_, theirs.fit(X).means_, atol=1e-6)
     np.testing.assert_allclose(ours.log_likelihood_, theirs.score(X) * EM_ROWS, rtol=1e-10)
     name = f"EM, full, {EM_ROWS} x {EM_COLUMNS}, K={EM_COMPONENTS}, {EM_STEPS} steps (scikit-learn)"
@@ -63,7 +65,7 @@ def expectation_maximisation() -> Comparison:
 
 
 def variational_bayes() -> list[Comparison]:
-    X, labels = make_rows(VB_ROWS, 2, VB_COMPONENTS, 3.0)
+    X, labels = make_rows(VB_ROWS, 2, VB_COMPONENTS, 8.0)
     concentration, strength, dof = 0.1, 1.0, 4.0
     shares = 0.6 * np.eye(VB_COMPONENTS)[labels] + 0.4 / VB_COMPONENTS  # all climb the same hill
     ours = BayesianGaussianMixture(
