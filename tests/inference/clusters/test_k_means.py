@@ -136,9 +136,10 @@ def test_rough_centers_are_steps_of_lloyd():
     np.testing.assert_array_equal(nearest_of(x, centers), labels)
 
 
-def test_the_cut_across_the_longest_axis_is_the_best_of_all_cuts():
+@pytest.mark.parametrize("d", [3, 60])
+def test_the_cut_across_the_longest_axis_is_the_best_of_all_cuts(d):
     rng = rng_of(10)
-    z, w = rng.normal(size=(40, 3)) * [5.0, 1.0, 1.0], rng.random(40)
+    z, w = rng.normal(size=(40, d)) * np.r_[99.0, np.ones(d - 1)], rng.random(40)
     cut = cut_longest(z, w)
     mean = w @ z / w.sum()
     axis = np.linalg.eigh(np.cov(z.T, aweights=w))[1][:, -1]

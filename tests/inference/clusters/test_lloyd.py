@@ -117,6 +117,8 @@ def test_medians_are_those_of_repeated_rows():
     again = descend(make_rows(np.repeat(x, times, axis=0), gappy=True, absolute=True), centers)
     np.testing.assert_allclose(found.centers, again.centers, atol=1e-12)
     assert found.inertia == pytest.approx(again.inertia)
+    tenths = descend(make_rows(x, 0.1 * times, gappy=True, absolute=True), centers)
+    np.testing.assert_allclose(found.centers, tenths.centers, atol=1e-12)
     labels = found.labels[times > 0]
     for k in range(3):
         members = np.repeat(x[times > 0][labels == k], times[times > 0][labels == k], axis=0)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 
 from posteriori.numerics.types import Array
 
 __all__ = ["Cut", "cut_longest"]
+
+#: Of more columns than this the axis is found by a few products, as a proposal may be rough.
+_FEW_COLUMNS = 50
+
+#: How many: each shrinks what lies across by the ratio of variances.
+_PRODUCTS = 20
 
 
 #: Neither side has less than this part of the weight: what is left there is rounding.
@@ -52,10 +57,7 @@ def cut_longest(z: Array, weight: Array) -> Cut:
     """
     total = weight.sum()
     centred = z - (weight @ z) / total
-    d = z.shape[1]
-    spread = (centred * weight[:, None]).T @ centred
-    axis = eigh(spread, subset_by_index=(d - 1, d - 1))[1][:, 0]
-    along = centred @ axis
+    along = centred @ _longest_axis(centred, weight)
     order = np.argsort(along, kind="stable")
     below = np.cumsum(weight[order])[:-1]
     sums = np.cumsum(weight[order] * along[order])[:-1]
@@ -68,3 +70,17 @@ def cut_longest(z: Array, weight: Array) -> Cut:
     leaves = np.zeros(len(z), dtype=bool)
     leaves[order[: cut + 1]] = True
     return Cut(leaves, float(below[cut] / total), variance, variance - float(between[cut]))
+
+
+def _longest_axis(centred: Array, weight: Array) -> Array:
+    """Return the direction of largest variance, (D,)."""
+    weighted = centred * weight[:, None]
+    if centred.shape[1] <= _FEW_COLUMNS:
+        return np.linalg.eigh(weighted.T @ centred)[1][:, -1]
+    axis = centred[np.argmax(np.einsum("nd,nd->n", weighted, centred))]
+    for _ in range(_PRODUCTS):
+        size = np.sqrt(axis @ axis)
+        if size == 0.0:
+            break
+        axis = weighted.T @ (centred @ (axis / size))
+    return axis / (np.sqrt(axis @ axis) or 1.0)

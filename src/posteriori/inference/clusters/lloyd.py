@@ -14,7 +14,7 @@ import numpy as np
 
 from posteriori.inference.clusters.cluster_rows import ClusterRows, Sweeps, objective
 from posteriori.inference.clusters.distance_kernels import farthest_row
-from posteriori.inference.clusters.weighted_medians import median_centers
+from posteriori.inference.clusters.weighted_medians import median_centers, sort_columns
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["Clustering", "PathStep", "descend"]
@@ -88,6 +88,7 @@ def descend(
     O(N K D) for an iteration at most; less the fewer rows can change.
     """
     sweeps = Sweeps(rows, len(centers))
+    order = sort_columns(rows.x) if rows.absolute else None
     path: list[PathStep] = []
     now = centers - rows.shift
     n_iter, changed, converged = 0, 1, False
@@ -99,7 +100,7 @@ def descend(
         if changed == 0:
             converged = True
             break
-        new = _update(sweeps, now, exactly=keep_path)
+        new = _update(sweeps, now, order, exactly=keep_path)
         converged = bool(np.sum((new - now) ** 2) <= tol)
         now = new
         if keep_path:
@@ -109,7 +110,7 @@ def descend(
         if keep_path and changed:
             path.append(_step("assign", sweeps, now))
     elif not rows.absolute:
-        now = _update(sweeps, now, exactly=True)
+        now = _update(sweeps, now, None, exactly=True)
     found = now + rows.shift
     return Clustering(found, sweeps.labels, objective(rows, found, sweeps.labels), n_iter, converged, path)  # fmt: skip
 
@@ -119,14 +120,15 @@ def _step(kind: str, sweeps: Sweeps, centers: Array) -> PathStep:
     return PathStep(kind, found, labels, objective(sweeps.rows, found, labels))
 
 
-def _update(sweeps: Sweeps, centers: Array, *, exactly: bool) -> Array:
+def _update(sweeps: Sweeps, centers: Array, order: IntArray | None, *, exactly: bool) -> Array:
     """Return the middles of all clusters, and for empty ones the farthest rows.
 
-    ``exactly`` adds up all rows; else those that have changed are added and taken away.
+    ``order`` of columns asks for medians. ``exactly`` adds up all rows; else those that have changed are added and taken away.
     """
     rows = sweeps.rows
-    if rows.absolute:
-        new = median_centers(rows.x, rows.weight, sweeps.labels, centers + rows.shift) - rows.shift
+    if order is not None:
+        now = centers + rows.shift
+        new = median_centers(rows.x, rows.weight, sweeps.labels, now, order) - rows.shift
     else:
         if exactly or rows.gappy:
             sweeps.recount()
