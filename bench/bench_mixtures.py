@@ -65,7 +65,13 @@ def expectation_maximisation() -> Comparison:
 
 
 def variational_bayes() -> list[Comparison]:
-    X, labels = make_rows(VB_ROWS, 2, VB_COMPONENTS, 8.0)
+    rng = np.random.default_rng(0)
+    labels = rng.integers(VB_COMPONENTS, size=VB_ROWS)
+    X = (
+        6.0 * np.column_stack([labels % 3, labels // 3])
+        - [6.0, 3.0]
+        + rng.normal(size=(VB_ROWS, 2))
+    )
     concentration, strength, dof = 0.1, 1.0, 4.0
     shares = 0.6 * np.eye(VB_COMPONENTS)[labels] + 0.4 / VB_COMPONENTS  # all climb the same hill
     ours = BayesianGaussianMixture(

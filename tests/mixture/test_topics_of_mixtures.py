@@ -125,14 +125,14 @@ def test_a_far_row_drags_a_mean_but_not_a_median():
 def test_colours_are_the_means_of_their_pixels_wherever_these_lie():
     rng = np.random.default_rng(0)
     image = rng.integers(0, 256, size=(12, 10, 3)).astype(np.uint8)
-    found = quantize_colors(image, 4, random_state=0)
+    found = quantize_colors(image, 4, rng=0)
     for k, colour in enumerate(found.palette):
         np.testing.assert_array_equal(colour, np.rint(image[found.codes == k].mean(axis=0)))
     np.testing.assert_array_equal(found.image, found.palette[found.codes])
     bits = 12 * 10 * 2 + 4 * 3 * 8  # two bits a pixel, and the palette
     assert found.compression_ratio == pytest.approx(image.size * 8 / bits)
     moved = rng.permutation(image.reshape(-1, 3)).reshape(10, 12, 3)
-    np.testing.assert_array_equal(quantize_colors(moved, 4, random_state=0).palette, found.palette)
+    np.testing.assert_array_equal(quantize_colors(moved, 4, rng=0).palette, found.palette)
 
 
 @pytest.mark.topic("000/I6", "002/M7")
