@@ -9,10 +9,19 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-__all__ = ["Comparison", "compare", "peak_memory", "report", "time_processes"]
+__all__ = [
+    "Comparison",
+    "compare",
+    "peak_memory",
+    "report",
+    "take_turns",
+    "time_processes",
+    "use_threads",
+]
 
 ROUNDS = 9
 
@@ -32,7 +41,10 @@ class Comparison:
     faster : bool
         True: reference/ours must be at least ``bar``. False: ours/reference at most ``bar``.
     processor : (float, float), optional
-        Median seconds of processor time, which other work on the machine disturbs less.
+        Median seconds of processor time, which other work on the machine disturbs less. It means little
+        where threads wait in loops, as those of OpenMP do.
+    rounds : int, optional
+        Alternating runs, where they are not ``ROUNDS``.
     """
 
     name: str
@@ -41,6 +53,7 @@ class Comparison:
     bar: float
     faster: bool
     processor: tuple[float, float] | None = None
+    rounds: int | None = None
 
     @property
     def ratio(self) -> float:
@@ -66,22 +79,48 @@ def compare(
     bar: float,
     faster: bool,
     calls: int = 1,
+    rounds: int | None = None,
+    warm: bool = True,
 ) -> Comparison:
-    """Time both in ``ROUNDS`` alternating runs of ``calls`` calls each."""
-    ours(), reference()
-    times: tuple[list[float], list[float]] = [], []
-    processor: tuple[list[float], list[float]] = [], []
-    for _ in range(ROUNDS):
-        for function, kept, busy in zip((ours, reference), times, processor, strict=True):
+    """Time both in ``rounds`` alternating runs (None: ``ROUNDS``) of ``calls`` calls each.
+
+    ``warm`` runs both once before: False where they have just been run.
+    """
+    if warm:
+        ours(), reference()
+    (mine, busy), (other, busy_other) = take_turns([ours, reference], rounds or ROUNDS, calls)
+    return Comparison(name, mine, other, bar, faster, (busy, busy_other), rounds)
+
+
+def take_turns(
+    functions: list[Callable[[], object]], rounds: int, calls: int = 1
+) -> list[tuple[float, float]]:
+    """Return median seconds, and seconds of processor time, of functions that are run in turn."""
+    times: list[list[tuple[float, float]]] = [[] for _ in functions]
+    for _ in range(rounds):
+        for function, kept in zip(functions, times, strict=True):
             start, begin = time.perf_counter(), time.process_time()
             for _ in range(calls):
                 function()
-            kept.append((time.perf_counter() - start) / calls)
-            busy.append((time.process_time() - begin) / calls)
-    medians = statistics.median(processor[0]), statistics.median(processor[1])
-    return Comparison(
-        name, *map(statistics.median, times), bar=bar, faster=faster, processor=medians
-    )
+            spans = time.perf_counter() - start, time.process_time() - begin
+            kept.append((spans[0] / calls, spans[1] / calls))
+    return [
+        (statistics.median(a for a, _ in kept), statistics.median(b for _, b in kept))
+        for kept in times
+    ]
+
+
+@contextmanager
+def use_threads(count: int) -> Iterator[None]:
+    """Let posteriori use so many threads; others are told by their own arguments."""
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = str(count)
+    try:
+        yield
+    finally:
+        del os.environ["OMP_NUM_THREADS"]
+        if before is not None:
+            os.environ["OMP_NUM_THREADS"] = before
 
 
 def time_processes(name: str, ours: str, reference: str, *, bar: float) -> Comparison:
@@ -112,13 +151,15 @@ def peak_memory(function: Callable[[], object]) -> int:
 
 def report(title: str, rows: list[Comparison]) -> None:
     """Print a table of ratios with their goals."""
-    print(f"\n{title}  (medians of {ROUNDS} alternating runs)")
+    print(f"\n{title}  (medians of {ROUNDS} alternating runs; load {os.getloadavg()[0]:.1f})")
     for row in rows:
         sign = ">=" if row.faster else "<="
         what = "reference/ours" if row.faster else "ours/reference"
         flag = "" if row.met else "   MISSED"
         if row.processor_ratio is not None:
             flag = f" by processor time {row.processor_ratio:.2f}{flag}"
+        if row.rounds is not None:
+            flag += f"   ({row.rounds} runs)"
         print(
             f"  {row.name:44} {_span(row.ours):>10} vs {_span(row.reference):>10}   "
             f"{what} {row.ratio:6.2f} (goal {sign} {row.bar:g}){flag}"

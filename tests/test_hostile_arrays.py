@@ -7,7 +7,7 @@ import pytest
 
 from posteriori import Bernoulli, Beta, Gamma, Model, Normal, Poisson
 from posteriori.classification import BayesianLogisticRegression, ClassFrequencies, NaiveBayes
-from posteriori.mixture import KMeans, KMedians, KMedoids
+from posteriori.mixture import KMeans, KMedians, KMedoids, MixtureOfExperts
 from posteriori.regression import BayesianLinearRegression, LinearRegression, PoissonRegression
 from posteriori.tree import DecisionStump, DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -24,6 +24,7 @@ ESTIMATORS = (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     DecisionStump,
+    MixtureOfExperts,
     KMeans,
     KMedians,
     KMedoids,

@@ -44,7 +44,7 @@ def test_rows_out_of_bag_are_predicted_by_the_trees_that_have_not_seen_them():
     X, y = rows()
     model = RandomForestRegressor(25, random_state=3).fit(X, y)
     leaves = model.trees_.find_leaves(X)
-    own = 25 * model.values_[leaves, 0] * model._unit.size + model._unit.centre
+    own = 25 * model.values_[model._places[leaves], 0] * model._unit.size + model._unit.centre
     absent = np.stack([draw_counts(np.ones(len(y)), int(s)) == 0 for s in model._seeds], axis=1)
     expected = [own[n, absent[n]].mean() if absent[n].any() else np.nan for n in range(len(y))]
     np.testing.assert_allclose(model.oob_prediction_, expected)
@@ -58,7 +58,7 @@ def test_votes_are_averages_of_leaves():
     labels = np.where(y > 0, "high", "low")
     model = RandomForestClassifier(15, random_state=1, min_samples_leaf=4).fit(X, labels)
     leaves = model.trees_.find_leaves(X)
-    shares = model.values_[leaves].sum(axis=1)
+    shares = model.values_[model._places[leaves]].sum(axis=1)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     np.testing.assert_allclose(model.predict_proba(X), model._sharpness.probabilities(shares))
 
@@ -71,7 +71,7 @@ def test_full_trees_fit_the_rows_that_they_are_grown_from():
     leaves = model.trees_.find_leaves(X)
     for t, seed in enumerate(model._seeds):
         drawn = draw_counts(np.ones(len(y)), int(seed)) > 0
-        share = 9 * model.values_[leaves[drawn, t]]
+        share = 9 * model.values_[model._places[leaves[drawn, t]]]
         assert (share.argmax(axis=1) == labels[drawn]).all()
         assert (share.max(axis=1) == 1.0).all()
 
@@ -81,7 +81,7 @@ def test_an_interval_is_made_of_all_rows_left_out_once():
     model = RandomForestRegressor(12, random_state=5).fit(X, y)
     new = np.random.default_rng(1).normal(size=(7, 4))
     leaves = model.trees_.find_leaves(new)
-    own = 12 * model.values_[leaves, 0] * model._unit.size + model._unit.centre
+    own = 12 * model.values_[model._places[leaves], 0] * model._unit.size + model._unit.centre
     ends = []
     for i in range(len(y)):
         trees = [t for t, s in enumerate(model._seeds) if draw_counts(np.ones(40), int(s))[i] == 0]
@@ -245,3 +245,30 @@ def test_unseen_density_of_the_forest_is_near_that_of_new_rows():
     model = RandomForestRegressor(random_state=0).fit(X[:300], y[:300])
     new = model.predict_dist(X[300:]).log_prob(y[300:])
     assert model.oob_log_density_ == pytest.approx(new.mean(), abs=4 * new.std() / np.sqrt(142))
+
+
+@pytest.mark.parametrize(("noise", "leaf"), [(0.0, 1.0), (0.6, 11.0)])
+def test_learned_leaves_are_large_where_labels_are_noisy(noise, leaf):
+    """Without noise a chessboard is to be told, with it one half from the other."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(3200, 8))
+    black = np.floor(6 * X[:, :2]).sum(axis=1) % 2
+    label = X[:, 0] + X[:, 1] + noise * rng.normal(size=3200) > 1.0 if noise else black
+    model = RandomForestClassifier(30, min_samples_leaf="learned", random_state=0).fit(X, label)
+    assert model.min_samples_leaf_ == leaf  # √3200/5 = 11.3
+    plain = RandomForestClassifier(30, min_samples_leaf=leaf, random_state=0).fit(X, label)
+    np.testing.assert_array_equal(model.predict_proba(X[:50]), plain.predict_proba(X[:50]))
+
+
+def test_few_rows_keep_small_leaves():
+    X, y = rows()
+    assert RandomForestRegressor(3, min_samples_leaf="learned").fit(X, y).min_samples_leaf_ == 5.0
+
+
+def test_a_forest_takes_few_bytes_a_node_however_many_classes():
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(500, 3)), rng.integers(40, size=500)
+    model = RandomForestClassifier(20, random_state=0).fit(X, labels)
+    nodes = [array for array in model.trees_.arrays if len(array) == len(model.trees_.column)]
+    size = sum(array.nbytes for array in [*nodes, model._places, model.values_])
+    assert size / len(model.trees_.column) < 60  # beside 320 for a share of each class

@@ -41,7 +41,16 @@ from posteriori.ensemble import (
     RandomForestRegressor,
 )
 from posteriori.estimators import contract as c
-from posteriori.mixture import KMeans, KMedians, KMedoids
+from posteriori.mixture import (
+    BayesianGaussianMixture,
+    GaussianMixture,
+    KMeans,
+    KMedians,
+    KMedoids,
+    LatentClasses,
+    MixtureOf,
+    MixtureOfExperts,
+)
 from posteriori.numerics import LogEvidence
 from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.regression import (
@@ -140,6 +149,11 @@ ROWS = [
     Row(RandomForestClassifier(9, random_state=0), "labels", CLASSES),
     Row(GradientBoostingRegressor(random_state=0), "numbers", {c.PredictsDistributions}),
     Row(GradientBoostingClassifier(random_state=0), "labels", {*CLASSES, c.ScoresClasses}),
+    Row(BayesianGaussianMixture(2, random_state=0), "numbers", {c.HasEvidence}),
+    Row(GaussianMixture(2, random_state=0), "numbers", set()),
+    Row(LatentClasses(2, random_state=0), "numbers", {c.HasEvidence}),
+    Row(MixtureOf(MvNormal, 2, random_state=0), "numbers", set()),
+    Row(MixtureOfExperts(random_state=0), "numbers", {c.PredictsDistributions}),
     Row(DecisionTreeClassifier(max_leaves=6), "labels", CLASSES),
     Row(DecisionStump(), "two labels", CLASSES),
     Row(DecisionTreeRegressor(max_leaves=6), "numbers", {c.PredictsDistributions}),
@@ -239,7 +253,7 @@ def test_every_capability_is_asked_about():
     protocols = {
         getattr(c, name) for name in c.__all__ if getattr(getattr(c, name), "_is_protocol", False)
     }
-    arguments = {c.Accounts, c.Classifies, c.Estimator, c.HasPosterior, c.HasSteps}
+    arguments = {c.Accounts, c.Classifies, c.Estimator, c.HasComponents, c.HasPosterior, c.HasSteps}
     arguments |= {c.NamesColumns, c.PreparesBlocks, c.Result, c.StatesLogProbabilities}
     assert protocols == {*ASKED, *arguments}
 
@@ -310,7 +324,7 @@ def test_evidence_knows_its_data(row, fitted):
     evidence = model.log_evidence_
     assert isinstance(evidence, LogEvidence)
     assert np.isfinite(float(evidence))
-    assert evidence.of in ("y|X", "X,y")
+    assert evidence.of in ("y|X", "X,y", "X")
     same = clone(row.model).fit(x[::-1], y[::-1]).log_evidence_  # the order of rows is no matter
     assert evidence.comparable(same)
     assert float(same) == pytest.approx(float(evidence), rel=1e-6)
@@ -479,8 +493,9 @@ def functions_of(path):
 SOURCES = sorted(ROOT.rglob("*.py"))
 
 
-#: Functions that take an order of rows as scikit-learn's splitters do.
-ORDERS_ROWS = {"prequential_evidence"}
+#: Functions that take an order of rows as scikit-learn's splitters do, and questions to estimators that
+#: are answered without what was fitted, as if a new one were made.
+ORDERS_ROWS = {"impute", "prequential_evidence", "sample_partitions"}
 
 
 def test_random_state_is_a_parameter_of_constructors_and_rng_of_all_else():

@@ -169,6 +169,25 @@ def test_spreads_are_found_from_far_away():
     assert found.converged
 
 
+def test_a_half_cauchy_prior_keeps_a_spread_from_vanishing():
+    """An evidence that falls as exp(−σ²) has no other top than 0; times the prior it has one at its root."""
+
+    def evidence(t):
+        return float(-np.exp(2.0 * t).sum()), -2.0 * np.exp(2.0 * t)
+
+    start, sizes = np.zeros(2), (3, 3)
+    found = maximise_spreads(evidence, start, sizes, half_cauchy=[True, False])
+    t = np.linspace(-5.0, 1.0, 60_001)
+    product = -np.exp(2.0 * t) + np.log(2.0 * np.exp(t) / (np.pi * (1.0 + np.exp(2.0 * t))))
+    assert found.log_spreads[0] == pytest.approx(t[product.argmax()], abs=1e-3)
+    assert found.slopes[0] == pytest.approx(-2.0 * np.exp(2.0 * found.log_spreads[0]))
+    assert found.log_spreads[1] < -4.0
+    wide = maximise_spreads(lambda t: (0.0, np.zeros(2)), start, sizes, unit=7.0, half_cauchy=True)
+    np.testing.assert_allclose(
+        wide.log_spreads, np.log(7.0), atol=1e-2
+    )  # the median, in logarithms
+
+
 def test_intervals_of_spreads():
     low, high = spread_interval(0.0, 0.0, np.ones(200))
     assert (low, high) == pytest.approx((np.exp(-1.6449 / 20), np.exp(1.6449 / 20)))

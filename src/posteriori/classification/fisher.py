@@ -25,17 +25,17 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import class_pair
-from posteriori.classification.generative.class_moments import (
-    class_scatters,
-    column_moments,
-    overall,
-    within_scatter,
-)
 from posteriori.classification.geometry import Hyperplane
 from posteriori.estimators.class_probabilities import LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
 from posteriori.estimators.parameters import ABOVE_ZERO, one_of
+from posteriori.inference.classes.class_moments import (
+    class_scatters,
+    moments_by_class,
+    overall,
+    within_scatter,
+)
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real_matrix, real_vector
 
@@ -100,7 +100,7 @@ class FisherDiscriminant(
 
     def _learn(self, rows: LabelledRows) -> None:
         size = self._n_directions(rows)
-        moments = column_moments(rows)
+        moments = moments_by_class(rows)
         self.classes_, self.means_ = rows.classes, moments.means
         self.within_ = self._within(rows, moments.means)
         _, variance = overall(moments)
@@ -174,7 +174,7 @@ def mean_separation(X: Any, y: Any) -> Hyperplane:
     rows = check_labelled_rows(BaseEstimator(), X, y)
     if len(rows.classes) != 2:
         raise ValueError(f"y must hold two classes, got {len(rows.classes)}")
-    first, second = column_moments(rows, squares=False).means
+    first, second = moments_by_class(rows, squares=False).means
     length = np.linalg.norm(second - first)
     if length == 0:
         raise ValueError("both classes have the same mean: no direction separates them")

@@ -85,5 +85,8 @@ def draw_rows(frequency: Array, size: int, replace: bool, rng: np.random.Generat
     ends = np.cumsum(frequency)
     total = ends[-1]
     places = rng.random(size) * total if replace else rng.permutation(int(total))[:size]
-    drawn = np.searchsorted(ends, places, side="right")
+    if total == len(ends) and np.all(frequency == 1.0):
+        drawn = places.astype(np.int64)  # what is searched for below, as the ends are 1, 2, …
+    else:
+        drawn = np.searchsorted(ends, places, side="right")
     return np.bincount(np.minimum(drawn, len(ends) - 1), minlength=len(ends))

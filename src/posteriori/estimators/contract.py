@@ -25,6 +25,8 @@ __all__ = [
     "DrawsWeights",
     "Estimator",
     "ExpectsLikelihoods",
+    "HasBestTree",
+    "HasComponents",
     "HasEvidence",
     "HasPosterior",
     "HasSteps",
@@ -134,6 +136,21 @@ class HasPosterior(Protocol):
     """Has a belief about its parameters."""
 
     posterior_: Any
+
+
+class HasComponents(Protocol):
+    """Has learned a mixture, and states the probability of each component, (N, K)."""
+
+    model_: Any
+
+    def predict_proba(self, X: Any) -> Array: ...
+
+
+class HasBestTree(Protocol):
+    """Averages trees, and knows the most probable of them."""
+
+    best_tree_: Any
+    best_tree_probability_: float
 
 
 class HasEvidence(Protocol):

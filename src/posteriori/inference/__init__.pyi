@@ -45,6 +45,13 @@ from posteriori.inference.messages.node_messages import (
     node_kinds as node_kinds,
     scaled_message as scaled_message,
 )
+from posteriori.inference.mixtures.mixture_bounds import (
+    EvidenceBound as EvidenceBound,
+    MixtureGradient as MixtureGradient,
+    evidence_bound as evidence_bound,
+    jensen_gap as jensen_gap,
+    log_likelihood_gradient as log_likelihood_gradient,
+)
 from posteriori.inference.predictors.fixed_form import (
     FixedForm as FixedForm,
     fit_normal_belief as fit_normal_belief,

@@ -1,4 +1,4 @@
-"""Groups of rows without labels: clusters around centres, mixtures, and how sure they are."""
+"""Clusters and mixtures: rows without labels, how many groups they form, and how sure that is."""
 
 from posteriori.numerics.lazy import load_on_use
 

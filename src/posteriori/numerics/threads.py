@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-__all__ = ["run_beside", "thread_count"]
+__all__ = ["in_halves", "run_beside", "thread_count"]
 
 
 def thread_count() -> int:
@@ -18,6 +18,12 @@ def thread_count() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def in_halves(rows: Any, pool: ThreadPoolExecutor | None) -> list[Any]:
+    """Return rows in two halves where threads share them, else whole."""
+    half = len(rows) // 2 if pool is not None else 0
+    return [rows[:half], rows[half:]] if half else [rows]
 
 
 def run_beside(

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from posteriori.distributions import BayesResult, Distribution
-from posteriori.estimators.contract import Classifies, offers
+from posteriori.distributions.composites.mixture import MixtureFamily
+from posteriori.estimators.contract import Classifies, HasComponents, offers
 from posteriori.numerics import LogEvidence
 from posteriori.plotting.calibrations import plot_confusion, plot_reliability
 from posteriori.plotting.classifiers import plot_boundary
@@ -14,15 +15,20 @@ from posteriori.plotting.evidences import plot_evidence
 from posteriori.plotting.parts.part_names import short_name
 from posteriori.plotting.parts.style import Axes, axes_for
 from posteriori.plotting.pictures.distribution_pictures import PLOTTABLE, picture_of
+from posteriori.plotting.pictures.mixture_pictures import plot_mixture
+from posteriori.plotting.pictures.partition_pictures import plot_choice, plot_partitions
 from posteriori.plotting.pictures.tree_pictures import plot_tree
 from posteriori.plotting.updates import plot_update
 
 __all__ = ["plot"]
 
-#: Pictures of records of rooms beside this one, which are not imported.
+#: Pictures of records by their path: rooms beside this one are not imported.
 _BY_PATH: dict[str, Any] = {
     "posteriori.decision.calibration.Confusion": plot_confusion,
     "posteriori.decision.calibration.Reliability": plot_reliability,
+    "posteriori.estimators.component_choice.ComponentChoice": plot_choice,
+    "posteriori.mixture.partition_posterior.EnumeratedPartitions": plot_partitions,
+    "posteriori.mixture.partition_posterior.SampledPartitions": plot_partitions,
     "posteriori.tree.labelled_tree.LabelledTree": plot_tree,
 }
 
@@ -47,6 +53,10 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     ``model.tree_``                 questions and answers of a decision tree, yes to the left
     fitted classifier               regions, boundaries and rows, with ``X=`` and ``y=``
                                     (:func:`plot_boundary`)
+    fitted mixture, or ``Mixture``  weighted components of one column, ellipses of two, over the rows
+                                    ``X=``
+    ``choose_components(…)``        what speaks for each number of components
+    posterior of partitions         which rows share a cluster, and how many there are: two Axes
     ==============================  ==============================================================
 
     Parameters
@@ -85,6 +95,8 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
         return by_path(thing, ax=ax, **options)
     if offers(thing, Classifies):
         return plot_boundary(thing, ax=ax, **options)
+    if offers(thing, HasComponents) or (isinstance(thing, MixtureFamily) and "X" in options):
+        return plot_mixture(thing, ax=ax, **options)
     if isinstance(thing, LogEvidence):
         return plot_evidence(thing, ax=ax, label=label, **options)
     if isinstance(thing, Distribution):

@@ -82,10 +82,15 @@ def _named(path: str) -> Any:
 
 _UNIT = "each weight N(0, 1) on standardised columns, in units of the noise"
 _LOGIT = "each weight N(0, 1) on standardised columns"
+_WEAK = "weights N(0, 1) on standardised columns and targets, noise Inv-Gamma(1, 1/200)"
 _LINEAR = "posteriori.regression.BayesianLinearRegression"
 
 _AVERAGED: Mapping[str, Any] = {"search": "greedy", "max_depth": 8}
-_FOREST: Mapping[str, Any] = {"n_estimators": 200, "random_state": 0}
+_FOREST: Mapping[str, Any] = {
+    "n_estimators": 200,
+    "min_samples_leaf": "learned",
+    "random_state": 0,
+}
 
 #: All models of the command ``posteriori compare``, cheapest first within a task.
 CANDIDATES: tuple[Candidate, ...] = (
@@ -195,6 +200,18 @@ CANDIDATES: tuple[Candidate, ...] = (
         title="growth rates (log-linear)",
     ),
     Candidate(
+        "mixture of experts",
+        "regression",
+        "posteriori.mixture.MixtureOfExperts",
+        {"n_experts": 2, "random_state": 0},
+        "two lines with own noise and a gate: " + _WEAK,
+        10.0,
+        encoding="numbers",
+        most_inputs=30,
+        most_rows=50_000,
+        title="straight lines (two)",
+    ),
+    Candidate(
         "tree (averaged)",
         "regression",
         "posteriori.tree.BayesianTreeRegressor",
@@ -209,7 +226,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "regression",
         "posteriori.ensemble.RandomForestRegressor",
         _FOREST,
-        "none: full trees, their errors measured on rows that each has not seen",
+        "none: deep trees, their errors measured on rows that each has not seen",
         10.0,
         encoding="mixed",
     ),
@@ -256,6 +273,17 @@ CANDIDATES: tuple[Candidate, ...] = (
         prior="unit information around the mean; log width N(0, 1)",
         cost=2.0,
         encoding="nothing",
+    ),
+    Candidate(
+        "normal mixture",
+        "density",
+        "posteriori.mixture.MixtureOfExperts",
+        {"n_experts": 2, "gate": "constant", "random_state": 0},
+        "two normals: " + _WEAK,
+        8.0,
+        encoding="nothing",
+        most_rows=100_000,
+        title="two normals",
     ),
     Candidate(
         "Poisson",
@@ -390,7 +418,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "classification",
         "posteriori.ensemble.RandomForestClassifier",
         _FOREST,
-        "none: full trees, their votes weighed by rows that each has not seen",
+        "none: deep trees, their votes weighed by rows that each has not seen",
         10.0,
         encoding="mixed",
     ),

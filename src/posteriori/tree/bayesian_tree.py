@@ -120,7 +120,7 @@ class _BayesianTree(BaseEstimator):
 
     @property
     def best_tree_(self) -> LabelledTree:
-        """The most probable of the trees: prints its rules, ``draw()`` draws it."""
+        """The most probable of the trees: prints its rules, :func:`posteriori.plot` draws it."""
         check_is_fitted(self)
         return self._label(self.trees_.best())
 
@@ -138,9 +138,10 @@ class _BayesianTree(BaseEstimator):
         return [self._label(one) for one in self.trees_.sample(int(n), as_generator(rng))]
 
     def _label(self, sketch: Sketch) -> LabelledTree:
-        trees, sums = draw_trees(self.trees_.columns, [sketch])
+        columns = self.trees_.columns
+        trees, sums = draw_trees(columns, [sketch])
         names = tuple(name.replace("column ", "x") for name in column_names(self))
-        return LabelledTree(trees, names, **self._words(sums))
+        return LabelledTree(trees, names, **self._words(sums), gaps=columns.with_gaps)
 
     def _places(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -17,8 +17,15 @@ import numpy as np
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.batches import has_atoms, take_members
 from posteriori.distributions.numbers.student_t import StudentT
-from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array, IntArray
+from posteriori.tree.mixture_quantiles import (
+    Members,
+    Parts,
+    Rise,
+    StudentLeaves,
+    search_counts,
+    search_numbers,
+)
 
 __all__ = ["LeafMixture", "average_over_leaves"]
 
@@ -27,17 +34,6 @@ _TOGETHER = 3e7
 
 #: Numbers that are held at a time.
 _TERMS = 2e6
-
-#: Steps of a search for quantiles, and how short the last one is in standard deviations: its square, by
-#: which Newton's method is then off, is no more than rounding.
-_MOST_STEPS, _NEAR = 200, 1e-6
-
-#: The most probable leaves of a row, with which such a search begins.
-_HEAVY = 200
-
-
-#: Some rows, where the leaves of each begin, and which they are.
-Members = tuple[slice, IntArray, Any]
 
 
 def average_over_leaves(trees: Any, places: Any, values: Array) -> Array:
@@ -54,16 +50,7 @@ def _members(trees: Any, places: Any) -> Iterator[Members]:
     step = int(np.clip(_TOGETHER / len(trees.leaves.probability), 16, 4096))
     for first in range(0, len(places), step):
         rows = slice(first, first + step)
-        yield rows, *trees.members(places[rows])
-
-
-def _heaviest(members: Members) -> Members:
-    """Return the first leaves of each row, the most probable ones."""
-    rows, start, which = members
-    counts = np.diff(start)
-    place = np.arange(len(which)) - np.repeat(start[:-1], counts)
-    kept = np.concatenate([[0], np.cumsum(np.minimum(counts, _HEAVY))])
-    return rows, kept, which[place < _HEAVY]
+        yield Members(rows, *trees.members(places[rows]))
 
 
 def _average(trees: Any, start: IntArray, values: Array, which: Any) -> Array:
@@ -186,11 +173,48 @@ class LeafMixture(Univariate):
         below = np.asarray(take_members(self.components, which).cdf(at))
         return np.minimum(_average(self.trees, start, below, which), 1.0)
 
+    def interval(self, mass: float = 0.95) -> tuple[Array, Array]:
+        """Return the central interval that holds ``mass``; both ends share the search for leaves."""
+        if not 0 < mass < 1:
+            raise ValueError(f"mass must lie strictly between 0 and 1, got {mass!r}")
+        tail = 0.5 * (1.0 - mass)
+        low, high = self.quantile(np.array([[tail], [1.0 - tail]]))
+        return low, high
+
     def _quantile(self, q: Array) -> Array:
-        search = _search_counts if self._has_atoms else _search_numbers
         shape = np.broadcast_shapes(np.shape(q), self.batch_shape)
         levels = np.broadcast_to(q, shape).reshape(-1, *self.batch_shape)
-        return np.array([search(self, level) for level in levels]).reshape(shape)
+        found = np.empty(levels.shape)
+        search = self._search_counts if self._has_atoms else self._search_numbers
+        for members in _members(self.trees, self.places):
+            parts = Parts(members, self.trees.leaves.probability)
+            for level, to in zip(levels, found, strict=True):
+                to[members.rows] = search(parts, level[members.rows])
+        return found.reshape(shape)
+
+    def _search_numbers(self, parts: Parts, level: Array) -> Array:
+        inner = (level > 0.0) & (level < 1.0)
+        leaves = StudentLeaves(self.trees.leaves.probability, *self._student)
+        x = search_numbers(self._rise, leaves, parts, np.where(inner, level, 0.5))
+        return np.where(inner, x, np.where(level > 0.0, np.inf, -np.inf))
+
+    def _search_counts(self, parts: Parts, level: Array) -> Array:
+        def cumulative(part: Members, y: Array) -> Array:
+            return self._cdf_of(part._replace(rows=slice(None)), y[None])[0]
+
+        sought = np.where(level < 1.0, level, 0.0)
+        found = search_counts(cumulative, parts, sought)
+        return np.where(level < 1.0, found, np.inf)
+
+    def _rise(self, members: Members) -> Rise:
+        """Return cumulative probabilities and densities of given leaves."""
+        here = members._replace(rows=slice(None))
+
+        def rise(x: Array) -> tuple[Array, Array]:
+            log_density = self._log_density_of(here, x[None])[0]
+            return self._cdf_of(here, x[None])[0], np.exp(log_density)
+
+        return rise
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         drawn = []
@@ -203,60 +227,3 @@ class LeafMixture(Univariate):
             chosen = np.clip(np.searchsorted(upto, at), start[:-1], start[1:] - 1)
             drawn.append(take_members(self.components, which[chosen]).sample(rng=rng))
         return np.concatenate(drawn, axis=1).reshape(shape)[()]
-
-
-def _search_numbers(mixture: LeafMixture, level: Array) -> Array:
-    """Return quantiles (N,): of the most probable leaves of each row, then of all."""
-    spread = np.sqrt(np.where(np.isfinite(mixture.variance), mixture.variance, 1.0))
-    inner = (level > 0.0) & (level < 1.0)
-    sought = np.where(inner, level, 0.5)
-    x = mixture.mean + spread * np.clip(special.ndtri(sought), -8.0, 8.0)
-    heavy = [_heaviest(chunk) for chunk in _members(mixture.trees, mixture.places)]
-    x = _climb(mixture, sought, x, spread, heavy)
-    x = _climb(mixture, sought, x, spread, None)
-    return np.where(inner, x, np.where(level > 0.0, np.inf, -np.inf))
-
-
-def _climb(
-    mixture: LeafMixture, level: Array, x: Array, spread: Array, chunks: list[Members] | None
-) -> Array:
-    """Return where the cumulative probability reaches a level, by Newton's steps.
-
-    A step that leaves the interval in which the answer is known to be is replaced by its middle.
-    """
-    low, high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
-    for _ in range(_MOST_STEPS):
-        below, slope = _rise(mixture, x, chunks)
-        gap = level - below
-        low, high = np.where(gap > 0.0, x, low), np.where(gap > 0.0, high, x)
-        reach = 4.0 * spread
-        new = x + np.clip(gap / np.where(slope > 0.0, slope, 1e-300), -reach, reach)
-        new = np.where((new < low) | (new > high), 0.5 * (low + high), new)
-        near = np.abs(new - x) <= _NEAR * spread
-        x = new
-        if near.all():
-            break
-    return x
-
-
-def _rise(mixture: LeafMixture, x: Array, chunks: list[Members] | None) -> tuple[Array, Array]:
-    """Return cumulative probabilities and densities, (N,)."""
-    found = [
-        (mixture._cdf_of(chunk, x[None])[0], np.exp(mixture._log_density_of(chunk, x[None])[0]))
-        for chunk in chunks or _members(mixture.trees, mixture.places)
-    ]
-    below, slope = (np.concatenate(part) for part in zip(*found, strict=True))
-    return below, slope
-
-
-def _search_counts(mixture: LeafMixture, level: Array) -> Array:
-    """Return quantiles (N,): the least whole numbers that the cumulative probability reaches."""
-    low, high = np.full(len(level), -1.0), np.ones(len(level))
-    sought = np.where(level < 1.0, level, 0.0)
-    while (short := mixture._cdf(high) < sought).any():
-        low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
-    while (moving := (middle := np.floor(0.5 * (low + high))) > low).any():
-        enough = mixture._cdf(middle) >= sought
-        high = np.where(moving & enough, middle, high)
-        low = np.where(moving & ~enough, middle, low)
-    return np.where(level < 1.0, high, np.inf)

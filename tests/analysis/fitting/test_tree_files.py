@@ -85,10 +85,10 @@ def with_array(model, name, array):
 
 FORGERIES = [
     ("left", lambda t: t.left + 100, "must come before its children"),
-    ("left", lambda t: np.where(t.left >= 0, 0, -1), "must come before its children"),
-    ("right", lambda t: np.where(t.right >= 0, -5, -1), "must come before its children"),
-    ("column", lambda t: np.where(t.column >= 0, 7, -1), "asks for a column beyond the 1"),
-    ("column", lambda t: t.column.astype(float), "column of a tree must be a plain array of int64"),
+    ("left", lambda t: np.minimum(t.left, 0), "must come before its children"),
+    ("right", lambda t: np.minimum(t.right, -5), "must come before its children"),
+    ("column", lambda t: t.column + 7, "asks for a column beyond the 1"),
+    ("column", lambda t: t.column.astype(float), "column of a tree must be a plain array of int32"),
     ("threshold", lambda t: t.threshold[:2], "one entry for each node"),
     ("subset", lambda t: np.zeros_like(t.subset) + 3, "asks for levels that are not there"),
     ("roots", lambda t: np.array([5]), "trees must begin at node 0"),

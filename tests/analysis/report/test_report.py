@@ -20,6 +20,7 @@ SECTIONS = (
     "The ranking",
     "How well the best model predicts",
     "What drives the predictions",
+    "The most probable tree",
     "Some rows",
     "Surprising rows",
     "The data at a glance",
@@ -106,6 +107,7 @@ def test_all_sections_are_there(page: tuple[Analysis, str]) -> None:
     expected = list(SECTIONS)
     if analysis.target.task == "density":
         expected.remove("What drives the predictions")
+        expected.remove("The most probable tree")
         expected.remove("Some rows")
     assert Page(text).headings == expected
 

@@ -163,7 +163,8 @@ def test_what_is_learned_is_the_dense_posterior_at_the_learned_spreads(learned):
     unit = np.sqrt(2.0 / 3.0)  # of a class's effect, what is left about the mean of three
     spreads = np.array([first.spread, second.spread]) / unit
     steepest = 5e-3 * np.sqrt(4.0 * np.array(SIZES))  # the spreads' own widths are 1/√2ML at best
-    assert np.all(np.abs(model._effects.spreads.slopes) <= steepest)
+    of_prior = (1.0 - spreads**2) / (1.0 + spreads**2)  # d ln{σ/(1 + σ²)}/d ln σ
+    assert np.all(np.abs(model._effects.spreads.slopes + of_prior) <= steepest)
     design = indicated(model._standardization.of(X[:, :2]), X[:, 2:])
     widths = [np.full(n, s**-2.0) for n, s in zip(SIZES, spreads, strict=True)]
     precision = np.tile(np.concatenate([np.ones(3), *widths]), 2)
@@ -282,3 +283,16 @@ def test_levels_that_are_too_many_for_so_many_classes_are_refused():
     codes = np.arange(20_000)[:, None]
     with pytest.raises(ValueError, match=r"20,000.* for 100 classes.*merge rare levels"):
         BayesianLogisticRegression(groups=[0]).fit(codes, np.arange(20_000) % 100)
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_few_rows_do_not_rule_out_that_levels_matter(classes):
+    """The evidence is often highest at a spread of 0; none is taken for it."""
+    spreads = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.normal(size=(60, 1)), np.arange(60) % 4])
+        y = rng.permutation(np.arange(60) % classes)
+        model = BayesianLogisticRegression(groups=[1]).fit(X, y)
+        spreads.append(next(iter(model.group_effects_.values())).spread)
+    assert min(spreads) > 0.1

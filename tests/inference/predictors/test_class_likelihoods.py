@@ -140,3 +140,21 @@ def test_softmax_of_k_weight_vectors_is_singular_and_that_of_contrasts_is_not():
     assert np.linalg.matrix_rank(full) == 4
     turn = np.kron(contrasts(3), np.eye(2))
     np.testing.assert_allclose(density.curvature(np.zeros(4)), turn.T @ full @ turn, atol=1e-12)
+
+
+def test_shares_of_classes_are_rows_that_count_so_often():
+    rng = np.random.default_rng(3)
+    x, shares, f = rng.normal(size=(30, 2)), rng.dirichlet(np.ones(3), 30), rng.random(30)
+    precision, mean, w = rng.random(4), rng.normal(size=4), rng.normal(size=4)
+    shared = SoftmaxPredictor(x, shares, 3, precision, mean, f)
+    counted = SoftmaxPredictor(
+        np.repeat(x, 3, axis=0),
+        np.tile([0, 1, 2], 30),
+        3,
+        precision,
+        mean,
+        (f[:, None] * shares).ravel(),
+    )
+    for one, other in zip(shared.value_and_gradient(w), counted.value_and_gradient(w), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    np.testing.assert_allclose(shared.curvature(w), counted.curvature(w), rtol=1e-12)

@@ -67,3 +67,24 @@ def test_forged_trees_are_refused_before_rows_are_sent_through_them(forged):
 def test_inputs_of_another_width_are_refused():
     with pytest.raises(ValueError, match=r"x must be \(N, 2\)"):
         small_tree().find_leaves(np.zeros((3, 5)))
+
+
+def test_shared_values_are_those_at_the_places_of_leaves():
+    trees = join_trees([small_tree(), small_tree()])
+    values = np.random.default_rng(0).normal(size=(4, 3))
+    places = np.random.default_rng(1).integers(4, size=10)
+    total = np.ones((len(ROWS), 3))
+    trees.add_shared_values(places, values, ROWS, total)
+    expected = 1.0 + values[places[trees.find_leaves(ROWS)]].sum(axis=1)
+    np.testing.assert_allclose(total, expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("places", [np.full(5, 4), np.full(5, -1), np.zeros(4, int)])
+def test_places_without_values_are_refused(places):
+    with pytest.raises(ValueError, match=r"leaf|do not fit"):
+        small_tree().add_shared_values(places, np.zeros((4, 1)), ROWS, np.zeros((len(ROWS), 1)))
+
+
+def test_more_nodes_than_can_be_counted_are_refused():
+    with pytest.raises(ValueError, match="too many nodes"):
+        replace(small_tree(), left=np.array([2**31, 3, -1, -1, -1]))

@@ -13,6 +13,7 @@ from posteriori.inference.trees.growing import (
     loss_sums,
     make_rules,
     moment_sums,
+    two_class_sums,
 )
 from posteriori.inference.trees.weakest_links import node_risks
 
@@ -121,6 +122,30 @@ def test_subsets_of_levels_are_the_best_of_all(criterion, seed):
     best = best_by_hand(criterion, x, y, weight, 3, [5, 5, 5], 1.0)
     tree = grown(criterion, x, y, weight, 3, [5, 5, 5], max_depth=1)
     assert tree.gain[0] == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("max_bins", [None, 16])
+@pytest.mark.parametrize("levels", [[0, 0, 0], [0, 9, 0]])
+def test_two_classes_in_whole_numbers_make_the_tree_of_gini_impurity(levels, max_bins):
+    rng = np.random.default_rng(0)
+    x = np.round(rng.normal(size=(600, 3)), 2)
+    x[:, 1] = rng.integers(0, 9, 600)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    y, counts = (rng.random(600) < 0.5).astype(int), rng.integers(1, 4, 600)
+    binned, rows = bin_rows(x, np.array(levels), max_bins), np.arange(600, dtype=np.int32)
+    limits = {"min_weight": 3.0, "max_features": 2}
+    packed, plain = (
+        grow_tree(binned, sums, make_rules(criterion, **limits), rows.copy(), n_sums=2)
+        for sums, criterion in (
+            (two_class_sums(y, counts), scores.GINI_OF_TWO),
+            (class_sums(y, counts.astype(float)), scores.GINI),
+        )
+    )
+    for name in ("column", "threshold", "left", "right", "missing_left", "levels"):
+        np.testing.assert_array_equal(getattr(packed.trees, name), getattr(plain.trees, name))
+    np.testing.assert_array_equal(packed.sums[:, 0] - packed.sums[:, 1], plain.sums[:, 0])
+    np.testing.assert_array_equal(packed.sums[:, 1], plain.sums[:, 1])
+    np.testing.assert_allclose(2.0 * packed.gain, plain.gain, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -19,7 +19,7 @@ from posteriori.selection.averaging import ClassifierAverage, ModelAverage
 
 __all__ = ["load_model", "save_model"]
 
-_FORMAT = Format("posteriori model", 3, "model")
+_FORMAT = Format("posteriori model", 4, "model")
 _COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "kind", "style", "note"), (str,)),
     **dict.fromkeys(("missing", "distinct"), (int,)),

@@ -32,11 +32,11 @@ CLASSES: dict[str, tuple[str, ...]] = {
         "Scale",
     ),
     "posteriori.classification.linear.bayesian_logistic": ("BayesianLogisticRegression",),
-    "posteriori.classification.generative.class_densities": (
+    "posteriori.inference.classes.class_densities": (
         "ColumnwiseClasses",
         "EllipticClasses",
     ),
-    "posteriori.classification.generative.column_models": ("BinaryClasses", "CategoryClasses"),
+    "posteriori.inference.classes.column_densities": ("BinaryClasses", "CategoryClasses"),
     "posteriori.classification.frequencies": ("ClassFrequencies",),
     "posteriori.classification.generative.gaussian_discriminant": ("GaussianDiscriminant",),
     "posteriori.classification.generative.joint_classifier": ("ClassPrior",),
@@ -72,6 +72,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.inference.trees.bins": ("Bins",),
     "posteriori.inference.trees.flat_trees": ("Trees",),
     "posteriori.inference.trees.tree_prunings": ("TreePrunings",),
+    "posteriori.mixture.experts.mixture_of_experts": ("MixtureOfExperts",),
     "posteriori.numerics.evidence": ("Fingerprint", "LogEvidence"),
     "posteriori.regression.bases.basis": ("PolynomialBasis", "SplineBasis"),
     "posteriori.regression.bayesian.bayesian_regression": ("BayesianLinearRegression",),
@@ -100,7 +101,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
 }
 _NAMES = {f"{module}:{name}" for module, names in CLASSES.items() for name in names}
 
-_DTYPES = {"<f8": 8, "<i8": 8, "|b1": 1}
+_DTYPES = {"<f8": 8, "<i8": 8, "<i4": 4, "|b1": 1}
 
 #: How deep objects may lie inside objects; what holds itself would have no end.
 _DEEPEST = 40
@@ -186,7 +187,7 @@ def _encode_array(array: Any, blocks: list[bytes]) -> Any:
     kinds = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
     if array.dtype.kind not in kinds:
         raise TypeError(f"an array of {array.dtype} has no form in a file")
-    dtype = kinds[array.dtype.kind]
+    dtype = "<i4" if array.dtype == np.int32 else kinds[array.dtype.kind]
     content = np.ascontiguousarray(array, dtype=dtype).tobytes()
     blocks.append(content + b"\0" * (-len(content) % 8))
     return {"array": dtype, "shape": shape}

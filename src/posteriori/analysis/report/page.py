@@ -51,6 +51,7 @@ from posteriori.analysis.report.ranking_tables import (
     ranking_table,
     warnings_of,
 )
+from posteriori.analysis.report.tree_rules import tree_section
 from posteriori.analysis.report.verdict_words import verdict_of
 from posteriori.analysis.report.what_if import effect_curves, typical_table
 from posteriori.analysis.table.association import association_matrix, strongest_first
@@ -88,8 +89,8 @@ def make_page(found: Findings, title: str, loading: str = "") -> str:
     columns = strongest_first(found.targets, _columns(found))
     parts = [_ranking(found)]
     if not found.ranking.rows[0].failure:
-        parts += [_predictions(found), _drivers(found), _typical(found, columns)]
-        parts += [_surprises(found, columns)]
+        parts += [_predictions(found), _drivers(found), tree_section(found)]
+        parts += [_typical(found, columns), _surprises(found, columns)]
     code = f"<pre><code>{escape(code_of(found, loading))}</code></pre>"
     parts += [_glance(found, columns), section("The same in Python", code)]
     parts = [part for part in parts if part]

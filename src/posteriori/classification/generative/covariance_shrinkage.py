@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from posteriori.classification.generative.class_moments import row_blocks
 from posteriori.estimators.labelled_rows import LabelledRows
+from posteriori.inference.classes.class_moments import blocks_of_rows
 from posteriori.numerics.types import Array
 
 __all__ = ["least_error_shrinkage", "shrink"]
@@ -60,7 +60,7 @@ def least_error_shrinkage(rows: LabelledRows, means: Array, cov: Array) -> Array
     groups = rows.codes if len(cov) > 1 else np.zeros_like(rows.codes)
     weight = np.ones(len(groups)) if rows.frequency is None else rows.frequency
     products = np.zeros(len(cov))  # Σ_n Σ_{i≠j} (z_ni z_nj)²
-    for here in row_blocks(rows.x):
+    for here in blocks_of_rows(rows.x):
         z = (rows.x[here] - means[rows.codes[here]]) / scale[groups[here]]
         square = z * z
         crossed = square.sum(axis=1) ** 2 - (square * square).sum(axis=1)

@@ -18,20 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import class_pair
 from posteriori.classification.generative.class_boundaries import closed_boundary
-from posteriori.classification.generative.class_moments import (
-    class_scatters,
-    column_moments,
-    overall,
-    within_scatter,
-)
 from posteriori.classification.generative.covariance_shrinkage import least_error_shrinkage, shrink
-from posteriori.classification.generative.gaussian_learning import (
-    LearnedClasses,
-    bayesian_columns,
-    bayesian_full,
-    most_likely_columns,
-    most_likely_full,
-)
 from posteriori.classification.generative.joint_classifier import (
     ESTIMATE,
     JointClassifier,
@@ -39,24 +26,35 @@ from posteriori.classification.generative.joint_classifier import (
     learn_priors,
 )
 from posteriori.classification.generative.prior_width import widened
-from posteriori.classification.generative.row_terms import (
-    full_fit,
-    full_left_out,
-    normal_fit,
-    normal_left_out,
-)
 from posteriori.classification.geometry import Boundary
 from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
 from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.parameters import Constraint, one_of
+from posteriori.inference.classes.class_moments import (
+    class_scatters,
+    moments_by_class,
+    overall,
+    within_scatter,
+)
+from posteriori.inference.classes.class_priors import default_columns_prior, default_full_prior
+from posteriori.inference.classes.gaussian_learning import (
+    LearnedClasses,
+    bayesian_columns,
+    bayesian_full,
+    most_likely_columns,
+    most_likely_full,
+)
+from posteriori.inference.classes.row_terms import (
+    full_fit,
+    full_left_out,
+    normal_fit,
+    normal_left_out,
+)
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
 
 __all__ = ["GaussianDiscriminant"]
-
-#: Rows that the default prior of the class means is worth.
-MEAN_STRENGTH = 0.1
 
 
 class GaussianDiscriminant(JointClassifier):
@@ -187,13 +185,13 @@ class GaussianDiscriminant(JointClassifier):
             raise ValueError('prior is for estimate="bayes"; estimate="ml" has none')
 
     def _learn_columns(self, rows: LabelledRows) -> LearnedClasses:
-        moments = column_moments(rows)
+        moments = moments_by_class(rows)
         if self.estimate == "ml":
             return most_likely_columns(moments, rows.classes.tolist())
         return bayesian_columns(self.prior or default_columns_prior(*overall(moments)), moments)
 
     def _learn_full(self, rows: LabelledRows) -> LearnedClasses:
-        moments = column_moments(rows, squares=False)
+        moments = moments_by_class(rows, squares=False)
         counts, means = rows.counts, moments.means
         if self.covariance == "shared":
             scatter = within_scatter(rows, means)[None]
@@ -303,13 +301,3 @@ class GaussianDiscriminant(JointClassifier):
 
     def _draw(self, codes: Any, rng: np.random.Generator) -> Array:
         return self._densities.sample(codes, rng)
-
-
-def default_full_prior(mean: Array, variance: Array) -> NormalInverseWishart:
-    """Return the belief that E[Σ] = diag(v), with D + 2 degrees of freedom."""
-    return NormalInverseWishart(mean, MEAN_STRENGTH, len(mean) + 2.0, np.diag(variance))
-
-
-def default_columns_prior(mean: Array, variance: Array) -> NormalInverseGamma:
-    """Return the same belief about each column on its own: E[σ²] = v."""
-    return NormalInverseGamma(mean, MEAN_STRENGTH, np.full(len(mean), 1.5), 0.5 * variance)

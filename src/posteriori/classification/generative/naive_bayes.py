@@ -9,7 +9,7 @@ Reference: C. Bishop, "Pattern recognition and machine learning", 2006, sec. 4.2
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -17,8 +17,6 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.generative import class_kernels
-from posteriori.classification.generative.column_models import KINDS, learn_columns
 from posteriori.classification.generative.joint_classifier import (
     ESTIMATE,
     JointClassifier,
@@ -28,10 +26,17 @@ from posteriori.classification.generative.joint_classifier import (
 from posteriori.classification.generative.prior_width import widened
 from posteriori.estimators.estimator_rows import check_gappy_inputs, check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows
-from posteriori.numerics.compilation import as_kernel_input
+from posteriori.inference.classes.column_checks import (
+    check_kinds,
+    check_priors,
+    check_values,
+    places_of,
+    take_columns,
+)
+from posteriori.inference.classes.column_models import KINDS, learn_columns
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import require_moderate, require_squares
+from posteriori.numerics.validation import require_moderate
 
 __all__ = ["NaiveBayes"]
 
@@ -109,14 +114,10 @@ class NaiveBayes(JointClassifier):
         self.priors = priors
 
     def _learn(self, rows: LabelledRows) -> None:
-        priors = self._check_priors()
-        self.columns_ = self._check_columns(rows.x.shape[1])
-        self._places = {
-            kind: np.flatnonzero(np.array(self.columns_) == kind)
-            for kind in KINDS
-            if kind in self.columns_
-        }
-        self._check_values(rows.x)
+        priors = check_priors(self.priors, self.estimate == "bayes")
+        self.columns_ = check_kinds(self.columns, rows.x.shape[1])
+        self._places = places_of(self.columns_)
+        check_values(self._places, rows.x)
         for place in self._places.get("normal", ()):
             require_moderate(f"column {place} of X", rows.x[:, place])
         integrate = self.estimate == "bayes"
@@ -160,11 +161,13 @@ class NaiveBayes(JointClassifier):
 
     def _check_inputs(self, X: Any) -> Array:
         x = check_gappy_inputs(self, X) if self._gaps else check_inputs(self, X)
-        self._check_values(x)
+        check_values(self._places, x)
         return x
 
     def _log_densities(self, x: Array) -> Array:
-        parts = [self._parts[kind].log_prob(_take(x, at)) for kind, at in self._places.items()]
+        parts = [
+            self._parts[kind].log_prob(take_columns(x, at)) for kind, at in self._places.items()
+        ]
         return sum(parts[1:], start=parts[0])
 
     def _draw(self, codes: Any, rng: np.random.Generator) -> Array:
@@ -210,60 +213,12 @@ class NaiveBayes(JointClassifier):
         """Return what the beliefs say of rows in their classes, (N,): "left_out" or "fit"."""
         total = np.zeros(len(x))
         for kind, at in self._places.items():
-            belief, part = self.posterior_[kind], _take(x, at)
+            belief, part = self.posterior_[kind], take_columns(x, at)
             if kind == "table":  # one column, of combinations
                 belief, part = [belief], self._parts[kind].cells(part)[:, None]
             total += getattr(KINDS[kind], which)(belief, part, codes)
         return total
 
-    # -- checks ------------------------------------------------------------------------------
-
-    def _check_columns(self, width: int) -> tuple[str, ...]:
-        given = (self.columns,) * width if isinstance(self.columns, str) else tuple(self.columns)
-        if len(given) != width:
-            raise ValueError(f"columns must name the kind of all {width} columns, got {len(given)}")
-        for kind in given:
-            if kind not in KINDS:
-                raise ValueError(f"columns must be of kind {', '.join(KINDS)}; got {kind!r}")
-        return given
-
-    def _check_priors(self) -> Mapping[str, Any]:
-        priors = {} if self.priors is None else dict(self.priors)
-        if priors and self.estimate == "ml":
-            raise ValueError('priors are for estimate="bayes"; estimate="ml" has none')
-        for kind, prior in priors.items():
-            if kind not in KINDS:
-                raise ValueError(f"priors must be by kind ({', '.join(KINDS)}); got {kind!r}")
-            family = KINDS[kind].prior_family
-            several = kind == "categorical" and isinstance(prior, Sequence)
-            if not all(isinstance(one, family) for one in (prior if several else [prior])):
-                raise TypeError(
-                    f"the prior of {kind} columns must be a {family.__name__}, got {prior!r}"
-                )
-        return priors
-
-    def _check_values(self, x: Array) -> None:
-        for kind, at in self._places.items():
-            part, largest = _take(x, at), KINDS[kind].largest
-            if not KINDS[kind].whole:
-                require_squares("X", part)
-                continue
-            row, column = class_kernels.first_not_whole(as_kernel_input(part), largest)
-            if row >= 0:
-                allowed = "0 or 1" if largest == 1 else "whole numbers from 0"
-                if np.nanmin(part) < 0:
-                    row, column = np.argwhere(part < 0)[0]
-                    allowed += ". Negative values in data have no model of this kind"
-                raise ValueError(
-                    f"X holds {part[row, column]:.6g} in row {row}, column {at[column]}: {kind} "
-                    f"columns hold {allowed}"
-                )
-
 
 def _columns_of(rows: LabelledRows, at: Any) -> LabelledRows:
-    return rows._replace(x=_take(rows.x, at))
-
-
-def _take(x: Array, at: Any) -> Array:
-    """Return some columns; all of them without a copy."""
-    return x if len(at) == x.shape[1] else np.ascontiguousarray(x[:, at])
+    return rows._replace(x=take_columns(rows.x, at))

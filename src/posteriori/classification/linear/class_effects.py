@@ -1,4 +1,4 @@
-"""Classes with effects of levels: spreads by Laplace's evidence, and the belief moved to its mean."""
+"""Classes with effects of levels: spreads by Laplace's evidence and a prior, the belief moved to its mean."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def learn_class_effects(
         start = density.prior_mean if near is None else near.point
         return find_mode(density, start, tol=tol, max_iter=max_iter, near=near)
 
-    fit = learn_spreads(density, blocks, 1.0, tol, ascend)
+    # a row of classes says little: without a prior few levels often seem to be all alike
+    effects = np.arange(len(blocks)) < len(sizes)
+    fit = learn_spreads(density, blocks, 1.0, tol, ascend, half_cauchy=effects)
     return LearnedWeights.of_groups(fit, _moved_to_mean(fit))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.base import Distribution
+from posteriori.distributions.batches import take_members
 from posteriori.numerics.types import Array
 
 __all__ = ["Predictive"]
@@ -90,6 +91,9 @@ class Predictive(Distribution):
         theta = self.belief.sample(lead, rng=rng)
         values = theta if isinstance(theta, tuple) else (theta,)
         return self.pair.conditional.at(*values).sample(rng=rng)
+
+    def _take_members(self, index: Any) -> Predictive:
+        return Predictive(take_members(self.belief, index), self.pair)
 
     def _key(self) -> tuple[Array, ...]:
         known = self.pair.known

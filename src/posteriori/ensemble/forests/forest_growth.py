@@ -12,8 +12,14 @@ import numpy as np
 
 from posteriori.ensemble.bootstrap import draw_rows
 from posteriori.inference.trees.flat_trees import Trees, join_trees
-from posteriori.inference.trees.growing import BinnedRows, GrownTree, grow_tree
+from posteriori.inference.trees.growing import (
+    BinnedRows,
+    GrownTree,
+    grow_tree,
+    two_class_sums,
+)
 from posteriori.inference.trees.profiles import Sums
+from posteriori.inference.trees.scores import GINI_OF_TWO
 from posteriori.inference.trees.splits import Rules
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.threads import run_beside, thread_count
@@ -49,8 +55,10 @@ class Forest(NamedTuple):
     Attributes
     ----------
     trees : Trees
-    values : (M, V)
-        Of nodes, divided by the number of trees.
+    places : (M,)
+        Which of the values a leaf has.
+    values : (U, V)
+        Of leaves, divided by the number of trees; leaves of one tree that say the same share them.
     gain : (D,)
         What splits of each column gained.
     unseen : (N, V)
@@ -60,6 +68,7 @@ class Forest(NamedTuple):
     """
 
     trees: Trees
+    places: IntArray
     values: Array
     gain: Array
     unseen: Array
@@ -93,13 +102,18 @@ def grow_forest(
     """
     width = leaf_values(np.ones((1, rows.n_sums))).shape[1]
     unseen, n_unseen = np.zeros((len(rows.x), width)), np.zeros(len(rows.x), dtype=np.int64)
-    grown: list[GrownTree] = []
+    gain = np.zeros(rows.x.shape[1])
+    grown: list[Trees] = []
+    shared: list[_Shared] = []
     try:
-        for tree, absent in _trees_of(rows, rules, seeds):
-            values = leaf_values(tree.sums)
-            unseen[absent] += values[tree.trees.find_leaves(rows.x[absent])[:, 0]]
+        for tree, absent, leaves in _trees_of(rows, rules, seeds):
+            said = _share_values(tree, leaf_values)
+            unseen[absent] += said.of_leaves(leaves)
             n_unseen[absent] += 1
-            grown.append(tree)
+            inner = ~tree.trees.is_leaf
+            gain += np.bincount(tree.trees.column[inner], tree.gain[inner], minlength=len(gain))
+            grown.append(tree.trees)
+            shared.append(said)
             progress.say(f"tree {len(grown)} of {len(seeds)}")
     except KeyboardInterrupt:
         if not grown:
@@ -107,25 +121,53 @@ def grow_forest(
         warnings.warn(f"stopped with {len(grown)} of {len(seeds)} trees", stacklevel=4)
     finally:
         progress.close()
-    gain = np.zeros(rows.x.shape[1])
-    for tree in grown:
-        inner = ~tree.trees.is_leaf
-        gain += np.bincount(tree.trees.column[inner], tree.gain[inner], minlength=len(gain))
-    values = np.concatenate([leaf_values(tree.sums) for tree in grown]) / len(grown)
-    return Forest(join_trees([tree.trees for tree in grown]), values, gain, unseen, n_unseen)
+    trees, together = join_trees(grown), _joined(shared)
+    values = together.values / len(grown)
+    return Forest(trees, together.places, values, gain, unseen, n_unseen)
 
 
-def _trees_of(rows: ForestRows, rules: Rules, seeds: IntArray) -> Iterator[tuple[GrownTree, Any]]:
-    """Yield trees in the order of their seeds, and the rows that each was not grown from."""
+class _Shared(NamedTuple):
+    """What leaves say: which of the values (U, V) each node (M,) has, 0 if it is no leaf."""
+
+    places: Any
+    values: Array
+
+    def of_leaves(self, leaves: IntArray) -> Array:
+        return self.values[self.places[leaves]]
+
+
+def _share_values(tree: GrownTree, leaf_values: Callable[[Array], Array]) -> _Shared:
+    """Return the values of a tree's leaves, each once: most leaves of classes have one class only."""
+    leaf = tree.trees.is_leaf
+    places = np.zeros(len(leaf), dtype=np.int32)
+    values, places[leaf] = np.unique(leaf_values(tree.sums[leaf]), axis=0, return_inverse=True)
+    return _Shared(places, values)
+
+
+def _joined(parts: list[_Shared]) -> _Shared:
+    first = np.cumsum([0, *(len(part.values) for part in parts)])
+    places = [part.places + np.int32(at) for part, at in zip(parts, first, strict=False)]
+    return _Shared(np.concatenate(places), np.concatenate([part.values for part in parts]))
+
+
+def _trees_of(
+    rows: ForestRows, rules: Rules, seeds: IntArray
+) -> Iterator[tuple[GrownTree, IntArray, IntArray]]:
+    """Yield trees in the order of their seeds, the rows that each was not grown from, and their leaves."""
     weight = rows.sums.weight
     threads = thread_count()
 
-    def one(seed: int) -> tuple[GrownTree, Any]:
+    def one(seed: int) -> tuple[GrownTree, IntArray, IntArray]:
         counts = draw_counts(weight, seed)
-        drawn = rows.sums._replace(weight=counts.astype(np.float64))
+        drawn = (
+            two_class_sums(rows.sums.codes, counts)
+            if rules.criterion == GINI_OF_TWO
+            else rows.sums._replace(weight=counts.astype(np.float64))
+        )
         some = np.flatnonzero(counts).astype(np.int32)
         tree = grow_tree(rows.binned, drawn, rules, some, n_sums=rows.n_sums, seed=seed)
-        return tree._replace(rows=some[:0]), np.flatnonzero(counts == 0)
+        absent = np.flatnonzero(counts == 0)
+        return tree._replace(rows=some[:0]), absent, tree.trees.find_leaves(rows.x[absent])[:, 0]
 
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
         for first in range(0, len(seeds), 2 * threads):
@@ -133,14 +175,14 @@ def _trees_of(rows: ForestRows, rules: Rules, seeds: IntArray) -> Iterator[tuple
             yield from run_beside(one, jobs, pool)
 
 
-def predict_forest(trees: Trees, values: Array, x: Array) -> Array:
+def predict_forest(trees: Trees, places: IntArray, values: Array, x: Array) -> Array:
     """Return the sum of the values of each row's leaves, (N, V)."""
     total, threads = np.zeros((len(x), values.shape[1])), thread_count()
     if threads == 1 or len(x) < _MANY_ROWS:
-        trees.add_values(values, x, total)
+        trees.add_shared_values(places, values, x, total)
         return total
     parts = np.array_split(np.arange(len(x)), threads)
-    jobs = [(values, x[p[0] : p[-1] + 1], total[p[0] : p[-1] + 1]) for p in parts]
+    jobs = [(places, values, x[p[0] : p[-1] + 1], total[p[0] : p[-1] + 1]) for p in parts]
     with ThreadPoolExecutor(threads) as pool:
-        run_beside(trees.add_values, jobs, pool)
+        run_beside(trees.add_shared_values, jobs, pool)
     return total

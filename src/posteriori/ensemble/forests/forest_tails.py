@@ -86,13 +86,15 @@ def learn_sharpness(shares: Array, codes: Array, weight: Array, votes: float) ->
     votes : float
         About how many votes the shares are of.
     """
-    step = max(len(shares) // _ENOUGH, 1)
-    shares, codes, weight = shares[::step], codes[::step], weight[::step]
-    rows = np.arange(len(shares))
+    step = -(-len(shares) // _ENOUGH)
+    by_class = np.ascontiguousarray(np.maximum(shares[::step], 0.0).T)
+    own, weight = (codes[::step], np.arange(by_class.shape[1])), weight[::step]
 
-    def loss(logs: Array) -> float:
-        p = VoteSharpness(*np.exp(logs)).probabilities(shares)
-        return -float(weight @ np.log(p[rows, codes]))
+    def loss(point: Array) -> float:
+        delta, gamma = np.exp(point)
+        logs = gamma * np.log(by_class + delta)
+        top = logs.max(axis=0)
+        return float(weight @ (top + np.log(np.exp(logs - top).sum(axis=0)) - logs[own]))
 
     least = -np.log(2.0 * max(votes, 1.0))
     found = optimize.minimize(

@@ -11,10 +11,11 @@ Reference: L. Breiman, "Random forests", 2001.
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -45,7 +46,7 @@ from posteriori.estimators.target_unit import learn_unit
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.growing import bin_rows, class_sums, make_rules, moment_sums
 from posteriori.inference.trees.profiles import Sums
-from posteriori.inference.trees.scores import CRITERIA
+from posteriori.inference.trees.scores import CRITERIA, GINI_OF_TWO
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array
@@ -55,7 +56,9 @@ __all__ = ["RandomForestClassifier", "RandomForestRegressor"]
 _CONSTRAINTS = {
     "n_estimators": AT_LEAST_ONE,
     "max_depth": or_none(Constraint("be a whole number >= 0 or None", 0.0, np.inf)),
-    "min_samples_leaf": POSITIVE,
+    "min_samples_leaf": POSITIVE._replace(
+        words="be a positive number or 'learned'", choices=("learned",)
+    ),
     "max_features": or_none(
         Constraint(
             "be a share in (0, 1], a number of columns, 'sqrt', 'log2' or None",
@@ -69,10 +72,23 @@ _CONSTRAINTS = {
 }
 
 
+#: Rows whose counts fit into half a whole number.
+_MOST_COUNTED = 2.0**31
+#: Trees that tell large leaves from small ones.
+_FEW_TREES = 25
+
+#: Large leaves have √N rows over this; fewer than these are as good as small ones.
+_LARGE, _FEWEST = 5, 10
+
+#: Standard errors by which large leaves must be better.
+_ERRORS = 2.0
+
+
 class _RandomForest(BaseEstimator):
     """What forests of classes and of numbers share: how they grow."""
 
     _constraints = _CONSTRAINTS
+    _small_leaf = 1.0
 
     n_estimators: Any
     max_depth: Any
@@ -85,6 +101,28 @@ class _RandomForest(BaseEstimator):
     n_features_in_: int
     trees_: Trees
     values_: Array
+    oob_log_densities_: Array
+
+    def _leaf_weight(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """Return the least weight of a leaf's rows; if it is learned, by which unseen rows gain.
+
+        A few trees of small leaves and of leaves of √N/5 rows are compared. Few trees flatter large
+        leaves, whence the standard errors that these must be better by.
+        """
+        if self.min_samples_leaf != "learned":
+            return float(self.min_samples_leaf)
+        small, large = self._small_leaf, isqrt(len(y)) // _LARGE
+        if large < _FEWEST:
+            return small
+        few = {"n_estimators": min(int(self.n_estimators), _FEW_TREES), "progress": False}
+        one, other = (
+            clone(self).set_params(min_samples_leaf=leaf, **few).fit(X, y, sample_weight)
+            for leaf in (small, large)
+        )
+        gain = other.oob_log_densities_ - one.oob_log_densities_
+        gain = gain[~np.isnan(gain)]
+        sure = gain.sum() > _ERRORS * np.sqrt(len(gain)) * gain.std()
+        return float(large) if sure else small
 
     def _grow(self, x: Array, sums: Sums, n_sums: int, criterion: int, leaf_values: Any) -> Forest:
         levels = learn_level_counts(self, x)
@@ -93,7 +131,7 @@ class _RandomForest(BaseEstimator):
         rules = make_rules(
             criterion,
             max_depth=self.max_depth,
-            min_weight=self.min_samples_leaf,
+            min_weight=self.min_samples_leaf_,
             max_features=_column_count(self.max_features, x.shape[1]),
         )
         seeds = as_generator(self.random_state).integers(
@@ -101,10 +139,20 @@ class _RandomForest(BaseEstimator):
         )
         shown = Progress(self.progress, kept="the trees so far")
         grown = grow_forest(ForestRows(x, binned, sums, n_sums), rules, seeds, leaf_values, shown)
-        self.trees_, self.values_ = grown.trees, grown.values
+        self.trees_, self._places, self.values_ = grown.trees, grown.places, grown.values
         self._seeds = seeds[: len(grown.trees.roots)]
         self.feature_importances_ = grown.gain / (grown.gain.sum() or 1.0)
         return grown
+
+    def _keep_unseen(self, own: Array, seen: Array, weight: Array) -> None:
+        """Keep log densities of the rows that some tree has not seen."""
+        self.oob_log_densities_ = np.full(len(weight), np.nan)
+        self.oob_log_densities_[seen] = own
+        self.oob_log_density_ = float(np.average(own, weights=weight[seen])) if len(own) else np.nan
+
+    def _sum_of_leaves(self, x: Array, values: slice = slice(None)) -> Array:
+        """Return what the trees say together, (N, V)."""
+        return predict_forest(self.trees_, self._places, self.values_[:, values], x)
 
     def _inputs(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -137,8 +185,10 @@ class RandomForestClassifier(ClassProbabilities, _RandomForest):
         Number of trees.
     criterion : {"gini", "entropy", "error"}
     max_depth : int or None
-    min_samples_leaf : float
-        Least weight of a leaf's rows.
+    min_samples_leaf : float or "learned"
+        Least weight of a leaf's rows. "learned": in a table of 2500 rows or more √N/5 of them where
+        unseen rows of a few such trees are more probable by two standard errors, as with much noise;
+        small leaves otherwise.
     max_features : float, int, "sqrt", "log2" or None
         Columns that are tried in a node: a share up to 1.0, a number of them, a root or logarithm of
         their number; None tries all.
@@ -155,12 +205,16 @@ class RandomForestClassifier(ClassProbabilities, _RandomForest):
     classes_ : (K,)
     oob_log_density_ : float
         Mean ln p of a row's class, by the trees that have not seen the row.
+    oob_log_densities_ : (N,)
+        Those of all rows; NaN where all trees have seen the row.
     oob_probabilities_ : (N, K)
         Of training rows, by these trees; NaN where all have seen the row.
     feature_importances_ : (D,)
         Share of each column in what splits gained.
+    min_samples_leaf_ : float
+        As given or learned.
     trees_, values_
-        Flat arrays of all trees, and class shares of their nodes over the number of trees.
+        Flat arrays of all trees, and class shares of their leaves over the number of trees.
 
     Notes
     -----
@@ -185,7 +239,7 @@ class RandomForestClassifier(ClassProbabilities, _RandomForest):
         *,
         criterion: str = "gini",
         max_depth: int | None = None,
-        min_samples_leaf: float = 1,
+        min_samples_leaf: float | str = 1,
         max_features: Any = "sqrt",
         max_bins: int | None = 255,
         columns: Any = "number",
@@ -218,21 +272,24 @@ class RandomForestClassifier(ClassProbabilities, _RandomForest):
         rows = check_labelled_rows(self, X, y, sample_weight, gaps=True)
         self.classes_, k = rows.classes, len(rows.classes)
         weight = np.ones(len(rows.x)) if rows.frequency is None else rows.frequency
+        self.min_samples_leaf_ = self._leaf_weight(X, y, sample_weight)
         sums = class_sums(rows.codes, weight)
-        grown = self._grow(rows.x, sums, k, CRITERIA[self.criterion], _class_values)
+        if k == 2 and self.criterion == "gini" and weight.sum() < _MOST_COUNTED:
+            grown = self._grow(rows.x, sums, k, GINI_OF_TWO, _two_class_values)
+        else:
+            grown = self._grow(rows.x, sums, k, CRITERIA[self.criterion], _class_values)
         seen = grown.n_unseen > 0
         shares = grown.unseen[seen] / grown.n_unseen[seen, None]
         votes = float(grown.n_unseen.mean())
         self._sharpness = learn_sharpness(shares, rows.codes[seen], weight[seen], votes)
         self.oob_probabilities_ = np.full(grown.unseen.shape, np.nan)
         p = self.oob_probabilities_[seen] = self._sharpness.probabilities(shares)
-        own = np.log(p[np.arange(len(p)), rows.codes[seen]])
-        self.oob_log_density_ = float(np.average(own, weights=weight[seen])) if len(own) else np.nan
+        self._keep_unseen(np.log(p[np.arange(len(p)), rows.codes[seen]]), seen, weight)
         return self
 
     def predict_proba(self, X: Any) -> Array:
-        x = self._inputs(X)
-        return self._sharpness.probabilities(predict_forest(self.trees_, self.values_, x))
+        shares = self._sum_of_leaves(self._inputs(X))
+        return self._sharpness.probabilities(shares)
 
 
 class RandomForestRegressor(RegressorMixin, _RandomForest):
@@ -245,13 +302,14 @@ class RandomForestRegressor(RegressorMixin, _RandomForest):
 
     Attributes
     ----------
-    oob_log_density_ : float
-        Mean ln p of a row's target, by the trees that have not seen the row.
+    oob_log_density_, oob_log_densities_ : float, (N,)
+        Mean ln p of a row's target, by the trees that have not seen the row; and those of all rows.
     oob_prediction_ : (N,)
         Of training rows, by these trees; NaN where all have seen the row.
     feature_importances_ : (D,)
+    min_samples_leaf_ : float
     trees_, values_
-        Flat arrays of all trees; mean and mean square of their nodes, over the number of trees, in a
+        Flat arrays of all trees; mean and mean square of their leaves, over the number of trees, in a
         unit of its own.
 
     Notes
@@ -269,12 +327,14 @@ class RandomForestRegressor(RegressorMixin, _RandomForest):
     True
     """
 
+    _small_leaf = 5.0
+
     def __init__(
         self,
         n_estimators: int = 100,
         *,
         max_depth: int | None = None,
-        min_samples_leaf: float = 5,
+        min_samples_leaf: float | str = 5,
         max_features: Any = 1 / 3,
         max_bins: int | None = 255,
         columns: Any = "number",
@@ -305,6 +365,7 @@ class RandomForestRegressor(RegressorMixin, _RandomForest):
         rows = check_rows(self, X, y, sample_weight=sample_weight, gaps=True)
         weight = np.ones(len(rows.x)) if rows.frequency is None else rows.frequency
         self._unit = unit = learn_unit(rows.y, weight)
+        self.min_samples_leaf_ = self._leaf_weight(X, y, sample_weight)
         sums = moment_sums((rows.y - unit.centre) / unit.size, weight)
         grown = self._grow(rows.x, sums, 3, CRITERIA["variance"], _number_values)
         seen = grown.n_unseen > 0
@@ -317,19 +378,17 @@ class RandomForestRegressor(RegressorMixin, _RandomForest):
         self._frequency = weight
         scale = self._noise.scale(variance)
         own = student_log_density(residual / scale, self._noise.tail) - np.log(scale * unit.size)
-        self.oob_log_density_ = float(np.average(own, weights=weight[seen])) if len(own) else np.nan
+        self._keep_unseen(own, seen, weight)
         return self
 
     def predict(self, X: Any) -> Array:
         """Return the average of the trees, (N,)."""
-        x = self._inputs(X)
-        mean = predict_forest(self.trees_, self.values_[:, :1], x)[:, 0]
+        mean = self._sum_of_leaves(self._inputs(X), slice(1))[:, 0]
         return self._unit.centre + self._unit.size * mean
 
     def predict_dist(self, X: Any) -> Any:
         """Return the predictive distribution of each row, a batch of Student's t or normal ones."""
-        x = self._inputs(X)
-        mean, square = predict_forest(self.trees_, self.values_, x).T
+        mean, square = self._sum_of_leaves(self._inputs(X)).T
         unit, noise = self._unit, self._noise
         least = np.spacing(abs(unit.centre)) + np.finfo(np.float64).tiny  # targets may be equal
         scale = np.maximum(unit.size * noise.scale(np.maximum(square - mean**2, 0.0)), least)
@@ -356,7 +415,7 @@ class RandomForestRegressor(RegressorMixin, _RandomForest):
         if not 0.0 < mass < 1.0:
             raise ValueError(f"mass must lie between 0 and 1, got {mass!r}")
         leaves = self.trees_.find_leaves(x)
-        own = len(self._seeds) * self.values_[leaves, 0]
+        own = len(self._seeds) * self.values_[self._places[leaves], 0]
         predictions = self._unit.centre + self._unit.size * own
         return jackknife_interval(predictions, self._residuals, self._frequency, self._seeds, mass)
 
@@ -372,6 +431,11 @@ def _noise_of(residual: Array, variance: Array, weight: Array) -> ForestNoise:
 
 def _class_values(sums: Array) -> Array:
     return sums / sums.sum(axis=1, keepdims=True)
+
+
+def _two_class_values(sums: Array) -> Array:
+    second = sums[:, 1] / sums[:, 0]
+    return np.stack([(sums[:, 0] - sums[:, 1]) / sums[:, 0], second], axis=1)
 
 
 def _number_values(sums: Array) -> Array:

@@ -27,7 +27,7 @@ from posteriori.inference.trees.growing import (
 )
 from posteriori.inference.trees.scores import NEWTON
 from posteriori.numerics.compilation import compiled_beside
-from posteriori.numerics.threads import run_beside
+from posteriori.numerics.threads import in_halves, run_beside
 from posteriori.numerics.types import Array
 
 __all__ = ["BoostedTrees", "BoostingTable", "Schedule", "boost"]
@@ -239,24 +239,22 @@ class _Member:
     def _add_tree(self, k: int, seen: Any, unseen: Any) -> tuple[Trees, Array]:
         table, slope, information = self.table, self.slope, self.information
         fill, f = self.loss.slopes[k], self.f[k]
-        rest = table.y, table.weight, self.f, k, self.shape, slope, information
-        run_beside(fill, [(part, *rest) for part in self._parts(seen)], self.pool)
+        given = table.y, table.weight, self.f, k, self.shape, slope, information
+        run_beside(fill, [(part, *given) for part in in_halves(seen, self.pool)], self.pool)
         one = self.loss.row_information(information, table.weight, seen)
         ridge, least = one * self.schedule.ridge, one * self.schedule.least
         grown = self._grow(seen, ridge, least)
         value = np.zeros(len(grown.gain))
         leaves = np.flatnonzero(grown.trees.is_leaf)
-        steps = self.schedule.rate, ridge, self.loss.longest_step(k)
-        ends = grown.start[leaves], grown.stop[leaves]
-        _step_leaves(grown.rows, leaves, *ends, slope, information, *steps, value, f)
+        rest = slope, information, self.schedule.rate, ridge, self.loss.longest_step(k), value, f
+        jobs = [
+            (grown.rows, some, grown.start[some], grown.stop[some], *rest)
+            for some in in_halves(leaves, self.pool)
+        ]
+        run_beside(_step_leaves, jobs, self.pool)
         if len(unseen):
             grown.trees.add_to_rows(value, table.x, unseen, f)
         return grown.trees, value
-
-    def _parts(self, rows: Any) -> list[Any]:
-        """Return rows in two halves where threads share them."""
-        half = len(rows) // 2 if self.pool is not None else 0
-        return [rows[:half], rows[half:]] if half else [rows]
 
     def _grow(self, seen: Any, ridge: float, least: float) -> GrownTree:
         rules = make_rules(
@@ -267,7 +265,7 @@ class _Member:
             min_weight=least,
             max_features=self.schedule.max_features,
         )
-        sums = loss_sums(self.slope, self.information, seen)
+        sums = loss_sums(self.slope, self.information, seen, self.pool)
         seed = int(self.rng.integers(1, 2**31 - 1))
         return grow_tree(
             self.table.binned, sums, rules, seen.copy(), n_sums=2, seed=seed, pool=self.pool

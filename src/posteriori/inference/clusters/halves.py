@@ -17,6 +17,10 @@ _FEW_COLUMNS = 50
 _PRODUCTS = 20
 
 
+#: Neither side has less than this part of the weight: what is left there is rounding.
+_LEAST = 1e-9
+
+
 class Cut(NamedTuple):
     """A cluster in two.
 
@@ -57,8 +61,10 @@ def cut_longest(z: Array, weight: Array) -> Cut:
     order = np.argsort(along, kind="stable")
     below = np.cumsum(weight[order])[:-1]
     sums = np.cumsum(weight[order] * along[order])[:-1]
-    tiny = np.finfo(np.float64).tiny
-    between = sums**2 / np.maximum(below, tiny) + sums**2 / np.maximum(total - below, tiny)
+    parted = np.minimum(below, total - below) > _LEAST * total  # else 0/0
+    between = np.where(
+        parted, sums**2 * total / np.where(parted, below * (total - below), 1.0), 0.0
+    )
     variance = float(weight @ along**2)
     cut = int(np.argmax(between))
     leaves = np.zeros(len(z), dtype=bool)

@@ -27,7 +27,10 @@ __all__ = ["Features", "MixturePass", "pass_over_rows", "read_blocks_of_rows", "
 class Features(Protocol):
     """Functions t of rows, F of them, of which the first is 1."""
 
-    size: int
+    @property
+    def size(self) -> int:
+        """F."""
+        ...
 
     def of(self, x: Array) -> Array:
         """Return t(x) of rows (B, D), a column each: (F, B)."""

@@ -26,7 +26,7 @@ from posteriori.numerics.types import Array
 
 __all__ = [
     "NormalBelief",
-    "belief_affinities",
+    "normal_affinities",
     "component_divergence",
     "expected_scores",
     "learn_belief",
@@ -66,7 +66,9 @@ def learn_belief(statistics: NormalStatistics, prior: NormalPrior) -> NormalBeli
     if strength.min() <= 0.0 or dof.min() <= statistics.sums.shape[1] - 1.0:
         raise ValueError("components cannot have a negative number of rows")
     means = (prior.strength[:, None] * prior.means + statistics.sums) / strength[:, None]
-    return _belief(means, strength, dof, posterior_inverse_scale(statistics, prior, means, strength))
+    return _belief(
+        means, strength, dof, posterior_inverse_scale(statistics, prior, means, strength)
+    )
 
 
 def _belief(means: Array, strength: Array, dof: Array, inverse_scale: Array) -> NormalBelief:
@@ -114,7 +116,7 @@ def _wishart_log_normalizer(dof: Array, log_det: Array, d: int) -> Array:
     return 0.5 * dof * (log_det + d * np.log(2.0)) + log_gamma
 
 
-def belief_affinities(belief: NormalBelief) -> Array:
+def normal_affinities(belief: NormalBelief) -> Array:
     """Return the logarithms (K, K) of Bhattacharyya's coefficients of the components' beliefs."""
     k, d = belief.means.shape
     inverse = triangular_inverse(belief.white)

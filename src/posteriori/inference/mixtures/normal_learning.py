@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from posteriori.inference.ascent.expectation_maximization import EMResult, maximize_by_em
+from posteriori.inference.mixtures.mixture_rows import MixtureRows, NormalExpectations
 from posteriori.inference.mixtures.normal_beliefs import (
     NormalBelief,
     component_divergence,
@@ -28,7 +29,6 @@ from posteriori.inference.mixtures.normal_maximum import (
     prior_density,
     scores_of,
 )
-from posteriori.inference.mixtures.normal_rows import NormalExpectations, NormalRows
 from posteriori.inference.mixtures.normal_scores import NormalScores, NormalStatistics
 from posteriori.numerics.types import Array
 
@@ -36,7 +36,7 @@ __all__ = [
     "NormalLearner",
     "PointLearner",
     "VariationalLearner",
-    "ascend",
+    "ascend_normals",
     "look_from",
     "sort_by_size",
 ]
@@ -109,9 +109,9 @@ class VariationalLearner(NamedTuple):
         return expected_scores(belief, log_weights), beside
 
 
-def ascend(
+def ascend_normals(
     learner: NormalLearner,
-    rows: NormalRows,
+    rows: MixtureRows,
     start: NormalStatistics,
     *,
     hard: bool = False,
@@ -122,7 +122,7 @@ def ascend(
     Parameters
     ----------
     learner : NormalLearner
-    rows : NormalRows
+    rows : MixtureRows
     start : NormalStatistics
     hard : bool
         Whether each row belongs to one component alone.
@@ -136,7 +136,7 @@ def ascend(
 
 
 def look_from(
-    learner: NormalLearner, rows: NormalRows, hard: bool = False
+    learner: NormalLearner, rows: MixtureRows, hard: bool = False
 ) -> Callable[[NormalStatistics], NormalExpectations]:
     """Return the function from sums to what rows say under them, with the whole objective."""
 

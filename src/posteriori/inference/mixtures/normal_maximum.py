@@ -111,7 +111,7 @@ def _at_mode(
     statistics: NormalStatistics, prior: NormalPrior, spread: Array
 ) -> tuple[Array, Array]:
     """Return means and covariances of highest posterior density of (μ, Λ)."""
-    counts, sums, squares = statistics
+    counts, sums = statistics.counts, statistics.sums
     strength = prior.strength + counts
     means = (prior.strength[:, None] * prior.means + sums) / strength[:, None]
     scatter = posterior_inverse_scale(statistics, prior, means, strength)

@@ -20,9 +20,9 @@ import numpy as np
 from posteriori.inference.clusters.halves import cut_longest
 from posteriori.inference.clusters.merges import merge_order
 from posteriori.inference.mixtures.feature_pass import responsibilities
-from posteriori.inference.mixtures.normal_rows import (
+from posteriori.inference.mixtures.mixture_rows import (
+    MixtureRows,
     NormalExpectations,
-    NormalRows,
     full_precisions,
 )
 from posteriori.inference.mixtures.normal_scores import NormalScores, NormalStatistics
@@ -49,7 +49,7 @@ class Half(NamedTuple):
     leaves: Array
 
 
-def share_rows(rows: NormalRows, scores: NormalScores) -> Array:
+def share_rows(rows: MixtureRows, scores: NormalScores) -> Array:
     """Return the responsibilities (K, N) of rows, gaps taken as lying at the centre of the data."""
     z = np.nan_to_num(rows.read(slice(None)))
     precisions = full_precisions(scores, rows.kind)
@@ -60,7 +60,7 @@ def share_rows(rows: NormalRows, scores: NormalScores) -> Array:
 
 def raise_by_move(
     look: Callable[[NormalStatistics], NormalExpectations],
-    rows: NormalRows,
+    rows: MixtureRows,
     scores: NormalScores,
     value: float,
     *,
@@ -73,7 +73,7 @@ def raise_by_move(
     ----------
     look : callable
         From sums, what rows say under them, with the objective.
-    rows : NormalRows
+    rows : MixtureRows
     scores : NormalScores
         Of the components as they are.
     value : float
@@ -92,7 +92,7 @@ def raise_by_move(
 
 
 def moved_shares(
-    rows: NormalRows, shares: Array, *, may_empty: bool, named: bool = False
+    rows: MixtureRows, shares: Array, *, may_empty: bool, named: bool = False
 ) -> Iterator[Array]:
     """Return shares (K, N) of rows after each of some moves, the most promising first."""
     weight = shares if rows.frequency is None else shares * rows.frequency

@@ -15,7 +15,7 @@ import numpy as np
 from posteriori.inference.mixtures.normal_units import Units
 from posteriori.numerics.types import Array
 
-__all__ = ["NormalFeatures", "NormalScores", "NormalStatistics", "theta_of", "unpack"]
+__all__ = ["NormalFeatures", "NormalScores", "NormalStatistics", "theta_of", "unpack_sums"]
 
 
 class NormalScores(NamedTuple):
@@ -107,7 +107,7 @@ def theta_of(scores: NormalScores, kind: str) -> Array:
     return np.concatenate(parts, axis=1)
 
 
-def unpack(statistics: Array, kind: str, square: Array) -> NormalStatistics:
+def unpack_sums(statistics: Array, kind: str, square: Array) -> NormalStatistics:
     """Return sums (K, F) of features by name; ``square`` (D, D) is Σ zzᵀ of all rows."""
     d = len(square)
     counts, sums, rest = statistics[:, 0], statistics[:, 1 : d + 1], statistics[:, d + 1 :]

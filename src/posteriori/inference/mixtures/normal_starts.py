@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.clusters.rough_clusters import nearest_of, rough_centers
+from posteriori.inference.mixtures.mixture_rows import GappyRows, MixtureRows
 from posteriori.inference.mixtures.normal_learning import (
     NormalLearner,
     PointLearner,
-    ascend,
+    ascend_normals,
     look_from,
 )
 from posteriori.inference.mixtures.normal_moves import raise_by_move
-from posteriori.inference.mixtures.normal_rows import GappyRows, NormalRows
 from posteriori.inference.mixtures.normal_scores import NormalStatistics
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["Found", "Search", "best_ascent", "clustered_start", "with_known_spread"]
+__all__ = ["Found", "NormalSearch", "best_ascent", "clustered_start", "with_known_spread"]
 
 #: Of more rows than this a sample serves to find where to begin; the last ascent sees all.
 _SAMPLE = 20_000
@@ -33,7 +33,7 @@ _ROUNDS = 20
 _MOST_STARTS = 5
 
 
-class Search(NamedTuple):
+class NormalSearch(NamedTuple):
     """How a mixture is looked for.
 
     Attributes
@@ -70,8 +70,8 @@ class Found(NamedTuple):
 
 def best_ascent(
     learner: NormalLearner,
-    rows: NormalRows,
-    search: Search,
+    rows: MixtureRows,
+    search: NormalSearch,
     rng: np.random.Generator,
     is_sound: Callable[[NormalStatistics], bool],
 ) -> Found:
@@ -80,8 +80,8 @@ def best_ascent(
     Parameters
     ----------
     learner : NormalLearner
-    rows : NormalRows
-    search : Search
+    rows : MixtureRows
+    search : NormalSearch
     rng : Generator
     is_sound : callable
         Tells whether no component has shrunk to the floor.
@@ -106,7 +106,7 @@ def best_ascent(
             break
     found = best[1]  # type: ignore[index]  # there is at least one start
     if part is not rows:
-        grown = NormalStatistics(*(s * (rows.count / part.count) for s in found.statistics))
+        grown = NormalStatistics(*(s * (rows.total / part.total) for s in found.statistics))
         found = _last(learner, rows, grown, search)
     elif not found.converged and not found.message.startswith("interrupted"):
         warnings.warn(
@@ -116,7 +116,7 @@ def best_ascent(
 
 
 def _climb(
-    learner: NormalLearner, rows: NormalRows, start: NormalStatistics, search: Search
+    learner: NormalLearner, rows: MixtureRows, start: NormalStatistics, search: NormalSearch
 ) -> Found:
     """Climb from a start, and on from each move that leads higher."""
     found = _quiet(learner, rows, start, search)
@@ -142,7 +142,7 @@ def _climb(
 
 
 def _quiet(
-    learner: NormalLearner, rows: NormalRows, start: NormalStatistics, search: Search
+    learner: NormalLearner, rows: MixtureRows, start: NormalStatistics, search: NormalSearch
 ) -> Found:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said once, at the end
@@ -150,13 +150,13 @@ def _quiet(
 
 
 def _last(
-    learner: NormalLearner, rows: NormalRows, start: NormalStatistics, search: Search
+    learner: NormalLearner, rows: MixtureRows, start: NormalStatistics, search: NormalSearch
 ) -> Found:
-    found = ascend(learner, rows, start, hard=search.hard, **search.options)
+    found = ascend_normals(learner, rows, start, hard=search.hard, **search.options)
     return Found(*found)
 
 
-def clustered_start(rows: NormalRows, k: int, rng: np.random.Generator) -> NormalStatistics:
+def clustered_start(rows: MixtureRows, k: int, rng: np.random.Generator) -> NormalStatistics:
     """Return the sums of k clusters: k-means from k-means++ seeds, gaps at the centre of the data."""
     z = np.nan_to_num(rows.read(slice(None)))
     centers = rough_centers(z, k, rows.frequency, rng, steps=_ROUNDS)
@@ -172,5 +172,5 @@ def with_known_spread(rows: GappyRows) -> GappyRows:
     start = full.share_out(np.ones((1, len(rows.z))))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # some digits are enough
-        found = ascend(learner, full, start, tol=1e-3, max_iter=100)
+        found = ascend_normals(learner, full, start, tol=1e-3, max_iter=100)
     return rows._replace(spread=learner.parts(found.parameters).covs[0])

@@ -18,13 +18,13 @@ from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.rank import exceeds_rounding, is_definite
 from posteriori.numerics.types import Array
 
-__all__ = ["RowMoments", "Units", "dependent_columns", "row_moments", "units_of"]
+__all__ = ["RowMoments", "Units", "dependent_columns", "table_moments", "units_of"]
 
 
 class RowMoments(NamedTuple):
-    """Count, mean (D,) and covariance (D, D) of rows, divided by the count."""
+    """Total weight, mean (D,) and covariance (D, D) of rows, divided by the count."""
 
-    count: float
+    total: float
     mean: Array
     cov: Array
 
@@ -84,7 +84,7 @@ def units_of(moments: RowMoments, kind: str) -> Units:
     return Units(moments.mean, root, inverse)
 
 
-def row_moments(x: Array, frequency: Array | None = None) -> RowMoments:
+def table_moments(x: Array, frequency: Array | None = None) -> RowMoments:
     """Return the moments of rows without gaps, in two passes over blocks."""
     weight = np.ones(len(x)) if frequency is None else frequency
     count, d = float(weight.sum()), x.shape[1]

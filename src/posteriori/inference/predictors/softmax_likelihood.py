@@ -29,8 +29,8 @@ class SoftmaxLikelihood:
 
     Parameters
     ----------
-    codes : (N,)
-        Class of each row, 0 to K − 1.
+    codes : (N,) or (N, K)
+        Class of each row, 0 to K − 1, or the share of each class in it; shares sum to 1.
     classes : int
         K.
     spread : (N, K − 1, K − 1), optional
@@ -75,10 +75,14 @@ class SoftmaxLikelihood:
     def value_and_slope(self, centre: Array) -> tuple[Array, Array]:
         """Return log likelihoods (N,) and their slopes (N, K − 1)."""
         means = self.moments(centre)
-        value = (centre * self.basis[self.codes]).sum(axis=1) - means.log_sum
         towards = -means.first
-        towards[np.arange(len(towards)), self.codes] += 1.0  # t − p
-        return value, towards @ self.basis
+        if self.codes.ndim == 1:
+            seen = self.basis[self.codes]
+            towards[np.arange(len(towards)), self.codes] += 1.0  # t − p
+        else:
+            seen = self.codes @ self.basis
+            towards += self.codes
+        return (centre * seen).sum(axis=1) - means.log_sum, towards @ self.basis
 
     def curvature(self, centre: Array) -> Array:
         """Return minus the second derivatives, (N, K − 1, K − 1)."""

@@ -31,8 +31,8 @@ class SoftmaxPredictor:
     Parameters
     ----------
     x : (N, D)
-    codes : (N,)
-        Class of each row, 0 to K − 1.
+    codes : (N,) or (N, K)
+        Class of each row, 0 to K − 1, or the share of each class in it.
     classes : int
         K.
     prior_precision : ((K − 1) D,)

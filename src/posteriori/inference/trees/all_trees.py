@@ -21,6 +21,7 @@ import numpy as np
 from posteriori.inference.trees.asked_columns import AskedColumns, Sketch
 from posteriori.inference.trees.box_kernels import Boxes, BoxRules, Cells
 from posteriori.inference.trees.box_levels import (
+    PAIR,
     Level,
     bins_of,
     make_cells,
@@ -35,9 +36,6 @@ __all__ = ["BUDGET", "AllTrees", "steps_of_all_trees", "sum_all_trees"]
 #: Steps that the sum may take: about ten seconds.
 BUDGET = 5e9
 
-#: Steps that a pair of leaves takes; a row in a column takes one.
-_PAIR = 500.0
-
 
 def steps_of_all_trees(columns: AskedColumns, rows: int, max_depth: int) -> float:
     """Return about how many steps the sum over all trees takes.
@@ -50,7 +48,7 @@ def steps_of_all_trees(columns: AskedColumns, rows: int, max_depth: int) -> floa
     inner = max(max_depth - 1, 0)
     log_ways = inner * math.log(max(2.0 * cuts, 1.0)) - math.lgamma(inner + 1.0)
     log_boxes = min(log_ways, float(np.log(sizes * (sizes + 1.0) / 2.0).sum()), 100.0)
-    return math.exp(log_boxes) * (rows * len(sizes) + _PAIR * cuts)
+    return math.exp(log_boxes) * (rows * len(sizes) + PAIR * cuts)
 
 
 def sum_all_trees(

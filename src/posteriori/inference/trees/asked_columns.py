@@ -44,6 +44,11 @@ class AskedColumns(NamedTuple):
     bins: Bins
     n_levels: IntArray
 
+    @property
+    def with_gaps(self) -> Array:
+        """Of which columns of the table something was missing, (D,)."""
+        return np.isin(np.arange(len(self.n_levels)), self.source[self.asks == GAP])
+
     def answer(self, x: Array) -> Array:
         """Return what rows (N, D) answer, (N, E); levels that are new are gaps."""
         gaps = _gaps(x, self.n_levels)

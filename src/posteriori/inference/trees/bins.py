@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.compilation import as_kernel_input, compiled
 from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
 
@@ -154,27 +155,58 @@ def distinct_values(values: Array, weights: Array | None) -> tuple[Array, Array]
     return distinct, np.bincount(places, weights=weights)
 
 
-def apply_bins(bins: Bins, x: Array, pool: ThreadPoolExecutor | None = None) -> Any:
+def apply_bins(bins: Bins, x: Array) -> Any:
     """Return the bin of each entry, (N, D).
 
     Parameters
     ----------
     bins : Bins
     x : (N, D)
-    pool : ThreadPoolExecutor, optional
     """
     largest = int(bins.sizes.max(initial=0))
     dtype = np.uint8 if largest < 256 else np.uint32  # no more types: each is compiled for
-    codes = np.empty(x.shape, dtype=dtype)
-    run_beside(partial(_fill_column, bins, x, codes), [(j,) for j in range(x.shape[1])], pool)
+    x, codes = as_kernel_input(x), np.empty(x.shape, dtype=dtype)
+    cuts = np.concatenate([np.append(bins.cuts(j), np.inf) for j in range(x.shape[1])])
+    _fill_codes(x, cuts, bins.starts, bins.n_levels, codes)
     return codes
 
 
-def _fill_column(bins: Bins, x: Array, codes: Any, j: int) -> None:
-    column, size = x[:, j], int(bins.sizes[j])
-    if bins.n_levels[j]:
-        known = (column >= 0) & (column < size)  # not so where it is NaN
-        codes[:, j] = np.where(known, column, size)
-        return
-    codes[:, j] = np.searchsorted(bins.cuts(j), column, side="left")  # cuts below the value
-    codes[np.isnan(column), j] = size
+@compiled
+def _fill_codes(x: Any, cuts: Any, starts: Any, n_levels: Any, codes: Any) -> None:
+    """Write how many cuts of its column lie below each value.
+
+    All columns take the steps of a binary search together, without a branch: ten times as fast as one
+    after another, as where a value lies is hard to foresee.
+
+    Parameters
+    ----------
+    x : (N, D)
+    cuts : (B,)
+        The last one of each column is ∞.
+    starts, n_levels
+        Of :class:`Bins`.
+    codes : (N, D)
+    """
+    one, longest, columns = np.uint64(1), 1, x.shape[1]
+    first = np.zeros(columns, np.uint64)  # arrays of its own: no other can overlap them
+    last, place = np.zeros(columns, np.uint64), np.zeros(columns, np.uint64)
+    for j in range(columns):
+        first[j], last[j] = starts[j], starts[j + 1] - 1
+        while longest < starts[j + 1] - starts[j]:
+            longest *= 2
+    for n in range(x.shape[0]):
+        for j in range(columns):
+            place[j] = first[j]
+        step = np.uint64(longest // 2)
+        while step > 0:
+            for j in range(columns):
+                after = place[j] + step
+                asked = after - one if after - one < last[j] else last[j]
+                place[j] = after if cuts[asked] < x[n, j] else place[j]
+            step >>= one
+        for j in range(columns):
+            value, size = x[n, j], starts[j + 1] - starts[j]
+            if value != value or (n_levels[j] > 0 and not 0.0 <= value < size):
+                codes[n, j] = size
+            else:
+                codes[n, j] = int(value) if n_levels[j] > 0 else int(place[j] - first[j])

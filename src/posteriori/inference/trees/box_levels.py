@@ -11,9 +11,11 @@ from posteriori.inference.trees.asked_columns import AskedColumns
 from posteriori.inference.trees.bins import apply_bins
 from posteriori.inference.trees.box_kernels import Boxes, BoxRules, Cells, CutTable, SumTable
 from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.progress import Progress
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
+    "PAIR",
     "Level",
     "bins_of",
     "join_boxes",
@@ -25,6 +27,12 @@ __all__ = [
 
 #: The names of boxes begin with this, and are multiplied by that.
 _FIRST_NAME, _NAME_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
+
+#: Steps that a pair of leaves takes; a row in a column takes one.
+PAIR = 500.0
+
+#: Steps that are taken together: about a fifth of a second.
+_TOGETHER = 1e8
 
 
 class Level(NamedTuple):
@@ -105,8 +113,19 @@ def sum_levels(cells: Cells, rules: BoxRules, max_depth: int) -> tuple[Level, ..
 
 
 def _sum_last(cells: Cells, rules: BoxRules, boxes: Boxes, room: Any) -> Level:
-    sums = kernels.new_sums(len(boxes.low), cells)
-    kernels.sum_leaves(cells, boxes, rules, room, kernels.new_cuts(1, cells), sums)
+    """Return the last level; Ctrl-C is heard between some boxes and the next."""
+    count, cuts = len(boxes.low), kernels.new_cuts(1, cells)
+    sums = kernels.new_sums(count, cells)
+    step = max(int(_TOGETHER / (cells.codes.size + PAIR * cuts.column.size + 1)), 1)
+    progress = Progress(None, kept="nothing of the sum")
+    try:
+        for first in range(0, count, step):
+            some = slice(first, first + step)
+            here, to = Boxes(*(x[some] for x in boxes)), SumTable(*(x[some] for x in sums))
+            kernels.sum_leaves(cells, here, rules, room, cuts, to)
+            progress.say(f"all trees: {min(first + step, count):,} of {count:,} boxes")
+    finally:
+        progress.close()
     return Level(boxes, None, None, None, sums)
 
 

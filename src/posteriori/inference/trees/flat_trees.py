@@ -14,7 +14,19 @@ from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["Trees", "join_trees"]
 
-_DTYPES = {"threshold": np.float64, "missing_left": np.bool_, "levels": np.bool_}
+_DTYPES: dict[str, Any] = {
+    "threshold": np.float64,
+    "missing_left": np.bool_,
+    "levels": np.bool_,
+    "n_levels": np.int64,
+    "roots": np.int64,
+}
+
+#: Of columns, children and marks: a forest has millions of nodes, and its memory is theirs.
+_PLACE = np.int32
+
+#: Nodes that are looked at together: what is found of them takes more room than they do.
+_LOOKED_AT = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +66,7 @@ class Trees:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            dtype = _DTYPES.get(field.name, np.int64)
-            array: Any = np.ascontiguousarray(getattr(self, field.name), dtype=dtype).view()
+            array: Any = _as_stored(field.name, getattr(self, field.name)).view()
             array.setflags(write=False)  # one type for the compiler, also when it comes from a file
             object.__setattr__(self, field.name, array)
 
@@ -76,7 +87,7 @@ class Trees:
         """Which nodes are leaves, (M,)."""
         return self.column < 0
 
-    @cached_property
+    @property
     def tree_of(self) -> IntArray:
         """The tree of each node, (M,)."""
         return np.searchsorted(self.roots, np.arange(len(self.column)), side="right") - 1
@@ -131,6 +142,16 @@ class Trees:
             )
         _add_values(self.arrays, as_kernel_input(values), x, total)
 
+    def add_shared_values(self, places: Any, values: Array, x: Array, total: Array) -> None:
+        """Add to ``total`` (N, V) the values (U, V) at the places (M,) of each row's leaves."""
+        x, places = self._checked(x), np.ascontiguousarray(places, dtype=_PLACE).view()
+        places.setflags(write=False)
+        if places.shape != self.column.shape or total.shape != (len(x), values.shape[1]):
+            raise ValueError(f"places {places.shape} and total {total.shape} do not fit")
+        if len(places) and not 0 <= places.min() <= places.max() < len(values):
+            raise ValueError(f"a leaf has none of the {len(values)} values")
+        _add_shared(self.arrays, places, as_kernel_input(values), x, total)
+
     def add_to_rows(self, values: Array, x: Array, rows: Any, total: Array) -> None:
         """Add to some entries of ``total`` (N,) the values (M,) of these rows' leaves."""
         if values.shape != self.column.shape or total.shape != x.shape[:1]:
@@ -168,9 +189,20 @@ def _moved(places: IntArray, by: int) -> IntArray:
     return np.where(places >= 0, places + by, -1)
 
 
+def _as_stored(name: str, array: Any) -> Any:
+    """Return an array in the type that it is kept in."""
+    dtype = _DTYPES.get(name, _PLACE)
+    if dtype is _PLACE and np.size(array) and np.max(array) > np.iinfo(_PLACE).max:
+        raise ValueError(
+            f"these trees have too many nodes or levels ({name} up to {np.max(array)}): "
+            "grow fewer trees, or larger leaves"
+        )
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
 def _require_sound(trees: Trees) -> None:
     for field in fields(trees):
-        array, dtype = getattr(trees, field.name), _DTYPES.get(field.name, np.int64)
+        array, dtype = getattr(trees, field.name), _DTYPES.get(field.name, _PLACE)
         plain = isinstance(array, np.ndarray) and array.ndim == 1 and array.flags.c_contiguous
         if not plain or array.dtype != dtype:
             raise ValueError(f"{field.name} of a tree must be a plain array of {dtype.__name__}")
@@ -181,16 +213,18 @@ def _require_sound(trees: Trees) -> None:
         raise ValueError("the arrays of a tree must have one entry for each node")
     if not len(roots) or roots[0] != 0 or (np.diff(roots) <= 0).any() or roots[-1] >= size:
         raise ValueError("trees must begin at node 0 and follow one another")
-    inner = np.flatnonzero(column >= 0)
-    end = np.append(roots, size)[trees.tree_of[inner] + 1]
-    children = np.stack([trees.left[inner], trees.right[inner]])
-    if ((children <= inner) | (children >= end)).any():
-        raise ValueError("a node of a tree must come before its children, in the same tree")
-    if (column[inner] >= d).any() or (trees.n_levels < 0).any():
+    if (column >= d).any() or (trees.n_levels < 0).any():
         raise ValueError(f"a tree asks for a column beyond the {d} that there are")
-    asked = inner[trees.subset[inner] >= 0]
-    if (trees.subset[asked] + trees.n_levels[column[asked]] > len(trees.levels)).any():
-        raise ValueError("a tree asks for levels that are not there")
+    ends = np.append(roots, size)[1:]
+    for first in range(0, size, _LOOKED_AT):
+        inner = first + np.flatnonzero(column[first : first + _LOOKED_AT] >= 0)
+        end = ends[np.searchsorted(roots, inner, side="right") - 1]
+        children = np.stack([trees.left[inner], trees.right[inner]])
+        if ((children <= inner) | (children >= end)).any():
+            raise ValueError("a node of a tree must come before its children, in the same tree")
+        asked = inner[trees.subset[inner] >= 0]
+        if (trees.subset[asked] + trees.n_levels[column[asked]] > len(trees.levels)).any():
+            raise ValueError("a tree asks for levels that are not there")
 
 
 @compiled_part
@@ -223,6 +257,16 @@ def _add_values(trees: Any, values: Any, x: Any, total: Any) -> None:
             i = _leaf_of(trees, t, x, n)
             for v in range(total.shape[1]):
                 total[n, v] += values[i, v]
+
+
+@compiled_beside
+def _add_shared(trees: Any, places: Any, values: Any, x: Any, total: Any) -> None:
+    roots = trees[8]
+    for t in range(len(roots)):
+        for n in range(total.shape[0]):
+            place = places[_leaf_of(trees, t, x, n)]
+            for v in range(total.shape[1]):
+                total[n, v] += values[place, v]
 
 
 @compiled_beside

@@ -19,8 +19,9 @@ from posteriori.inference.trees.profiles import (
     measure_loss,
     pack_loss,
 )
+from posteriori.inference.trees.scores import NEWTON
 from posteriori.inference.trees.splits import Rules
-from posteriori.numerics.threads import run_beside
+from posteriori.numerics.threads import in_halves, run_beside
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "loss_sums",
     "make_rules",
     "moment_sums",
+    "two_class_sums",
 ]
 
 #: From this many rows on, whole numbers are added up by several threads.
@@ -106,13 +108,27 @@ def bin_rows(
 ) -> BinnedRows:
     """Return rows in bins that are learned from them; see :func:`learn_bins`, :func:`apply_bins`."""
     bins = learn_bins(x, n_levels, max_bins, frequency, pool)
-    return BinnedRows(bins, apply_bins(bins, x, pool))
+    return BinnedRows(bins, apply_bins(bins, x))
 
 
 def class_sums(codes: IntArray, weight: Array) -> Sums:
     """Return what is added up for classes: the weights of each."""
     codes = np.ascontiguousarray(codes, dtype=np.int64)
     return Sums(codes, _NOTHING, np.ascontiguousarray(weight), _NO_CODES, 1.0, 1.0)
+
+
+def two_class_sums(codes: IntArray, counts: IntArray) -> Sums:
+    """Return what is added up for two classes by Gini's impurity: both and the second, exactly.
+
+    Parameters
+    ----------
+    codes : (N,)
+        0 or 1.
+    counts : (N,)
+        How often each row is there; fewer than 2³¹ in all.
+    """
+    packed = counts + ((counts * codes) << HALF)
+    return Sums(_NO_CODES, _NOTHING, counts.astype(np.float64), packed, 1.0, 1.0)
 
 
 def moment_sums(y: Array, weight: Array) -> Sums:
@@ -122,7 +138,9 @@ def moment_sums(y: Array, weight: Array) -> Sums:
     )
 
 
-def loss_sums(slope: Array, curvature: Array, rows: Any = None) -> Sums:
+def loss_sums(
+    slope: Array, curvature: Array, rows: Any = None, pool: ThreadPoolExecutor | None = None
+) -> Sums:
     """Return what is added up for a loss: slopes and curvatures in whole numbers, whose sums are exact.
 
     Parameters
@@ -132,6 +150,7 @@ def loss_sums(slope: Array, curvature: Array, rows: Any = None) -> Sums:
         Not negative.
     rows : (n,) of int32, optional
         Rows that will be added up; what the others have is not looked at.
+    pool : ThreadPoolExecutor, optional
     """
     if rows is None:
         rows = np.arange(len(slope), dtype=np.int32)
@@ -139,7 +158,8 @@ def loss_sums(slope: Array, curvature: Array, rows: Any = None) -> Sums:
     measure_loss(slope, curvature, rows, sizes)
     g, h = _unit(sizes[0], sizes[1], HALF - 2), _unit(sizes[2], sizes[3], HALF - 1)
     packed = np.empty(len(slope), dtype=np.int64)
-    pack_loss(slope, curvature, rows, 1.0 / g, 1.0 / h, packed)
+    parts = in_halves(rows, pool)
+    run_beside(pack_loss, [(slope, curvature, r, 1.0 / g, 1.0 / h, packed) for r in parts], pool)
     return Sums(_NO_CODES, _NOTHING, _NOTHING, packed, g, h)
 
 
@@ -198,7 +218,7 @@ def grow_tree(
     """
     first_cell = binned.bins.starts + np.arange(len(binned.bins.starts))
     weight = sums.weight[rows].sum() if len(sums.weight) else np.inf
-    nodes, packed = growths.largest_tree(rules, len(rows), weight), len(sums.packed) > 0
+    nodes, kept = growths.largest_tree(rules, len(rows), weight), rules.criterion == NEWTON
     growth = growths.new_growth(
         binned.codes,
         first_cell,
@@ -206,10 +226,10 @@ def grow_tree(
         rows,
         nodes=nodes,
         sums=n_sums,
-        slots=nodes // 2 + 2 if packed else 0,
+        slots=nodes // 2 + 2 if kept else 0,
         seed=seed,
     )
-    profile = empty_profile(int(binned.bins.sizes.max()), 0 if packed else len(rows), n_sums)
+    profile = empty_profile(int(binned.bins.sizes.max()), 0 if kept else len(rows), n_sums)
     most, added = _MANY_ROWS if pool is not None else len(rows), False
     while growths.grow(growth, sums, rules, profile, most, added):
         _add_beside(growth, sums, pool)

@@ -22,10 +22,12 @@ __all__ = [
     "add_row",
     "divide_packed",
     "empty_profile",
+    "list_cells",
+    "list_rows",
     "measure_loss",
     "pack_loss",
     "profile_column",
-    "profile_packed",
+    "profile_listed",
     "unpack",
 ]
 
@@ -50,7 +52,8 @@ class Sums(NamedTuple):
         Targets; empty where classes are.
     weight : (N,)
     packed : (N,)
-        Slopes and curvatures of a loss in whole numbers, g·2³² + h; empty where there are none.
+        Slopes and curvatures of a loss in whole numbers, g·2³² + h; of two classes the weight of the
+        second and that of both. Empty where there are none.
     slope_unit, curvature_unit : float
         What these are multiplied by.
     """
@@ -78,6 +81,8 @@ class Profile(NamedTuple):
         Whether rows lie in a bin, False between calls.
     keys : (B,)
         Whole numbers, or an order.
+    cells : (B,)
+        Whole numbers of all bins, 0 between calls.
     left, right : (S,)
     goes_left : (B,)
         The levels that go left, of a category.
@@ -89,6 +94,7 @@ class Profile(NamedTuple):
     counted: Array
     seen: Any
     keys: IntArray
+    cells: IntArray
     left: Array
     right: Array
     goes_left: Any
@@ -104,6 +110,7 @@ def empty_profile(bins: int, rows: int, sums: int) -> Profile:
         np.zeros((longest, sums)),
         np.zeros(longest, dtype=np.bool_),
         np.zeros(max(longest, rows), dtype=np.int64),
+        np.zeros(longest, dtype=np.int64),
         np.zeros(sums),
         np.zeros(sums),
         np.zeros(longest, dtype=np.bool_),
@@ -170,7 +177,7 @@ def add_packed(bins: Any, first_cell: Any, rows: Any, packed: Any, cells: Any) -
 def profile_column(bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: Profile) -> int:
     """Fill the profile with column j of ``size`` bins; return how many of them rows lie in."""
     n = len(rows)
-    if _SORTING * n * np.log2(n) < size:
+    if _sorts_faster(n, size):
         return _sort_column(bins, j, size, rows, sums, profile)
     counted, seen = profile.counted, profile.seen
     if len(sums.codes):
@@ -204,17 +211,66 @@ def _list_counted(size: int, profile: Profile) -> int:
     return length
 
 
-@compiled_part
-def profile_packed(cells: Any, size: int, sums: Sums, profile: Profile) -> int:
-    """Fill the profile from whole numbers (size + 1,) that are 0 in bins without rows."""
-    length = 0
+@compiled_into
+def list_cells(cells: Any, size: int, profile: Profile) -> tuple[Any, int]:
+    """List the bins that hold something, with whole numbers in ``keys``; return how many, and of gaps.
+
+    Parameters
+    ----------
+    cells : (size + 1,)
+        0 in bins without rows; the last one is that of gaps.
+    size : int
+    profile : Profile
+    """
+    bins, values, length = profile.bins, profile.keys, np.uint64(0)
     for b in range(size):
-        if cells[b] != 0:
-            unpack(cells[b], sums, profile.sums[length])
-            profile.bins[length] = b
+        bins[length], values[length] = b, cells[b]
+        length += np.uint64(cells[b] != 0)  # no branch that is hard to foresee
+    return np.int64(length), cells[size]
+
+
+@compiled_into
+def list_rows(
+    bins: Any, j: int, size: int, rows: Any, packed: Any, profile: Profile
+) -> tuple[int, int]:
+    """List the bins of column j that rows lie in, as :func:`list_cells` does."""
+    if _sorts_faster(len(rows), size):
+        return _list_sorted(bins, j, size, rows, packed, profile)
+    cells, column = profile.cells, np.uint64(j)
+    for i in range(len(rows)):
+        n = np.uint64(rows[i])
+        cells[np.uint64(bins[n, column])] += packed[n]
+    listed = list_cells(cells, size, profile)
+    cells[: size + 1] = 0
+    return listed
+
+
+@compiled_part
+def _list_sorted(
+    bins: Any, j: int, size: int, rows: Any, packed: Any, profile: Profile
+) -> tuple[int, int]:
+    keys = profile.keys[: len(rows)]
+    _fill_keys(bins, j, rows, keys)
+    _sort(keys)
+    length = missing = 0
+    for i in range(len(rows)):
+        b, value = keys[i] >> HALF, packed[rows[keys[i] & LOWER]]
+        if b == size:
+            missing += value
+        elif length > 0 and profile.bins[length - 1] == b:
+            keys[length - 1] += value
+        else:
+            profile.bins[length], keys[length] = b, value
             length += 1
-    unpack(cells[size], sums, profile.missing)
-    return length
+    return length, missing
+
+
+@compiled_part
+def profile_listed(length: int, missing: int, sums: Sums, profile: Profile) -> None:
+    """Fill in the sums of bins that are listed with whole numbers."""
+    for i in range(length):
+        unpack(profile.keys[i], sums, profile.sums[i])
+    unpack(missing, sums, profile.missing)
 
 
 @compiled_part
@@ -240,9 +296,8 @@ def unpack(value: int, sums: Sums, to: Any) -> None:
 @compiled_part
 def _sort_column(bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: Profile) -> int:
     n = len(rows)
-    keys = profile.keys[:n]  # the bin, and the place among the rows
-    for i in range(n):
-        keys[i] = (np.int64(bins[rows[i], j]) << HALF) + i
+    keys = profile.keys[:n]
+    _fill_keys(bins, j, rows, keys)
     _sort(keys)
     profile.missing[:] = 0.0
     length = 0
@@ -257,6 +312,18 @@ def _sort_column(bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: P
             length += 1
         add_row(sums, row, profile.sums[length - 1])
     return length
+
+
+@compiled_into
+def _fill_keys(bins: Any, j: int, rows: Any, keys: Any) -> None:
+    """Write the bin of each row, and its place among the rows."""
+    for i in range(len(rows)):
+        keys[i] = (np.int64(bins[rows[i], j]) << HALF) + i
+
+
+@compiled_into
+def _sorts_faster(rows: int, size: int) -> bool:
+    return _SORTING * rows * np.log2(rows) < size
 
 
 @compiled_part

@@ -8,7 +8,9 @@ with the impurity Q of the N rows. Children count by their share of the rows, as
 (The printed variance reduction of the notes lacks these shares.)
 
 Sums are class weights :math:`(n_1, \dots, n_K)`, or moments :math:`(\sum w, \sum wy, \sum wy^2)`, or for
-Newton's gain :math:`(\sum h, \sum g)` with slopes g and curvatures h of a loss.
+Newton's gain :math:`(\sum h, \sum g)` with slopes g and curvatures h of a loss. Gini's impurity of two
+classes is :math:`2(n_2 - n_2^2/n)`, whose first part no division changes: half its gain is Newton's with
+the weight n for H and that of the second class for G.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ __all__ = [
     "EVIDENCE_OF_COUNTS",
     "EVIDENCE_OF_NUMBERS",
     "GINI",
+    "GINI_OF_TWO",
     "NEWTON",
     "POISSON",
     "VARIANCE",
@@ -39,8 +42,8 @@ __all__ = [
 
 # Criteria of classes come first: sums of theirs are weights, those of the others begin with one.
 ENTROPY, GINI, ERROR, EVIDENCE_OF_CLASSES = 0, 1, 2, 3
-#: Of numbers, counts and losses.
-VARIANCE, POISSON, EVIDENCE_OF_NUMBERS, EVIDENCE_OF_COUNTS, NEWTON = 4, 5, 6, 7, 8
+#: Of numbers, counts, losses, and of two classes as (weight, weight of the second).
+VARIANCE, POISSON, EVIDENCE_OF_NUMBERS, EVIDENCE_OF_COUNTS, NEWTON, GINI_OF_TWO = 4, 5, 6, 7, 8, 9
 
 #: Criteria by the names that users write.
 CRITERIA = {
@@ -73,6 +76,8 @@ def weight_of(criterion: int, s: Any) -> float:
 @compiled_part
 def is_pure(criterion: int, s: Any) -> bool:
     """Tell whether all rows are of one class, whose impurity no division lowers."""
+    if criterion == GINI_OF_TWO:
+        return s[1] == 0.0 or s[1] == s[0]
     if criterion >= EVIDENCE_OF_CLASSES:
         return False
     n = most = 0.0
@@ -98,7 +103,7 @@ def score_into(criterion: int, prior: Any, s: Any) -> float:
     prior : (P,)
         Of the evidences: concentration of each class; m, κ, a, b of normal numbers (y is N(μ, 1/τ),
         μ is N(m, 1/(κτ)), τ is Gamma(a, rate b)); a, b of counts. Of Newton's gain: λ, which is added
-        to the curvature.
+        to the curvature; 0 for two classes.
     s : (S,)
     """
     if criterion <= EVIDENCE_OF_CLASSES:
@@ -106,7 +111,7 @@ def score_into(criterion: int, prior: Any, s: Any) -> float:
     n, total = s[0], s[1]
     if n <= 0.0:
         return 0.0
-    if criterion == NEWTON:
+    if criterion >= NEWTON:
         return total * total / (n + prior[0])  # G²/(H + λ)
     if criterion == VARIANCE:
         return total * total / n - s[2]  # −Σ(y − ȳ)²

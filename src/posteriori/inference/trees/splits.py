@@ -113,52 +113,45 @@ def best_cut(
     return best, profile.bins[place], following, missing_left
 
 
-@compiled_part
+@compiled_into
 def best_packed_cut(
-    rules: Rules, cells: Any, size: int, sums: Sums
+    rules: Rules, profile: Profile, length: int, size: int, missing: int, sums: Sums
 ) -> tuple[float, int, int, bool]:
-    """Return what :func:`best_cut` does for Newton's gain, from whole numbers (size + 1,).
+    """Return what :func:`best_cut` does for Newton's gain, from bins listed with whole numbers.
 
-    The same steps without a profile: boosting spends its time here. Where all rows lie in one bin the
-    bin on either side is −1.
+    The same steps without sums: boosting and forests spend their time here. There are two bins at
+    least, or one and gaps.
     """
-    whole = filled = 0
-    for b in range(size + 1):
-        whole += cells[b]
-        filled += cells[b] != 0
-    if filled < 2:
-        return -math.inf, -1, -1, False
-    best, cut = _scan_packed(rules, cells, size, sums, whole, 0)
+    bins, values, whole = profile.bins, profile.keys, missing
+    for i in range(length):
+        whole += values[i]
+    best, place = _scan_packed(rules, values, length, sums, whole, 0)
     missing_left = False
-    if cells[size] != 0:
-        other, other_cut = _scan_packed(rules, cells, size, sums, whole, cells[size])
+    if missing != 0:
+        other, other_place = _scan_packed(rules, values, length, sums, whole, missing)
         if other > best + TIE * abs(best):
-            best, cut, missing_left = other, other_cut, True
+            best, place, missing_left = other, other_place, True
     else:
         left = 0
-        for b in range(cut + 1):
-            left += cells[b] & LOWER
+        for i in range(place + 1):
+            left += values[i] & LOWER
         missing_left = 2 * left >= whole & LOWER  # the heavier side
-    following = cut + 1
-    while following < size and cells[following] == 0:
-        following += 1
-    return best, cut, following, missing_left
+    following = bins[place + 1] if place + 1 < length else size
+    return best, bins[place], following, missing_left
 
 
 @compiled_part
 def _scan_packed(
-    rules: Rules, cells: Any, size: int, sums: Sums, whole: int, left: int
+    rules: Rules, values: Any, length: int, sums: Sums, whole: int, left: int
 ) -> tuple[float, int]:
-    """Return the best score of a cut after a bin, and that bin; ``left`` is what goes left anyway."""
+    """Return the best score of a cut after a place, and that; ``left`` is what goes left anyway."""
     ridge, least = rules.prior[0], rules.min_weight
     slope, curvature = sums.slope_unit, sums.curvature_unit
     g = (whole >> HALF) * slope
     slack = TIE * g * g / ((whole & LOWER) * curvature + ridge)
-    best, cut = -math.inf, -1
-    for b in range(size):
-        if cells[b] == 0:
-            continue
-        left += cells[b]
+    best, place = -math.inf, -1
+    for i in range(length):
+        left += values[i]
         right = whole - left
         of_left, of_right = (left & LOWER) * curvature, (right & LOWER) * curvature
         if right == 0 or of_left < least or of_right < least:
@@ -169,8 +162,8 @@ def _scan_packed(
         # G₁²/(H₁ + λ) + G₂²/(H₂ + λ), with one division
         score = (g_left * g_left * of_right + g_right * g_right * of_left) / (of_left * of_right)
         if score > best + slack:
-            best, cut = score, b
-    return best, cut
+            best, place = score, i
+    return best, place
 
 
 @compiled_part

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions import PointMass
+from posteriori.distributions.composites.mixture import MixtureFamily
 from posteriori.numerics.types import Array
 from posteriori.plotting.parts.frame import make_room, place_legend
 from posteriori.plotting.parts.members import Member, Range
 from posteriori.plotting.parts.part_names import interval_text, number_text
 from posteriori.plotting.parts.style import COLORS, Axes, color_of, dashes_of, shades
+from posteriori.plotting.pictures.mixture_pictures import draw_components
 from posteriori.plotting.pictures.stems import draw_spike, draw_stems
 
 __all__ = ["draw_curve", "draw_curves", "grid_of", "range_of"]
@@ -52,6 +54,8 @@ def _draw_one(
     else:
         where = range_of([member], mass, between)
         x, _ = draw_curve(axes, member, label, color, where=where)
+        if isinstance(member.batch, MixtureFamily) and not member.index:
+            draw_components(axes, member.batch, x)
         _shade_interval(axes, member, mass, x, color)
         _mark_centre(axes, member, color)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from posteriori.inference.effects.spread_search import Spreads, maximise_spreads
 from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPredictor
@@ -75,8 +76,9 @@ def learn_spreads(
     ascend: Ascend,
     *,
     known_shape: bool = False,
+    half_cauchy: ArrayLike = False,
 ) -> GroupedFit:
-    """Choose the spreads of blocks of coordinates by Laplace's evidence.
+    """Choose the spreads of blocks of coordinates by Laplace's evidence, and a prior if they have one.
 
     Parameters
     ----------
@@ -92,6 +94,8 @@ def learn_spreads(
     known_shape : bool
         Whether modes are those of a log shape with all others integrated out: then the evidence does
         not change with it, and its slopes are those at the shape that was found.
+    half_cauchy : bool, or (C,) of bool
+        Which spreads have a prior, see :func:`maximise_spreads`.
     """
     last: tuple[GroupedDensity, Mode] | None = None
 
@@ -117,7 +121,9 @@ def learn_spreads(
 
     start = _begin(*at(_log_spreads(density, blocks), _NEAR), blocks, unit)
     flat = _NEARLY_FLAT if known_shape else _FLAT
-    spreads = maximise_spreads(evidence, start.log_spreads, start.determined, unit, flat)
+    spreads = maximise_spreads(
+        evidence, start.log_spreads, start.determined, unit, flat, half_cauchy=half_cauchy
+    )
     final, mode = at(spreads.log_spreads, tol)
     return GroupedFit(final, mode, spreads, evidence_at(mode, final.precision))
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.classification.generative import class_kernels
-from posteriori.estimators.labelled_rows import LabelledRows
+from posteriori.inference.classes import class_kernels
+from posteriori.inference.classes.class_rows import ClassRows
 from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.types import Array
@@ -18,9 +18,9 @@ from posteriori.numerics.types import Array
 __all__ = [
     "ColumnMoments",
     "class_scatters",
-    "column_moments",
+    "moments_by_class",
     "overall",
-    "row_blocks",
+    "blocks_of_rows",
     "within_scatter",
 ]
 
@@ -39,7 +39,7 @@ class ColumnMoments(NamedTuple):
     squares: Array
 
 
-def column_moments(rows: LabelledRows, *, squares: bool = True) -> ColumnMoments:
+def moments_by_class(rows: ClassRows, *, squares: bool = True) -> ColumnMoments:
     """Return the moments of columns; without ``squares`` the last part is 0."""
     x, shape = as_kernel_input(rows.x), (len(rows.classes), rows.x.shape[1])
     weight = as_kernel_input(np.ones(len(x)) if rows.frequency is None else rows.frequency)
@@ -62,11 +62,11 @@ def overall(moments: ColumnMoments) -> tuple[Array, Array]:
     return mean, np.where(variance > 1e-24 * mean**2, variance, 1.0)
 
 
-def within_scatter(rows: LabelledRows, means: Array) -> Array:
+def within_scatter(rows: ClassRows, means: Array) -> Array:
     """Return Σ_k S_k, the scatter (D, D) of rows about the means of their classes."""
     d = rows.x.shape[1]
     total = np.zeros((d, d))
-    for here in row_blocks(rows.x):
+    for here in blocks_of_rows(rows.x):
         shifted = rows.x[here] - means[rows.codes[here]]
         if rows.frequency is not None:
             shifted *= np.sqrt(rows.frequency[here])[:, None]
@@ -74,11 +74,11 @@ def within_scatter(rows: LabelledRows, means: Array) -> Array:
     return total
 
 
-def class_scatters(rows: LabelledRows, means: Array) -> Array:
+def class_scatters(rows: ClassRows, means: Array) -> Array:
     """Return S_k of each class, (K, D, D)."""
     k, d = means.shape
     total = np.zeros((k, d, d))
-    for here in row_blocks(rows.x):
+    for here in blocks_of_rows(rows.x):
         for code in range(k):
             mine = np.flatnonzero(rows.codes[here] == code) + here.start
             shifted = rows.x[mine] - means[code]
@@ -88,7 +88,7 @@ def class_scatters(rows: LabelledRows, means: Array) -> Array:
     return total
 
 
-def row_blocks(x: Array) -> list[slice]:
+def blocks_of_rows(x: Array) -> list[slice]:
     """Return slices of rows whose numbers stay in the cache."""
     rows = rows_per_block(x.shape[1])
     return [slice(first, first + rows) for first in range(0, len(x), rows)]

@@ -1,8 +1,11 @@
 """Compiled loops over rows and their classes; NaN is a missing entry."""
 
+from typing import Any
+
 import numpy as np
 
 from posteriori.numerics.compilation import compiled
+from posteriori.numerics.types import Array
 
 __all__ = [
     "add_rows",
@@ -18,7 +21,7 @@ _LARGE = 1e100
 
 
 @compiled
-def add_rows(x, codes, weight, counts, sums):
+def add_rows(x: Array, codes: Any, weight: Array, counts: Array, sums: Array) -> None:
     """Add up the weights and values of seen entries by class: counts, sums (K, D)."""
     for n in range(x.shape[0]):
         k, w = codes[n], weight[n]
@@ -29,7 +32,7 @@ def add_rows(x, codes, weight, counts, sums):
 
 
 @compiled
-def add_squares(x, codes, weight, means, squares):
+def add_squares(x: Array, codes: Any, weight: Array, means: Array, squares: Array) -> None:
     """Add up the weighted squares of seen entries about the means of their classes (K, D)."""
     for n in range(x.shape[0]):
         k, w = codes[n], weight[n]
@@ -39,7 +42,9 @@ def add_squares(x, codes, weight, means, squares):
 
 
 @compiled
-def normal_terms(x, means, half_precision, log_norm, out):
+def normal_terms(
+    x: Array, means: Array, half_precision: Array, log_norm: Array, out: Array
+) -> None:
     """Add Σ_d log N(x | m, 1/(2h)) of seen entries, norms included, to out (N, K)."""
     for n in range(x.shape[0]):
         for k in range(means.shape[0]):
@@ -52,7 +57,9 @@ def normal_terms(x, means, half_precision, log_norm, out):
 
 
 @compiled
-def student_terms(x, means, precision, half_power, log_norm, out):
+def student_terms(
+    x: Array, means: Array, precision: Array, half_power: Array, log_norm: Array, out: Array
+) -> None:
     """Add Σ_d c − h ln(1 + τ (x − m)²) of seen entries to out (N, K).
 
     Neighbouring columns of one power share a logarithm.
@@ -73,7 +80,7 @@ def student_terms(x, means, precision, half_power, log_norm, out):
 
 
 @compiled
-def binary_terms(x, log_one, log_zero, out):
+def binary_terms(x: Array, log_one: Array, log_zero: Array, out: Array) -> None:
     """Add Σ_d ln p(x_d) of entries that are 0 or 1 to out (N, K)."""
     for n in range(x.shape[0]):
         for k in range(log_one.shape[0]):
@@ -85,7 +92,7 @@ def binary_terms(x, log_one, log_zero, out):
 
 
 @compiled
-def first_not_whole(x, largest):
+def first_not_whole(x: Array, largest: float) -> tuple[int, int]:
     """Return row and column of the first seen entry that is no whole number in [0, largest], or −1."""
     for n in range(x.shape[0]):
         for d in range(x.shape[1]):

@@ -18,13 +18,19 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import digamma, gammaln
 
-from posteriori.classification.generative.class_densities import EllipticClasses
-from posteriori.classification.generative.class_moments import row_blocks
 from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
 from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.inference.classes.class_densities import EllipticClasses
+from posteriori.inference.classes.class_moments import blocks_of_rows
+from posteriori.inference.classes.expected_logs import (
+    binary_logs,
+    category_logs,
+    count_logs,
+    normal_logs,
+)
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -64,11 +70,11 @@ def normal_left_out(belief: NormalInverseGamma, x: Array, codes: Any) -> Array:
 
 def normal_fit(belief: NormalInverseGamma, x: Array, codes: Any) -> Array:
     """Return Σ_d ½{ψ(a) − ln b − (x − m)² a/b − 1/κ − ln 2π}."""
-    m, kappa, a, b = _parameters(belief)
-    norm, precision = digamma(a) - np.log(b) - 1.0 / kappa - LOG_2PI, a / b
+    m = belief.location
+    height, precision = (np.broadcast_to(part, m.shape) for part in normal_logs(belief))
 
     def terms(part: Array, k: int) -> Array:
-        return 0.5 * (norm[k] - precision[k] * (part - m[k]) ** 2)
+        return height[k] - 0.5 * precision[k] * (part - m[k]) ** 2
 
     return _by_class(terms, x, codes)
 
@@ -88,8 +94,7 @@ def binary_left_out(belief: Beta, x: Array, codes: Any) -> Array:
 
 def binary_fit(belief: Beta, x: Array, codes: Any) -> Array:
     """Return Σ_d ψ(a_x) − ψ(a + b)."""
-    whole = digamma(belief.a + belief.b)
-    one, zero = digamma(belief.a) - whole, digamma(belief.b) - whole
+    one, zero = binary_logs(belief)
     return _by_class(lambda part, k: np.where(part == 1.0, one[k], zero[k]), x, codes)
 
 
@@ -107,33 +112,32 @@ def counts_left_out(belief: Gamma, x: Array, codes: Any) -> Array:
 
 def counts_fit(belief: Gamma, x: Array, codes: Any) -> Array:
     """Return Σ_d x (ψ(a) − ln b) − a/b − ln x!."""
-    log_rate, mean = digamma(belief.shape) - np.log(belief.rate), belief.shape / belief.rate
+    log_rate, mean = count_logs(belief)
     return _by_class(lambda part, k: part * log_rate[k] - mean[k] - gammaln(part + 1.0), x, codes)
 
 
 def categories_left_out(beliefs: Sequence[Dirichlet], x: Array, codes: Any) -> Array:
     """Return Σ_d ln (α_x − 1)/(Σα − 1); a belief (K, C) for each column."""
-    total = np.zeros(len(x))
-    for belief, column in zip(beliefs, x.T, strict=True):
-        own, whole, seen = _own_concentration(belief, column, codes)
-        total[seen] += _log_left(own - 1.0) - _log_left(whole - 1.0)
-    return total
+    alphas = [belief.concentration for belief in beliefs]
+    tables = [
+        _log_left(alpha - 1.0) - _log_left(alpha.sum(axis=1, keepdims=True) - 1.0)
+        for alpha in alphas
+    ]
+    return _of_categories(tables, x, codes)
 
 
 def categories_fit(beliefs: Sequence[Dirichlet], x: Array, codes: Any) -> Array:
     """Return Σ_d ψ(α_x) − ψ(Σα); a belief (K, C) for each column."""
+    return _of_categories([category_logs(belief) for belief in beliefs], x, codes)
+
+
+def _of_categories(tables: Sequence[Array], x: Array, codes: Any) -> Array:
+    """Return sums (N,) of the terms of seen entries, from a table (K, C) for each column."""
     total = np.zeros(len(x))
-    for belief, column in zip(beliefs, x.T, strict=True):
-        own, whole, seen = _own_concentration(belief, column, codes)
-        total[seen] += digamma(own) - digamma(whole)
+    for table, column in zip(tables, x.T, strict=True):
+        seen = ~np.isnan(column)
+        total[seen] += table[codes[seen], column[seen].astype(np.intp)]
     return total
-
-
-def _own_concentration(belief: Dirichlet, column: Array, codes: Any) -> tuple[Array, Array, Any]:
-    """Return α of each seen entry's category and Σα of its class, and which entries are seen."""
-    seen = ~np.isnan(column)
-    alpha, here = belief.concentration, codes[seen]
-    return alpha[here, column[seen].astype(np.intp)], alpha.sum(axis=1)[here], seen
 
 
 def _log_left(amount: Array) -> Array:
@@ -194,7 +198,7 @@ def _shared_left_out(
     means = _whiten(root, belief.location - centre)
     share, g = kappa / (kappa + 1.0), kappa / (kappa - 1.0)
     found = np.empty((len(x), len(means)))
-    for here in row_blocks(x):
+    for here in blocks_of_rows(x):
         z, own = _whiten(root, x[here] - centre), codes[here]
         apart = z - means[own]
         squares = np.stack([((z - mean) ** 2).sum(axis=1) for mean in means], axis=1)

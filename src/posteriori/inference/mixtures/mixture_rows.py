@@ -27,12 +27,19 @@ from posteriori.inference.mixtures.normal_scores import (
     NormalScores,
     NormalStatistics,
     theta_of,
-    unpack,
+    unpack_sums,
 )
-from posteriori.inference.mixtures.normal_units import RowMoments, Units, row_moments, units_of
+from posteriori.inference.mixtures.normal_units import RowMoments, Units, table_moments, units_of
 from posteriori.numerics.types import Array
 
-__all__ = ["CompleteRows", "GappyRows", "NormalExpectations", "NormalRows", "full_precisions", "project"]
+__all__ = [
+    "CompleteRows",
+    "GappyRows",
+    "NormalExpectations",
+    "MixtureRows",
+    "full_precisions",
+    "project",
+]
 
 
 class NormalExpectations(NamedTuple):
@@ -71,15 +78,17 @@ class CompleteRows(NamedTuple):
     units: Units
 
     @classmethod
-    def of(cls, x: Array, frequency: Array | None, kind: str) -> CompleteRows:
-        """Return rows in the units of their kind, given that they have a density."""
-        moments = row_moments(x, frequency)
-        return cls(x, frequency, kind, moments, units_of(moments, kind))
+    def of(
+        cls, x: Array, frequency: Array | None, kind: str, wider: RowMoments | None = None
+    ) -> CompleteRows:
+        """Return rows in the units of their kind: those of their moments, or of wider ones."""
+        moments = table_moments(x, frequency)
+        return cls(x, frequency, kind, moments, units_of(wider or moments, kind))
 
     @property
-    def count(self) -> float:
+    def total(self) -> float:
         """How many rows there are, by frequency."""
-        return self.moments.count
+        return self.moments.total
 
     @property
     def spread(self) -> Array:
@@ -90,27 +99,31 @@ class CompleteRows(NamedTuple):
     def squares(self) -> Array:
         """Σ w zzᵀ."""
         mean = self.units.means_of(self.moments.mean)
-        return self.count * (self.spread + np.outer(mean, mean))
+        return self.total * (self.spread + np.outer(mean, mean))
 
     @property
     def log_scale(self) -> float:
         """By how much the log likelihood of z exceeds that of x."""
-        return self.count * self.units.log_scale
+        return self.total * self.units.log_scale
 
     def take(self, index: Array) -> CompleteRows:
         """Return some of the rows, in the same units."""
         x = self.x[index]
         frequency = None if self.frequency is None else self.frequency[index]
-        return self._replace(x=x, frequency=frequency, moments=row_moments(x, frequency))
+        return self._replace(x=x, frequency=frequency, moments=table_moments(x, frequency))
 
     def share_out(self, shares: Array) -> NormalStatistics:
         """Return the sums of components that rows belong to by shares (K, N)."""
         features = NormalFeatures(self.kind, self.units)
         total = np.zeros((len(shares), features.size))
         for rows in read_blocks_of_rows(len(self.x), features.size):
-            part = shares[:, rows] if self.frequency is None else shares[:, rows] * self.frequency[rows]
+            part = (
+                shares[:, rows]
+                if self.frequency is None
+                else shares[:, rows] * self.frequency[rows]
+            )
             total += part @ features.of(self.x[rows]).T
-        return unpack(total, self.kind, self.squares)
+        return unpack_sums(total, self.kind, self.squares)
 
     def read(self, rows: slice | Array) -> Array:
         """Return z of some rows, (B, D)."""
@@ -125,7 +138,7 @@ class CompleteRows(NamedTuple):
         value = found.log_likelihood
         if self.kind == "tied":  # the square −½ zᵀPz, of all rows at once
             value -= 0.5 * float(np.vdot(scores.precisions, square))
-        statistics = unpack(found.statistics, self.kind, square)
+        statistics = unpack_sums(found.statistics, self.kind, square)
         return NormalExpectations(statistics, value, found.overlap)
 
 
@@ -153,8 +166,10 @@ class GappyRows(NamedTuple):
     spread: Array
 
     @classmethod
-    def of(cls, x: Array, frequency: Array | None, kind: str) -> GappyRows:
-        """Return rows in the units of their columns, each of which has spread.
+    def of(
+        cls, x: Array, frequency: Array | None, kind: str, wider: Array | None = None
+    ) -> GappyRows:
+        """Return rows in the units of their columns, whose variances ``wider`` (D,) is added to.
 
         Their covariance is taken as that of independent columns until it is known better.
         """
@@ -164,6 +179,8 @@ class GappyRows(NamedTuple):
         mean = (counted * np.nan_to_num(x)).sum(axis=0) / seen
         deviation = np.nan_to_num(x - mean)
         variance = (counted * deviation**2).sum(axis=0) / seen
+        if wider is not None:
+            variance = variance + wider
         if kind == "spherical":  # one unit for all columns
             variance = np.full_like(variance, variance.max())
         units = units_of(RowMoments(float(weight.sum()), mean, np.diag(variance)), "diag")
@@ -171,7 +188,7 @@ class GappyRows(NamedTuple):
         return cls(z, frequency, kind, units, gap_patterns(x), np.eye(x.shape[1]))
 
     @property
-    def count(self) -> float:
+    def total(self) -> float:
         """How many rows there are, by frequency."""
         return float(len(self.z) if self.frequency is None else self.frequency.sum())
 
@@ -228,7 +245,7 @@ class GappyRows(NamedTuple):
         return NormalExpectations(NormalStatistics(found.total, sums, squares), total, overlap)
 
 
-NormalRows = CompleteRows | GappyRows
+MixtureRows = CompleteRows | GappyRows
 
 
 def full_precisions(scores: NormalScores, kind: str) -> Array:

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.special import gammaln
 
-from posteriori.classification.generative import class_kernels
-from posteriori.classification.generative.class_moments import row_blocks
+from posteriori.inference.classes import class_kernels
+from posteriori.inference.classes.class_moments import blocks_of_rows
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
@@ -78,7 +78,7 @@ class EllipticClasses(NamedTuple):
         centre = self.means.mean(axis=0)
         shared = (self.means - centre) @ whitening[0]
         distance = np.empty((len(x), size))
-        for here in row_blocks(x):
+        for here in blocks_of_rows(x):
             if len(whitening) == 1:  # one rotation serves all classes
                 z = (x[here] - centre) @ whitening[0]
                 square = np.einsum("nd,nd->n", z, z)[:, None]

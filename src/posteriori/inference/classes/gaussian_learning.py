@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, multigammaln
 
-from posteriori.classification.generative.class_densities import ColumnwiseClasses, EllipticClasses
-from posteriori.classification.generative.class_moments import ColumnMoments
 from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
+from posteriori.inference.classes.class_densities import ColumnwiseClasses, EllipticClasses
+from posteriori.inference.classes.class_moments import ColumnMoments
 from posteriori.numerics.rank import is_definite
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array

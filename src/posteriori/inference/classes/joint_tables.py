@@ -10,12 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from posteriori.classification.generative.gaussian_learning import LearnedClasses
 from posteriori.distributions.vectors.dirichlet import Dirichlet
-from posteriori.estimators.labelled_rows import LabelledRows
+from posteriori.inference.classes.class_rows import ClassRows
+from posteriori.inference.classes.gaussian_learning import LearnedClasses
 from posteriori.numerics.types import Array
 
-__all__ = ["TableClasses", "learn_table", "log_beta"]
+__all__ = [
+    "CellCounts",
+    "TableClasses",
+    "count_cells",
+    "learn_table",
+    "log_beta",
+    "table_cells",
+    "table_sizes",
+]
 
 #: The largest table that is learned.
 _MOST_CELLS = 10_000_000
@@ -50,7 +58,7 @@ class TableClasses(NamedTuple):
                 f"category {x[row, column]:.0f} of column {column} of the table was not there to be "
                 f"learned (0 to {self.sizes[column] - 1} were)"
             )
-        return _cells(x, self.sizes)
+        return table_cells(x, self.sizes)
 
     def sample(self, codes: Any, rng: np.random.Generator) -> Array:
         """Draw a row for each class code."""
@@ -66,23 +74,44 @@ class TableClasses(NamedTuple):
         return self.table.shape[1] - 1
 
 
-def learn_table(rows: LabelledRows, prior: Dirichlet | None, integrate: bool) -> LearnedClasses:
-    """Learn one table for each class; the prior is of all its cells."""
-    _require_whole_rows(rows.x)
-    sizes = tuple(np.maximum(rows.x.max(axis=0), 1.0).astype(int) + 1)
-    n_cells = int(np.prod(np.array(sizes, dtype=np.float64)))
+class CellCounts(NamedTuple):
+    """How often each class has each combination: ``counts`` (K, C) of tables of the given ``sizes``."""
+
+    sizes: tuple[int, ...]
+    counts: Array
+
+
+def count_cells(rows: ClassRows, prior: Any) -> CellCounts:
+    """Return the combinations of categories of labelled rows, counted."""
+    sizes = table_sizes(rows.x)
+    k, n_cells = len(rows.classes), int(np.prod(sizes))
+    flat = rows.codes * n_cells + table_cells(rows.x, sizes)
+    counts = np.bincount(flat, weights=rows.frequency, minlength=k * n_cells)
+    return CellCounts(sizes, counts.reshape(k, n_cells).astype(np.float64))
+
+
+def table_sizes(x: Array) -> tuple[int, ...]:
+    """Return the number of categories of each column, refusing tables that are too large."""
+    _require_whole_rows(x)
+    sizes = tuple((np.maximum(x.max(axis=0), 1.0).astype(int) + 1).tolist())
+    n_cells = float(np.prod(np.array(sizes, dtype=np.float64)))
     if n_cells > _MOST_CELLS:
         raise ValueError(
             f"the table of {len(sizes)} columns has {n_cells:.3g} cells for each class; choose "
             'columns="categorical", which needs one table for each column'
         )
-    k = len(rows.classes)
-    flat = rows.codes * n_cells + _cells(rows.x, sizes)
-    counts = np.bincount(flat, weights=rows.frequency, minlength=k * n_cells)
-    counts = counts.reshape(k, n_cells).astype(np.float64)
+    return sizes
+
+
+def learn_table(
+    cells: CellCounts, prior: Dirichlet | None, integrate: bool, labels: Any
+) -> LearnedClasses:
+    """Learn one table for each class; the prior is of all its cells."""
+    sizes, counts = cells
     if not integrate:
         table = counts / counts.sum(axis=1, keepdims=True)
         return LearnedClasses(TableClasses(sizes, table), None, float(xlogy(counts, table).sum()))
+    n_cells = counts.shape[1]
     prior = prior or Dirichlet(np.ones(n_cells))
     before = prior.concentration
     if before.shape != (n_cells,):
@@ -104,5 +133,6 @@ def _require_whole_rows(x: Array) -> None:
         raise ValueError(f"row {row} misses column {column} of the table (NaN); leave the row out")
 
 
-def _cells(x: Array, sizes: tuple[int, ...]) -> Any:
+def table_cells(x: Array, sizes: tuple[int, ...]) -> Any:
+    """Return the place of each row's combination among all, (N,)."""
     return np.ravel_multi_index(tuple(x.T.astype(np.intp)), sizes)

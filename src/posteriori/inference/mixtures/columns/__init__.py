@@ -1,0 +1,1 @@
+"""Mixtures whose columns are independent given the component, by kinds of columns or by one family."""

@@ -1,0 +1,177 @@
+r"""The likelihood of a mixture of normals climbed by its gradient, instead of by EM.
+
+By Fisher's identity the gradient follows from the sums of a pass,
+
+.. math:: \frac{∂\ln p}{∂m_k} = Σ_k^{-1}\sum_n r_{nk}(z_n - m_k), \qquad
+   \frac{∂\ln p}{∂Σ_k} = \tfrac12 Σ_k^{-1}\Bigl\{\sum_n r_{nk}(z_n-m_k)(z_n-m_k)^\top - N_kΣ_k\Bigr\}Σ_k^{-1}.
+
+Weights are a softmax, and :math:`Σ_k = εI + L_kL_k^\top` keeps above its floor.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import OptimizeResult, minimize
+
+from posteriori.inference.mixtures.mixture_rows import MixtureRows, full_precisions
+from posteriori.inference.mixtures.normal_learning import PointLearner
+from posteriori.inference.mixtures.normal_maximum import (
+    FLOOR,
+    NormalParts,
+    parts_to_statistics,
+    scores_of,
+)
+from posteriori.inference.mixtures.normal_scores import NormalStatistics
+from posteriori.inference.mixtures.normal_starts import Found
+from posteriori.numerics.types import Array
+from posteriori.numerics.warnings import ConvergenceWarning
+
+__all__ = ["maximize_by_gradient", "parts_gradient"]
+
+
+class _Shape(NamedTuple):
+    """How a flat vector holds the parameters of K components of D columns of a kind."""
+
+    k: int
+    d: int
+    kind: str
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        k, d = self.k, self.d
+        return {"full": (k, d, d), "tied": (1, d, d), "diag": (k, d), "spherical": (k,)}[self.kind]
+
+    def split(self, flat: Array) -> tuple[Array, Array, Array]:
+        k, d = self.k, self.d
+        return flat[:k], flat[k : k + k * d].reshape(k, d), flat[k + k * d :].reshape(self.roots)
+
+
+def maximize_by_gradient(
+    learner: PointLearner, rows: MixtureRows, start: NormalStatistics, *, tol: float, max_iter: int
+) -> Found:
+    """Return the end of an ascent by L-BFGS from the sums of a start.
+
+    It ends where a step gains less than ``tol`` nats.
+    """
+    if learner.prior is not None or learner.fixed:
+        raise ValueError('solver="lbfgs" takes neither a prior nor fixed parts: choose "em"')
+    k, d = start.sums.shape
+    shape = _Shape(k, d, learner.kind)
+    first = _pack(learner.parts(start), shape, learner)
+    trace = [_value_and_gradient(first, shape, learner, rows)[0]]
+
+    def loss(flat: Array) -> tuple[float, Array]:
+        value, gradient = _value_and_gradient(flat, shape, learner, rows)
+        return -value, -gradient
+
+    def keep(intermediate_result: OptimizeResult) -> None:
+        trace.append(-float(intermediate_result.fun))
+
+    found = minimize(
+        loss,
+        first,
+        jac=True,
+        method="L-BFGS-B",
+        callback=keep,
+        options={
+            "maxiter": max_iter,
+            "ftol": tol / max(1.0, abs(trace[0])),
+            "gtol": 0.0,
+            "maxcor": 20,
+        },
+    )
+    parts = _unpack(found.x, shape, learner)
+    statistics = parts_to_statistics(parts, learner.kind, rows.total)
+    if not found.success:
+        warnings.warn(
+            f"the ascent stopped after {found.nit} steps; raise max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return Found(statistics, tuple(trace), found.nit, bool(found.success), str(found.message))
+
+
+def parts_gradient(
+    parts: NormalParts, statistics: NormalStatistics, kind: str, precisions: Array
+) -> tuple[Array, Array, Array]:
+    """Return the gradients of the log likelihood by log weights, means and covariances.
+
+    Parameters
+    ----------
+    parts : NormalParts
+    statistics : NormalStatistics
+        The sums of a pass under these parameters.
+    kind : {"full", "tied", "diag", "spherical"}
+    precisions : (K, D, D)
+    """
+    counts, sums, squares = statistics
+    m = parts.means
+    about = sums - counts[:, None] * m
+    of_means = np.einsum("kij,kj->ki", precisions, about)
+    of_weights = counts - counts.sum() * parts.weights
+    if kind in ("full", "tied"):
+        cross = m[:, :, None] * sums[:, None, :]
+        moved = (
+            counts[:, None, None] * m[:, :, None] * m[:, None, :] - cross - np.swapaxes(cross, 1, 2)
+        )
+        scatter = squares + (moved if kind == "full" else moved.sum(axis=0))
+        total = counts[:, None, None] * parts.covs if kind == "full" else counts.sum() * parts.covs
+        p = precisions if kind == "full" else precisions[0]
+        return of_weights, of_means, 0.5 * p @ (scatter - total) @ p
+    if kind == "diag":
+        scatter = squares - 2.0 * m * sums + counts[:, None] * m**2
+        return of_weights, of_means, 0.5 * (scatter / parts.covs - counts[:, None]) / parts.covs
+    scatter = squares - 2.0 * (m * sums).sum(axis=1) + counts * (m**2).sum(axis=1)
+    return of_weights, of_means, 0.5 * (scatter / parts.covs - m.shape[1] * counts) / parts.covs
+
+
+def _value_and_gradient(
+    flat: Array, shape: _Shape, learner: PointLearner, rows: MixtureRows
+) -> tuple[float, Array]:
+    parts = _unpack(flat, shape, learner)
+    scores = scores_of(parts, shape.kind)
+    found = rows.expect(scores)
+    precisions = full_precisions(scores, shape.kind)
+    of_weights, of_means, of_covs = parts_gradient(parts, found.statistics, shape.kind, precisions)
+    _, _, roots = shape.split(flat)
+    if shape.kind in ("full", "tied"):
+        of_roots = np.tril(2.0 * (of_covs @ roots).reshape(roots.shape))
+    else:
+        of_roots = 2.0 * of_covs * roots
+    gradient = np.concatenate([of_weights, of_means.ravel(), of_roots.ravel()])
+    return found.log_likelihood - rows.log_scale, gradient
+
+
+def _floor(shape: _Shape, learner: PointLearner) -> Array:
+    if shape.kind == "spherical":
+        return FLOOR * np.linalg.eigvalsh(learner.spread)[-1]
+    return FLOOR * (np.diag(learner.spread) if shape.kind == "diag" else learner.spread)
+
+
+def _unpack(flat: Array, shape: _Shape, learner: PointLearner) -> NormalParts:
+    logits, means, roots = shape.split(flat)
+    weights = np.exp(logits - logits.max())
+    if shape.kind in ("full", "tied"):
+        covs = roots @ np.swapaxes(roots, 1, 2) + _floor(shape, learner)
+        covs = covs if shape.kind == "full" else covs[0]
+    else:
+        covs = roots**2 + _floor(shape, learner)
+    return NormalParts(weights / weights.sum(), means, covs)
+
+
+def _pack(parts: NormalParts, shape: _Shape, learner: PointLearner) -> Array:
+    least = _floor(shape, learner)
+    above = parts.covs - least
+    if shape.kind in ("full", "tied"):
+        above = above.reshape(shape.roots)
+        values, vectors = np.linalg.eigh(above)  # a covariance on its floor has no root beyond it
+        raised = np.maximum(values, FLOOR * FLOOR)[:, None, :]
+        roots = np.linalg.cholesky((vectors * raised) @ np.swapaxes(vectors, 1, 2))
+    else:
+        roots = np.sqrt(np.maximum(above, FLOOR * FLOOR))
+    return np.concatenate(
+        [np.log(np.maximum(parts.weights, 1e-300)), parts.means.ravel(), roots.ravel()]
+    )

@@ -1,0 +1,77 @@
+r"""Prior probabilities of partitions, with the weights of the components integrated out.
+
+Of N rows in c blocks of sizes :math:`n_j`, weights with a symmetric Dirichlet prior of concentration α
+each over K components, and a Dirichlet process of concentration α, give
+
+.. math:: p = \frac{K!}{(K-c)!}\frac{\Gamma(K\alpha)}{\Gamma(N+K\alpha)}
+              \prod_j\frac{\Gamma(n_j+\alpha)}{\Gamma(\alpha)},
+   \qquad p = \alpha^c\,\frac{\Gamma(\alpha)}{\Gamma(N+\alpha)}\prod_j\Gamma(n_j).
+
+Both are v(c) Π w(n_j): two tables. Reference: P. Green & S. Richardson, "Modelling heterogeneity with and
+without the Dirichlet process", Scandinavian Journal of Statistics 28, 2001.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.numerics.lazy import special
+from posteriori.numerics.types import Array
+
+__all__ = ["PartitionPrior", "dirichlet_partitions", "dirichlet_process_partitions"]
+
+
+class PartitionPrior(NamedTuple):
+    """ln p(partition) = ``log_number[c]`` + Σ ``log_size[n_j]``.
+
+    Attributes
+    ----------
+    log_number : (N + 2,)
+        ln v(c) for c = 0, …, N + 1; −∞ for more blocks than there are components.
+    log_size : (N + 1,)
+        ln w(n) for n = 0, …, N.
+    total : float
+        Concentration of all components together: row t + 1 starts a new block with probability
+        v(c + 1) w(1) / v(c) / (t + total).
+    """
+
+    log_number: Array
+    log_size: Array
+    total: float
+
+    @property
+    def most_blocks(self) -> int:
+        """How many blocks there can be."""
+        return int(np.isfinite(self.log_number[: len(self.log_size)]).sum()) - 1
+
+
+def dirichlet_partitions(rows: int, components: int, concentration: float) -> PartitionPrior:
+    """Return the prior that weights ~ Dirichlet(α, …, α) of K components give to partitions of N rows.
+
+    Examples
+    --------
+    >>> prior = dirichlet_partitions(2, components=2, concentration=1.0)
+    >>> float(np.exp(prior.log_number[1] + prior.log_size[2]).round(6))  # both rows in one block
+    0.666667
+    """
+    c, n = np.arange(rows + 2.0), np.arange(rows + 1.0)
+    total = components * concentration
+    with np.errstate(divide="ignore"):
+        spare = np.log(np.maximum(components - c[:-1], 0.0))  # K!/(K − c)!, one factor at a time
+    log_number = np.concatenate([[0.0], np.cumsum(spare)])
+    log_size = special.gammaln(n + concentration) - special.gammaln(concentration)
+    return PartitionPrior(log_number + _normalizer(rows, total), log_size, total)
+
+
+def dirichlet_process_partitions(rows: int, concentration: float) -> PartitionPrior:
+    """Return the prior that a Dirichlet process gives to partitions of N rows: any number of blocks."""
+    c, n = np.arange(rows + 2.0), np.arange(rows + 1.0)
+    log_size = special.gammaln(np.maximum(n, 1.0))
+    log_number = c * np.log(concentration) + _normalizer(rows, concentration)
+    return PartitionPrior(log_number, log_size, concentration)
+
+
+def _normalizer(rows: int, total: float) -> float:
+    return float(special.gammaln(total) - special.gammaln(rows + total))

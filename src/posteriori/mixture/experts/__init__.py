@@ -1,0 +1,1 @@
+"""Experts: regressions of which a gate chooses one for each row."""

@@ -1,0 +1,289 @@
+r"""Linear experts behind a gate, by expectation–maximisation of the posterior density.
+
+.. math:: p(t\mid z) = \sum_k g_k(z)\,\mathcal N(t\mid w_k^Tz, \sigma_k^2),\qquad
+          g(z) = \mathrm{softmax}(BVz),
+
+with an orthonormal basis B of the contrasts. Columns z and targets t are standardised, z begins with a
+1, and a constant gate sees this 1 alone. The priors are proper and weak:
+
+.. math:: w_{kj} \sim N(0, 1),\qquad \sigma_k^2 \sim \text{Inv-Gamma}(1, \tfrac1{200}),\qquad
+          v_{kj} \sim N(0, 3^2).
+
+Weights N(0, 1) move targets by one standard deviation; the noise prior counts as one row whose
+residual is a tenth of one; gates that change from one expert to another within a small part of the
+rows are as probable as those that hardly change.
+
+References: M. Jordan & R. Jacobs, "Hierarchical mixtures of experts and the EM algorithm", 1994;
+C. Bishop, "Pattern recognition and machine learning", 2006, §14.5.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.numbers.inverse_gamma import InverseGamma
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.inference.ascent.expectation_maximization import EMResult, maximize_by_em
+from posteriori.inference.predictors.mode_finding import find_mode
+from posteriori.inference.predictors.softmax_averages import contrasts
+from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
+from posteriori.numerics.least_squares.regression_statistics import regression_statistics
+from posteriori.numerics.logspace import log_softmax, log_sum_exp
+from posteriori.numerics.special import LOG_2PI
+from posteriori.numerics.types import Array
+
+__all__ = [
+    "ExpertRows",
+    "Experts",
+    "LearnedExperts",
+    "fit_experts",
+    "learn_experts",
+    "log_gates",
+    "log_joint",
+    "log_prior",
+]
+
+#: A weight moves targets by about a standard deviation.
+_WEIGHT_PRIOR = Normal(0.0, variance=1.0)
+
+#: Odds of experts may change by e³ over a standard deviation of a column, or hardly.
+_GATE_PRIOR = Normal(0.0, variance=9.0)
+
+#: One row whose residual is a tenth of a standard deviation of the targets.
+_NOISE_PRIOR = InverseGamma(1.0, 1.0 / 200.0)
+
+#: No noise variance is a smaller share of the variance of the targets.
+FLOOR = 1e-6
+
+#: Steps after which the starts are compared.
+_SHORT = 20
+
+#: Most gradients of the gate in a step: it need not be found exactly to raise the objective.
+_GATE_STEPS = 10
+
+#: … and standard deviations by which it may be off.
+_GATE_TOL = 1e-6
+
+#: Alternations between an expert's weights and its noise, which gain a factor of N_k each.
+_ALTERNATIONS = 20
+
+#: A relative change of the noise variance that ends them.
+_SETTLED = 1e-12
+
+
+class ExpertRows(NamedTuple):
+    """Standardised rows.
+
+    Attributes
+    ----------
+    design : (N, P)
+        Columns, after a 1.
+    targets : (N,)
+    frequency : (N,)
+        How often each row counts.
+    gate_columns : int
+        G, how many columns the gate sees: all, or the first.
+    """
+
+    design: Array
+    targets: Array
+    frequency: Array
+    gate_columns: int
+
+    @property
+    def gate_design(self) -> Array:
+        """What the gate sees, (N, G)."""
+        return self.design[:, : self.gate_columns]
+
+
+class Experts(NamedTuple):
+    """Parameters.
+
+    Attributes
+    ----------
+    gate : (K − 1, G)
+        V.
+    weights : (K, P)
+    log_variances : (K,)
+    """
+
+    gate: Array
+    weights: Array
+    log_variances: Array
+
+
+class LearnedExperts(NamedTuple):
+    """Where a fit ended.
+
+    Attributes
+    ----------
+    experts : Experts
+    shares : (N, K)
+        Responsibilities.
+    result : EMResult
+    """
+
+    experts: Experts
+    shares: Array
+    result: EMResult
+
+    def degenerate(self, rows: ExpertRows) -> list[int]:
+        """Return the experts with noise on the floor, or fewer rows than weights and noise."""
+        needed = rows.design.shape[1] + 1
+        alone = rows.frequency @ self.shares < needed
+        on_floor = self.experts.log_variances <= np.log(FLOOR)
+        return np.flatnonzero(alone | on_floor).tolist() if self.shares.shape[1] > 1 else []
+
+
+class _Expected(NamedTuple):
+    """Responsibilities (N, K), and the parameters that they come from."""
+
+    shares: Array
+    experts: Experts
+
+
+def learn_experts(
+    rows: ExpertRows,
+    starts: list[Array],
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+) -> LearnedExperts:
+    """Climb a few steps from each of the responsibilities (N, K), then to the end from the best.
+
+    Ends without a degenerate expert are better than others.
+    """
+    begun = [fit_experts(rows, start, tol=tol, max_iter=_SHORT, patient=False) for start in starts]
+    quality = [(not one.degenerate(rows), one.result.trace[-1]) for one in begun]
+    best = begun[quality.index(max(quality))]
+    if best.result.converged or max_iter <= _SHORT:
+        return best
+    rest = fit_experts(rows, best.experts, tol=tol, max_iter=max_iter - _SHORT)
+    steps = best.result.n_iter + rest.result.n_iter
+    trace = best.result.trace + rest.result.trace[1:]
+    return rest._replace(result=rest.result._replace(trace=trace, n_iter=steps))
+
+
+def fit_experts(
+    rows: ExpertRows,
+    start: Array | Experts,
+    *,
+    tol: float,
+    max_iter: int,
+    patient: bool = True,
+) -> LearnedExperts:
+    """Climb from responsibilities (N, K) or parameters.
+
+    ``patient`` ascents warn where ``max_iter`` steps were not enough.
+    """
+    if not isinstance(start, Experts):
+        start = _maximize(rows, _Expected(start, _no_experts(rows, start.shape[1])))
+    result = maximize_by_em(
+        lambda experts: _expect(rows, experts),
+        lambda expected: _maximize(rows, expected),
+        start,
+        log_prior=log_prior,
+        tol=tol,
+        max_iter=max_iter,
+        callback=None if patient else lambda i, _: i >= max_iter,
+    )
+    experts = _with_noise(result.parameters)
+    return LearnedExperts(experts, _expect(rows, experts)[0].shares, result)
+
+
+def log_joint(experts: Experts, rows: ExpertRows) -> Array:
+    """Return ln g_k(z) N(t | w_k·z, σ_k²), (N, K)."""
+    log_variances = _with_noise(experts).log_variances
+    squares = (rows.targets[:, None] - rows.design @ experts.weights.T) ** 2
+    densities = -0.5 * (LOG_2PI + log_variances + squares * np.exp(-log_variances))
+    return densities + log_gates(experts.gate, rows.gate_design)
+
+
+def log_gates(gate: Array, design: Array) -> Array:
+    """Return ln g_k(z), (N, K)."""
+    return log_softmax(design @ gate.T @ contrasts(len(gate) + 1).T, axis=1)
+
+
+def log_prior(experts: Experts) -> float:
+    """Return the log density of parameters a priori."""
+    variances = np.exp(_with_noise(experts).log_variances)
+    noise = _NOISE_PRIOR.log_prob(variances).sum()
+    weights = _WEIGHT_PRIOR.log_prob(experts.weights).sum()
+    gate = _GATE_PRIOR.log_prob(experts.gate).sum()
+    return float(noise + weights + gate)
+
+
+def _expect(rows: ExpertRows, experts: Experts) -> tuple[_Expected, float]:
+    """Return the responsibilities and the log likelihood."""
+    joint = log_joint(experts, rows)
+    each = log_sum_exp(joint, axis=1)
+    shares = np.exp(joint - each[:, None])
+    return _Expected(shares, _with_noise(experts)), float(rows.frequency @ each)
+
+
+def _maximize(rows: ExpertRows, expected: _Expected) -> Experts:
+    """Return the gate and the experts under which the expected log density is higher."""
+    shares, before = expected
+    found = [
+        _best_expert(rows, rows.frequency * share, float(np.exp(start)))
+        for share, start in zip(shares.T, before.log_variances, strict=True)
+    ]
+    weights, variances = (np.array(parts) for parts in zip(*found, strict=True))
+    return Experts(_best_gate(rows, shares, before.gate), weights, np.log(variances))
+
+
+def _best_gate(rows: ExpertRows, shares: Array, start: Array) -> Array:
+    """Return contrast weights that make the responsibilities more probable than ``start`` does."""
+    if not start.size:
+        return start
+    design, frequency = rows.design, rows.frequency
+    if rows.gate_columns == 1:  # all rows are alike: one counts for all
+        total = frequency.sum()
+        design, frequency = design[:1, :1], np.array([total])
+        shares = (rows.frequency @ shares)[None] / total
+    precision = np.full(start.size, _GATE_PRIOR.precision)
+    density = SoftmaxPredictor(
+        design, shares, shares.shape[1], precision, np.zeros(start.size), frequency
+    )
+    mode = find_mode(
+        density, start.ravel(), tol=_GATE_TOL, max_iter=_GATE_STEPS, curvature_at_mode=False
+    )
+    return mode.point.reshape(start.shape)
+
+
+def _best_expert(rows: ExpertRows, weight: Array, variance: float) -> tuple[Array, float]:
+    """Return weights and noise variance that explain weighted rows best.
+
+    With the singular values s of the rows and a = Uᵀt, weights given the noise are
+    V s a/(s² + σ²) and leave Σ (σ² a/(s² + σ²))² beside what no weights explain.
+    """
+    mass, p = float(weight.sum()), rows.design.shape[1]
+    triangle = np.zeros((p + 1, p + 1))
+    if mass > 0:
+        statistics = regression_statistics(
+            rows.design, rows.targets[:, None], frequency=weight, centre=False
+        )
+        triangle = statistics.factor
+    u, s, vt = np.linalg.svd(triangle[:, :p], full_matrices=False)
+    a = triangle[:, p] @ u
+    unexplained = float(np.sum((triangle[:, p] - u @ a) ** 2))
+    prior, rows_prior = 2.0 * _NOISE_PRIOR.scale, 2.0 * _NOISE_PRIOR.shape + 2.0
+    for _ in range(_ALTERNATIONS):
+        left = unexplained + float(np.sum((variance * a / (s**2 + variance)) ** 2))
+        before, variance = variance, max(float((prior + left) / (mass + rows_prior)), FLOOR)
+        if abs(variance - before) <= _SETTLED * variance:
+            break
+    return (s * a / (s**2 + variance)) @ vt, variance
+
+
+def _no_experts(rows: ExpertRows, count: int) -> Experts:
+    """Return experts that know nothing."""
+    gate, p = np.zeros((count - 1, rows.gate_columns)), rows.design.shape[1]
+    return Experts(gate, np.zeros((count, p)), np.zeros(count))
+
+
+def _with_noise(experts: Experts) -> Experts:
+    """Return experts with no noise below the floor, whither a jump may lead."""
+    return experts._replace(log_variances=np.maximum(experts.log_variances, np.log(FLOOR)))

@@ -1,0 +1,79 @@
+r"""What all mixtures answer, given the joint density of rows and components.
+
+.. math:: p(x) = \sum_k p(x, k), \qquad p(k\mid x) = \frac{p(x, k)}{p(x)}.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from posteriori.estimators.estimator_rows import check_gappy_inputs
+from posteriori.numerics.logspace import log_sum_exp, softmax
+from posteriori.numerics.types import Array
+from posteriori.numerics.validation import unmasked
+
+__all__ = ["MixtureEstimator", "counted_rows"]
+
+
+class MixtureEstimator(DensityMixin, BaseEstimator):
+    """Rows that come from one of several components."""
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows."""
+
+    @abstractmethod
+    def _log_joint(self, x: Array) -> Array:
+        """Return ln p(x, k) of checked rows, (N, K); of rows without an entry ln p(k)."""
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return p(component | row), (N, K), by the entries that are seen."""
+        return softmax(self._joint(X), axis=1)
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable component of each row, (N,)."""
+        return self._joint(X).argmax(axis=1)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from rows and return the most probable component of each, (N,)."""
+        return self.fit(X, sample_weight=sample_weight).predict(X)
+
+    def score_samples(self, X: Any) -> Array:
+        """Return ln p(row) of the seen entries, (N,)."""
+        return log_sum_exp(self._joint(X), axis=1)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean of :meth:`score_samples`."""
+        return float(self.score_samples(X).mean())
+
+    def log_likelihood(self, X: Any) -> float:
+        """Return ln p(X), the sum of :meth:`score_samples`."""
+        return float(self.score_samples(X).sum())
+
+    def _joint(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._log_joint(check_gappy_inputs(self, X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def counted_rows(
+    estimator: Any, X: Any, sample_weight: Any, *, reset: bool = True
+) -> tuple[Array, Array | None]:
+    """Return checked rows, and how often each counts; rows of weight 0 are left out."""
+    x = check_gappy_inputs(estimator, X, reset=reset)
+    if sample_weight is None:
+        return x, None
+    frequency = _check_sample_weight(
+        unmasked("sample_weight", sample_weight), x, dtype=np.float64, ensure_non_negative=True
+    )
+    keep = frequency > 0
+    return (x, frequency) if keep.all() else (x[keep], frequency[keep])

@@ -1,0 +1,1 @@
+"""Mixtures of normals, by maximum likelihood and by variational Bayes."""

@@ -1,0 +1,215 @@
+"""Mixtures of normals by variational Bayes: enumeration, the notes' numbers, namings, gaps."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from posteriori import MvNormal, NormalWishart, bayes
+from posteriori.datasets import load_old_faithful
+from posteriori.mixture import BayesianGaussianMixture
+from tests.scikit_learn_checks import every_check
+
+
+def faithful(standardised=False):
+    x = np.array(load_old_faithful().data, dtype=float)
+    return (x - x.mean(axis=0)) / x.std(axis=0) if standardised else x
+
+
+@every_check(
+    [
+        BayesianGaussianMixture(2, random_state=0),
+        BayesianGaussianMixture(
+            3, weight_concentration_prior_type="dirichlet_process", random_state=0
+        ),
+    ]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.topic("004/9.17", "004/9.16", "004/9.4")
+def test_old_faithful_as_in_the_notes_moves_from_three_clusters_to_two():
+    means = [[3, 60], [4, 70], [2, 50], [2, 60], [3, 100], [4, 80]]
+    prior = NormalWishart(
+        np.array(means, float), np.ones(6), np.full(6, 3.0), np.array([np.diag([1, 0.01])] * 6)
+    )
+    given = {
+        "prior": prior,
+        "weight_concentration_prior": 0.01,
+        "responsibilities_init": np.full((272, 6), 1 / 6),
+        "tol": 1e-9,
+    }
+    stuck = BayesianGaussianMixture(6, **given, moves=False).fit(faithful())
+    assert float(stuck.log_evidence_) == pytest.approx(-1185.106, abs=1e-3)
+    assert (stuck.weights_ > 0.01).sum() == 3
+    moved = BayesianGaussianMixture(6, **given).fit(faithful())
+    assert float(moved.log_evidence_) == pytest.approx(-1165.138, abs=1e-3)
+    counts = np.sort(moved.posterior_.weights.concentration - 0.01)[::-1]
+    assert counts[:2] == pytest.approx([175.12, 96.88], abs=0.01)
+    assert moved.symmetry_gain_ == 0.0  # components have names: priors of their own
+    assert np.all(np.diff(moved.trace_) >= -1e-7)
+
+
+@pytest.mark.topic("004/9.17", "004/9.16")
+def test_old_faithful_with_a_shared_prior_about_the_mean():
+    prior = NormalWishart(faithful().mean(axis=0), 1.0, 3.0, np.diag([1, 0.01]))
+    b = BayesianGaussianMixture(
+        6, prior=prior, weight_concentration_prior=0.01, random_state=0, tol=1e-9
+    ).fit(faithful())
+    bound = float(b.log_evidence_) - b.symmetry_gain_
+    assert bound == pytest.approx(-1179.37248, abs=1e-4)
+    assert b.means_[:2] == pytest.approx(np.array([[4.287, 79.942], [2.054, 54.682]]), abs=1e-2)
+
+
+def test_evidence_counts_all_namings():
+    prior = NormalWishart(np.zeros(2), 0.1, 4.0, np.eye(2) / 4)
+    b = BayesianGaussianMixture(
+        6, prior=prior, weight_concentration_prior=0.1, random_state=0, tol=1e-9
+    ).fit(faithful(standardised=True))
+    assert b.symmetry_gain_ == pytest.approx(np.log(30.0), abs=1e-4)
+    assert float(b.log_evidence_) - b.symmetry_gain_ == pytest.approx(-463.7790, abs=1e-4)
+
+
+@pytest.mark.topic("004/9.16")
+def test_one_component_is_exact_and_says_so():
+    x = faithful(standardised=True)
+    prior = NormalWishart(np.zeros(2), 1.0, 3.0, np.eye(2))
+    b = BayesianGaussianMixture(1, prior=prior).fit(x)
+    assert b.log_evidence_.kind == "exact"
+    exact = bayes(prior, lambda m, p: MvNormal(m, precision=p), x)
+    assert float(b.log_evidence_) == pytest.approx(float(exact.log_evidence), abs=1e-8)
+    assert float(b.log_evidence_) == pytest.approx(-560.8560645, abs=1e-6)
+    x[0, 0] = np.nan
+    assert BayesianGaussianMixture(1, prior=prior).fit(x).log_evidence_.kind == "bound"
+
+
+def exact_evidence(x, prior, k, alpha):
+    """Sum over all K^N labellings, parameters integrated out."""
+    terms = []
+    for labels in product(range(k), repeat=len(x)):
+        labels = np.array(labels)
+        counts = np.bincount(labels, minlength=k)
+        term = gammaln(k * alpha) - gammaln(len(x) + k * alpha)
+        term += (gammaln(counts + alpha) - gammaln(alpha)).sum()
+        for j in range(k):
+            if counts[j]:
+                learned = bayes(prior, lambda m, p: MvNormal(m, precision=p), x[labels == j])
+                term += float(learned.log_evidence)
+        terms.append(term)
+    return float(np.logaddexp.reduce(terms))
+
+
+@pytest.mark.parametrize("alpha", [0.5, 2.0])
+def test_the_bound_is_below_the_sum_over_all_labellings(alpha):
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(-4, 1, size=(3, 2)), rng.normal(4, 1, size=(3, 2))])
+    prior = NormalWishart(np.zeros(2), 0.2, 4.0, np.eye(2) / 2)
+    b = BayesianGaussianMixture(
+        2, prior=prior, weight_concentration_prior=alpha, random_state=0, tol=1e-10
+    ).fit(x)
+    exact = exact_evidence(x, prior, 2, alpha)
+    assert float(b.log_evidence_) <= exact
+    assert float(b.log_evidence_) >= exact - 3.0
+    assert b.symmetry_gain_ > 0.5
+    assert exact - float(b.log_evidence_) < exact - float(b.log_evidence_) + b.symmetry_gain_
+
+
+@pytest.mark.parametrize("kind", ["dirichlet_distribution", "dirichlet_process"])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_the_bound_never_falls(kind, gaps):
+    x = faithful()
+    if gaps:
+        x[np.random.default_rng(0).random(x.shape) < 0.15] = np.nan
+    b = BayesianGaussianMixture(
+        5, weight_concentration_prior_type=kind, random_state=1, moves=False
+    ).fit(x)
+    assert np.all(np.diff(b.trace_) >= -1e-7)
+    assert b.weights_.sum() == pytest.approx(1.0)
+    assert np.all(np.diff(b.weights_) <= 1e-12)
+
+
+def test_weights_equal_repeated_rows():
+    x = faithful()[:80]
+    times = np.random.default_rng(0).integers(0, 3, size=80)
+    weighted = BayesianGaussianMixture(3, random_state=0).fit(x, sample_weight=times)
+    repeated = BayesianGaussianMixture(3, random_state=0).fit(np.repeat(x, times, axis=0))
+    assert float(weighted.log_evidence_) == pytest.approx(float(repeated.log_evidence_), abs=1e-4)
+    assert weighted.log_evidence_.comparable(repeated.log_evidence_)
+
+
+def test_evidence_moves_with_affine_maps_of_rows_and_prior():
+    x = faithful()
+    a, b = np.array([[2.0, 0.1], [0.5, 30.0]]), np.array([100.0, -7.0])
+    prior = NormalWishart(x.mean(axis=0), 0.5, 5.0, np.diag([0.3, 0.002]))
+    back = np.linalg.inv(a)
+    moved = NormalWishart(a @ x.mean(axis=0) + b, 0.5, 5.0, back.T @ np.diag([0.3, 0.002]) @ back)
+    one = BayesianGaussianMixture(3, prior=prior, random_state=0, tol=1e-9).fit(x)
+    two = BayesianGaussianMixture(3, prior=moved, random_state=0, tol=1e-9).fit(x @ a.T + b)
+    shift = len(x) * np.log(np.linalg.det(a))
+    assert float(two.log_evidence_) + shift == pytest.approx(float(one.log_evidence_), abs=1e-4)
+
+
+def test_a_prior_serves_rows_without_spread():
+    prior = NormalWishart(np.zeros(2), 1.0, 4.0, np.eye(2))
+    b = BayesianGaussianMixture(2, prior=prior, random_state=0).fit([[1.0, 2.0]])
+    exact = exact_evidence(np.array([[1.0, 2.0]]), prior, 2, 0.5)
+    assert float(b.log_evidence_) <= exact + 1e-9
+    same = BayesianGaussianMixture(1, prior=prior).fit([[1.0, 2.0]] * 4)
+    learned = bayes(prior, lambda m, p: MvNormal(m, precision=p), np.array([[1.0, 2.0]] * 4))
+    assert float(same.log_evidence_) == pytest.approx(float(learned.log_evidence), abs=1e-9)
+
+
+def test_the_predictive_is_a_mixture_of_students():
+    b = BayesianGaussianMixture(3, random_state=0).fit(faithful())
+    x = faithful()[:20]
+    assert b.score_samples(x) == pytest.approx(b.model_.log_prob(x), abs=1e-9)
+    rows, codes = b.sample(2000, rng=0)
+    assert rows.shape == (2000, 2)
+    assert np.bincount(codes, minlength=3) / 2000 == pytest.approx(b.weights_, abs=0.06)
+    drawn = b.impute([[2.0, np.nan]], draws=500, random_state=0)[:, 0, 1]
+    assert drawn.mean() == pytest.approx(54.5, abs=2.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "x", "error", "words"),
+    [
+        ({}, [[1.0, 5.0], [2.0, 5.0]], ValueError, "column 1 of X is constant"),
+        ({}, [[1.0, 5.0]], ValueError, "1 sample"),
+        ({"prior": "wide"}, [[1.0], [2.0]], TypeError, "prior must be a NormalWishart"),
+        (
+            {"weight_concentration_prior": 0.0},
+            [[1.0], [2.0]],
+            ValueError,
+            "must be a positive number",
+        ),
+        ({"responsibilities_init": [[1.0]]}, [[1.0], [2.0]], ValueError, r"shape \(2, 1\)"),
+        ({"responsibilities_init": [[1.0], [0.5]]}, [[1.0], [2.0]], ValueError, "sum to 1"),
+        (
+            {"prior": NormalWishart(np.zeros(2), 1.0, 4.0, np.eye(2))},
+            [[1.0], [2.0]],
+            ValueError,
+            "prior is of 2 columns",
+        ),
+    ],
+)
+def test_bad_input_is_named(make, x, error, words):
+    with pytest.raises(error, match=words):
+        BayesianGaussianMixture(**make).fit(x)
+
+
+def test_partitions_by_enumeration_and_by_draws():
+    """The exact evidence is that of all labellings, and drawn partitions agree with the sum."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(-3, 1, size=(3, 2)), rng.normal(3, 1, size=(3, 2))])
+    prior = NormalWishart(np.zeros(2), 0.2, 4.0, np.eye(2) / 2)
+    b = BayesianGaussianMixture(2, prior=prior, weight_concentration_prior=0.7)
+    exact = b.enumerate_partitions(x)
+    total = exact_evidence(x, prior, 2, 0.7)
+    assert float(exact.log_evidence) == pytest.approx(total, abs=1e-9)
+    assert exact.log_evidence.kind == "exact"
+    drawn = b.sample_partitions(x, draws=2000, random_state=0)
+    assert drawn.similarity == pytest.approx(exact.similarity, abs=0.08)
+    fitted = b.fit(x)
+    assert float(fitted.log_evidence_) <= total

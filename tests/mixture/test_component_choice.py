@@ -1,0 +1,87 @@
+"""How many components, and which of them make a cluster."""
+
+import numpy as np
+import pytest
+from scipy.special import xlogy
+
+from posteriori.datasets import load_old_faithful
+from posteriori.mixture import (
+    BayesianGaussianMixture,
+    GaussianMixture,
+    choose_components,
+    join_components,
+)
+
+
+def faithful():
+    return np.array(load_old_faithful().data, dtype=float)
+
+
+@pytest.mark.topic("004/9.17")
+def test_two_components_of_old_faithful_by_every_criterion():
+    for estimator, criterion in (
+        (BayesianGaussianMixture(random_state=0), None),
+        (GaussianMixture(random_state=0), None),
+        (GaussianMixture(random_state=0), "bic"),
+        (GaussianMixture(random_state=0), "icl"),
+    ):
+        found = choose_components(estimator, faithful(), range(1, 5), criterion)
+        assert found.best == 2, found
+        assert found.scores.shape == (4,)
+        assert (found.probabilities is not None) == (
+            criterion is None and found.criterion == "evidence"
+        )
+
+
+def test_probabilities_are_those_of_the_evidence():
+    found = choose_components(BayesianGaussianMixture(random_state=0), faithful(), [2, 1])
+    assert found.numbers == (2, 1)
+    gap = float(found.models[0].log_evidence_ - found.models[1].log_evidence_)
+    assert np.log(found.probabilities[0] / found.probabilities[1]) == pytest.approx(gap, abs=1e-9)
+    assert all(m.weight_concentration_prior == 1.0 for m in found.models)
+    given = choose_components(
+        BayesianGaussianMixture(weight_concentration_prior=0.3, random_state=0), faithful(), [1]
+    )
+    assert given.models[0].weight_concentration_prior == 0.3
+
+
+def test_criteria_by_their_formulas():
+    x = faithful()
+    found = choose_components(GaussianMixture(random_state=0), x, [2], "bic")
+    model = found.models[0]
+    bic = model.log_likelihood_ - 0.5 * 11 * np.log(272)
+    assert found.scores[0] == pytest.approx(bic, abs=1e-6)
+    icl = choose_components(GaussianMixture(random_state=0), x, [2], "icl").scores[0]
+    p = model.predict_proba(x)
+    assert icl == pytest.approx(bic + xlogy(p, p).sum(), abs=1e-6)
+
+
+def test_noise_has_one_component():
+    x = np.random.default_rng(0).normal(size=(100, 2))
+    assert choose_components(BayesianGaussianMixture(random_state=0), x, range(1, 4)).best == 1
+
+
+def test_a_bent_cluster_is_joined_from_components():
+    """A ring sector needs several normals; they are joined before the far blob is."""
+    rng = np.random.default_rng(1)
+    angle = rng.uniform(0.2, 2.9, size=300)
+    arc = 5 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.3 * rng.normal(size=(300, 2))
+    blob = np.array([0.0, -6.0]) + 0.4 * rng.normal(size=(100, 2))
+    x = np.concatenate([arc, blob])
+    model = GaussianMixture(5, random_state=0).fit(x)
+    path = join_components(model, x)
+    labels = path.labels(model.predict_proba(x), 2)
+    assert len(set(labels[:300])) == 1
+    assert set(labels[300:]) == {1 - labels[0]}
+    assert path.entropies[0] == pytest.approx(0.0, abs=1e-9)
+    p = model.predict_proba(x)
+    assert path.entropies[-1] == pytest.approx(-xlogy(p, p).sum())
+
+
+def test_bad_questions_are_named():
+    with pytest.raises(ValueError, match="criterion must be one of"):
+        choose_components(GaussianMixture(), faithful(), [1], "aic")
+    with pytest.raises(ValueError, match="numbers must be"):
+        choose_components(GaussianMixture(), faithful(), [])
+    with pytest.raises(TypeError, match="has no evidence"):
+        choose_components(GaussianMixture(), faithful(), [1], "evidence")

@@ -1,0 +1,21 @@
+"""scikit-learn's contract for mixtures of any family and for latent classes."""
+
+import pytest
+
+from posteriori.distributions import Laplace, Normal, NormalInverseGamma
+from posteriori.mixture import LatentClasses, MixtureOf
+from tests.scikit_learn_checks import every_check
+
+ESTIMATORS = [
+    LatentClasses(2),
+    LatentClasses(2, estimate="ml"),
+    MixtureOf(Normal, 2, n_init=2),
+    MixtureOf(Normal, 2, prior=NormalInverseGamma(0.0, 0.1, 1.5, 1.0)),
+    MixtureOf(Laplace, 2, n_init=2),
+]
+
+
+@pytest.mark.filterwarnings("ignore::posteriori.numerics.warnings.ConvergenceWarning")
+@every_check(ESTIMATORS)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
