@@ -68,7 +68,7 @@ def test_compare_prints_what_it_guessed_and_the_verdict(written: tuple[str, Path
 def test_compare_writes_whole_files(written: tuple[str, Path, Path]) -> None:
     _, html, model = written
     assert html.read_text(encoding="utf-8").rstrip().endswith("</html>")
-    assert model.read_bytes().startswith(b"posteriori model 3\n")
+    assert model.read_bytes().startswith(b"posteriori model 4\n")
     names = {path.name for path in html.parent.iterdir()}
     assert names == {"table.csv", "report.html", "model.po"}
 

@@ -340,7 +340,7 @@ def test_error_bars_of_relevance_are_as_much_too_small_as_the_page_says() -> Non
 
 
 #: Pages about estimators, whose examples run with the pages.
-OF_ESTIMATORS = {"labelling_pixels", "medical_decision"}
+OF_ESTIMATORS = {"colours", "galaxies", "labelling_pixels", "medical_decision", "mouse"}
 
 
 def test_every_page_has_a_check() -> None:

@@ -184,6 +184,7 @@ class KMeans(_Centers):
         ),
     }
     _absolute = False
+    _stream_is_batch = False  # what rows do depends on those before them
     path_: list[PathStep]
 
     def __init__(

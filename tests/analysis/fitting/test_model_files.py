@@ -132,8 +132,8 @@ def test_inserted_bytes_are_noticed(good: Path, place: float, more: bytes) -> No
 
 def test_other_versions_are_told_apart(good: Path, tmp_path: Path) -> None:
     other = tmp_path / "m.po"
-    other.write_bytes(good.read_bytes().replace(b"model 3\n", b"model 4\n", 1))
-    require_refusal(other, "has format version 4; this release reads 3")
+    other.write_bytes(good.read_bytes().replace(b"model 4\n", b"model 5\n", 1))
+    require_refusal(other, "has format version 5; this release reads 4")
 
 
 # -- forged files: the checksum is right, the content is not -------------------------------------
@@ -146,7 +146,7 @@ def forge(path: Path, tree: Any, numbers: bytes) -> None:
     text = tree if isinstance(tree, bytes) else json.dumps(tree).encode()
     body = text + b"\n" + numbers
     digest = hashlib.sha256(body).hexdigest().encode()
-    path.write_bytes(b"posteriori model 3\n" + digest + b"\n" + body)
+    path.write_bytes(b"posteriori model 4\n" + digest + b"\n" + body)
 
 
 def content_of(path: Path) -> tuple[dict[str, Any], bytes]:

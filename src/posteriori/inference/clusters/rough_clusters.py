@@ -17,7 +17,13 @@ _BLOCK = 16_384
 
 
 def rough_centers(
-    x: Array, k: int, weight: Array | None, rng: np.random.Generator, *, steps: int
+    x: Array,
+    k: int,
+    weight: Array | None,
+    rng: np.random.Generator,
+    *,
+    steps: int,
+    tries: int | None = None,
 ) -> Array:
     """Return centres (k, D) after some steps from k-means++ seeds; empty clusters stay where they are.
 
@@ -30,8 +36,10 @@ def rough_centers(
     rng : Generator
     steps : int
         At most.
+    tries : int, optional
+        Of each seed.
     """
-    centers = seed_centers(x, k, weight, rng)
+    centers = seed_centers(x, k, weight, rng, tries)
     w = np.ones(len(x)) if weight is None else weight
     for _ in range(steps):
         labels = nearest_of(x, centers)

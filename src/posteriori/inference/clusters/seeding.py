@@ -20,7 +20,9 @@ __all__ = ["SEED_ROWS", "random_centers", "seed_centers", "spread_centers"]
 SEED_ROWS = 20_000
 
 
-def seed_centers(x: Array, k: int, weight: Array | None, rng: np.random.Generator) -> Array:
+def seed_centers(
+    x: Array, k: int, weight: Array | None, rng: np.random.Generator, tries: int | None = None
+) -> Array:
     """Return k of the rows (N, D) as centres (k, D); fewer distinct rows are repeated.
 
     Parameters
@@ -31,11 +33,15 @@ def seed_centers(x: Array, k: int, weight: Array | None, rng: np.random.Generato
     weight : (N,), optional
         How often each row counts.
     rng : Generator
+    tries : int, optional
+        Draws of which the best is kept; by default 2 + ln k.
     """
-    return spread_centers(distinct_rows(x, weight, max(SEED_ROWS, 100 * k), rng), k, rng)
+    return spread_centers(distinct_rows(x, weight, max(SEED_ROWS, 100 * k), rng), k, rng, tries)
 
 
-def spread_centers(distinct: DistinctRows, k: int, rng: np.random.Generator) -> Array:
+def spread_centers(
+    distinct: DistinctRows, k: int, rng: np.random.Generator, tries: int | None = None
+) -> Array:
     """Return k of some distinct rows by k-means++."""
     rows, w, _ = distinct
     seen = ~np.isnan(rows)
@@ -43,7 +49,7 @@ def spread_centers(distinct: DistinctRows, k: int, rng: np.random.Generator) -> 
     mean = w @ np.where(seen, rows, 0.0) / np.where(share > 0, share, 1.0)
     z = np.where(seen, rows - mean, 0.0)  # the centre of the data is 0, and gaps lie there
     free = np.ones(len(z), dtype=bool)
-    tries = 2 + int(np.log(k))
+    tries = 2 + int(np.log(k)) if tries is None else tries
     chosen = [int(_draw(w, rng.random(1))[0])]
     nearest = _seen_distances(z, seen, z[chosen])[:, 0]
     while True:

@@ -118,6 +118,7 @@ class GaussianMixture(NormalMixture):
         "assignment": one_of("soft", "hard"),
         "solver": one_of("em", "lbfgs"),
     }
+    _stream_is_batch = False  # what rows do depends on those before them
 
     def __init__(
         self,

@@ -228,7 +228,7 @@ def _of_one_start(features: Features, rng: np.random.Generator) -> Array:
 def _k_means(x: Array, k: int, rng: np.random.Generator) -> IntArray:
     """Return the nearest of k centres for each row: k-means++ seeds, then Lloyd's steps."""
     sample = x if len(x) <= _SAMPLE else x[rng.choice(len(x), _SAMPLE, replace=False)]
-    return nearest_of(x, rough_centers(sample, k, None, rng, steps=_STEPS))
+    return nearest_of(x, rough_centers(sample, k, None, rng, steps=_STEPS, tries=1))
 
 
 # -- features --------------------------------------------------------------------------------
