@@ -74,7 +74,7 @@ def test_classes_are_found():
 def test_densities_are_compared():
     rng = np.random.default_rng(3)
     found = analyze({"y": rng.standard_t(2.0, 300)}, "y", task="density", folds=3, jobs=1)
-    assert found.ranking.best == "Student t"
+    assert next(row.name for row in found.ranking if row.name != "average") == "Student t"
     counts = analyze({"y": rng.poisson(4.0, 300)}, "y", task="density", folds=2, jobs=1)
     assert counts.ranking.best in ("Poisson", "negative binomial")
 
