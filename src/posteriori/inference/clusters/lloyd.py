@@ -14,7 +14,7 @@ import numpy as np
 
 from posteriori.inference.clusters.cluster_rows import ClusterRows, Sweeps, objective
 from posteriori.inference.clusters.distance_kernels import farthest_row
-from posteriori.inference.clusters.weighted_medians import median_centers, sort_columns
+from posteriori.inference.clusters.weighted_medians import median_centers, ranked_columns
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["Clustering", "PathStep", "descend"]
@@ -88,7 +88,7 @@ def descend(
     O(N K D) for an iteration at most; less the fewer rows can change.
     """
     sweeps = Sweeps(rows, len(centers))
-    order = sort_columns(rows.x) if rows.absolute else None
+    order = ranked_columns(rows.x) if rows.absolute else None
     path: list[PathStep] = []
     now = centers - rows.shift
     n_iter, changed, converged = 0, 1, False

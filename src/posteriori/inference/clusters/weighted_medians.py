@@ -10,13 +10,13 @@ import numpy as np
 from posteriori.numerics.compilation import compiled
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["median_centers", "sort_columns"]
+__all__ = ["median_centers", "ranked_columns"]
 
 #: Rounding must not decide whether exactly half of the weight lies below.
 _SLACK = 1e-12
 
 
-def sort_columns(x: Array) -> IntArray:
+def ranked_columns(x: Array) -> IntArray:
     """Return the order of each column's entries, gaps last, (D, N)."""
     order = np.empty((x.shape[1], len(x)), dtype=np.int32 if len(x) < 2**31 else np.int64)
     for d, column in enumerate(x.T):
@@ -38,7 +38,7 @@ def median_centers(
     labels : (N,)
     centers : (K, D)
     order : (D, N)
-        Of :func:`sort_columns`.
+        Of :func:`ranked_columns`.
     """
     found = centers.copy()
     room = np.empty((3, len(centers)))
