@@ -253,7 +253,8 @@ def test_every_capability_is_asked_about():
     protocols = {
         getattr(c, name) for name in c.__all__ if getattr(getattr(c, name), "_is_protocol", False)
     }
-    arguments = {c.Accounts, c.Classifies, c.Estimator, c.HasComponents, c.HasPosterior, c.HasSteps}
+    arguments = {c.Accounts, c.Classifies, c.Estimator, c.HasBestTree, c.HasComponents}
+    arguments |= {c.HasPosterior, c.HasSteps}
     arguments |= {c.NamesColumns, c.PreparesBlocks, c.Result, c.StatesLogProbabilities}
     assert protocols == {*ASKED, *arguments}
 
