@@ -59,19 +59,14 @@ def expectation_maximisation() -> Comparison:
         n_components=EM_COMPONENTS, **start, tol=0.0, max_iter=EM_STEPS, reg_covar=0.0
     )
     np.testing.assert_allclose(ours.fit(X).means_, theirs.fit(X).means_, atol=1e-6)
+    assert ours.n_iter_ == theirs.n_iter_ == EM_STEPS
     np.testing.assert_allclose(ours.log_likelihood_, theirs.score(X) * EM_ROWS, rtol=1e-10)
     name = f"EM, full, {EM_ROWS} x {EM_COLUMNS}, K={EM_COMPONENTS}, {EM_STEPS} steps (scikit-learn)"
     return compare(name, lambda: ours.fit(X), lambda: theirs.fit(X), bar=8.0, faster=True)
 
 
 def variational_bayes() -> list[Comparison]:
-    rng = np.random.default_rng(0)
-    labels = rng.integers(VB_COMPONENTS, size=VB_ROWS)
-    X = (
-        6.0 * np.column_stack([labels % 3, labels // 3])
-        - [6.0, 3.0]
-        + rng.normal(size=(VB_ROWS, 2))
-    )
+    X, labels = make_rows(VB_ROWS, 2, VB_COMPONENTS, 3.0)  # overlap: all need every step
     concentration, strength, dof = 0.1, 1.0, 4.0
     shares = 0.6 * np.eye(VB_COMPONENTS)[labels] + 0.4 / VB_COMPONENTS  # all climb the same hill
     ours = BayesianGaussianMixture(
@@ -98,6 +93,7 @@ def variational_bayes() -> list[Comparison]:
     )
     theirs.shares = shares
     ours.fit(X), theirs.fit(X)
+    assert ours.n_iter_ == theirs.n_iter_ == VB_STEPS
     _assert_same(ours.means_, theirs.means_, 1e-4)
     name = f"VB, {VB_ROWS} x 2, K={VB_COMPONENTS}, {VB_STEPS} steps"
     rows = [
@@ -113,7 +109,7 @@ def variational_bayes() -> list[Comparison]:
     if peer is None:
         print("BayesPy is not installed")
         return rows
-    _assert_same(ours.means_, peer(), 0.02)
+    _assert_same(ours.means_, peer(), 0.1)
     rows.append(compare(f"{name} (BayesPy)", lambda: ours.fit(X), peer, bar=10.0, faster=True))
     return rows
 
@@ -139,8 +135,8 @@ def _bayespy(
 ) -> Callable[[], np.ndarray] | None:
     """Return a fit that answers with means, or None where BayesPy is not installed.
 
-    Its beliefs about means and precisions are independent, as in its own example, so that means agree
-    with ours to within a small part of their uncertainty only.
+    Its beliefs about means and precisions are independent, as in its own example, so that after
+    as many steps means agree with ours to a tenth of a standard deviation of the rows only.
     """
     try:
         from bayespy import nodes
