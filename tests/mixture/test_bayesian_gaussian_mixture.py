@@ -213,3 +213,10 @@ def test_partitions_by_enumeration_and_by_draws():
     assert drawn.similarity == pytest.approx(exact.similarity, abs=0.08)
     fitted = b.fit(x)
     assert float(fitted.log_evidence_) <= total
+
+
+def test_partitions_need_no_fit():
+    drawn = BayesianGaussianMixture(2).sample_partitions(faithful()[:30], draws=40, random_state=0)
+    assert drawn.similarity.shape == (30, 30)
+    with pytest.raises(ValueError, match="column 1 of X is constant"):
+        BayesianGaussianMixture(2).enumerate_partitions([[1.0, 2.0], [2.0, 2.0], [4.0, 2.0]])

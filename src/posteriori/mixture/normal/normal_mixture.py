@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.contract import NamesColumns, offers
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
 from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE
 from posteriori.inference.gaps.gap_patterns import GapPatterns, gap_patterns
@@ -172,10 +173,15 @@ def require_several(x: Array) -> None:
 
 
 def require_spread(estimator: Any, mean: Array, variance: Array) -> None:
-    """Refuse columns without spread, by name, as a default prior takes its scale from theirs."""
-    constant = ~exceeds_rounding(np.sqrt(variance), np.abs(mean))
-    names = column_names(estimator)
-    _refuse_dependent(np.flatnonzero(constant).tolist(), names)
+    """Refuse columns without spread, as a default prior takes its scale from theirs.
+
+    An estimator that has not been fitted knows no names of columns.
+    """
+    constant = np.flatnonzero(~exceeds_rounding(np.sqrt(variance), np.abs(mean))).tolist()
+    if constant:
+        known = offers(estimator, NamesColumns)
+        names = column_names(estimator) if known else [f"column {j}" for j in range(len(mean))]
+        _refuse_dependent(constant, names)
 
 
 def _spread_checked(x: Array, names: list[str], kind: str, extra: Array | None) -> Array:
