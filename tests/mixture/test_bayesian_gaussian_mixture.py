@@ -113,13 +113,13 @@ def test_the_bound_is_below_the_sum_over_all_labellings(alpha):
     assert float(b.log_evidence_) <= exact
     assert float(b.log_evidence_) >= exact - 3.0
     assert b.symmetry_gain_ > 0.5
-    assert exact - float(b.log_evidence_) < exact - float(b.log_evidence_) + b.symmetry_gain_
+    assert float(b.log_evidence_) == pytest.approx(b.trace_[-1] + b.symmetry_gain_, abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["dirichlet_distribution", "dirichlet_process"])
 @pytest.mark.parametrize("gaps", [False, True])
 def test_the_bound_never_falls(kind, gaps):
-    x = faithful()
+    x = faithful()[::2]
     if gaps:
         x[np.random.default_rng(0).random(x.shape) < 0.15] = np.nan
     b = BayesianGaussianMixture(
@@ -177,6 +177,7 @@ def test_the_predictive_is_a_mixture_of_students():
     [
         ({}, [[1.0, 5.0], [2.0, 5.0]], ValueError, "column 1 of X is constant"),
         ({}, [[1.0, 5.0]], ValueError, "1 sample"),
+        ({}, [[1.0, np.nan], [2.0, np.nan]], ValueError, "column 1 of X has no entry"),
         ({"prior": "wide"}, [[1.0], [2.0]], TypeError, "prior must be a NormalWishart"),
         (
             {"weight_concentration_prior": 0.0},

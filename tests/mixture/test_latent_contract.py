@@ -7,6 +7,7 @@ from posteriori.mixture import LatentClasses, MixtureOf
 from tests.scikit_learn_checks import every_check
 
 ESTIMATORS = [
+    LatentClasses(2, n_init=2),
     LatentClasses(2),
     LatentClasses(2, estimate="ml"),
     MixtureOf(Normal, 2, n_init=2),

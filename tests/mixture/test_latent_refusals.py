@@ -179,18 +179,20 @@ def test_another_fit_leaves_nothing_of_the_first():
     assert not hasattr(other.set_params(prior=Gamma(1.0, rate=0.1)).fit(COUNTS), "n_parameters_")
 
 
-def test_interruption_keeps_the_best_so_far(monkeypatch):
+@pytest.mark.parametrize(("n_init", "call"), [(1, 4), (10, 3)])
+def test_interruption_keeps_the_best_so_far(monkeypatch, n_init, call):
     from posteriori.inference.mixtures.columns import latent_ascent
 
     calls, plain = [], latent_ascent.pass_over_rows
 
     def impatient(*arguments, **named):
         calls.append(1)
-        if len(calls) == 4:
+        if len(calls) == call:
             raise KeyboardInterrupt
         return plain(*arguments, **named)
 
     monkeypatch.setattr(latent_ascent, "pass_over_rows", impatient)
-    model = LatentClasses(2, "poisson", random_state=0, n_init=1).fit(COUNTS)
+    model = LatentClasses(2, "poisson", random_state=0, n_init=n_init).fit(COUNTS)
     assert not model.converged_
+    assert len(calls) < 8  # what is kept is seen once more
     np.testing.assert_allclose(model.predict_proba(COUNTS).sum(axis=1), 1.0)

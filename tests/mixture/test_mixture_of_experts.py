@@ -47,7 +47,14 @@ def standard_rows(gate, n=80, d=2, seed=3):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@every_check([MixtureOfExperts(), MixtureOfExperts(3, "constant"), MixtureOfExperts(1)])
+@every_check(
+    [
+        MixtureOfExperts(n_init=1),
+        MixtureOfExperts(),
+        MixtureOfExperts(3, "constant"),
+        MixtureOfExperts(1),
+    ]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

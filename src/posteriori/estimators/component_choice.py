@@ -82,6 +82,11 @@ def choose_components(
     criterion : {"evidence", "held out", "icl", "bic"}, optional
         By default evidence where the model has it, else the log density of rows held out in 5 folds.
 
+    Notes
+    -----
+    Evidence of several components is a bound of it, which lies the further below the more components
+    share rows. Where they overlap, it prefers too few: ask ``sample_partitions`` for a check.
+
     Examples
     --------
     >>> from posteriori.datasets import load_old_faithful

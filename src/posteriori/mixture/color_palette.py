@@ -73,8 +73,9 @@ def quantize_colors(image: Any, k: int, *, rng: Seed = None) -> QuantizedColors:
     few = min(_check_count(k), len(colors))
     model = KMeans(few, random_state=rng)
     model.fit(colors.astype(np.float64), sample_weight=counts)
-    order = np.argsort(-model.counts_, kind="stable")
-    palette = _as_original(model.cluster_centers_[order], pixels.dtype)
+    centers = model.cluster_centers_
+    order = np.lexsort((*centers.T[::-1], -model.counts_))  # the most frequent, the darkest first
+    palette = _as_original(centers[order], pixels.dtype)
     codes = np.argsort(order)[model.labels_][place.ravel()]
     found = palette[codes]
     error = float(np.sum((found.astype(np.float64) - flat) ** 2))

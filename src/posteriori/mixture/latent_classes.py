@@ -55,6 +55,9 @@ class LatentClasses(LatentMixture, AsksForPartitions):
     weight_concentration_prior : float, optional
         Of the symmetric Dirichlet prior of the shares of classes; 1/K by default, which leaves classes
         empty that are not needed.
+    moves : bool
+        With "bayes": whether classes are merged and split where the ascent from the best start has ended, and
+        kept where that leads higher. Most likely ones would be split down to single rows.
     n_init : int
         Starts that are tried.
     max_iter : int
@@ -116,6 +119,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         estimate: str = "bayes",
         priors: Mapping[str, Any] | None = None,
         weight_concentration_prior: float | None = None,
+        moves: bool = True,
         n_init: int = 10,
         max_iter: int = 1000,
         tol: float = 1e-6,
@@ -128,6 +132,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         self.estimate = estimate
         self.priors = priors
         self.weight_concentration_prior = weight_concentration_prior
+        self.moves = moves
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol

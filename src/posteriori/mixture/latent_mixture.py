@@ -61,6 +61,7 @@ class LatentMixture(MixtureEstimator):
     """A mixture, given how its components are learned and what their densities are."""
 
     n_components: int
+    moves: bool
     n_init: int
     max_iter: int
     tol: float
@@ -132,6 +133,7 @@ class LatentMixture(MixtureEstimator):
         return Search(
             int(self.n_components),
             int(self.n_init),
+            self.moves and self._integrates(),
             self._weight_law,
             shares,
             as_generator(self.random_state),

@@ -52,6 +52,9 @@ class MixtureOf(LatentMixture, AsksForPartitions):
     weight_concentration_prior : float, optional
         With a prior: concentration of the symmetric Dirichlet prior of the weights; 1/K by default,
         which leaves components empty that are not needed.
+    moves : bool
+        With a prior: whether components are merged and split where the ascent from the best start has ended, and
+        kept where that leads higher. Most likely ones would be split down to single rows.
     n_init : int
         Starts that are tried.
     max_iter : int
@@ -114,6 +117,7 @@ class MixtureOf(LatentMixture, AsksForPartitions):
         *,
         prior: Any = None,
         weight_concentration_prior: float | None = None,
+        moves: bool = True,
         n_init: int = 10,
         max_iter: int = 1000,
         tol: float = 1e-6,
@@ -125,6 +129,7 @@ class MixtureOf(LatentMixture, AsksForPartitions):
         self.n_components = n_components
         self.prior = prior
         self.weight_concentration_prior = weight_concentration_prior
+        self.moves = moves
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol

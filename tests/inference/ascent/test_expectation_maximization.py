@@ -185,16 +185,34 @@ def test_an_interrupt_keeps_what_was_found():
     assert found.parameters == calls[2]
 
 
-def test_jumps_into_the_impossible_are_taken_back():
-    """Parameters far outside (0, 1) raise; the ascent ends at the maximum all the same."""
+def steps_that_lead_to_minus_nine(theta):
+    """Steps of a linear map towards −9 that end at 0.01 instead."""
+    return max(theta - 0.1 * (0.9 + 0.1 * theta), 0.01)
+
+
+def divided(theta):
+    return 1.0 / max(theta, 0.0)
+
+
+def refused(theta):
+    if theta < 0.0:
+        raise ValueError("outside")
+    return 1.0
+
+
+@pytest.mark.parametrize("fault", [np.sqrt, divided, refused])
+def test_jumps_into_the_impossible_are_taken_back(fault):
+    """NaN with NumPy's warning, a division by zero, a refusal: the ascent goes on step by step."""
+    seen = []
 
     def expect(theta):
-        if not 0.0 < theta < 1.0:
-            raise ValueError("outside")
-        return linkage_expect(theta)
+        seen.append(theta)
+        return theta, -float(theta + 0.0 * fault(theta))
 
-    found = maximize_by_em(expect, linkage_maximize, 1e-3, tol=1e-13)
-    assert found.parameters == pytest.approx(0.6268214979, abs=1e-6)
+    found = maximize_by_em(expect, steps_that_lead_to_minus_nine, 1.0)
+    assert min(seen) < -1.0
+    assert found.parameters == 0.01
+    assert found.converged
 
 
 def test_an_impossible_start_is_refused():

@@ -88,7 +88,8 @@ def maximize_by_em(
     max_iter : int
     accelerated : bool
         Whether slow steps may be followed by a jump to where they lead; it is kept only where the
-        objective is no lower.
+        objective is no lower. A jump may ask ``expect`` about parameters that cannot be: NaN and
+        errors of value or arithmetic take it back, and NumPy does not warn of them.
     callback : callable, optional
         Is told the number of the step and the objective, and stops the ascent by answering True.
 
@@ -190,10 +191,11 @@ class _Ascent:
             self._steps = []
 
     def _try(self, parameters: Any) -> _Place | None:
-        """Return the place of parameters that may be impossible."""
+        """Return the place of parameters that may be impossible: no fault of those who wrote ``expect``."""
         try:
-            found = self.look(parameters)
-        except (ValueError, np.linalg.LinAlgError):
+            with np.errstate(all="ignore"):
+                found = self.look(parameters)
+        except (ArithmeticError, ValueError):
             return None
         return found if np.isfinite(found.value) else None
 

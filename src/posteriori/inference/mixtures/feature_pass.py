@@ -45,13 +45,10 @@ class MixturePass(NamedTuple):
         T_k, with the counts N_k first.
     log_likelihood : float
         Σ_n w_n ln Σ_k exp s_nk; of certain assignments Σ_n w_n max_k s_nk.
-    overlap : (K, K)
-        Σ_n w_n r_nj r_nk.
     """
 
     statistics: Array
     log_likelihood: float
-    overlap: Array
 
 
 def pass_over_rows(
@@ -74,8 +71,7 @@ def pass_over_rows(
     hard : bool
         Whether a row belongs to its most probable component alone.
     """
-    k = len(theta)
-    statistics, overlap, total = np.zeros(theta.shape), np.zeros((k, k)), 0.0
+    statistics, total = np.zeros(theta.shape), 0.0
     for rows in read_blocks_of_rows(len(x), features.size):
         t = features.of(x[rows])
         shares, log_sums = responsibilities(theta @ t, hard=hard)
@@ -84,9 +80,8 @@ def pass_over_rows(
             counted = shares * frequency[rows]
             log_sums *= frequency[rows]
         statistics += counted @ t.T
-        overlap += counted @ shares.T
         total += float(log_sums.sum())
-    return MixturePass(statistics, total, overlap)
+    return MixturePass(statistics, total)
 
 
 def responsibilities(scores: Array, *, hard: bool = False) -> tuple[Array, Array]:

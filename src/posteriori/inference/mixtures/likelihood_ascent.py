@@ -16,8 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
+from posteriori.inference.ascent.anderson import SLOW
+from posteriori.inference.ascent.expectation_maximization import EMResult
 from posteriori.inference.mixtures.mixture_rows import MixtureRows, full_precisions
-from posteriori.inference.mixtures.normal_learning import PointLearner
+from posteriori.inference.mixtures.normal_learning import PointLearner, ascend_normals
 from posteriori.inference.mixtures.normal_maximum import (
     FLOOR,
     NormalParts,
@@ -52,16 +54,17 @@ class _Shape(NamedTuple):
 def maximize_by_gradient(
     learner: PointLearner, rows: MixtureRows, start: NormalStatistics, *, tol: float, max_iter: int
 ) -> Found:
-    """Return the end of an ascent by L-BFGS from the sums of a start.
+    """Return the end of an ascent by L-BFGS, from where steps of EM from the sums of a start are slow.
 
     It ends where a step gains less than ``tol`` nats.
     """
-    if learner.prior is not None or learner.fixed:
-        raise ValueError('solver="lbfgs" takes neither a prior nor fixed parts: choose "em"')
+    begun = _approach(learner, rows, start, max_iter)
+    if begun.message.startswith("interrupted") or begun.n_iter == max_iter:
+        return Found(*begun)
     k, d = start.sums.shape
     shape = _Shape(k, d, learner.kind)
-    first = _pack(learner.parts(start), shape, learner)
-    trace = [_value_and_gradient(first, shape, learner, rows)[0]]
+    first = _pack(learner.parts(begun.parameters), shape, learner)
+    trace = list(begun.trace)
 
     def loss(flat: Array) -> tuple[float, Array]:
         value, gradient = _value_and_gradient(flat, shape, learner, rows)
@@ -77,21 +80,33 @@ def maximize_by_gradient(
         method="L-BFGS-B",
         callback=keep,
         options={
-            "maxiter": max_iter,
-            "ftol": tol / max(1.0, abs(trace[0])),
+            "maxiter": max_iter - begun.n_iter,
+            "ftol": tol / max(1.0, abs(trace[-1])),
             "gtol": 0.0,
             "maxcor": 20,
         },
     )
     parts = _unpack(found.x, shape, learner)
     statistics = parts_to_statistics(parts, learner.kind, rows.total)
-    if not found.success:
+    n_iter, converged = len(trace) - 1, bool(found.success)
+    message = f"{'converged' if converged else 'stopped'} after {n_iter} steps"
+    if not converged:
         warnings.warn(
-            f"the ascent stopped after {found.nit} steps; raise max_iter or tol",
-            ConvergenceWarning,
-            stacklevel=3,
+            f"the ascent {message}; raise max_iter or tol", ConvergenceWarning, stacklevel=3
         )
-    return Found(statistics, tuple(trace), found.nit, bool(found.success), str(found.message))
+    return Found(statistics, tuple(trace), n_iter, converged, message)
+
+
+def _approach(
+    learner: PointLearner, rows: MixtureRows, start: NormalStatistics, max_iter: int
+) -> EMResult:
+    """Take steps of EM for as long as these are large.
+
+    From afar a gradient may lead to where a component has no weight, and there it vanishes.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the way goes on
+        return ascend_normals(learner, rows, start, tol=SLOW, max_iter=max_iter, accelerated=False)
 
 
 def parts_gradient(

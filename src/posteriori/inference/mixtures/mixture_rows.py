@@ -50,13 +50,10 @@ class NormalExpectations(NamedTuple):
     statistics : NormalStatistics
     log_likelihood : float
         Σ w ln Σ_k exp s_k(z), of z.
-    overlap : (K, K)
-        Σ w r_j r_k.
     """
 
     statistics: NormalStatistics
     log_likelihood: float
-    overlap: Array
 
 
 class CompleteRows(NamedTuple):
@@ -139,7 +136,7 @@ class CompleteRows(NamedTuple):
         if self.kind == "tied":  # the square −½ zᵀPz, of all rows at once
             value -= 0.5 * float(np.vdot(scores.precisions, square))
         statistics = unpack_sums(found.statistics, self.kind, square)
-        return NormalExpectations(statistics, value, found.overlap)
+        return NormalExpectations(statistics, value)
 
 
 class GappyRows(NamedTuple):
@@ -219,19 +216,17 @@ class GappyRows(NamedTuple):
 
     def expect(self, scores: NormalScores, *, hard: bool = False) -> NormalExpectations:
         """Share rows out among components, each of which completes them."""
-        k = len(scores.means)
         precisions = full_precisions(scores, self.kind)
-        total, overlap = 0.0, np.zeros((k, k))
+        total = 0.0
 
         def respond(values: Array, rows: Array) -> Array:
-            nonlocal total, overlap
+            nonlocal total
             shares, log_sums = responsibilities(np.ascontiguousarray(values.T), hard=hard)
             counted = shares
             if self.frequency is not None:
                 counted = shares * self.frequency[rows]
                 log_sums *= self.frequency[rows]
             total += float(log_sums.sum())
-            overlap += counted @ shares.T
             return counted.T
 
         normals = normals_from_precisions(scores.means, precisions)
@@ -242,7 +237,7 @@ class GappyRows(NamedTuple):
         moved += found.total[:, None, None] * m[:, :, None] * m[:, None, :]
         sums = first + found.total[:, None] * m
         squares = project(found.second + moved, self.kind)
-        return NormalExpectations(NormalStatistics(found.total, sums, squares), total, overlap)
+        return NormalExpectations(NormalStatistics(found.total, sums, squares), total)
 
 
 MixtureRows = CompleteRows | GappyRows

@@ -8,14 +8,22 @@ With known parameters :math:`a_k = \ln π_k + \tfrac12\ln|P_k| - \tfrac D2\ln 2�
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from posteriori.inference.mixtures.normal_units import Units
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["NormalFeatures", "NormalScores", "NormalStatistics", "theta_of", "unpack_sums"]
+__all__ = [
+    "NormalFeatures",
+    "NormalScores",
+    "NormalStatistics",
+    "theta_of",
+    "unpack_sums",
+    "upper_triangle",
+]
 
 
 class NormalScores(NamedTuple):
@@ -64,7 +72,7 @@ class NormalFeatures:
     def __init__(self, kind: str, units: Units) -> None:
         d = len(units.centre)
         self.kind, self.units = kind, units
-        self.rows, self.columns = np.triu_indices(d)
+        self.rows, self.columns = upper_triangle(d)
         products = {"full": len(self.rows), "tied": 0, "diag": d, "spherical": 1}
         self.size = 1 + d + products[kind]
 
@@ -87,6 +95,14 @@ class NormalFeatures:
         return t
 
 
+@cache
+def upper_triangle(d: int) -> tuple[IntArray, IntArray]:
+    """Return the places (i, j) with i ≤ j of a matrix, row by row; small fits ask in every step."""
+    rows, columns = np.triu_indices(d)
+    rows.flags.writeable = columns.flags.writeable = False
+    return rows, columns
+
+
 def theta_of(scores: NormalScores, kind: str) -> Array:
     """Return scores as linear functions of the features, (K, F).
 
@@ -100,7 +116,7 @@ def theta_of(scores: NormalScores, kind: str) -> Array:
     offset = scores.log_norm - 0.5 * np.einsum("kd,kd->k", linear, m)
     parts = [offset[:, None], linear]
     if kind == "full":
-        rows, columns = np.triu_indices(m.shape[1])
+        rows, columns = upper_triangle(m.shape[1])
         parts.append(-np.where(rows == columns, 0.5, 1.0) * p[:, rows, columns])
     elif kind != "tied":
         parts.append(-0.5 * p.reshape(len(m), -1))
@@ -118,7 +134,7 @@ def unpack_sums(statistics: Array, kind: str, square: Array) -> NormalStatistics
     if kind == "diag":
         return NormalStatistics(counts, sums, rest)
     squares = np.empty((len(counts), d, d))
-    rows, columns = np.triu_indices(d)
+    rows, columns = upper_triangle(d)
     squares[:, rows, columns] = rest
     squares[:, columns, rows] = rest
     return NormalStatistics(counts, sums, squares)

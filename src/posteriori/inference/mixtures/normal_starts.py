@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.clusters.rough_clusters import nearest_of, rough_centers
-from posteriori.inference.mixtures.mixture_rows import GappyRows, MixtureRows
+from posteriori.inference.mixtures.component_moves import moved_shares, rising_moves
+from posteriori.inference.mixtures.feature_pass import responsibilities
+from posteriori.inference.mixtures.mixture_rows import GappyRows, MixtureRows, full_precisions
 from posteriori.inference.mixtures.normal_learning import (
     NormalLearner,
     PointLearner,
     ascend_normals,
     look_from,
 )
-from posteriori.inference.mixtures.normal_moves import raise_by_move
-from posteriori.inference.mixtures.normal_scores import NormalStatistics
+from posteriori.inference.mixtures.normal_scores import NormalScores, NormalStatistics
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -32,6 +33,9 @@ _ROUNDS = 20
 #: Starts that are tried at most for one without a component on the floor.
 _MOST_STARTS = 5
 
+#: What a cluster has of its rows for itself where clusters begin wide.
+_OWN = 0.2
+
 
 class NormalSearch(NamedTuple):
     """How a mixture is looked for.
@@ -44,8 +48,8 @@ class NormalSearch(NamedTuple):
         priors of their own; whether each row belongs to one alone.
     start : NormalStatistics or None
         Where to begin; None: at clusters of k-means.
-    options : dict
-        Of the ascent.
+    ascend : callable
+        From learner, rows and a start, the fields of :class:`Found`.
     """
 
     n_components: int
@@ -55,7 +59,7 @@ class NormalSearch(NamedTuple):
     named: bool
     hard: bool
     start: NormalStatistics | None
-    options: dict[str, Any]
+    ascend: Callable[[Any, MixtureRows, NormalStatistics], tuple[Any, ...]]
 
 
 class Found(NamedTuple):
@@ -97,17 +101,19 @@ def best_ascent(
             break
         start = search.start
         if start is None:
-            start = clustered_start(part, search.n_components, rng)
-        found = _climb(learner, part, start, search)
+            wide = i >= search.n_init  # narrow clusters had shrunk to the floor
+            start = clustered_start(part, search.n_components, rng, wide=wide)
+        found = _climb(learner, part, start, search, is_sound)
         sound = is_sound(found.statistics)
         if best is None or (sound, found.trace[-1]) > (best[0], best[1].trace[-1]):
             best = (sound, found)
         if found.message.startswith("interrupted"):
             break
-    found = best[1]  # type: ignore[index]  # there is at least one start
+    assert best is not None  # there is at least one start
+    found = best[1]
     if part is not rows:
         grown = NormalStatistics(*(s * (rows.total / part.total) for s in found.statistics))
-        found = _last(learner, rows, grown, search)
+        found = Found(*search.ascend(learner, rows, grown))
     elif not found.converged and not found.message.startswith("interrupted"):
         warnings.warn(
             f"the ascent {found.message}; raise max_iter or tol", ConvergenceWarning, stacklevel=3
@@ -116,29 +122,59 @@ def best_ascent(
 
 
 def _climb(
-    learner: NormalLearner, rows: MixtureRows, start: NormalStatistics, search: NormalSearch
+    learner: NormalLearner,
+    rows: MixtureRows,
+    start: NormalStatistics,
+    search: NormalSearch,
+    is_sound: Callable[[NormalStatistics], bool],
 ) -> Found:
     """Climb from a start, and on from each move that leads higher."""
     found = _quiet(learner, rows, start, search)
-    look = look_from(learner, rows, search.hard)
+    if not search.moves or search.n_components == 1:
+        return found
     for _ in range(2 * search.n_components):
-        if not search.moves or search.n_components == 1 or "interrupted" in found.message:
+        further = _moved(learner, rows, found, search, is_sound)
+        if further is None:
             break
-        scores, _ = learner.scores(found.statistics)
-        moved = raise_by_move(
-            look,
-            rows,
-            scores,
-            found.trace[-1],
-            may_empty=search.may_empty,
-            named=search.named,
-        )
-        if moved is None:
-            break
-        further = _quiet(learner, rows, moved, search)
         trace = (*found.trace, *further.trace)
         found = further._replace(trace=trace, n_iter=found.n_iter + further.n_iter)
     return found
+
+
+def _moved(
+    learner: NormalLearner,
+    rows: MixtureRows,
+    found: Found,
+    search: NormalSearch,
+    is_sound: Callable[[NormalStatistics], bool],
+) -> Found | None:
+    """Return the ascent from the first move that leads higher, from what is sound to what is sound.
+
+    On the floor the likelihood rewards spikes, and so would moves.
+    """
+    if found.message.startswith("interrupted") or not is_sound(found.statistics):
+        return None
+    shares = _share_rows(rows, learner.scores(found.statistics)[0])
+    moved = moved_shares(
+        np.nan_to_num(rows.read(slice(None))),
+        rows.frequency,
+        shares,
+        may_empty=search.may_empty,
+        named=search.named,
+    )
+    look = look_from(learner, rows, search.hard)
+    rising = rising_moves(look, rows.share_out, moved, found.trace[-1])
+    ascents = (_quiet(learner, rows, start, search) for start in rising)
+    return next((further for further in ascents if is_sound(further.statistics)), None)
+
+
+def _share_rows(rows: MixtureRows, scores: NormalScores) -> Array:
+    """Return the responsibilities (K, N) of rows, gaps taken as lying at the centre of the data."""
+    z = np.nan_to_num(rows.read(slice(None)))
+    precisions = full_precisions(scores, rows.kind)
+    shift = z - scores.means[:, None]
+    squares = np.einsum("kni,kij,knj->kn", shift, precisions, shift, optimize=True)
+    return responsibilities(scores.log_norm[:, None] - 0.5 * squares)[0]
 
 
 def _quiet(
@@ -146,22 +182,21 @@ def _quiet(
 ) -> Found:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said once, at the end
-        return _last(learner, rows, start, search)
+        return Found(*search.ascend(learner, rows, start))
 
 
-def _last(
-    learner: NormalLearner, rows: MixtureRows, start: NormalStatistics, search: NormalSearch
-) -> Found:
-    found = ascend_normals(learner, rows, start, hard=search.hard, **search.options)
-    return Found(*found)
+def clustered_start(
+    rows: MixtureRows, k: int, rng: np.random.Generator, *, wide: bool = False
+) -> NormalStatistics:
+    """Return the sums of k clusters: k-means from k-means++ seeds, gaps at the centre of the data.
 
-
-def clustered_start(rows: MixtureRows, k: int, rng: np.random.Generator) -> NormalStatistics:
-    """Return the sums of k clusters: k-means from k-means++ seeds, gaps at the centre of the data."""
+    Wide ones have their centres at seeds, and share most of each row evenly.
+    """
     z = np.nan_to_num(rows.read(slice(None)))
-    centers = rough_centers(z, k, rows.frequency, rng, steps=_ROUNDS)
+    centers = rough_centers(z, k, rows.frequency, rng, steps=0 if wide else _ROUNDS)
     shares: Array = (nearest_of(z, centers) == np.arange(k)[:, None]) * 1.0
-    return rows.share_out(shares)
+    own = _OWN if wide else 1.0
+    return rows.share_out(own * shares + (1.0 - own) / k)
 
 
 def with_known_spread(rows: GappyRows) -> GappyRows:

@@ -86,15 +86,17 @@ def units_of(moments: RowMoments, kind: str) -> Units:
 
 def table_moments(x: Array, frequency: Array | None = None) -> RowMoments:
     """Return the moments of rows without gaps, in two passes over blocks."""
-    weight = np.ones(len(x)) if frequency is None else frequency
-    count, d = float(weight.sum()), x.shape[1]
+    d = x.shape[1]
+    count = float(len(x)) if frequency is None else float(frequency.sum())
     mean, scatter = np.zeros(d), np.zeros((d, d))
     blocks = [slice(i, i + rows_per_block(d)) for i in range(0, len(x), rows_per_block(d))]
     for rows in blocks:
-        mean += weight[rows] @ (x[rows] / count)
+        part = x[rows] / count
+        mean += part.sum(axis=0) if frequency is None else frequency[rows] @ part
     for rows in blocks:
         shifted = x[rows] - mean
-        scatter += (shifted * weight[rows, None]).T @ shifted
+        counted = shifted if frequency is None else shifted * frequency[rows, None]
+        scatter += counted.T @ shifted
     return RowMoments(count, mean, scatter / count)
 
 

@@ -72,7 +72,7 @@ class MixtureOfExperts(RegressorMixin, BaseEstimator):
     gate_intercept_ : (K,)
     log_likelihood_ : float
         ln p(y | X) at these parameters.
-    trace_ : (n_iter_ + 1,)
+    trace_ : (T,)
         ln p(y | X) plus the log prior density of the standardised parameters, after each step.
     degenerate_ : list of int
         Experts whose noise is on the floor, or with fewer rows than weights and noise: more rows

@@ -7,6 +7,7 @@ Reference: C. Bishop, "Pattern recognition and machine learning", 2006, sec. 10.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -21,7 +22,11 @@ from posteriori.estimators.parameters import POSITIVE, check_parameters, one_of,
 from posteriori.inference.mixtures.label_symmetry import symmetry_gain
 from posteriori.inference.mixtures.mixture_rows import CompleteRows, MixtureRows
 from posteriori.inference.mixtures.normal_beliefs import normal_affinities
-from posteriori.inference.mixtures.normal_learning import VariationalLearner, sort_by_size
+from posteriori.inference.mixtures.normal_learning import (
+    VariationalLearner,
+    ascend_normals,
+    sort_by_size,
+)
 from posteriori.inference.mixtures.normal_scores import NormalStatistics
 from posteriori.inference.mixtures.normal_starts import Found, NormalSearch, best_ascent
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
@@ -34,7 +39,12 @@ from posteriori.mixture.normal.normal_mixture import (
     require_several,
     require_spread,
 )
-from posteriori.mixture.normal.wishart_priors import default_prior, has_names, prior_in_units
+from posteriori.mixture.normal.wishart_priors import (
+    column_moments,
+    default_prior,
+    has_names,
+    prior_in_units,
+)
 from posteriori.mixture.partition_questions import AsksForPartitions
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.linalg import triangular_inverse
@@ -163,7 +173,9 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
         learner = self._learner(rows, prior)
         start = self._starting_point(rows, len(x))
         named = has_names(prior)
-        options = {"tol": self.tol, "max_iter": self.max_iter, "accelerated": self.accelerated}
+        ascend = partial(
+            ascend_normals, tol=self.tol, max_iter=self.max_iter, accelerated=self.accelerated
+        )
         search = NormalSearch(
             self.n_components,
             self.n_init,
@@ -172,7 +184,7 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
             named=named,
             hard=False,
             start=start,
-            options=options,
+            ascend=ascend,
         )
         rng = as_generator(self.random_state)
         found = best_ascent(learner, rows, search, rng, lambda statistics: True)
@@ -213,11 +225,8 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
                 raise TypeError(f"prior must be a NormalWishart, got {self.prior!r}")
             return self.prior
         require_several(x)
-        weight = np.where(np.isnan(x), 0.0, 1.0 if frequency is None else frequency[:, None])
-        seen = np.maximum(weight.sum(axis=0), 1e-300)
-        mean = (weight * np.nan_to_num(x)).sum(axis=0) / seen
-        variance = (weight * np.nan_to_num(x - mean) ** 2).sum(axis=0) / seen
-        require_spread(self, mean, variance)
+        seen, mean, variance = column_moments(x, frequency)
+        require_spread(self, seen, mean, variance)
         return default_prior(mean, variance)
 
     def _cluster_model(self, x: Array) -> ClusterModel:

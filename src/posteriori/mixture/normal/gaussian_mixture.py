@@ -16,10 +16,10 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.parameters import check_parameters, one_of
 from posteriori.inference.mixtures.likelihood_ascent import maximize_by_gradient
 from posteriori.inference.mixtures.mixture_rows import MixtureRows
-from posteriori.inference.mixtures.normal_learning import PointLearner, sort_by_size
+from posteriori.inference.mixtures.normal_learning import PointLearner, ascend_normals, sort_by_size
 from posteriori.inference.mixtures.normal_maximum import FLOOR, NormalParts, parts_to_statistics
 from posteriori.inference.mixtures.normal_scores import NormalStatistics
-from posteriori.inference.mixtures.normal_starts import NormalSearch, best_ascent, clustered_start
+from posteriori.inference.mixtures.normal_starts import NormalSearch, best_ascent
 from posteriori.inference.mixtures.normal_units import Units
 from posteriori.mixture.mixture_estimator import counted_rows
 from posteriori.mixture.normal.normal_mixture import NormalDensities, NormalMixture, read_rows
@@ -34,8 +34,8 @@ __all__ = ["GaussianMixture"]
 #: How fast earlier batches are forgotten: one part in t of the rows counts t to minus this power.
 _FORGETTING = 0.7
 
-#: Of more rows distinct ones are not counted: sorting them would take as long as the fit.
-_MANY = 100_000
+#: As many rows for each component nearly always hold enough distinct ones: sorting all takes long.
+_FIRST = 100
 
 _FIXED = {"weights": "weights_init", "means": "means_init", "covariances": "precisions_init"}
 
@@ -58,7 +58,8 @@ class GaussianMixture(NormalMixture):
         Of means and precisions of "full" components: one, or a batch of K. Then the mode of the
         posterior is found.
     solver : {"em", "lbfgs"}
-        Whether the maximum is found by steps of EM, or from where these would start by gradients.
+        Whether the maximum is found by steps of EM, or by gradients once such steps gain less than 10
+        nats.
     weights_init, means_init, precisions_init : arrays, optional
         Where to begin: (K,), (K, D), and precisions in the shape of ``covariances_``.
     fixed : sequence of {"weights", "means", "covariances"}
@@ -164,7 +165,6 @@ class GaussianMixture(NormalMixture):
         start, fixed = self._starting_point(rows)
         learner = self._learner(rows, fixed)
         given = start is not None
-        options = {"tol": self.tol, "max_iter": self.max_iter, "accelerated": self.accelerated}
         search = NormalSearch(
             self.n_components,
             self.n_init,
@@ -173,20 +173,12 @@ class GaussianMixture(NormalMixture):
             named=False,
             hard=self.assignment == "hard",
             start=start,
-            options=options,
+            ascend=self._ascend,
         )
         rng = as_generator(self.random_state)
-        if self.solver == "lbfgs":
-            first = clustered_start(rows, self.n_components, rng) if start is None else start
-            found = maximize_by_gradient(learner, rows, first, tol=self.tol, max_iter=self.max_iter)
-        else:
-            found = best_ascent(
-                learner,
-                rows,
-                search,
-                rng,
-                lambda statistics: not _degenerate(learner, statistics),
-            )
+        found = best_ascent(
+            learner, rows, search, rng, lambda statistics: not _degenerate(learner, statistics)
+        )
         statistics = found.statistics
         if not given:
             statistics = sort_by_size(statistics, self.covariance_type)
@@ -219,6 +211,19 @@ class GaussianMixture(NormalMixture):
         mixed = ((1.0 - share) * old + share * new for old, new in zip(before, now, strict=True))
         self._keep(rows, learner, NormalStatistics(*mixed))
         return self
+
+    def _ascend(
+        self, learner: PointLearner, rows: MixtureRows, start: NormalStatistics
+    ) -> tuple[Any, ...]:
+        hard = self.assignment == "hard"
+        if self.solver == "em":
+            options = {"tol": self.tol, "max_iter": self.max_iter, "accelerated": self.accelerated}
+            return ascend_normals(learner, rows, start, hard=hard, **options)
+        if hard or learner.prior is not None or learner.fixed:
+            raise ValueError(
+                'solver="lbfgs" takes neither hard assignments nor a prior nor fixed parts: choose "em"'
+            )
+        return maximize_by_gradient(learner, rows, start, tol=self.tol, max_iter=self.max_iter)
 
     def _learner(self, rows: MixtureRows, fixed: dict[str, Array]) -> PointLearner:
         prior = self.prior
@@ -309,9 +314,9 @@ def _degenerate(learner: PointLearner, statistics: NormalStatistics) -> list[int
 
 
 def _require_distinct(x: Array, k: int) -> None:
-    if len(x) > _MANY:
-        return
-    distinct = len(np.unique(x, axis=0))
+    distinct = len(np.unique(x[: _FIRST * k], axis=0))
+    if distinct < k < len(x):
+        distinct = len(np.unique(x, axis=0))
     if distinct < k:
         raise ValueError(
             f"n_components={k}, but X has only {distinct} distinct rows: ask for fewer components"

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from posteriori.estimators.contract import NamesColumns, offers
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
 from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE
+from posteriori.inference.classes.class_moments import blocks_of_rows
 from posteriori.inference.gaps.gap_patterns import GapPatterns, gap_patterns
 from posteriori.inference.gaps.normal_gaps import (
     Normals,
@@ -145,11 +146,8 @@ def read_rows(
     require_moderate("X", x)
     if extra is None:
         require_several(x)
-    gaps = np.isnan(x)
-    if gaps.any():
-        if gaps.all(axis=0).any():
-            empty = names[int(np.argmax(gaps.all(axis=0)))]
-            raise ValueError(f"{empty} of X has no entry: leave it out")
+    if any(np.isnan(x[block]).any() for block in blocks_of_rows(x)):
+        _refuse_empty(np.asarray(np.isnan(x).all(axis=0)), names)
         more = None if extra is None else np.diag(extra)
         rows = GappyRows.of(_spread_checked(x, names, kind, extra), frequency, kind, more)
         return with_known_spread(rows)
@@ -172,16 +170,21 @@ def require_several(x: Array) -> None:
         raise ValueError("X has 1 sample, which shows no spread: give more rows")
 
 
-def require_spread(estimator: Any, mean: Array, variance: Array) -> None:
-    """Refuse columns without spread, as a default prior takes its scale from theirs.
+def require_spread(estimator: Any, seen: Array, mean: Array, variance: Array) -> None:
+    """Refuse columns without entries or spread, as a default prior takes its scale from theirs.
 
     An estimator that has not been fitted knows no names of columns.
     """
-    constant = np.flatnonzero(~exceeds_rounding(np.sqrt(variance), np.abs(mean))).tolist()
-    if constant:
-        known = offers(estimator, NamesColumns)
-        names = column_names(estimator) if known else [f"column {j}" for j in range(len(mean))]
-        _refuse_dependent(constant, names)
+    known = offers(estimator, NamesColumns)
+    names = column_names(estimator) if known else [f"column {j}" for j in range(len(mean))]
+    _refuse_empty(seen == 0.0, names)
+    constant = np.flatnonzero(~exceeds_rounding(np.sqrt(variance), np.abs(mean)))
+    _refuse_dependent(constant.tolist(), names)
+
+
+def _refuse_empty(empty: Array, names: list[str]) -> None:
+    if empty.any():
+        raise ValueError(f"{names[int(np.argmax(empty))]} of X has no entry: leave it out")
 
 
 def _spread_checked(x: Array, names: list[str], kind: str, extra: Array | None) -> Array:

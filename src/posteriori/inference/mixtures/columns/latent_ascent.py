@@ -10,6 +10,7 @@ point and no probability becomes 0. What those rows add to L is then in the plac
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -30,6 +31,8 @@ __all__ = [
     "Learned",
     "WeightLaw",
     "ascend",
+    "linear_scores",
+    "look_by_features",
     "sum_of_features",
     "sums_of_shares",
 ]
@@ -104,20 +107,40 @@ def ascend(
     **options
         Of :func:`maximize_by_em`.
     """
+    look = look_by_features(model, weights, x, frequency)
+    return maximize_by_em(
+        lambda sums: _objective(look(sums)), lambda found: found.statistics, start, **options
+    )
 
-    def expect(sums: Array) -> tuple[MixturePass, float]:
-        if not (sums[:, 0] >= 0).all():  # a jump went too far
-            raise ValueError("a component has less than no rows")
-        log_weights, from_weights = weights.learn(sums[:, 0])
-        learned = model.learn(sums)
-        theta = learned.theta.copy()
-        theta[:, 0] += log_weights
-        if not np.isfinite(theta).all():
-            raise ValueError("a component has no density")
+
+def look_by_features(
+    model: LatentModel, weights: WeightLaw, x: Array, frequency: Array | None
+) -> Callable[[Array], MixturePass]:
+    """Return the function from sums to what rows say under them, with the whole objective."""
+
+    def look(sums: Array) -> MixturePass:
+        theta, bonus = linear_scores(model, weights, sums)
         found = pass_over_rows(model, theta, x, frequency)
-        return found, found.log_likelihood + learned.bonus + from_weights
+        return found._replace(log_likelihood=found.log_likelihood + bonus)
 
-    return maximize_by_em(expect, lambda found: found.statistics, start, **options)
+    return look
+
+
+def linear_scores(model: LatentModel, weights: WeightLaw, sums: Array) -> tuple[Array, float]:
+    """Return E[ln π_k p(x | θ_k)] as coefficients of the features, and what else the objective has."""
+    if not (sums[:, 0] >= 0).all():  # a jump went too far
+        raise ValueError("a component has less than no rows")
+    log_weights, from_weights = weights.learn(sums[:, 0])
+    learned = model.learn(sums)
+    theta = learned.theta.copy()
+    theta[:, 0] += log_weights
+    if not np.isfinite(theta).all():
+        raise ValueError("a component has no density")
+    return theta, learned.bonus + from_weights
+
+
+def _objective(found: MixturePass) -> tuple[MixturePass, float]:
+    return found, found.log_likelihood
 
 
 def sum_of_features(model: Features, x: Array, frequency: Array | None) -> Array:

@@ -17,9 +17,13 @@ from posteriori.inference.mixtures.columns.latent_ascent import (
     LatentModel,
     WeightLaw,
     ascend,
+    linear_scores,
+    look_by_features,
     sums_of_shares,
 )
 from posteriori.inference.mixtures.columns.member_fits import climb_by_fits
+from posteriori.inference.mixtures.component_moves import moved_shares, rising_moves
+from posteriori.inference.mixtures.feature_pass import responsibilities
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -42,6 +46,8 @@ class Search(NamedTuple):
     ----------
     n_components, n_init : int
         Components, and starts of which each takes some steps; the highest goes on.
+    moves : bool
+        Whether components are merged and split where that one ends.
     weights : WeightLaw
     shares : (K, N) or None
         Where to begin; None: at seeds.
@@ -54,6 +60,7 @@ class Search(NamedTuple):
 
     n_components: int
     n_init: int
+    moves: bool
     weights: WeightLaw
     shares: Array | None
     rng: np.random.Generator
@@ -76,22 +83,74 @@ def climb_latent(
 
 def _from_seeds(model: LatentModel, x: Array, frequency: Array | None, search: Search) -> EMResult:
     """Return the ascent from the best of some starts."""
-    part, times, _ = _distinct(x, frequency, search.rng)
+    some = _distinct(x, frequency, search.rng)
+    part, times = some.rows, some.weight
     t = model.of(part)
+    z = _equal_units(t, times)
     steps = 0 if search.n_init == 1 else min(_TRIAL, search.max_iter)
     trials: list[EMResult] = []
-    while len(trials) < search.n_init and not (trials and "interrupted" in trials[-1].message):
-        start = (_seeded_shares(t, times, search.n_components, search.rng) * times) @ t.T
+    while len(trials) < search.n_init and not (trials and _is_interrupted(trials[-1])):
+        shares = nearest_of(z, seed_centers(z, search.n_components, times, search.rng))
+        start = ((shares == np.arange(search.n_components)[:, None]) * times) @ t.T
         with _quiet():
             trials.append(ascend(model, search.weights, part, times, start, max_iter=steps))
     best = max(trials, key=lambda trial: trial.trace[-1])
+    if search.moves and search.n_components > 1 and not _is_interrupted(trials[-1]):
+        best = _climb_by_moves(model, some, t, z, best, search)
     total = float(len(x)) if frequency is None else float(frequency.sum())
     start = best.parameters * (total / times.sum())
-    found = _last(model, x, frequency, start, search)
-    if len(part) == _SAMPLE or search.n_init == 1:
+    if _is_interrupted(trials[-1]) or _is_interrupted(best):
+        with _quiet():
+            found = _last(model, x, frequency, start, search._replace(max_iter=0))
+    else:
+        found = _last(model, x, frequency, start, search)
+    if len(part) == _SAMPLE or best.n_iter == 0:
         return found
     trace = (*best.trace[:-1], *found.trace)
     return found._replace(trace=trace, n_iter=best.n_iter + found.n_iter)
+
+
+def _climb_by_moves(
+    model: LatentModel, some: DistinctRows, t: Array, z: Array, best: EMResult, search: Search
+) -> EMResult:
+    """Climb on from where a trial ended, and from each move that leads higher.
+
+    Parameters
+    ----------
+    model : LatentModel
+    some : DistinctRows
+    t : (F, N)
+        Their features.
+    z : (N, F)
+        These in equal units.
+    best : EMResult
+    search : Search
+    """
+    x, times = some.rows, some.weight
+    look = look_by_features(model, search.weights, x, times)
+
+    def onwards(before: EMResult, start: Array) -> EMResult:
+        with _quiet():
+            found = _last(model, x, times, start, search)
+        trace = (*before.trace, *found.trace[start is before.parameters :])
+        return found._replace(trace=trace, n_iter=before.n_iter + found.n_iter)
+
+    best = onwards(best, best.parameters)
+    for _ in range(2 * search.n_components):
+        if _is_interrupted(best):
+            break
+        theta, _ = linear_scores(model, search.weights, best.parameters)
+        moved = moved_shares(z, times, responsibilities(theta @ t)[0], may_empty=True)
+        rising = rising_moves(look, lambda shares: (shares * times) @ t.T, moved, best.trace[-1])
+        start = next(rising, None)
+        if start is None:
+            break
+        best = onwards(best, start)
+    return best
+
+
+def _is_interrupted(ascent: EMResult) -> bool:
+    return ascent.message.startswith("interrupted")
 
 
 def _last(
@@ -136,12 +195,11 @@ def _distinct(x: Array, frequency: Array | None, rng: np.random.Generator) -> Di
     return distinct_rows(x, frequency, _SAMPLE, rng.spawn(1)[0])
 
 
-def _seeded_shares(t: Array, times: Array, k: int, rng: np.random.Generator) -> Array:
-    """Return which of k seeds is nearest to each row (k, B), from features (F, B) in equal units."""
+def _equal_units(t: Array, times: Array) -> Array:
+    """Return features (F, N) that vary in units of their spread, a row for each row: (N, F)."""
     mean = (t @ times / times.sum())[:, None]
     spread = np.sqrt((t - mean) ** 2 @ times / times.sum())
-    z = ((t - mean)[spread > 0] / spread[spread > 0][:, None]).T
-    return (nearest_of(z, seed_centers(z, k, times, rng)) == np.arange(k)[:, None]) * 1.0
+    return ((t - mean)[spread > 0] / spread[spread > 0][:, None]).T
 
 
 @contextmanager

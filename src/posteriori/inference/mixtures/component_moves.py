@@ -11,25 +11,18 @@ Reference: Ueda, Nakano, Ghahramani and Hinton (2000), SMEM algorithm for mixtur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.inference.clusters.halves import cut_longest
 from posteriori.inference.clusters.merges import merge_order
-from posteriori.inference.mixtures.feature_pass import responsibilities
-from posteriori.inference.mixtures.mixture_rows import (
-    MixtureRows,
-    NormalExpectations,
-    full_precisions,
-)
-from posteriori.inference.mixtures.normal_scores import NormalScores, NormalStatistics
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 
-__all__ = ["Half", "longest_halves", "moved_shares", "raise_by_move", "share_rows"]
+__all__ = ["Half", "longest_halves", "moved_shares", "rising_moves"]
 
 #: Merges and splits that are tried in each round.
 _MERGES, _SPLITS = 3, 3
@@ -49,56 +42,59 @@ class Half(NamedTuple):
     leaves: Array
 
 
-def share_rows(rows: MixtureRows, scores: NormalScores) -> Array:
-    """Return the responsibilities (K, N) of rows, gaps taken as lying at the centre of the data."""
-    z = np.nan_to_num(rows.read(slice(None)))
-    precisions = full_precisions(scores, rows.kind)
-    shift = z - scores.means[:, None]
-    squares = np.einsum("kni,kij,knj->kn", shift, precisions, shift, optimize=True)
-    return responsibilities(scores.log_norm[:, None] - 0.5 * squares)[0]
-
-
-def raise_by_move(
-    look: Callable[[NormalStatistics], NormalExpectations],
-    rows: MixtureRows,
-    scores: NormalScores,
+def rising_moves(
+    look: Callable[[Any], Any],
+    share_out: Callable[[Array], Any],
+    moved: Iterable[Array],
     value: float,
-    *,
-    may_empty: bool,
-    named: bool,
-) -> NormalStatistics | None:
-    """Return sums from which an ascent ends above a value, or None where no move leads there.
+) -> Iterator[Any]:
+    """Return sums from which an ascent ends above a value, in the order of moves.
 
     Parameters
     ----------
     look : callable
-        From sums, what rows say under them, with the objective.
-    rows : MixtureRows
-    scores : NormalScores
-        Of the components as they are.
+        From sums, what rows say under them: ``statistics``, the next sums, and ``log_likelihood``, the
+        objective.
+    share_out : callable
+        From shares (K, N) of rows, sums.
+    moved : iterable of (K, N)
+        Shares after each move.
     value : float
-        The objective there.
+        The objective before.
+
+    Notes
+    -----
+    After Ctrl-C there are no more.
+    """
+    for shares in moved:
+        try:
+            found = _rises_above(value, look, share_out(shares))
+        except KeyboardInterrupt:
+            return
+        if found is not None:
+            yield found
+
+
+def moved_shares(
+    z: Array, frequency: Array | None, shares: Array, *, may_empty: bool, named: bool = False
+) -> Iterator[Array]:
+    """Return shares (K, N) of rows after each of some moves, the most promising first.
+
+    Parameters
+    ----------
+    z : (N, D)
+        Rows in units in which they are cut.
+    frequency : (N,) or None
+    shares : (K, N)
+        Responsibilities of the components as they are.
     may_empty : bool
         Whether a component may be left without rows, as under a prior.
     named : bool
         Whether components have priors of their own, so that it matters which one has which rows.
     """
-    shares = share_rows(rows, scores)
-    for moved in moved_shares(rows, shares, may_empty=may_empty, named=named):
-        found = _rises_above(value, look, rows.share_out(moved))
-        if found is not None:
-            return found
-    return None
-
-
-def moved_shares(
-    rows: MixtureRows, shares: Array, *, may_empty: bool, named: bool = False
-) -> Iterator[Array]:
-    """Return shares (K, N) of rows after each of some moves, the most promising first."""
-    weight = shares if rows.frequency is None else shares * rows.frequency
+    weight = shares if frequency is None else shares * frequency
     counts = weight.sum(axis=1)
     pairs = merge_order(weight @ shares.T)[:_MERGES]
-    z = np.nan_to_num(rows.read(slice(None)))
     halves = sorted(longest_halves(z, weight), key=lambda half: -half.gain)
     free = int(np.argmin(counts))
     if may_empty:
@@ -163,12 +159,8 @@ def _split(shares: Array, half: Half, free: int) -> Array:
     return moved
 
 
-def _rises_above(
-    value: float,
-    look: Callable[[NormalStatistics], NormalExpectations],
-    start: NormalStatistics,
-) -> NormalStatistics | None:
-    """Return the sums after a few steps if these end above a value."""
+def _rises_above(value: float, look: Callable[[Any], Any], start: Any) -> Any:
+    """Return the sums after a few steps if these end above a value, else None."""
     before, sums = -np.inf, start
     for left in reversed(range(_STEPS)):
         try:

@@ -1,11 +1,13 @@
 """Moves out of local maxima: from two components in one cluster and one over two others."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+from posteriori.inference.mixtures.component_moves import longest_halves
 from posteriori.inference.mixtures.mixture_rows import CompleteRows, GappyRows
-from posteriori.inference.mixtures.normal_learning import PointLearner, look_from
-from posteriori.inference.mixtures.normal_moves import longest_halves
+from posteriori.inference.mixtures.normal_learning import PointLearner, ascend_normals, look_from
 from posteriori.inference.mixtures.normal_starts import NormalSearch, best_ascent
 
 CENTRES = np.array([[0.0, 0.0], [12.0, 0.0], [12.0, 9.0], [0.0, 9.0]])
@@ -34,10 +36,10 @@ def test_a_bad_start_is_left_by_moves_only(kind, gaps):
     rows = (GappyRows if gaps else CompleteRows).of(x, None, kind)
     learner = PointLearner(kind, rows.spread, None, {})
 
+    ascend = partial(ascend_normals, tol=1e-4, max_iter=500)
+
     def end(shares, moves):
-        search = NormalSearch(
-            4, 1, moves, False, False, False, rows.share_out(shares), {"tol": 1e-4, "max_iter": 500}
-        )
+        search = NormalSearch(4, 1, moves, False, False, False, rows.share_out(shares), ascend)
         return best_ascent(learner, rows, search, np.random.default_rng(0), lambda s: True)
 
     best = end((labels == np.arange(4)[:, None]) * 1.0, False).trace[-1]
