@@ -44,7 +44,7 @@ def compare_classes(rounds: int) -> list[Comparison]:
         n_estimators=rounds, learning_rate=0.1, num_leaves=31, n_jobs=2, verbose=-1
     )
     both = [log_loss(truth, model.fit(X, y).predict_proba(new)) for model in (ours, theirs)]
-    print(f"log loss on new rows: {both[0]:.4f}, LightGBM {both[1]:.4f}")
+    print(f"log loss on new rows: {both[0]:.4f}, LightGBM {both[1]:.4f}", flush=True)
     assert both[0] <= 1.01 * both[1], both
     found = []
     for threads, runs in ((2, 7), (1, 5)):
@@ -84,7 +84,7 @@ def compare_numbers(rounds: int) -> list[Comparison]:
     )
     density = ours.fit(X, y).predict_dist(new).log_prob(truth).mean()
     other = theirs.fit(X, y).pred_dist(new).logpdf(truth).mean()
-    print(f"log density on new rows: {density:.4f}, NGBoost {other:.4f}")
+    print(f"log density on new rows: {density:.4f}, NGBoost {other:.4f}", flush=True)
     assert density >= other - 0.01 * abs(other), (density, other)
     name = f"mean and scale, {rounds} rounds of depth 3, NGBoost"
     both = partial(ours.fit, X, y), partial(theirs.fit, X, y)

@@ -13,11 +13,9 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
 from scipy.special import log_softmax
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.model_selection import KFold, StratifiedKFold
-from statsmodels import datasets
 
 from posteriori.distributions.counts.compound_counts import negative_binomial_log_mass
 from posteriori.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
@@ -27,6 +25,13 @@ from posteriori.ensemble.gradient_boosting.left_out_noise import (
     fit_tail,
     student_log_density,
 )
+
+try:
+    from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
+    from statsmodels import datasets
+except ImportError as missing:
+    print(f"LightGBM, or tables of statsmodels, are left out: {missing}")
+    raise SystemExit(0) from None
 
 Table = tuple[np.ndarray, np.ndarray]
 

@@ -162,7 +162,8 @@ def report(title: str, rows: list[Comparison]) -> None:
             flag += f"   ({row.rounds} runs)"
         print(
             f"  {row.name:44} {_span(row.ours):>10} vs {_span(row.reference):>10}   "
-            f"{what} {row.ratio:6.2f} (goal {sign} {row.bar:g}){flag}"
+            f"{what} {row.ratio:6.2f} (goal {sign} {row.bar:g}){flag}",
+            flush=True,
         )
 
 

@@ -38,8 +38,8 @@ def declared(estimator):
 
 @every_check(
     [
-        GradientBoostingClassifier(20, random_state=0),
-        GradientBoostingRegressor(n_estimators=20, learning_rate=0.3, random_state=0),
+        GradientBoostingClassifier(8, 0.3, n_members=2, random_state=0),
+        GradientBoostingRegressor("student", 8, 0.3, n_members=2, random_state=0),
         GradientBoostingClassifier(20, **PLAIN),
         GradientBoostingRegressor("normal", 20, **PLAIN),
     ],
@@ -241,11 +241,9 @@ def test_folds_share_small_and_large_targets():
 
 def test_a_fold_ends_the_rounds_of_its_member():
     rng = np.random.default_rng(0)
-    noise = GradientBoostingRegressor(random_state=0).fit(
-        rng.normal(size=(150, 3)), rng.normal(size=150)
-    )
-    X, y = rows(n=400)
-    signal = GradientBoostingRegressor(random_state=0).fit(X, y)
+    model = GradientBoostingRegressor(learning_rate=0.2, random_state=0)
+    noise = clone(model).fit(rng.normal(size=(150, 3)), rng.normal(size=150))
+    signal = clone(model).fit(*rows(n=400))
     assert noise.n_rounds_.max() < signal.n_rounds_.min() < 1000
 
 
@@ -339,7 +337,7 @@ def test_the_same_seed_gives_the_same_answer_and_copies_agree():
 def test_classes_are_found_and_probabilities_add_up():
     X, y = rows(n=400)
     labels = np.array(["a", "b", "c"])[np.digitize(y, [-0.7, 0.5])]
-    model = GradientBoostingClassifier(random_state=0).fit(X, labels)
+    model = GradientBoostingClassifier(learning_rate=0.3, random_state=0).fit(X, labels)
     p = model.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     assert model.score(X, labels) > 0.85
@@ -352,8 +350,8 @@ def test_gaps_and_new_levels_are_predicted():
     X[:, 2] = np.random.default_rng(0).integers(0, 4, size=300)
     X[::7, 0] = np.nan
     y = y + 2.0 * (X[:, 2] == 2)
-    model = GradientBoostingRegressor(columns=["number", "number", "categorical"], random_state=0)
-    model.fit(X, y)
+    kinds = ["number", "number", "categorical"]
+    model = GradientBoostingRegressor(learning_rate=0.3, columns=kinds, random_state=0).fit(X, y)
     new = np.array([[np.nan, 0.0, 9.0], [np.nan, 0.0, np.nan]])
     predicted = model.predict(new)
     assert np.isfinite(predicted).all()

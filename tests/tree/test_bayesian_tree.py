@@ -25,7 +25,7 @@ KINDS = ("normal", "poisson", "classes")
         BayesianTreeClassifier(max_depth=2, max_bins=4),
         BayesianTreeRegressor(search="greedy"),
         BayesianTreeClassifier(search="greedy", max_depth=6),
-        BayesianTreeRegressor("poisson", max_bins=4),
+        BayesianTreeRegressor("poisson", max_depth=2, max_bins=4),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

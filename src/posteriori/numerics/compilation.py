@@ -30,6 +30,7 @@ __all__ = [
     "compiled_into",
     "compiled_part",
     "compiled_sums",
+    "compiled_within",
     "integers",
     "largest",
     "logarithm",
@@ -91,6 +92,16 @@ def compiled_part(function: _Function) -> _Function:
 def compiled_into(function: _Function) -> _Function:
     """Compile a small function into those that call it: handing over arrays costs more than it does."""
     return cast(_Function, _CompiledOnUse(function, forceinline=True, **_PART))
+
+
+def compiled_within(function: _Function) -> _Function:
+    """Write a large function out where it is called, before anything is compiled.
+
+    What ``compiled_into`` inlines is compiled alone first, then again in each function around it: a
+    tower of large ones would be compiled once for each storey. Loops that take the time stay with
+    ``compiled_into``, which made them faster.
+    """
+    return cast(_Function, _CompiledOnUse(function, inline="always", **_PART))
 
 
 class _CompiledOnUse:

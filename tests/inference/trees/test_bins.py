@@ -17,6 +17,21 @@ def test_a_value_lies_in_the_bin_of_its_middle_rank(x, size):
     np.testing.assert_array_equal(middle_rank_bins(counts.astype(float), size), expected)
 
 
+@given(arrays(np.float64, st.integers(1, 60), elements=st.integers(-8, 8)), st.integers(2, 9))
+def test_bins_end_with_the_values_that_lie_in_them(x, size):
+    values, counts = np.unique(x, return_counts=True)
+    found = learn_bins(np.append(x, np.nan)[:, None], np.zeros(1, int), size)
+    of_value = middle_rank_bins(counts.astype(float), size)
+    if len(values) <= size:
+        of_value = np.arange(len(values))
+    np.testing.assert_array_equal(
+        found.low, [values[of_value == b][0] for b in np.unique(of_value)]
+    )
+    np.testing.assert_array_equal(
+        found.high, [values[of_value == b][-1] for b in np.unique(of_value)]
+    )
+
+
 @given(arrays(np.float64, st.tuples(st.integers(1, 40), st.just(2)), elements=st.integers(-9, 9)))
 def test_few_values_have_a_bin_each_and_keep_their_order(x):
     bins = learn_bins(x, np.zeros(2, int), 255)

@@ -116,12 +116,21 @@ def test_slopes_in_whole_numbers_find_the_best_split_up_to_their_rounding(seed):
 
 
 @pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("criterion", [scores.GINI, scores.ENTROPY, scores.VARIANCE])
+@pytest.mark.parametrize("criterion", [*OF_CLASSES, scores.VARIANCE, scores.POISSON])
 def test_subsets_of_levels_are_the_best_of_all(criterion, seed):
     x, y, weight = table(seed)
     best = best_by_hand(criterion, x, y, weight, 3, [5, 5, 5], 1.0)
     tree = grown(criterion, x, y, weight, 3, [5, 5, 5], max_depth=1)
     assert tree.gain[0] == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_subsets_for_a_loss_are_the_best_of_all_up_to_its_rounding(seed):
+    x, y, weight = table(seed, rows=40)
+    slope = y - y.mean()
+    best = best_by_hand(scores.NEWTON, x, slope, weight, 0, [5, 5, 5], 1.0)
+    tree = grown(scores.NEWTON, x, slope, weight, 0, [5, 5, 5], max_depth=1, min_weight=0.9999)
+    assert tree.gain[0] == pytest.approx(best, rel=1e-4)
 
 
 @pytest.mark.parametrize("max_bins", [None, 16])

@@ -29,9 +29,10 @@ class GradientBoostingClassifier(LabelledLearner, ClassProbabilities, BoostedEns
 
     Parameters
     ----------
-    n_estimators, learning_rate, max_leaves, max_depth, subsample, max_features, max_bins, columns, \
-    n_members, random_state, progress
+    n_estimators, learning_rate, max_leaves, max_depth, subsample, max_features
         As of :class:`GradientBoostingRegressor`.
+    max_bins, columns, n_members, random_state, progress
+        Likewise.
 
     Attributes
     ----------

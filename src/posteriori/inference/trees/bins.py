@@ -122,13 +122,41 @@ def _bins_of_column(
     if n_levels[j]:
         levels = np.arange(n_levels[j], dtype=np.float64)
         return levels, levels
+    if frequency is None:
+        return _ends_of_rows(np.sort(x[:, j]), max_bins)
     seen = ~np.isnan(x[:, j])
     if not seen.any():
         return np.zeros(1), np.zeros(1)
-    values, counts = distinct_values(x[seen, j], None if frequency is None else frequency[seen])
+    values, counts = distinct_values(x[seen, j], frequency[seen])
     if max_bins is None or len(values) <= max_bins:
         return values, values
     return rank_ends(values, counts, max_bins)
+
+
+def _ends_of_rows(ordered: Array, max_bins: int | None) -> tuple[Array, Array]:
+    """Return the ends of the bins of rows in order, gaps last; distinct values are not listed."""
+    ordered = ordered[: np.searchsorted(ordered, np.nan)]
+    if not len(ordered):
+        return np.zeros(1), np.zeros(1)
+    is_new = np.append(True, ordered[1:] != ordered[:-1])
+    if max_bins is None or np.count_nonzero(is_new) <= max_bins:
+        values = ordered[is_new]
+        return values, values
+    first = _first_rows(ordered, max_bins)
+    return ordered[first], ordered[np.append(first[1:], len(ordered)) - 1]
+
+
+def _first_rows(ordered: Array, size: int) -> IntArray:
+    """Return where the bins that have rows begin.
+
+    Bin g begins with the first value of which G(l + u) >= 2Ng: the one at rank Ng/G, or the next.
+    """
+    n, g = len(ordered), np.arange(1, size)
+    at = ordered[n * g // size]
+    below, not_above = (np.searchsorted(ordered, at, side=side) for side in ("left", "right"))
+    first = np.where(size * (below + not_above) >= 2 * n * g, below, not_above)
+    first = np.unique(np.append(0, first))
+    return first[first < n]
 
 
 def rank_ends(values: Array, counts: Array, size: int) -> tuple[Array, Array]:
@@ -145,12 +173,8 @@ def rank_ends(values: Array, counts: Array, size: int) -> tuple[Array, Array]:
     return values[first], values[np.append(first[1:], len(values)) - 1]
 
 
-def distinct_values(values: Array, weights: Array | None) -> tuple[Array, Array]:
+def distinct_values(values: Array, weights: Array) -> tuple[Array, Array]:
     """Return distinct values in order, and how many rows have each."""
-    if weights is None:
-        ordered = np.sort(values)
-        first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-        return ordered[first], np.diff(np.append(first, len(ordered))).astype(np.float64)
     distinct, places = np.unique(values, return_inverse=True)
     return distinct, np.bincount(places, weights=weights)
 

@@ -25,7 +25,12 @@ from posteriori.inference.trees.profiles import (
 )
 from posteriori.inference.trees.scores import is_pure, score_of, weight_of
 from posteriori.inference.trees.splits import TIE, Rules, best_cut, best_packed_cut, best_subset
-from posteriori.numerics.compilation import compiled_beside, compiled_into, compiled_part
+from posteriori.numerics.compilation import (
+    compiled_beside,
+    compiled_into,
+    compiled_part,
+    compiled_within,
+)
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -185,7 +190,7 @@ def _add_sums(growth: Growth, sums: Sums, node: int) -> None:
         unpack(packed, sums, to)
 
 
-@compiled_into
+@compiled_within
 def _open_leaves(growth: Growth, sums: Sums, rules: Rules, profile: Profile) -> None:
     """Find the splits of the node that waits and of its sibling, whose sums are the parent's less its."""
     node, sibling = growth.state[WAITING], growth.state[SIBLING]
@@ -200,7 +205,7 @@ def _open_leaves(growth: Growth, sums: Sums, rules: Rules, profile: Profile) -> 
             _find_split(growth, sums, rules, profile, leaf)
 
 
-@compiled_into
+@compiled_within
 def _next_leaf(growth: Growth, rules: Rules) -> int:
     """Return the leaf whose split gains most, any that gains where leaves are unbounded, or −1."""
     state = growth.state
@@ -218,7 +223,7 @@ def _next_leaf(growth: Growth, rules: Rules) -> int:
     return leaf
 
 
-@compiled_part
+@compiled_within
 def _find_split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int) -> None:
     nodes, columns = growth.nodes, growth.columns
     own = score_of(rules.criterion, rules.prior, growth.sums[node])
@@ -270,7 +275,7 @@ def _best_division(
     return True, score, cut, following, missing_left
 
 
-@compiled_into
+@compiled_within
 def _may_split(growth: Growth, rules: Rules, node: int) -> bool:
     nodes = growth.nodes
     return (
@@ -307,7 +312,7 @@ def _list_node(
     return list_rows(growth.bins, j, size, rows, sums.packed, profile)
 
 
-@compiled_into
+@compiled_within
 def _draw_column(growth: Growth, c: int) -> None:
     """Put one of the columns that were not drawn yet at place c."""
     state, columns = growth.state, growth.columns
@@ -316,7 +321,7 @@ def _draw_column(growth: Growth, c: int) -> None:
     columns[c], columns[other] = columns[other], columns[c]
 
 
-@compiled_into
+@compiled_within
 def _split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int) -> None:
     """Divide the rows of a node between two new leaves, and let these wait for their splits."""
     state, nodes, j = growth.state, growth.nodes, growth.nodes[node, COLUMN]
@@ -347,7 +352,7 @@ def _split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int
         _let_wait(growth, node)
 
 
-@compiled_into
+@compiled_within
 def _divide_rows(growth: Growth, goes_left: Any, j: int, start: int, stop: int) -> int:
     """Put the rows that go left first; return where the others begin."""
     rows, other, column = growth.rows, growth.other, np.uint64(j)
@@ -363,7 +368,7 @@ def _divide_rows(growth: Growth, goes_left: Any, j: int, start: int, stop: int) 
     return int(middle)
 
 
-@compiled_into
+@compiled_within
 def _let_wait(growth: Growth, parent: int) -> None:
     """Let the children of a node wait: the one with fewer rows is added up, the other one is the rest."""
     state, nodes = growth.state, growth.nodes
