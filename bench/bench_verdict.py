@@ -32,6 +32,9 @@ from posteriori import analyze
 
 PENALTIES = np.logspace(-3, 4, 15)
 
+#: Of sums of log densities that are the same, in nats.
+ROUNDING = 1e-9
+
 
 class Table(NamedTuple):
     """A table, and the column to predict."""
@@ -188,7 +191,12 @@ def main() -> None:
             warnings.simplefilter("ignore")
             found = score(table)
         of_best, of_peer = (behind(found.average, other) for other in (found.single, found.peer))
-        counts += [1, of_best[0] <= of_best[1], of_peer[0] <= 0, not found.error_ratio > 1.05]
+        counts += [
+            1,
+            of_best[0] <= of_best[1] + ROUNDING,
+            of_peer[0] <= 0,
+            not found.error_ratio > 1.05,
+        ]
         print(
             f"{name:14}{found.rows:6} {found.average.sum():10.1f} "
             f"{found.best[:20]:>20} {of_best[0]:6.1f} ± {of_best[1]:4.1f} "

@@ -81,7 +81,12 @@ def test_densities_of_rows_are_the_same(candidate, kind, analysis_of):
 
 @pytest.mark.parametrize(
     ("kind", "task"),
-    [("whole", "regression"), ("whole", "density"), *((kind, "classification") for kind in RARE)],
+    [
+        pytest.param("whole", "regression", marks=pytest.mark.slow),
+        ("whole", "density"),
+        ("two classes", "classification"),
+        pytest.param("three classes", "classification", marks=pytest.mark.slow),
+    ],
 )
 def test_the_same_model_is_the_best(kind, task, analysis_of):
     """Evidences of several groups: held-out densities rank, in all three."""

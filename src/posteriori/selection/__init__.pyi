@@ -5,7 +5,6 @@ from posteriori.selection.averaging import (
     ClassifierAverage as ClassifierAverage,
     ModelAverage as ModelAverage,
     average as average,
-    stacking_weights as stacking_weights,
 )
 from posteriori.selection.candidates import (
     CANDIDATES as CANDIDATES,
@@ -37,3 +36,4 @@ from posteriori.selection.psis import (
     leave_one_out as leave_one_out,
     waic as waic,
 )
+from posteriori.selection.stacking import stacking_weights as stacking_weights

@@ -9,9 +9,11 @@ from sklearn.base import clone
 
 from posteriori.analysis import analyze, load_model, save_model
 from posteriori.analysis.fitting.averaged import AVERAGE
-from posteriori.selection.averaging import (
-    ModelAverage,
+from posteriori.selection.averaging import ModelAverage
+from posteriori.selection.stacking import (
+    log_mixed,
     stacking_weights,
+    weights_by_folds,
     weights_of_other_folds,
 )
 
@@ -52,12 +54,62 @@ def test_the_weights_of_a_fold_do_not_know_its_rows():
     np.testing.assert_allclose(before.sum(axis=1), 1.0)
 
 
+def fold_splits(n, folds):
+    parts = np.array_split(np.random.default_rng(0).permutation(n), folds)
+    return [(np.setdiff1d(np.arange(n), part), part) for part in parts]
+
+
+def near_the_best(logs, limit):
+    """Return which models are near the best, one at a time."""
+    best = max(range(logs.shape[1]), key=lambda k: logs[:, k].sum())
+    near = []
+    for k in range(logs.shape[1]):
+        gap = logs[:, best] - logs[:, k]
+        error = np.std(gap) * np.sqrt(len(gap))
+        near.append(k == best or limit == np.inf or gap.sum() <= limit * error)
+    return np.array(near)
+
+
+def test_which_models_are_near_enough_to_the_best_is_what_the_folds_say():
+    chosen = set()
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        logs = rng.normal([-1.0, -1.05, -1.3, -1.6], 0.6, size=(60, 4))
+        splits = fold_splits(60, 5)
+        scores, weights = {}, {}
+        for limit in (np.inf, 2.0, 1.0):
+            scores[limit] = 0.0
+            for others, rows in splits:
+                near = near_the_best(logs[others], limit)
+                w = stacking_weights(logs[others][:, near])
+                scores[limit] += np.log(np.exp(logs[rows][:, near]) @ w).sum()
+            near = near_the_best(logs, limit)
+            weights[limit] = np.zeros(4)
+            weights[limit][near] = stacking_weights(logs[:, near])
+        best = max(scores, key=scores.__getitem__)
+        chosen.add(best)
+        np.testing.assert_allclose(weights_by_folds(logs, splits), weights[best], atol=1e-9)
+    assert len(chosen) > 1
+
+
+def test_models_that_rule_out_a_row_never_stand_alone():
+    logs = np.log(np.random.default_rng(0).uniform(0.2, 1.0, size=(20, 3)))
+    logs[3, 0] = -np.inf
+    found = weights_by_folds(logs, fold_splits(20, 4))
+    assert found.sum() == pytest.approx(1.0)
+    assert np.isfinite(log_mixed(logs, found)).all()
+    logs[4, 1] = logs[5, 2] = -np.inf  # now each rules out a row
+    found = weights_by_folds(logs, fold_splits(20, 4))
+    assert np.isfinite(log_mixed(logs, found)).all()
+
+
 def test_what_the_average_says_is_the_mixture_of_what_its_members_say(analysis):
     outcome = analysis.outcomes[AVERAGE]
     members = [row.name for row in analysis.single_rows]
     logs = np.stack([analysis.outcomes[name].unseen.log_density for name in members], axis=1)
-    for others, rows in analysis.problem.splits:
-        weights = stacking_weights(logs[others])
+    shares = weights_of_other_folds(logs, analysis.problem.splits)
+    for _, rows in analysis.problem.splits:
+        weights = shares[rows[0]]
         weights[weights < 0.01] = 0.0
         mixed = np.log(np.exp(logs[rows]) @ (weights / weights.sum()))
         np.testing.assert_allclose(outcome.unseen.log_density[rows], mixed, rtol=1e-10)
@@ -86,8 +138,13 @@ def test_the_average_is_scored_by_the_numbers_that_it_predicts_when_saved(table,
         np.testing.assert_allclose(outcome.unseen.prediction[rows], predicted, rtol=1e-9)
 
 
-def test_the_median_of_a_mixture_is_not_the_mean_of_medians(table):
-    names = ["constant", "linear", "robust linear", "log-linear"]
+def test_the_median_of_a_mixture_is_not_the_mean_of_medians():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2.0, 2.0, 120)
+    narrow = 6.0 + x + 0.2 * rng.normal(size=120)
+    wide = np.exp(1.8 + 0.3 * x + 0.8 * rng.normal(size=120))
+    table = pd.DataFrame({"x": x, "y": np.where(np.arange(120) % 2, narrow, wide)})
+    names = ["robust linear", "log-linear"]
     found = analyze(table, "y", models=names, loss="absolute", jobs=1)
     parts = [found.outcomes[name].unseen for name in names]
     logs = np.stack([part.log_density for part in parts], axis=1)

@@ -2,8 +2,9 @@ r"""The average of all candidates: one more model, weighted by what each says of
 
 .. math:: p(y_n) = \sum_k w_k\,p(y_n\mid D_{-f(n)}, m_k)
 
-with the weights of highest held-out density. The average is scored fold by fold with weights that
-the other folds have chosen; the one that is kept has the weights of all rows. The number that it
+with the weights of highest held-out density, of all models or, where the folds say so, only of those
+near the best. The average is scored fold by fold with weights that the other folds have chosen; the one
+that is kept has the weights of all rows. The number that it
 predicts is the mean of the mixture, or its median where the loss asks for that, in both.
 """
 
@@ -17,14 +18,10 @@ from posteriori.analysis.fitting.running import Outcome
 from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.distributions.composites.predictive_mixture import PredictiveMixture
 from posteriori.numerics.types import Array
-from posteriori.selection.averaging import (
-    ClassifierAverage,
-    ModelAverage,
-    stacking_weights,
-    weights_of_other_folds,
-)
+from posteriori.selection.averaging import ClassifierAverage, ModelAverage
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.cross_validation import Unseen
+from posteriori.selection.stacking import log_mixed, weights_by_folds, weights_of_other_folds
 
 __all__ = ["AVERAGE", "average_outcome"]
 
@@ -48,7 +45,7 @@ def average_outcome(
     logs = np.stack([_unseen(o).log_density for o in members.values()], axis=1)
     if not np.isfinite(logs.max(axis=1)).all():
         return None
-    kept = _without_small(stacking_weights(logs)[None])[0]
+    kept = _without_small(weights_by_folds(logs, problem.splits)[None])[0]
     weights = dict(zip(members, kept.tolist(), strict=True))
     fitted = {name: members[name].model for name, share in weights.items() if share > 0.0}
     kind = ModelAverage if problem.classes is None else ClassifierAverage
@@ -82,12 +79,9 @@ def _without_small(shares: Array) -> Array:
 
 def _mixed(parts: list[Unseen], logs: Array, shares: Array) -> Unseen:
     """Return what the average says: of densities and levels the weighted means."""
-    best = logs.max(axis=1)
-    with np.errstate(divide="ignore"):
-        log_density = best + np.log((shares * np.exp(logs - best[:, None])).sum(axis=1))
     levels = np.stack([part.level for part in parts], axis=1)
     points = _medians(parts, shares) if parts[0].predictive else _means(parts, shares)
-    return Unseen(log_density, points, (shares * levels).sum(axis=1))
+    return Unseen(log_mixed(logs, shares), points, (shares * levels).sum(axis=1))
 
 
 def _means(parts: list[Unseen], shares: Array) -> Array:
