@@ -340,7 +340,15 @@ def test_error_bars_of_relevance_are_as_much_too_small_as_the_page_says() -> Non
 
 
 #: Pages about estimators, whose examples run with the pages.
-OF_ESTIMATORS = {"colours", "galaxies", "labelling_pixels", "medical_decision", "mouse"}
+OF_ESTIMATORS = {
+    "colours",
+    "eigen_digits",
+    "galaxies",
+    "labelling_pixels",
+    "medical_decision",
+    "mouse",
+    "sources",
+}
 
 
 def test_every_page_has_a_check() -> None:

@@ -1,6 +1,7 @@
 from posteriori.mathematics.coding import from_one_hot as from_one_hot, one_hot as one_hot
 from posteriori.mathematics.matrices import (
     PowerIteration as PowerIteration,
+    deflated_eigenpairs as deflated_eigenpairs,
     geometric_sum as geometric_sum,
     is_idempotent as is_idempotent,
     joint_table_parameters as joint_table_parameters,

@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posteriori.numerics.random import as_generator
+from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import check_symmetric, real
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = [
     "PowerIteration",
+    "deflated_eigenpairs",
     "geometric_sum",
     "is_idempotent",
     "joint_table_parameters",
@@ -127,6 +129,58 @@ def power_iteration(
             stacklevel=2,
         )
     return found._replace(n_restarts=restarts)
+
+
+def deflated_eigenpairs(
+    a: ArrayLike,
+    count: int,
+    *,
+    tol: float = 1e-10,
+    max_iter: int = 10_000,
+    rng: Seed = None,
+) -> tuple[Array, Array]:
+    """Find leading eigenpairs of a symmetric matrix, one after another by power iteration.
+
+    What is found is taken out by (I − bbᵀ) A (I − bbᵀ), which is right also where b is not exact, and
+    each vector is made orthogonal to those before it.
+
+    Parameters
+    ----------
+    a : array (D, D)
+    count : int
+        At most D.
+    tol, max_iter, rng
+        As for :func:`power_iteration`.
+
+    Returns
+    -------
+    values : (count,)
+    vectors : (count, D)
+        A row each. Where nothing is left of the matrix the value is 0 and the vector any.
+
+    Examples
+    --------
+    >>> values, _ = deflated_eigenpairs([[2.0, 1.0], [1.0, 2.0]], 2, rng=0)
+    >>> values.round(9)
+    array([3., 1.])
+    """
+    left = check_symmetric("a", np.atleast_2d(real("a", a))).copy()
+    generator, size = as_generator(rng), len(left)
+    if not 1 <= count <= size:
+        raise ValueError(f"count must be between 1 and {size}, got {count}")
+    whole = float(np.linalg.norm(left))
+    values, vectors = np.zeros(count), np.zeros((count, size))
+    for i in range(count):
+        start = generator.standard_normal(size)
+        if exceeds_rounding(np.linalg.norm(left), whole):
+            found = power_iteration(left, start, tol=tol, max_iter=max_iter, rng=generator)
+            start, values[i] = found.eigenvector, found.eigenvalue
+        for _ in range(2):  # the second time takes out what the first one rounded off
+            start = start - (vectors[:i] @ start) @ vectors[:i]
+        b = vectors[i] = start / np.linalg.norm(start)
+        image = left @ b
+        left = left - b[:, None] * image - image[:, None] * b + (b @ image) * b[:, None] * b
+    return values, vectors
 
 
 def rayleigh_quotient(a: ArrayLike, v: ArrayLike) -> float:

@@ -14,6 +14,12 @@ from posteriori.plotting.classifiers import plot_boundary
 from posteriori.plotting.evidences import plot_evidence
 from posteriori.plotting.parts.part_names import short_name
 from posteriori.plotting.parts.style import Axes, axes_for
+from posteriori.plotting.pictures.component_pictures import plot_components, plot_principal
+from posteriori.plotting.pictures.density_estimates import (
+    plot_adaptive_histogram,
+    plot_histogram,
+    plot_kernel_density,
+)
 from posteriori.plotting.pictures.distribution_pictures import PLOTTABLE, picture_of
 from posteriori.plotting.pictures.mixture_pictures import plot_mixture
 from posteriori.plotting.pictures.partition_pictures import plot_choice, plot_partitions
@@ -26,6 +32,15 @@ __all__ = ["plot"]
 _BY_PATH: dict[str, Any] = {
     "posteriori.decision.calibration.Confusion": plot_confusion,
     "posteriori.decision.calibration.Reliability": plot_reliability,
+    "posteriori.decomposition.bayesian_factors.BayesianFactorAnalysis": plot_components,
+    "posteriori.decomposition.bayesian_factors.BayesianPCA": plot_components,
+    "posteriori.decomposition.factor_analysis.FactorAnalysis": plot_components,
+    "posteriori.decomposition.independent_components.ICA": plot_components,
+    "posteriori.decomposition.principal_components.PCA": plot_principal,
+    "posteriori.decomposition.probabilistic_pca.ProbabilisticPCA": plot_components,
+    "posteriori.density.adaptive_bins.AdaptiveHistogram": plot_adaptive_histogram,
+    "posteriori.density.equal_bins.Histogram": plot_histogram,
+    "posteriori.density.kernel_density.KernelDensity": plot_kernel_density,
     "posteriori.estimators.component_choice.ComponentChoice": plot_choice,
     "posteriori.mixture.partition_posterior.EnumeratedPartitions": plot_partitions,
     "posteriori.mixture.partition_posterior.SampledPartitions": plot_partitions,
@@ -55,6 +70,11 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
                                     (:func:`plot_boundary`)
     fitted mixture, or ``Mixture``  weighted components of one column, ellipses of two, over the rows
                                     ``X=``
+    fitted ``PCA``                  variances of its components (scree)
+    fitted decomposition            loadings; with ``X=`` rows and columns along two components, with
+                                    ``shape=(8, 8)`` components as images
+    fitted histogram or kernel      steps or curve of one column, over the rows ``X=``
+    density
     ``choose_components(…)``        what speaks for each number of components
     posterior of partitions         which rows share a cluster, and how many there are: two Axes
     ==============================  ==============================================================

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from posteriori import Gamma, Model, MvNormal, Normal
+from posteriori.inference.components.factor_turns import balancing_turns
 from posteriori.modeling.binding.labelled import Axis
 from posteriori.modeling.variational.ascent import coordinate_ascent as ascent
 from posteriori.modeling.variational.ascent.coordinate_ascent import sweep
-from posteriori.modeling.variational.ascent.rotation import _turns
 from posteriori.modeling.variational.ascent.starts import start
 
 #: Rows, columns, true factors, believed factors, noise, shape and rate of all precisions.
@@ -84,7 +84,7 @@ def test_turns_make_both_second_moments_diagonal_and_leave_the_product():
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=(2, 1, 9, 4))
     scores, loadings = (np.swapaxes(x, -1, -2) @ x for x in (a, b))
-    for turn, back in _turns(scores, loadings, 9):
+    for turn, back in balancing_turns(scores, loadings, 9):
         np.testing.assert_allclose(turn @ back, np.eye(4)[None], atol=1e-12)
         for moment in (
             turn @ scores @ np.swapaxes(turn, -1, -2),

@@ -12,17 +12,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from posteriori.inference.components.weak_factors import NEGLIGIBLE, weakest_factor
 from posteriori.modeling.variational.ascent.coordinate_ascent import rises_above
 from posteriori.modeling.variational.ascent.grouping import Bilinear
 from posteriori.modeling.variational.ascent.problem import Problem, restore
 
 __all__ = ["drop_weakest"]
-
-#: What scores and loadings of a dropped factor are multiplied by.
-_NEGLIGIBLE = 1e-8
-
-#: Loadings whose mean is a smaller part of their second moment are off already.
-_OFF = 0.1
 
 
 def drop_weakest(problem: Problem, pairs: Sequence[Bilinear], bound: float) -> bool:
@@ -56,10 +51,10 @@ def _weakest(problem: Problem, pairs: Sequence[Bilinear]) -> Iterator[tuple[Bili
         others = tuple(i for i in range(means.ndim) if i != pair.loadings_axis)
         squares = np.sum(np.square(means), axis=others)
         moments = loadings.second_moment(pair.loadings, pair.loadings_axis)[0].diagonal()
-        there = squares > _OFF * moments
-        if there.any():
-            sizes = scores.second_moment(pair.scores, pair.scores_axis)[0].diagonal()
-            yield pair, int(np.argmin(np.where(there, sizes * squares, np.inf)))
+        sizes = scores.second_moment(pair.scores, pair.scores_axis)[0].diagonal()
+        weakest = weakest_factor(squares, moments, sizes)
+        if weakest is not None:
+            yield pair, weakest
 
 
 def _shrink(problem: Problem, pair: Bilinear, factor: int) -> None:
@@ -67,5 +62,5 @@ def _shrink(problem: Problem, pair: Bilinear, factor: int) -> None:
     for name, axis in ((pair.scores, pair.scores_axis), (pair.loadings, pair.loadings_axis)):
         node = problem.owner[name]
         matrix = np.eye(node.second_moment(name, axis).shape[-1])[None]
-        matrix[0, factor, factor] = _NEGLIGIBLE
+        matrix[0, factor, factor] = NEGLIGIBLE
         node.transform(name, axis, matrix)

@@ -11,13 +11,11 @@ learning", 2010.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
+from posteriori.inference.components.factor_turns import balancing_turns
 from posteriori.modeling.variational.ascent.grouping import Bilinear
 from posteriori.modeling.variational.ascent.problem import Problem, restore
-from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
 
 __all__ = ["rotate"]
@@ -29,7 +27,7 @@ def rotate(problem: Problem, pair: Bilinear, before: Array) -> Array:
     if not (scores.can_turn and loadings.can_turn):
         return before
     kept = problem.snapshot()
-    for turn, back in _turns(
+    for turn, back in balancing_turns(
         scores.second_moment(pair.scores, pair.scores_axis),
         loadings.second_moment(pair.loadings, pair.loadings_axis),
         pair.vectors,
@@ -46,25 +44,3 @@ def rotate(problem: Problem, pair: Bilinear, before: Array) -> Array:
         restore(kept)
     problem.reduce()
     return before
-
-
-def _turns(scores: Array, loadings: Array, count: int) -> Iterator[tuple[Array, Array]]:
-    """Yield R and R⁻¹ for second moments (starts, K, K) that make both diagonal.
-
-    The first has columns of unit size, the best where the priors of the loadings' sizes are vague;
-    the second leaves the columns the sizes that they have.
-    """
-    size = scores.shape[-1]
-    floor = 1e-12 * np.trace(scores, axis1=-2, axis2=-1)[..., None, None] * np.eye(size)
-    lower = np.linalg.cholesky((scores + floor) / count)  # Σ E[zzᵀ] = N L Lᵀ
-    turned = np.swapaxes(lower, -1, -2) @ loadings @ lower
-    _, vectors = np.linalg.eigh(turned)
-    vectors = vectors[..., ::-1]  # the strongest column first
-    back = lower @ vectors
-    back = back * np.where(np.diagonal(back, axis1=-2, axis2=-1) < 0.0, -1.0, 1.0)[..., None, :]
-    turn = explicit_inverse(back)
-    yield turn, back
-    sizes, others = (np.diagonal(m, axis1=-2, axis2=-1) for m in (scores, loadings))
-    order = np.argsort(-sizes * others, axis=-1)
-    scale = np.sqrt(np.take_along_axis(sizes, order, axis=-1) / count)
-    yield scale[..., :, None] * turn, back / scale[..., None, :]
