@@ -369,6 +369,6 @@ def test_neighbours_are_counted_with_a_prior():
     np.testing.assert_allclose(model.predict_proba(X), (7 * plain + 0.5) / (7 + 1.5))
     assert model.posterior(X[:2]).concentration.shape == (2, 3)
     with pytest.raises(ValueError, match="concentration must be"):
-        KNeighborsClassifier(concentration=0.0).fit(X, y)
+        KNeighborsClassifier(concentration=-0.5).fit(X, y)
     with pytest.raises(ValueError, match="n_neighbors must be"):
         KNeighborsClassifier(0).fit(X, y)
