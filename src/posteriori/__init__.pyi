@@ -4,6 +4,8 @@ from posteriori import (
     cli as cli,
     datasets as datasets,
     decision as decision,
+    decomposition as decomposition,
+    density as density,
     distributions as distributions,
     drawing as drawing,
     ensemble as ensemble,

@@ -12,7 +12,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from posteriori.cli import app
-from posteriori.cli.compare import _print_notes
+from posteriori.cli.output import print_notes
 
 
 def run(*arguments: object) -> Result:
@@ -83,7 +83,7 @@ def test_tables_come_from_pipes(model: Path, tmp_path: Path) -> None:
 def test_long_notes_are_indented() -> None:
     console = Console(width=30, highlight=False)
     with console.capture() as captured:
-        _print_notes(console, ("short", "a note that is longer than the terminal is wide"))
+        print_notes(console, ("short", "a note that is longer than the terminal is wide"))
     lines = captured.get().splitlines()
     assert lines[0] == "  · short"
     assert lines[1].startswith("  · a note")

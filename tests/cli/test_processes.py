@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-#: Jobs in the background of a shell are told to ignore Ctrl-C, and so are those that they start.
+#: Jobs in the background of a shell are told to ignore Ctrl-C, those of nohup a lost terminal, and so are
+#: those that they start.
 _TAKES_INTERRUPTS = """import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 """
 
 

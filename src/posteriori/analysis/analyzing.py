@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from html import escape
 from importlib.metadata import version
 from typing import Any
 
@@ -12,6 +11,7 @@ from posteriori.analysis.fitting.findings import Findings, conclude
 from posteriori.analysis.fitting.running import Outcome, run_candidates
 from posteriori.analysis.fitting.table_model import TableModel
 from posteriori.analysis.fitting.table_problem import make_problem, read_target, suited_candidates
+from posteriori.analysis.report.html_pieces import framed
 from posteriori.analysis.report.ranking_tables import aligned, ranking_table
 from posteriori.analysis.report.verdict_words import verdict_of
 from posteriori.analysis.table.columns import describe_columns
@@ -89,8 +89,7 @@ class Analysis(Findings):
         return make_page(self, title, loading)
 
     def _repr_html_(self) -> str:
-        page = escape(self.html(), quote=True)
-        return f'<iframe srcdoc="{page}" style="width:100%;height:40rem;border:0"></iframe>'
+        return framed(self.html())
 
     def _facts(self, outcome: Outcome) -> dict[str, Any]:
         evidence = outcome.evidence

@@ -142,8 +142,57 @@ def compare(
 
 
 @app.command()
+def cluster(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="CSV, TSV, JSON lines or Parquet, compressed or not; - reads standard input."
+        ),
+    ],
+    max_clusters: Annotated[
+        int, typer.Option(help="The largest number of clusters that is tried.", min=1)
+    ] = 10,
+    clusters: Annotated[
+        int | None, typer.Option(help="The number of clusters, if it is known.", min=1)
+    ] = None,
+    drop: Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")] = "",
+    html: Annotated[
+        Path | None, typer.Option(help="Write a report to this file.", dir_okay=False)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the table with the cluster of each row, as CSV.", dir_okay=False),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Save the model of the clusters to this file.", dir_okay=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of where the search begins.", min=0)] = 0,
+    max_rows: Annotated[
+        int | None, typer.Option(help="Read no more than so many rows.", min=1)
+    ] = None,
+) -> None:
+    """Find out how many groups the rows of a table form, and what sets them apart.
+
+    After Ctrl-C nothing is written, and the exit code is 130.
+    """
+    _require_file(data)
+    for path in (html, out, save):
+        _require_place(path)
+    _require_different((html, out, save), (data,))
+    with _told_errors():
+        from posteriori.cli.cluster import ClusterChoices, run_cluster
+
+        run_cluster(
+            ClusterChoices(
+                data, max_clusters, clusters, _names(drop), html, out, save, seed, max_rows
+            )
+        )
+
+
+@app.command()
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model saved by compare --save.")],
+    model: Annotated[Path, typer.Argument(help="A model saved by compare or cluster --save.")],
     data: Annotated[str, typer.Argument(help="A table with the same columns.")],
     out: Annotated[
         Path | None,
@@ -164,7 +213,7 @@ def predict(
 
 @app.command()
 def show(
-    model: Annotated[Path, typer.Argument(help="A model saved by compare --save.")],
+    model: Annotated[Path, typer.Argument(help="A model saved by compare or cluster --save.")],
 ) -> None:
     """Describe a saved model."""
     _require_file(model)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
 from posteriori.analysis.analyzing import Analysis, analyze
 from posteriori.analysis.fitting.model_files import save_model
@@ -23,7 +22,7 @@ from posteriori.analysis.report.ranking_tables import (
 from posteriori.analysis.report.verdict_words import verdict_of
 from posteriori.analysis.table.reading import read_table, reading_code
 from posteriori.analysis.table.wording import counted
-from posteriori.cli.output import PatientConsole, plain
+from posteriori.cli.output import PatientConsole, plain, print_indented, print_notes
 from posteriori.numerics.record_files import write_whole
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def run_compare(choices: Choices) -> None:
     rows, columns = table.frame.shape
     size = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
     console.print(plain(f"{choices.data}: {size}"), markup=False)
-    _print_notes(console, table.notes)
+    print_notes(console, table.notes)
     tell_comparison(console, table.frame, choices, loading)
 
 
@@ -83,7 +82,7 @@ def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices, loa
         When no model is left.
     """
     analysis = _analyze_with_progress(console, frame, choices)
-    _print_notes(console, analysis.notes)
+    print_notes(console, analysis.notes)
     print_analysis(console, analysis, details=choices.details)
     if analysis.interrupted:
         raise KeyboardInterrupt
@@ -115,15 +114,10 @@ def print_analysis(console: Console, analysis: Analysis, *, details: bool = Fals
         console.print(plain(line), style=style, markup=False, soft_wrap=True)
     for style, texts in remarks:
         for text in texts:
-            _print_indented(console, text, style)
+            print_indented(console, text, style)
     console.print()
     console.print(plain(verdict), style="green", markup=False)
     console.print()
-
-
-def _print_indented(console: Console, text: str, style: str) -> None:
-    for line in Text(plain(text)).wrap(console, console.width - 2):
-        console.print(f"  {line.plain.rstrip()}", style=style, markup=False)
 
 
 def _analyze_with_progress(console: Console, frame: pd.DataFrame, choices: Choices) -> Analysis:
@@ -157,10 +151,3 @@ def _analyze_with_progress(console: Console, frame: pd.DataFrame, choices: Choic
             loss=choices.loss,
             on_outcome=show,
         )
-
-
-def _print_notes(console: Console, notes: tuple[str, ...]) -> None:
-    for note in notes:
-        for place, line in enumerate(Text(plain(note)).wrap(console, console.width - 4)):
-            mark = "·" if place == 0 else " "
-            console.print(f"  {mark} {line.plain.rstrip()}", style="dim", markup=False)

@@ -6,8 +6,9 @@ import os
 import sys
 
 from rich.console import Console
+from rich.text import Text
 
-__all__ = ["PatientConsole", "plain", "tolerate_encodings"]
+__all__ = ["PatientConsole", "plain", "print_indented", "print_notes", "tolerate_encodings"]
 
 
 class PatientConsole(Console):
@@ -28,6 +29,20 @@ def plain(text: str) -> str:
     'a�[2Jb'
     """
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def print_indented(console: Console, text: str, style: str) -> None:
+    """Print a text below what it belongs to, in lines that fit."""
+    for line in Text(plain(text)).wrap(console, console.width - 2):
+        console.print(f"  {line.plain.rstrip()}", style=style, markup=False)
+
+
+def print_notes(console: Console, notes: tuple[str, ...]) -> None:
+    """Print what was guessed and done, a mark before each note."""
+    for note in notes:
+        for place, line in enumerate(Text(plain(note)).wrap(console, console.width - 4)):
+            mark = "·" if place == 0 else " "
+            console.print(f"  {mark} {line.plain.rstrip()}", style="dim", markup=False)
 
 
 def tolerate_encodings() -> None:

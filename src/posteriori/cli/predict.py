@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from posteriori.analysis.fitting.cluster_model import ClusterModel
+from posteriori.analysis.fitting.column_reader import ColumnReader
 from posteriori.analysis.fitting.model_files import load_model
 from posteriori.analysis.fitting.table_model import TableModel
 from posteriori.analysis.table.reading import read_table
@@ -34,7 +36,7 @@ def run_predict(model: Path, data: str, out: Path | None, mass: float) -> None:
         return
     write_whole(out, text.encode(errors="replace"))
     made = counted(len(predictions), "prediction")
-    said = plain(f"{made} of {learned.target} written to {out}")
+    said = plain(f"{made} of {learned.told} written to {out}")
     Console(highlight=False).print(said, markup=False)
 
 
@@ -42,7 +44,7 @@ def run_show(model: Path) -> None:
     """Describe a saved model."""
     learned = load_model(model)
     console = Console(highlight=False)
-    console.print(_plain(f"{learned.name}: predicts {learned.target}"), style="bold")
+    console.print(_plain(_title(learned)), style="bold")
     for line in describe_model(learned):
         console.print(_plain(f"  {line}"), soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
@@ -54,11 +56,17 @@ def run_show(model: Path) -> None:
     console.print(table)
 
 
-def describe_model(model: TableModel) -> list[str]:
+def _title(model: ColumnReader) -> str:
+    if isinstance(model, ClusterModel):
+        return f"{model.name}: tells {counted(model.facts['clusters'], 'cluster')} apart"
+    return f"{model.name}: predicts {model.told}"
+
+
+def describe_model(model: ColumnReader) -> list[str]:
     """Say in lines what is known about a saved model."""
     facts = model.facts
     lines = [f"learned from {counted(facts['rows'], 'row')} with posteriori {facts['version']}"]
-    if model.classes is not None:
+    if isinstance(model, TableModel) and model.classes is not None:
         lines.append(f"classes: {', '.join(str(label) for label in model.classes[:20])}")
     if facts.get("prior"):
         lines.append(f"prior: {facts['prior']}")

@@ -15,6 +15,7 @@ from hypothesis import given, settings, strategies as st
 from posteriori.analysis import load_model, save_model
 from posteriori.analysis.fitting.object_tree import CLASSES, from_tree, to_tree
 from posteriori.selection.candidates import CANDIDATES
+from tests.analysis.groups.grouped_tables import groups_of
 from tests.analysis.tables import analysis_of, long_analysis_of, mixed_table
 
 #: Which target of the table of tests every candidate is fitted to.
@@ -74,7 +75,11 @@ def test_models_answer_as_before(target: str, task: str, name: str, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("target", "task"),
-    [("positive", "regression"), ("count", "density"), ("two", "classification")],
+    [
+        pytest.param("positive", "regression", marks=pytest.mark.slow),
+        ("count", "density"),
+        ("two", "classification"),
+    ],
 )
 def test_models_of_long_tables_answer_as_before(target: str, task: str, tmp_path: Path) -> None:
     analysis, new = long_analysis_of(target, task), mixed_table(8, seed=1)
@@ -411,6 +416,8 @@ def test_all_classes_of_the_table_are_used(tmp_path: Path) -> None:
         long_analysis_of("positive", "regression").table_model("average"),
         long_analysis_of("two", "classification").table_model("average"),
         analysis_of("five", "classification").table_model("logistic"),
+        groups_of("blobs").model,
+        groups_of("mixed").model,
     ):
         save_model(kept, tmp_path / "m.po")
         collect(content_of(tmp_path / "m.po")[0])

@@ -10,16 +10,21 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
+from posteriori.analysis.fitting.cluster_model import ClusterModel
+from posteriori.analysis.fitting.column_reader import ColumnReader
 from posteriori.analysis.fitting.object_tree import from_tree, to_tree
 from posteriori.analysis.fitting.preparation import NoColumns, NumberColumns
 from posteriori.analysis.fitting.table_model import TARGET_KINDS, TableModel
 from posteriori.analysis.table.columns import Column
+from posteriori.mixture.latent_classes import LatentClasses
+from posteriori.mixture.normal.bayesian_gaussian_mixture import BayesianGaussianMixture
 from posteriori.numerics.record_files import Format, read_record, write_record
 from posteriori.selection.averaging import ClassifierAverage, ModelAverage
 
 __all__ = ["load_model", "save_model"]
 
 _FORMAT = Format("posteriori model", 4, "model")
+_MIXTURES = (BayesianGaussianMixture, LatentClasses)
 _COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "kind", "style", "note"), (str,)),
     **dict.fromkeys(("missing", "distinct"), (int,)),
@@ -32,9 +37,14 @@ _FACT_TYPES: dict[str, tuple[type, ...]] = {
     "held_out": (float,),
     "metrics": (dict,),
 }
+_CLUSTER_FACT_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("kind", "version"), (str,)),
+    **dict.fromkeys(("rows", "clusters", "seed"), (int,)),
+    "log_evidence": (float,),
+}
 
 
-def save_model(model: TableModel, path: str | os.PathLike[str]) -> None:
+def save_model(model: TableModel | ClusterModel, path: str | os.PathLike[str]) -> None:
     """Write a model, whole or not at all.
 
     Two rows with usual values and what is predicted for them are written with it, so that who
@@ -42,23 +52,21 @@ def save_model(model: TableModel, path: str | os.PathLike[str]) -> None:
     """
     trial = _usual_rows(model)
     answers = _answers(model, trial)
-    tree, numbers = to_tree(
-        {
-            "name": model.name,
-            "target": model.target,
-            "pipeline": model.pipeline,
-            "columns": [list(vars(c).values()) for c in model.columns],
-            "classes": model.classes,
-            "target_kind": model.target_kind,
-            "facts": model.facts,
-            "trial": trial,
-            "answers": answers,
-        }
-    )
+    content = {
+        "name": model.name,
+        "pipeline": model.pipeline,
+        "columns": [list(vars(c).values()) for c in model.columns],
+        "facts": model.facts,
+        "trial": trial,
+        "answers": answers,
+    }
+    own = ("order",) if isinstance(model, ClusterModel) else ("target", "classes", "target_kind")
+    content |= {name: getattr(model, name) for name in own}
+    tree, numbers = to_tree(content)
     write_record(path, _FORMAT, tree, numbers)
 
 
-def load_model(path: str | os.PathLike[str]) -> TableModel:
+def load_model(path: str | os.PathLike[str]) -> TableModel | ClusterModel:
     """Read what :func:`save_model` wrote.
 
     Raises
@@ -76,26 +84,45 @@ def load_model(path: str | os.PathLike[str]) -> TableModel:
     return model
 
 
-def _read_content(content: dict[str, Any]) -> tuple[TableModel, Any, Any]:
+def _read_content(content: dict[str, Any]) -> tuple[TableModel | ClusterModel, Any, Any]:
     """Return the model, the rows it was tried on and what it said, all of the right types."""
-    names, facts = (content["name"], content["target"]), content["facts"]
     columns = tuple(Column(*fields) for fields in content["columns"])
-    if not all(isinstance(name, str) for name in names):
-        raise ValueError("its names are no texts")
     if not _is_model(content["pipeline"]):
         raise ValueError("it holds no model")
     if not all(_is_usable(c) for c in columns):
         raise ValueError("its columns are not described as columns are")
+    read = _read_predictions if "target" in content else _read_clusters
+    return read(content, columns), content["trial"], content["answers"]
+
+
+def _read_clusters(content: dict[str, Any], columns: tuple[Column, ...]) -> ClusterModel:
+    name, pipeline, facts = content["name"], content["pipeline"], content["facts"]
+    if not isinstance(name, str):
+        raise ValueError("its name is no text")
+    if not (isinstance(pipeline, Pipeline) and isinstance(pipeline[-1], _MIXTURES)):
+        raise ValueError("it holds no mixture")
+    if not (columns and _has_types(facts, _CLUSTER_FACT_TYPES)):
+        raise ValueError("what it says about itself is not what models of clusters say")
+    order = content["order"]
+    whole = isinstance(order, tuple) and all(type(k) is int for k in order)
+    if not (whole and sorted(order) == list(range(len(pipeline[-1].weights_)))):
+        raise ValueError("its clusters have no order")
+    return ClusterModel(name, pipeline, columns, order, facts)
+
+
+def _read_predictions(content: dict[str, Any], columns: tuple[Column, ...]) -> TableModel:
+    names, facts = (content["name"], content["target"]), content["facts"]
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError("its names are no texts")
     if not (_has_types(facts, _FACT_TYPES) and _has_types(facts["metrics"], {})):
         raise ValueError("what it says about itself is not what models say")
     if not _are_classes(content["classes"]):
         raise ValueError("its classes are no list of labels")
     if content["target_kind"] not in TARGET_KINDS:
         raise ValueError("its target is of no known kind")
-    model = TableModel(
+    return TableModel(
         *names, content["pipeline"], columns, content["classes"], facts, content["target_kind"]
     )
-    return model, content["trial"], content["answers"]
 
 
 def _is_model(found: Any) -> bool:
@@ -128,7 +155,7 @@ def _has_types(values: dict[str, Any], types: dict[str, tuple[type, ...]]) -> bo
     )
 
 
-def _usual_rows(model: TableModel) -> dict[str, list[Any]]:
+def _usual_rows(model: ColumnReader) -> dict[str, list[Any]]:
     """Return a row of usual values, one standard deviation above the mean, and one of missing ones.
 
     The weights of columns at their mean would not be felt.
@@ -136,6 +163,11 @@ def _usual_rows(model: TableModel) -> dict[str, list[Any]]:
     encoders = [pipeline[0] for pipeline in model.pipelines]
     scales = [s for e in encoders if isinstance(e, NumberColumns) for s in e.scales_]
     usual = {scale.name: scale.mean + scale.std for scale in scales}
+    usual |= {
+        column.name: 0.5 * (column.limits[0] + column.limits[1])
+        for column in model.columns
+        if column.limits and isinstance(model, ClusterModel)
+    }
     usual |= {column.name: 1.0 for column in model.columns if column.kind == "boolean"}
     return {
         column.name: [_first_level(encoders, column.name), None]
@@ -154,7 +186,7 @@ def _first_level(encoders: list[Any], name: str) -> str:
     return "other"
 
 
-def _as_inputs(model: TableModel, rows: dict[str, list[Any]]) -> pd.DataFrame:
+def _as_inputs(model: ColumnReader, rows: dict[str, list[Any]]) -> pd.DataFrame:
     """Return two rows as the pipeline takes them, which a model of no columns needs too."""
     values = {
         column.name: pd.Categorical(rows[column.name])
@@ -165,14 +197,14 @@ def _as_inputs(model: TableModel, rows: dict[str, list[Any]]) -> pd.DataFrame:
     return pd.DataFrame(values, index=[0, 1])
 
 
-def _answers(model: TableModel, rows: dict[str, list[Any]]) -> dict[str, Any]:
+def _answers(model: ColumnReader, rows: dict[str, list[Any]]) -> dict[str, Any]:
     with warnings.catch_warnings():  # a column far from 1 may lead to numbers beyond the largest
         warnings.simplefilter("ignore")
         predictions = model.predict_inputs(_as_inputs(model, rows))
     return {name: predictions[name].to_numpy() for name in predictions}
 
 
-def _require_same_answers(model: TableModel, rows: Any, answers: Any) -> None:
+def _require_same_answers(model: ColumnReader, rows: Any, answers: Any) -> None:
     found = _answers(model, rows)
     if list(found) != list(answers):
         raise ValueError("it predicts other columns than when it was saved")

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.fitting.new_rows import notes_on_new_rows
-from posteriori.analysis.table.columns import Column, convert_column
-from posteriori.analysis.table.reading import to_pandas
+from posteriori.analysis.fitting.column_reader import ColumnReader
+from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.values import dates_of
 from posteriori.estimators.contract import predictive_of
 from posteriori.numerics.types import Array
@@ -23,7 +22,7 @@ TARGET_KINDS = ("number", "date", "time")
 
 
 @dataclass(frozen=True)
-class TableModel:
+class TableModel(ColumnReader):
     """A fitted pipeline with the columns that it needs.
 
     Attributes
@@ -51,27 +50,15 @@ class TableModel:
     facts: dict[str, Any] = field(default_factory=dict)
     target_kind: str = "number"
 
-    def read(self, table: Any) -> pd.DataFrame:
-        """Return the columns of a table as the pipeline takes them.
+    @property
+    def purpose(self) -> str:
+        """What it does with a table."""
+        return f"predicts {self.target!r} from"
 
-        Raises
-        ------
-        ValueError
-            When columns are missing, or hold something else than they did.
-        """
-        frame = to_pandas(table)
-        absent = [c.name for c in self.columns if c.name not in frame.columns]
-        if absent:
-            raise ValueError(
-                f"the table lacks {', '.join(map(repr, absent[:8]))}"
-                f"{f' and {len(absent) - 8} more columns' if len(absent) > 8 else ''}; "
-                f"the model predicts {self.target!r} from "
-                f"{', '.join(repr(c.name) for c in self.columns[:12])}"
-                f"{', …' if len(self.columns) > 12 else ''}"
-            )
-        return pd.DataFrame(
-            {c.name: convert_column(c, frame[c.name]) for c in self.columns}, index=frame.index
-        )
+    @property
+    def told(self) -> str:
+        """What it tells of rows."""
+        return self.target
 
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
         """Return predictions, a row for each row of the table.
@@ -90,24 +77,12 @@ class TableModel:
         """
         if not 0.0 < mass < 1.0:
             raise ValueError(f"mass must lie between 0 and 1, got {mass!r}")
-        inputs = self.read(table)
-        if not len(inputs):
-            raise ValueError("the table has no rows")
-        predictions = self.predict_inputs(inputs, mass)
+        predictions = self.predict_inputs(self.read_some(table), mass)
         if self.target_kind == "number" or self.classes is not None:
             return predictions
         days = self.target_kind == "date"
         dates = {c: dates_of(predictions[c].to_numpy(), whole_days=days) for c in predictions}
         return pd.DataFrame(dates, index=predictions.index)
-
-    def notes_on(self, table: Any) -> list[str]:
-        """Return what a table holds that the model has not seen: levels, ranges, unreadable texts.
-
-        Predictions are made all the same.
-        """
-        frame = to_pandas(table)
-        encoder = self.pipelines[0][0]
-        return notes_on_new_rows(self.columns, encoder, frame, self.read(frame))
 
     @property
     def pipelines(self) -> list[Pipeline]:

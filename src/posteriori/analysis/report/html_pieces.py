@@ -10,6 +10,7 @@ __all__ = [
     "bullet_list",
     "figure",
     "folded",
+    "framed",
     "links",
     "pair",
     "paragraph",
@@ -58,6 +59,12 @@ def pair(parts: Iterable[str]) -> str:
 def folded(title: str, body: str) -> str:
     """Return a part that opens when it is asked for."""
     return f"<details><summary>{escape(title)}</summary>{body}</details>"
+
+
+def framed(page: str) -> str:
+    """Return a whole page as a frame of another one, such as a notebook."""
+    held = escape(page, quote=True)
+    return f'<iframe srcdoc="{held}" style="width:100%;height:40rem;border:0"></iframe>'
 
 
 def bullet_list(items: Sequence[str]) -> str:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 from dataclasses import replace
 from html import escape
-from importlib.metadata import version
-from importlib.resources import files
-from string import Template
 
 import numpy as np
 import pandas as pd
@@ -28,7 +24,6 @@ from posteriori.analysis.report.html_pieces import (
     bullet_list,
     figure,
     folded,
-    links,
     pair,
     paragraph,
     section,
@@ -42,6 +37,7 @@ from posteriori.analysis.report.insights import (
     surprise_table,
     weight_effects,
 )
+from posteriori.analysis.report.page_frame import column_table, fill_page, versions
 from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
 from posteriori.analysis.report.ranking_tables import (
     detailed_table,
@@ -55,7 +51,6 @@ from posteriori.analysis.report.tree_rules import tree_section
 from posteriori.analysis.report.verdict_words import verdict_of
 from posteriori.analysis.report.what_if import effect_curves, typical_table
 from posteriori.analysis.table.association import association_matrix, strongest_first
-from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import short_text
@@ -64,9 +59,6 @@ __all__ = ["code_of", "make_page"]
 
 #: Folds of ``analyze``, unless it is asked for others.
 _FOLDS = 5
-
-#: Columns that are shown one by one; more are only counted.
-_MOST_COLUMNS = 60
 
 #: Columns beside the target in the figure of associations, the strongest.
 _MOST_ASSOCIATED = 11
@@ -85,7 +77,7 @@ def make_page(found: Findings, title: str, loading: str = "") -> str:
     loading : str
         Python code that makes ``table`` of them.
     """
-    lede, footer = _lede(found), _versions(found)
+    lede, footer = _lede(found), versions(found.seed)
     columns = strongest_first(found.targets, _columns(found))
     parts = [_ranking(found)]
     if not found.ranking.rows[0].failure:
@@ -93,18 +85,8 @@ def make_page(found: Findings, title: str, loading: str = "") -> str:
         parts += [_typical(found, columns), _surprises(found, columns)]
     code = f"<pre><code>{escape(code_of(found, loading))}</code></pre>"
     parts += [_glance(found, columns), section("The same in Python", code)]
-    parts = [part for part in parts if part]
-    template = (
-        files("posteriori.analysis").joinpath("templates/report.html").read_text(encoding="utf-8")
-    )
-    return Template(template).substitute(
-        title=escape(f"{found.target.column.name} in {title}"),
-        lede=escape(lede),
-        verdict=escape(verdict_of(found)),
-        links=links(parts),
-        sections="\n".join(parts),
-        footer=escape(footer),
-    )
+    title = f"{found.target.column.name} in {title}"
+    return fill_page(title, lede, verdict_of(found), parts, footer)
 
 
 def _lede(found: Findings) -> str:
@@ -344,39 +326,17 @@ def _sensitivity(found: Findings) -> str:
 
 def _glance(found: Findings, strongest: list[str]) -> str:
     related = _most_associated(found, strongest)
-    total = len(found.target.known)
-    X, shown = found.problem.X, found.columns[:_MOST_COLUMNS]
-    drawn = [(column, X.get(column.name)) for column in shown]
-    body = "".join(
-        _column_row(column, series, key, total)
-        for key, (column, series) in enumerate([(found.target.column, found.targets), *drawn])
-    )
-    more = len(found.columns) - _MOST_COLUMNS
-    rest = f"<p>And {more} more columns.</p>" if more > 0 else ""
-    head = "<tr><th>column</th><th>kind</th><th>missing</th><th>different</th><th></th></tr>"
-    listed = (
-        f'<div class="wide"><table class="columns"><thead>{head}</thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    columns = [(found.target.column, found.targets)]
+    columns += [(column, found.problem.X.get(column.name)) for column in found.columns]
+    rest = ""
     if len(related) > 2:
         svg = figures.draw_association(list(related), association_matrix(related))
         rest += (
             "<p>Association of columns, from 0 to 1: rank correlation of numbers, Cramér’s V of "
             "categories, the correlation ratio between the two.</p>" + figure(svg)
         )
+    listed = column_table(columns, len(found.target.known))
     return section("The data at a glance", bullet_list(found.notes) + listed + rest)
-
-
-def _column_row(column: Column, series: pd.Series | None, key: int, total: int) -> str:
-    spark = "" if series is None else figures.draw_spark(column.name, series, key)
-    missing = f"{100 * column.missing / max(total, 1):.1f}%" if column.missing else ""
-    cells = (escape(column.kind), missing, f"{column.distinct:,}" if column.distinct else "", spark)
-    kind = "" if column.used else ' class="unused"'
-    return (
-        f'<tr{kind}><th scope="row">{escape(column.name)}</th>'
-        + "".join(f"<td>{cell}</td>" for cell in cells)
-        + "</tr>"
-    )
 
 
 def _columns(found: Findings) -> dict[str, pd.Series]:
@@ -388,14 +348,6 @@ def _most_associated(found: Findings, strongest: list[str]) -> dict[str, pd.Seri
     chosen = set(strongest[:_MOST_ASSOCIATED])
     columns = {name: series for name, series in _columns(found).items() if name in chosen}
     return {found.target.column.name: found.targets, **columns}
-
-
-def _versions(found: Findings) -> str:
-    names = ("posteriori", "numpy", "scipy", "scikit-learn", "pandas")
-    return (
-        ", ".join(f"{name} {version(name)}" for name in names)
-        + f"; Python {platform.python_version()}; seed {found.seed}"
-    )
 
 
 # -- the same in Python --------------------------------------------------------------------------

@@ -1,0 +1,100 @@
+"""Groups of rows that were found in one table, told of the rows of others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
+
+from posteriori.analysis.fitting.column_reader import ColumnReader
+from posteriori.analysis.table.columns import Column
+from posteriori.numerics.blocks.block_sizes import rows_per_block
+from posteriori.numerics.types import Array
+
+__all__ = ["LABELS", "ClusterModel"]
+
+#: Columns that are told of each row.
+LABELS = ("cluster", "cluster_probability", "log_density")
+
+
+@dataclass(frozen=True)
+class ClusterModel(ColumnReader):
+    """A fitted mixture with the columns that it needs.
+
+    Attributes
+    ----------
+    name : str
+        "normal mixture" or "latent classes".
+    pipeline : Pipeline
+        Codes of columns, then the mixture.
+    columns : tuple of Column
+        What clusters are told by.
+    order : tuple of K int
+        Which component is the largest cluster, the next, and so on.
+    facts : dict
+        Rows, number of clusters, evidence, seed and version.
+    """
+
+    name: str
+    pipeline: Pipeline
+    columns: tuple[Column, ...]
+    order: tuple[int, ...]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def purpose(self) -> str:
+        """What it does with a table."""
+        return "tells clusters by"
+
+    @property
+    def told(self) -> str:
+        """What it tells of rows."""
+        return "clusters"
+
+    @property
+    def pipelines(self) -> list[Pipeline]:
+        """The pipeline alone."""
+        return [self.pipeline]
+
+    def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
+        """Return the cluster of each row of a table.
+
+        Parameters
+        ----------
+        table : DataFrame of pandas or polars, or a mapping of columns
+        mass : float
+            Without effect, as clusters have no intervals; all saved models take it.
+
+        Returns
+        -------
+        DataFrame
+            ``cluster`` (1 is the largest), ``cluster_probability``, and ``log_density`` of what is seen
+            of the row, in the units of the table.
+        """
+        return self.predict_inputs(self.read_some(table), mass)
+
+    def predict_inputs(self, inputs: pd.DataFrame, mass: float = 0.9) -> pd.DataFrame:
+        """Return the same for columns that :meth:`read` has returned."""
+        del mass
+        shares = self.probabilities(inputs)
+        cluster = shares.argmax(axis=1)
+        told = (cluster + 1, shares[np.arange(len(cluster)), cluster], self.log_density(inputs))
+        return pd.DataFrame(dict(zip(LABELS, told, strict=True)), index=inputs.index)
+
+    def probabilities(self, inputs: pd.DataFrame) -> Array:
+        """Return p(cluster | row), (N, K)."""
+        shares = [self.pipeline.predict_proba(part) for part in _parts(inputs)]
+        return np.concatenate(shares)[:, list(self.order)]
+
+    def log_density(self, inputs: pd.DataFrame) -> Array:
+        """Return ln p(row), (N,)."""
+        return np.concatenate([self.pipeline.score_samples(part) for part in _parts(inputs)])
+
+
+def _parts(inputs: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return blocks of rows, so that no second copy of all inputs is made."""
+    step = rows_per_block(inputs.shape[1])
+    return [inputs.iloc[start : start + step] for start in range(0, len(inputs), step)]

@@ -1,0 +1,225 @@
+"""The report of groups as one HTML page: no network, no scripts; everything from the data is escaped."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posteriori.analysis.fitting.importance import Effects
+from posteriori.analysis.groups.cluster_figures import draw_map, draw_numbers, draw_similarity
+from posteriori.analysis.groups.cluster_map import make_map
+from posteriori.analysis.groups.cluster_profiles import IN_DOUBT, ClusterProfile, Trait
+from posteriori.analysis.groups.cluster_words import date_words, number_rows, profile_rows
+from posteriori.analysis.report.figures import draw_effects
+from posteriori.analysis.report.html_pieces import (
+    bullet_list,
+    figure,
+    pair,
+    paragraph,
+    section,
+    table,
+)
+from posteriori.analysis.report.page_frame import column_table, fill_page, versions
+from posteriori.analysis.table.wording import counted, short_number
+from posteriori.numerics.types import Array
+
+if TYPE_CHECKING:
+    from posteriori.analysis.groups.clustering import Clustering
+
+__all__ = ["clustering_code", "make_cluster_page"]
+
+#: Rows up to which partitions are drawn: the matrix of similarities has as many cells as their square.
+_MOST_SIMILAR = 2000
+
+#: Partitions that are drawn, and sweeps before the first.
+_DRAWS, _WARM_UP = 200, 50
+
+#: Traits of a group that are listed, groups that are drawn, rows in between, and their columns.
+_TRAITS, _GROUPS, _BETWEEN, _TOLD = 10, 10, 15, 4
+
+
+def make_cluster_page(found: Clustering, title: str, loading: str = "") -> str:
+    """Return the report.
+
+    Parameters
+    ----------
+    found : Clustering
+    title : str
+        What the data are called.
+    loading : str
+        Python code that makes ``table`` of them.
+    """
+    codes = found.rows.encoder.transform(found.rows.frame)
+    code = f"<pre><code>{escape(clustering_code(found, loading))}</code></pre>"
+    parts = [
+        _numbers(found),
+        _map(found, codes),
+        _profiles(found),
+        _together(found),
+        _between(found),
+        _glance(found),
+        section("The same in Python", code),
+    ]
+    return fill_page(f"Groups in {title}", _lede(found), found.verdict, parts, versions(found.seed))
+
+
+def _lede(found: Clustering) -> str:
+    rows, columns = found.rows.frame.shape
+    return (
+        f"Groups of {counted(rows, 'row')}, told by {counted(columns, 'column')}; "
+        f"{counted(len(found.found.tried), 'mixture')} compared by evidence."
+    )
+
+
+def _numbers(found: Clustering) -> str:
+    header, rows = number_rows(found.found)
+    listed = table(header, rows)
+    said = paragraph(
+        "The evidence is the log probability of the table under a mixture with so many groups, their "
+        "parameters integrated out (a bound of it for more than one). All numbers and kinds were equally "
+        "probable before. A normal mixture has groups whose columns may depend on one another; in latent "
+        "classes columns are independent."
+    )
+    if len(found.numbers) == 1:
+        return section("How many groups", listed)
+    drawn = figure(draw_numbers(found.numbers, found.number_probabilities))
+    return section("How many groups", pair([drawn + said, listed]))
+
+
+def _map(found: Clustering, codes: Array) -> str:
+    made = make_map(found.rows.encoder, codes, found.probabilities)
+    drawn = figure(
+        draw_map(made, found.probabilities),
+        "Rows in the colours of their groups, with ellipses of two standard deviations; rings are rows in "
+        f"doubt, whose largest probability is below {IN_DOUBT}.",
+    )
+    plain = made.names[0] in found.rows.encoder.kinds
+    said = (
+        ""
+        if plain
+        else paragraph(
+            "The two directions are those in which the groups lie farthest apart, of columns in units of "
+            "their standard deviations; named are the columns that count most in them."
+        )
+    )
+    return section("A map of the rows", pair([drawn, said]) if said else drawn)
+
+
+def _profiles(found: Clustering) -> str:
+    if found.n_clusters == 1:
+        return ""
+    drawn = [_profile(profile) for profile in found.profiles[:_GROUPS]]
+    more = len(found.profiles) - len(drawn)
+    rest = paragraph(f"And {counted(more, 'smaller group')}.") if more > 0 else ""
+    said = paragraph(
+        "Means and shares with their 90% intervals; of a category, the level whose share differs most. "
+        "The last column is the difference from all rows, in their standard deviations."
+    )
+    return section("What sets the groups apart", said + "".join(drawn) + rest)
+
+
+def _profile(profile: ClusterProfile) -> str:
+    doubt = f", {profile.in_doubt:,} of them in doubt" if profile.in_doubt else ""
+    head = (
+        f"Group {profile.cluster}: {counted(profile.rows, 'row')}{doubt} "
+        f"(expected {short_number(profile.expected_rows)})"
+    )
+    if not profile.rows:
+        return paragraph(f"Group {profile.cluster} holds no row.")
+    header = ("column", "mean or share", "90% interval", "all rows", "apart")
+    listed = profile_rows(profile, _TRAITS)
+    effects = Effects([row[0] for row in listed], *_in_deviations(profile.traits[:_TRAITS]))
+    svg = draw_effects(
+        effects, f"group {profile.cluster}: apart from all rows, in their deviations"
+    )
+    return f"<h3>{escape(head)}</h3>" + pair([figure(svg), table(header, listed)])
+
+
+def _in_deviations(traits: Sequence[Trait]) -> Array:
+    """Return means and ends of intervals, (3, D), as standard deviations from all rows."""
+    ends = np.array([(t.mean, t.low, t.high) for t in traits]).T
+    return (ends - [t.overall for t in traits]) / [t.spread for t in traits]
+
+
+def _together(found: Clustering) -> str:
+    x = found.rows.x
+    if found.n_clusters == 1 or len(x) > _MOST_SIMILAR:
+        return ""
+    mixture, filled = found.model.pipeline[-1], ""
+    if np.isnan(x).any() and found.model.name == "normal mixture":
+        x, filled = mixture.impute(x), " Gaps were filled in with what the mixture expects."
+    with warnings.catch_warnings():  # few draws suffice for a picture
+        warnings.simplefilter("ignore")
+        drawn = mixture.sample_partitions(x, _DRAWS, found.seed, warm_up=_WARM_UP, progress=False)
+    seen = ~found.rows.frame.isna().all(axis=1).to_numpy()
+    return section(
+        "Who belongs together",
+        figure(
+            draw_similarity(drawn.similarity, found.labels[seen]),
+            f"How probably two rows share a group, from {counted(_DRAWS, 'partition')} drawn from their "
+            f"posterior with up to {found.n_clusters} groups: the stronger, the more probable. Lines "
+            f"separate the groups.{filled}",
+        ),
+    )
+
+
+def _between(found: Clustering) -> str:
+    if found.n_clusters == 1:
+        return ""
+    p = found.probabilities
+    doubtful = np.flatnonzero(p.max(axis=1) < IN_DOUBT)
+    if not len(doubtful):
+        return section(
+            "Rows in between", paragraph("None: every row has a group of probability 0.9.")
+        )
+    worst = doubtful[np.argsort(p[doubtful].max(axis=1), kind="stable")][:_BETWEEN]
+    names = [trait.column for trait in found.profiles[0].traits[:_TOLD]]
+    kinds = found.rows.encoder.kinds
+    header = ("row", "group", "probability", "or group", "probability", *names)
+    rows = []
+    for n in worst.tolist():
+        first, second = np.argsort(-p[n], kind="stable")[:2]
+        cells = (str(first + 1), f"{p[n, first]:.2f}", str(second + 1), f"{p[n, second]:.2f}")
+        entries = (_entry(kinds[name], found.rows.frame[name].iloc[n]) for name in names)
+        rows.append((str(n + 1), *cells, *entries))
+    said = paragraph(
+        f"{counted(len(doubtful), 'row')} with no group of probability {IN_DOUBT}, the most doubtful first. "
+        "Row 1 is the first below the header."
+    )
+    return section("Rows in between", said + table(header, rows))
+
+
+def _entry(kind: str, value: Any) -> str:
+    if value != value:
+        return ""
+    if kind == "category":
+        return str(value)
+    return date_words(value) if kind == "date" else short_number(value)
+
+
+def _glance(found: Clustering) -> str:
+    frame = found.rows.frame
+    columns = [(column, frame.get(column.name)) for column in found.columns]
+    return section(
+        "The data at a glance", bullet_list(found.notes) + column_table(columns, len(frame))
+    )
+
+
+def clustering_code(found: Clustering, loading: str = "") -> str:
+    """Return code that finds the same groups again."""
+    dropped = [column.name for column in found.columns if column.kind == "dropped"]
+    options = [f"clusters={found.n_clusters}"] if found.asked else [f"max_clusters={found.limit}"]
+    options += [f"drop={dropped!r}"] if dropped else []
+    options += [f"seed={found.seed}"]
+    return (
+        "from posteriori.analysis import cluster\n"
+        f"{loading or '# table: the data that were grouped'}\n\n"
+        f"found = cluster(table, {', '.join(options)})\n"
+        "found.labels, found.probabilities  # of each row\n"
+        "found.profiles  # what sets each group apart\n"
+        "found.model.predict(table.head())  # of new rows as well\n"
+    )

@@ -1,0 +1,184 @@
+r"""What sets each cluster apart: means and shares of its rows, with intervals, beside those of all rows.
+
+Rows count by their probability :math:`r_n` of being in the cluster,
+
+.. math:: \bar x = \frac{\sum_n r_n x_n}{\sum_n r_n}, \qquad
+   \text{distance} = \frac{\bar x - \bar x_{\text{all}}}{s_{\text{all}}},
+
+and a level of a category is a column of zeros and ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import beta, t as student_t
+
+from posteriori.analysis.fitting.preparation import OTHER, CodeColumns
+from posteriori.analysis.table.columns import Column
+from posteriori.numerics.types import Array
+
+__all__ = ["IN_DOUBT", "ClusterProfile", "Trait", "make_profiles"]
+
+#: Rows whose largest probability is below this are in doubt.
+IN_DOUBT = 0.9
+
+#: Probability outside an interval, on each side of it.
+_TAIL = 0.05
+
+#: Jeffreys' prior of a share.
+_HALF = 0.5
+
+
+class Trait(NamedTuple):
+    """One column of one cluster.
+
+    Attributes
+    ----------
+    column : str
+    kind : {"number", "date", "boolean", "category"}
+    level : str
+        Whose share differs most; empty for numbers and dates.
+    mean, low, high : float
+        Mean, or share of the level, with its 90 % interval.
+    overall : float
+        That of all rows.
+    spread : float
+        Standard deviation of all rows.
+    """
+
+    column: str
+    kind: str
+    level: str
+    mean: float
+    low: float
+    high: float
+    overall: float
+    spread: float
+
+    @property
+    def distance(self) -> float:
+        """Difference from all rows, in their standard deviations."""
+        return (self.mean - self.overall) / self.spread
+
+
+class ClusterProfile(NamedTuple):
+    """One cluster.
+
+    Attributes
+    ----------
+    cluster : int
+        1 is the largest.
+    rows : int
+        That are most probably in it.
+    expected_rows : float
+        Sum of the probabilities of all rows.
+    in_doubt : int
+        Of its rows those whose probability is below 0.9.
+    traits : tuple of Trait
+        Of every column, what sets it apart most first.
+    """
+
+    cluster: int
+    rows: int
+    expected_rows: float
+    in_doubt: int
+    traits: tuple[Trait, ...]
+
+
+def make_profiles(
+    columns: Sequence[Column], encoder: CodeColumns, codes: Array, shares: Array
+) -> tuple[ClusterProfile, ...]:
+    """Describe all clusters.
+
+    Parameters
+    ----------
+    columns : sequence of D Column
+    encoder : CodeColumns
+    codes : (N, D)
+        What it made of the rows.
+    shares : (N, K)
+        p(cluster | row).
+    """
+    traits: list[list[Trait]] = [[] for _ in range(shares.shape[1])]
+    for place, column in enumerate(columns):
+        known = ~np.isnan(codes[:, place])
+        seen, weights = codes[known, place], shares[known]
+        told = (
+            _number_traits(column, seen, weights)
+            if column.kind in ("number", "date")
+            else _level_traits(column, _level_names(column, encoder), seen, weights)
+        )
+        for mine, trait in zip(traits, told, strict=True):
+            mine.append(trait)
+    cluster, sure = shares.argmax(axis=1), shares.max(axis=1) >= IN_DOUBT
+    return tuple(
+        ClusterProfile(
+            k + 1,
+            int((cluster == k).sum()),
+            float(shares[:, k].sum()),
+            int(((cluster == k) & ~sure).sum()),
+            tuple(sorted(mine, key=lambda trait: -abs(trait.distance))),
+        )
+        for k, mine in enumerate(traits)
+    )
+
+
+def _number_traits(column: Column, x: Array, weights: Array) -> list[Trait]:
+    """Return means with intervals of Student's t, as of as many rows as the weights sum to."""
+    overall, spread = float(x.mean()), float(x.std()) or 1.0
+    z = (x - overall) / spread
+    total = np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
+    mean = weights.T @ z / total
+    second = weights.T @ z**2 / total
+    dof = np.maximum(total - 1.0, 1e-9)  # a cluster of one row says nothing of its spread
+    error = np.sqrt(np.maximum(second - mean**2, 0.0) / dof)
+    reach = np.where(total > 1.0, student_t.ppf(1.0 - _TAIL, np.maximum(dof, 1.0)) * error, np.nan)
+    name, kind = column.name, column.kind
+    return [
+        Trait(name, kind, "", middle, middle - half, middle + half, overall, spread)
+        for middle, half in zip(
+            (overall + spread * mean).tolist(), (spread * reach).tolist(), strict=True
+        )
+    ]
+
+
+def _level_traits(column: Column, names: list[str], codes: Array, weights: Array) -> list[Trait]:
+    """Return the share of the level that differs most, with the interval of its Beta posterior."""
+    levels = codes.astype(np.int64)
+    counts = np.stack(
+        [np.bincount(levels, weights=w, minlength=len(names)) for w in weights.T], axis=1
+    )  # (L, K)
+    total = np.maximum(counts.sum(axis=0), np.finfo(float).tiny)
+    overall = np.bincount(levels, minlength=len(names)) / len(levels)
+    spread = np.sqrt(overall * (1.0 - overall))
+    spread[spread == 0.0] = 1.0
+    distance = (counts / total - overall[:, None]) / spread[:, None]
+    traits = []
+    for k, level in enumerate(np.abs(distance).argmax(axis=0).tolist()):
+        level = 1 if column.kind == "boolean" else level
+        inside, outside = counts[level, k], total[k] - counts[level, k]
+        ends: Any = beta.ppf([_TAIL, 1.0 - _TAIL], _HALF + inside, _HALF + max(outside, 0.0))
+        low, high = ends.tolist()
+        share, all_share = float(inside / total[k]), float(overall[level])
+        traits.append(
+            Trait(
+                column.name,
+                column.kind,
+                names[level],
+                share,
+                low,
+                high,
+                all_share,
+                float(spread[level]),
+            )
+        )
+    return traits
+
+
+def _level_names(column: Column, encoder: CodeColumns) -> list[str]:
+    if column.kind == "boolean":
+        return ["", column.style or "true"]
+    return [OTHER, *encoder.levels_[column.name]]

@@ -1,0 +1,160 @@
+"""What was found among the rows, in words: the answer first, then sizes, traits and doubts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from posteriori.analysis.groups.cluster_profiles import ClusterProfile, Trait
+from posteriori.analysis.groups.number_search import Found
+from posteriori.analysis.table.values import dates_of
+from posteriori.analysis.table.wording import counted, fixed_number, short_number
+
+__all__ = [
+    "date_words",
+    "number_rows",
+    "probability_words",
+    "profile_rows",
+    "trait_words",
+    "verdict_in_words",
+]
+
+#: Standard deviations below which a column does not set a cluster apart.
+_APART = 0.2
+
+#: Letters of a name or a level that are told.
+_LONGEST = 40
+
+#: Probability from which one group is said without reserve.
+_SURE = 0.9
+
+#: Clusters and traits of each that a verdict tells.
+_TOLD_CLUSTERS, _TOLD_TRAITS = 6, 2
+
+
+def verdict_in_words(
+    profiles: Sequence[ClusterProfile], rows: int, probability: float | None, *, most: bool
+) -> str:
+    """Return the verdict.
+
+    Parameters
+    ----------
+    profiles : sequence of ClusterProfile
+    rows : int
+        Of the table.
+    probability : float or None
+        Of the number of clusters; None where it was asked for.
+    most : bool
+        Whether no larger number was tried.
+    """
+    answer = _answer(len(profiles), rows, probability)
+    if len(profiles) == 1:
+        return answer
+    told = [_cluster_in_words(profile) for profile in profiles[:_TOLD_CLUSTERS]]
+    more = len(profiles) - _TOLD_CLUSTERS
+    rest = f" {counted(more, 'smaller group')} beside them." if more > 0 else ""
+    larger = (
+        " No larger number was tried, and there may be more groups: raise the limit."
+        if most and probability is not None
+        else ""
+    )
+    return f"{answer}{larger} {' '.join(told)}{rest} {_doubts(profiles, rows)}"
+
+
+def _answer(number: int, rows: int, probability: float | None) -> str:
+    table = f"these {counted(rows, 'row')}"
+    if probability is None:
+        return f"As asked, {table} are told apart as {counted(number, 'group')}."
+    said = probability_words(probability)
+    if number == 1:
+        if probability < _SURE:
+            return f"Most probably these {rows:,} rows form one group (probability of one: {said})."
+        return f"These {rows:,} rows form one group: nothing speaks for more (probability of one: {said})."
+    if probability < 0.5:
+        return f"There are perhaps {number} groups in {table} (probability {said})."
+    return f"There are {number} groups in {table} (probability {said})."
+
+
+def _cluster_in_words(profile: ClusterProfile) -> str:
+    telling = [trait for trait in profile.traits if abs(trait.distance) >= _APART]
+    apart = "; ".join(trait_words(trait) for trait in telling[:_TOLD_TRAITS])
+    size = counted(profile.rows, "row")
+    return f"Group {profile.cluster}, {size}: {apart or 'hardly apart in any single column'}."
+
+
+def _doubts(profiles: Sequence[ClusterProfile], rows: int) -> str:
+    doubtful = sum(profile.in_doubt for profile in profiles)
+    if not doubtful:
+        return "No row is in doubt."
+    verb = "is" if doubtful == 1 else "are"
+    share = f" ({doubtful / rows:.0%})" if doubtful >= 0.01 * rows else ""
+    return f"{counted(doubtful, 'row')}{share} {verb} in doubt: no group has a probability of 0.9."
+
+
+def probability_words(p: float) -> str:
+    """Write a probability; one that is all but certain as such.
+
+    Examples
+    --------
+    >>> probability_words(0.973), probability_words(0.9999), probability_words(2e-9)
+    ('0.97', '> 0.99', '< 0.01')
+    """
+    if p > 0.99:
+        return "> 0.99"
+    return "< 0.01" if p < 0.01 else f"{p:.2f}"
+
+
+def trait_words(trait: Trait) -> str:
+    """Say how a column of a cluster is, and how it is in all rows.
+
+    Examples
+    --------
+    >>> trait_words(Trait("age", "number", "", 61.2, 60.1, 62.3, 48.0, 12.0))
+    'age 61.2 (60.1 to 62.3; all rows 48)'
+    >>> trait_words(Trait("plan", "category", "year", 0.9, 0.85, 0.94, 0.5, 0.5))
+    'plan is year in 90% (85% to 94%; all rows 50%)'
+    """
+    mean, low, high, overall = _numbers(trait)
+    between = f"{low} to {high}; " if low and high else ""
+    column, level = trait.column[:_LONGEST], trait.level[:_LONGEST]
+    name = f"{column} is {level} in" if level else column
+    return f"{name} {mean} ({between}all rows {overall})"
+
+
+def number_rows(found: Found) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows of a table: numbers of groups, how probable they are, evidence of each kind."""
+    kinds = list(dict.fromkeys(one.kind for one in found.tried))
+    evidence = {(one.number, one.kind): fixed_number(one.log_evidence) for one in found.tried}
+    rows = [
+        (str(n), probability_words(p), *(evidence.get((n, kind), "") for kind in kinds))
+        for n, p in zip(found.numbers, found.probabilities.tolist(), strict=True)
+    ]
+    return ("groups", "probability", *(f"evidence, {kind}" for kind in kinds)), rows
+
+
+def profile_rows(profile: ClusterProfile, limit: int) -> list[tuple[str, ...]]:
+    """Return the strongest traits as cells: column, mean or share, interval, all rows, distance."""
+    rows: list[tuple[str, ...]] = []
+    for trait in profile.traits[:limit]:
+        mean, low, high, overall = _numbers(trait)
+        column, level = trait.column[:_LONGEST], trait.level[:_LONGEST]
+        name = f"{column} = {level}" if level else column
+        between = f"{low} to {high}" if low and high else ""
+        sign = "+" if trait.distance > 0 else ""
+        rows.append((name, mean, between, overall, f"{sign}{fixed_number(trait.distance)}"))
+    return rows
+
+
+def _numbers(trait: Trait) -> tuple[str, ...]:
+    values = (trait.mean, trait.low, trait.high, trait.overall)
+    if trait.level:
+        return tuple(f"{value:.0%}" for value in values)
+    if trait.kind == "date":
+        return tuple(map(date_words, values))
+    return tuple(short_number(value) for value in values)
+
+
+def date_words(year: float) -> str:
+    """Write a decimal year as a day; nothing for NaN."""
+    return "" if np.isnan(year) else str(dates_of(np.array([year]), whole_days=True)[0])[:10]

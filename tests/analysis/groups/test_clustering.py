@@ -1,0 +1,182 @@
+"""Groups of tables are found where they are, and only there; p(number) comes from the evidences."""
+
+import re
+import signal
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logsumexp
+
+from posteriori.analysis import cluster
+from posteriori.analysis.groups import number_search
+from posteriori.analysis.groups.number_search import Tried, search_numbers
+from posteriori.analysis.groups.rows_to_group import numbers_to_try, read_rows
+from posteriori.analysis.table.columns import describe_columns
+from posteriori.estimators.component_choice import choose_components
+from posteriori.mixture import BayesianGaussianMixture, LatentClasses
+from tests.analysis.groups.grouped_tables import blobs, groups_of, mixed
+
+
+def test_groups_are_recovered() -> None:
+    found, truth = groups_of("blobs"), blobs()[1]
+    assert found.n_clusters == 3
+    assert (found.labels == truth + 1).all()  # sizes fall from the first group on
+    assert found.probabilities.shape == (120, 3)
+    np.testing.assert_allclose(found.probabilities.sum(axis=1), 1.0)
+    assert found.number_probabilities.sum() == pytest.approx(1.0)
+    assert found.verdict.startswith("There are 3 groups in these 120 rows (probability ")
+
+
+def test_one_cloud_is_one_group() -> None:
+    x = np.random.default_rng(1).normal(size=(150, 2)) @ np.array([[1.0, 2.0], [0.0, 1.0]])
+    found = cluster({"a": x[:, 0], "b": x[:, 1]}, max_clusters=3)
+    assert found.n_clusters == 1
+    assert found.verdict.startswith("These 150 rows form one group")
+    assert (found.labels == 1).all()
+
+
+def test_mixed_columns_with_gaps_are_grouped() -> None:
+    found, truth = groups_of("mixed"), mixed()[1]
+    assert found.n_clusters == 2
+    assert (found.labels - 1 == truth).mean() > 0.97
+    assert found.model.name == "latent classes"
+    assert "'always': always 3: left out" in " ".join(found.notes).replace("3.0", "3")
+    assert "'never': every entry is missing: left out" in found.notes
+    assert [c.name for c in found.model.columns] == ["plan", "paid", "spent", "since"]
+
+
+def test_probabilities_are_those_of_the_evidences() -> None:
+    found = groups_of("blobs")
+    x, numbers = found.rows.x, found.numbers
+    assert numbers == (1, 2, 3, 4)
+    kinds = (
+        BayesianGaussianMixture(tol=1e-3, random_state=0),
+        LatentClasses(tol=1e-3, n_init=4, random_state=0),
+    )
+    scores = np.stack([choose_components(kind, x, numbers).scores for kind in kinds])
+    each = logsumexp(scores, axis=0)
+    np.testing.assert_allclose(
+        found.number_probabilities, np.exp(each - logsumexp(each)), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("kind", ["normal mixture", "latent classes"])
+def test_evidences_are_of_the_table_in_its_units(kind: str) -> None:
+    x = blobs()[0].to_numpy()
+
+    def evidences(unit: float) -> np.ndarray:
+        tried = search_numbers(x * [unit, 1.0], ["normal", "normal"], (1, 2)).tried
+        return np.array([one.log_evidence for one in tried if one.kind == kind])
+
+    moved = evidences(1000.0) - evidences(1.0)
+    np.testing.assert_allclose(moved, -len(x) * np.log(1000.0), rtol=1e-6)
+
+
+def test_rounded_numbers_are_no_groups() -> None:
+    x = np.round(np.random.default_rng(2).normal(0.0, 1.0, size=(250, 2)))
+    assert cluster({"a": x[:, 0], "b": x[:, 1]}, max_clusters=3).n_clusters == 1
+
+
+def test_the_search_ends_where_evidence_has_fallen(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = dict(enumerate([-100.0, -50.0, -71.0, -75.0, -80.0, -10.0], start=1))
+
+    def fit(mixture: Any, kind: str, x: Any) -> Tried:
+        number = mixture.n_components
+        return Tried(kind, number, values[number], mixture)
+
+    monkeypatch.setattr(number_search, "_fit", fit)
+    found = search_numbers(np.zeros((9, 1)), ["categorical"], range(1, 7))
+    assert found.numbers == (1, 2, 3, 4, 5)
+    assert found.best.number == 2
+    assert found.notes == (
+        "latent classes: more than 5 were not tried, as their evidence is far below the best",
+    )
+
+
+def test_a_kind_that_cannot_catch_up_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fit(mixture: Any, kind: str, x: Any) -> Tried:
+        number = mixture.n_components
+        rise = {"normal mixture": 0.0, "latent classes": -1e4 + 30.0 * number}[kind]
+        return Tried(kind, number, rise, mixture)
+
+    monkeypatch.setattr(number_search, "_fit", fit)
+    found = search_numbers(np.zeros((9, 1)), ["normal"], range(1, 9))
+    last = max(one.number for one in found.tried if one.kind == "latent classes")
+    assert last == 3
+
+
+@pytest.mark.parametrize("rows", [5, 10])
+def test_tiny_tables_have_few_groups(rows: int) -> None:
+    found = cluster(blobs()[0].head(rows))
+    assert max(found.numbers) == {5: 3, 10: 4}[rows]
+    assert f"{rows} rows can tell at most" in found.notes[-1]
+
+
+def test_more_groups_than_rows_can_tell_would_be_free() -> None:
+    """An empty component multiplies the evidence by K(K−1)/(N+K−1): below 1 up to the limit, not beyond."""
+    for n in (5, 10, 37, 100):
+        frame = pd.DataFrame({"a": np.random.default_rng(n).normal(size=n)})
+        rows = read_rows(frame, describe_columns(frame), 0)
+        most = numbers_to_try(rows, 1000, None)[0][-1]
+        assert most * (most - 1) < n + most - 1
+        assert (most + 1) * most >= n + most
+
+
+def test_an_asked_number_is_kept() -> None:
+    found = cluster(blobs()[0], clusters=2)
+    assert (found.n_clusters, found.numbers) == (2, (2,))
+    assert found.verdict.startswith("As asked, these 120 rows are told apart as 2 groups.")
+
+
+def test_the_largest_number_tried_is_no_answer() -> None:
+    assert "there may be more groups" in cluster(blobs()[0], max_clusters=2).verdict
+    assert "there may be more groups" not in groups_of("blobs").verdict
+
+
+def test_rows_without_entries_belong_by_size() -> None:
+    table = blobs()[0]
+    table.loc[3] = np.nan
+    found = cluster(table, clusters=3)
+    assert len(found.labels) == 120
+    assert found.labels[3] == 1
+    assert found.probabilities[3].max() == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "message"),
+    [
+        ({"a": [1.0] * 9}, {}, "no column is left to tell groups by ('a': always 1.0: left out)"),
+        ({"a": [np.nan] * 9}, {}, "every entry is missing"),
+        ({"a": [1.5, 2.5, 4.0]}, {}, "3 rows with an entry; at least 5 are needed"),
+        ({"a": [1.0, 2.5] * 4}, {"clusters": 0}, "clusters must be from 1 to 2"),
+        ({"a": [1.0, 2.5] * 4}, {"clusters": 3}, "clusters must be from 1 to 2"),
+        ({"a": [1.0, 2.5] * 4}, {"max_clusters": 0}, "max_clusters must be at least 1, got 0"),
+        ({"a": [1.0, 2.5] * 4}, {"drop": ["b"]}, "drop names 'b'"),
+        ({"a": [1.0, 1e200] * 4}, {}, "the column 'a'"),
+    ],
+)
+def test_refusals_name_the_reason(table: Any, options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        cluster(table, **options)
+
+
+def test_interrupts_that_an_ascent_takes_for_its_end_are_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fit(mixture: Any, kind: str, x: Any) -> Tried:
+        with suppress(KeyboardInterrupt):  # as an ascent does, which ends with what it has
+            signal.raise_signal(signal.SIGINT)
+        return Tried(kind, 1, 0.0, mixture)
+
+    monkeypatch.setattr(number_search, "_fit", fit)
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            search_numbers(np.zeros((9, 1)), ["categorical"], range(1, 3))
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
