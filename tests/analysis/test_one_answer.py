@@ -57,16 +57,23 @@ def suits(candidate, kind):
     return kind in ROUNDED and (candidate.targets != "counts" or kind == "whole")
 
 
-CASES = [(c, kind) for c in CANDIDATES for kind in (*ROUNDED, ZEROS, *RARE) if suits(c, kind)]
+def cases_of(candidate):
+    """Return the kinds of targets that a candidate is tried with; all but the first are slow."""
+    kinds = [kind for kind in (*ROUNDED, ZEROS, *RARE) if suits(candidate, kind)]
+    for kind in kinds:
+        marks = () if kind == kinds[0] else pytest.mark.slow
+        name = f"{candidate.task}: {candidate.name}, {kind}"
+        yield pytest.param(candidate, kind, marks=marks, id=name)
+
+
+CASES = [case for candidate in CANDIDATES for case in cases_of(candidate)]
 
 
 def test_every_candidate_is_tried():
-    assert all(any(c is tried for tried, _ in CASES) for c in CANDIDATES)
+    assert all(any(c is case.values[0] for case in CASES) for c in CANDIDATES)
 
 
-@pytest.mark.parametrize(
-    ("candidate", "kind"), CASES, ids=[f"{c.task}: {c.name}, {k}" for c, k in CASES]
-)
+@pytest.mark.parametrize(("candidate", "kind"), CASES)
 def test_densities_of_rows_are_the_same(candidate, kind, analysis_of):
     analysis = analysis_of(kind, candidate.task)
     outcome, problem = analysis.outcomes[candidate.name], analysis.problem

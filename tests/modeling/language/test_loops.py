@@ -50,7 +50,7 @@ def test_draws_of_a_sum_have_its_moments() -> None:
     assert np.all(np.abs(x.mean(axis=1) - 3.0 / (n + 1.0)) < 5.0 * np.sqrt(np.diag(cov) / size))
 
 
-@pytest.mark.parametrize("n", [100, 250])
+@pytest.mark.parametrize("n", [100, pytest.param(250, marks=pytest.mark.slow)])
 def test_a_loop_over_time_is_the_chain(n: int) -> None:
     y = np.sin(np.arange(float(n)))
     loop, chain = Model(), Model()
