@@ -24,7 +24,7 @@ from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
-from posteriori.regression.bayesian.open_directions import OpenDirections
+from posteriori.regression.bayesian.open_directions import OpenDirections, OpenParts
 
 __all__ = ["LinearBelief", "Pull"]
 
@@ -73,7 +73,7 @@ class LinearBelief:
         Of the inverse-gamma noise variance; None where the noise is known.
     scale : (G,)
         Its scale, or the known noise variance.
-    unseen : OpenDirections, optional
+    unseen : OpenDirections or OpenParts, optional
         What is believed beside B, where fewer rows than columns have seen K < D directions alone;
         by default weights do not vary there.
     """
@@ -87,7 +87,7 @@ class LinearBelief:
     level_precision: float | None
     shape: Array | None
     scale: Array
-    unseen: OpenDirections | None
+    unseen: OpenDirections | OpenParts | None
 
     @property
     def coef(self) -> Array:
@@ -256,6 +256,7 @@ class LinearBelief:
         if self.unseen is None:  # rows of A = RᵀR
             root = explicit_inverse(self.directions / np.sqrt(self.precisions[0]))
         else:
+            assert isinstance(self.unseen, OpenDirections)  # there is one member
             root = self.unseen.precision_root(self.directions, self.precisions)
         if self.level_precision is not None:
             below = np.sqrt(self.level_precision) * np.append(self.centre, 1.0)

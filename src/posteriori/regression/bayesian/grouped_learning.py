@@ -159,10 +159,10 @@ class _Problem:
     @classmethod
     def of(cls, cells: CellSums, prior: LinearPrior) -> _Problem:
         plain = cells.total
+        unit = 1.0 if prior.noise_precision is None else prior.noise_precision
+        intercept = intercept_prior(plain, prior, unit)  # normal with few rows too: it is an effect
         prior = prior.for_rows(plain.rows)
         scales = column_scales(plain, prior)
-        unit = 1.0 if prior.noise_precision is None else prior.noise_precision
-        intercept = intercept_prior(plain, prior, unit)
         level, precision = (0.0, 1.0) if intercept is None else intercept
         alone = prior._replace(
             fit_intercept=False,
@@ -216,7 +216,7 @@ class _Problem:
             precision,
             alone.shape,
             alone.scale,
-            alone.unseen and alone.unseen._replace(scales=alone.unseen.scales * self.scales),
+            alone.unseen and alone.unseen.in_units(self.scales),
             EffectBelief(
                 self.cells.layout,
                 effects.factor,
