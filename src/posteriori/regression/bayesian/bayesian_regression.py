@@ -125,7 +125,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         Numbers of columns, those of groups not counted, whose weights have a scale of their own, for
         "learned" and "type-II": say, what bends beside straight lines. Of the variance that all columns
         add to the targets a priori they have a share of 0, 1/64, 1/16, 1/4, 1/2 or 3/4, all equally
-        likely; it is chosen where the scale is, and summed over where that is integrated.
+        likely, and summed over; of what is chosen given a share, that of the most probable is told.
 
     Attributes
     ----------

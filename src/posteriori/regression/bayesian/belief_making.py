@@ -56,7 +56,7 @@ def make_belief(
 
 
 def join_beliefs(beliefs: Sequence[LinearBelief], shares: Array) -> LinearBelief:
-    """Return the mixture of beliefs of the same data, with integrated noise, that have these shares.
+    """Return the mixture of beliefs of the same data, with these shares.
 
     The directions of all stand side by side; along those of others a belief does not vary.
     """
@@ -69,8 +69,7 @@ def join_beliefs(beliefs: Sequence[LinearBelief], shares: Array) -> LinearBelief
         nodes, width = one.precisions.shape
         precisions[node : node + nodes, place : place + width] = one.precisions
         node, place = node + nodes, place + width
-    parts = tuple(one.unseen for one in beliefs if isinstance(one.unseen, OpenDirections))
-    widths = tuple(one.directions.shape[1] for one in beliefs)
+    shapes = [one.shape for one in beliefs if one.shape is not None]
     return replace(
         beliefs[0],
         probabilities=np.concatenate(
@@ -79,10 +78,24 @@ def join_beliefs(beliefs: Sequence[LinearBelief], shares: Array) -> LinearBelief
         mean=np.concatenate([one.mean for one in beliefs]),
         directions=np.concatenate([one.directions for one in beliefs], axis=1),
         precisions=precisions,
-        shape=np.concatenate([one.shape for one in beliefs if one.shape is not None]),
+        shape=np.concatenate(shapes) if shapes else None,
         scale=np.concatenate([one.scale for one in beliefs]),
-        unseen=OpenParts(parts, widths) if parts else None,
+        unseen=_open_parts(beliefs),
     )
+
+
+def _open_parts(beliefs: Sequence[LinearBelief]) -> OpenParts | None:
+    """Return what beliefs leave open; those that leave nothing have no weights that vary there."""
+    if all(one.unseen is None for one in beliefs):
+        return None
+    nothing = np.full(len(beliefs[0].centre), np.inf)
+    parts = tuple(
+        one.unseen
+        if isinstance(one.unseen, OpenDirections)
+        else OpenDirections(nothing, np.ones(len(one.scale)))
+        for one in beliefs
+    )
+    return OpenParts(parts, tuple(one.directions.shape[1] for one in beliefs))
 
 
 def less_prior_mean(

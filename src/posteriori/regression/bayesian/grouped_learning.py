@@ -186,8 +186,7 @@ class _Problem:
         """Return the log evidence and its slopes in the logarithms of the spreads."""
         effects, solution = self.solve(log_spreads)
         belief, own = solution.belief, effects.factor.variances
-        chosen = solution.noise_precision  # at which the evidence is that of a chosen noise
-        precision = _noise_precisions(belief) if chosen is None else np.array([chosen])
+        precision = _noise_precisions(belief)
         along = np.column_stack([-belief.mean, np.ones(len(belief.mean))])  # û_y − Û_x m
         slopes = []
         for place, t in zip(self.cells.layout.places, log_spreads, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -208,14 +209,12 @@ def _weights_through_rows(statistics: RegressionStatistics, scales: Array) -> We
 
 
 def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
-    """Choose α and β of highest evidence, and the share of columns that are apart."""
+    """Choose α and β of highest evidence, given each share of columns that are apart."""
     choices = scales_by_share(statistics, prior)
-    solved = [_solve_at_best(statistics, prior, scales) for scales in choices]
-    best = int(np.argmax([one.log_evidence for one in solved]))
-    if prior.apart is None:
-        return solved[best]
-    bent = (choices[best] / column_scales(statistics, prior)) ** 2
-    return solved[best]._replace(prior_precision=solved[best].prior_precision * bent)
+    return _sum_over_shares(
+        [_solve_at_best(statistics, prior, scales) for scales in choices],
+        [(scales / column_scales(statistics, prior)) ** 2 for scales in choices],
+    )
 
 
 def _solve_at_best(statistics: RegressionStatistics, prior: LinearPrior, scales: Array) -> Solution:
@@ -291,17 +290,11 @@ def _solve_integrated(statistics: RegressionStatistics, prior: LinearPrior) -> S
 def _integrate(
     statistics: RegressionStatistics, prior: LinearPrior, priors: HyperPriors | RelativeScale
 ) -> Solution:
-    """Integrate α and β, and sum over the shares of columns that are apart, all equally likely."""
+    """Integrate α and β, given each share of columns that are apart."""
     choices = scales_by_share(statistics, prior)
-    solved = [_integrate_in_units(statistics, prior, priors, scales) for scales in choices]
-    logs = np.array([one.log_evidence for one in solved])
-    shares = np.exp(log_softmax(logs))
-    kept = np.flatnonzero(shares > _RARE_SHARE)
-    shares = shares[kept] / shares[kept].sum()
-    log_evidence = float(log_sum_exp(logs)) - np.log(len(choices))
-    belief = join_beliefs([solved[k].belief for k in kept], shares)
-    grids = [grid for k in kept if (grid := solved[k].grid) is not None]
-    return Solution(belief, log_evidence, grid=join_grids(grids, shares, log_evidence))
+    return _sum_over_shares(
+        [_integrate_in_units(statistics, prior, priors, scales) for scales in choices]
+    )
 
 
 def _integrate_in_units(
@@ -335,6 +328,28 @@ _SOLVERS = {
 }
 
 # -- parts -----------------------------------------------------------------------------------
+
+
+def _sum_over_shares(solved: list[Solution], units: Sequence[Array] = ()) -> Solution:
+    """Return what all shares of columns apart say together, all equally likely before.
+
+    What is chosen is told of the most probable one, with precisions times ``units`` (D,), column by column.
+    """
+    if len(solved) == 1:
+        return solved[0]
+    logs = np.array([one.log_evidence for one in solved])
+    shares, best = np.exp(log_softmax(logs)), int(np.argmax(logs))
+    kept = np.flatnonzero(shares > _RARE_SHARE)
+    weights = shares[kept] / shares[kept].sum()
+    log_evidence = float(log_sum_exp(logs) - np.log(len(solved)))
+    grids = [grid for k in kept if (grid := solved[k].grid) is not None]
+    alpha = solved[best].prior_precision
+    return solved[best]._replace(
+        belief=join_beliefs([solved[k].belief for k in kept], weights),
+        log_evidence=log_evidence,
+        prior_precision=alpha * units[best] if units else alpha,
+        grid=join_grids(grids, weights, log_evidence) if grids else None,
+    )
 
 
 def _spectrum(
