@@ -28,6 +28,12 @@ from posteriori.regression.bayesian.open_directions import OpenDirections, OpenP
 
 __all__ = ["LinearBelief", "Pull"]
 
+_NO_DENSITY = (
+    "posterior_ has no density: some weights are fixed, by an infinite prior_precision, where a set leaves "
+    "columns out, or where columns that are apart have no share; coef_, predict_dist and sample_weights are "
+    "available"
+)
+
 
 class Pull(NamedTuple):
     """What keeps a function near a level in some rows: c + τ(f − c) in place of f.
@@ -190,6 +196,8 @@ class LinearBelief:
         inverse = (self.directions / self.precisions[:, None, :]) @ self.directions.T
         if self.unseen is not None:
             inverse += self.unseen.covariance(self.directions)
+        if (np.diagonal(inverse, axis1=1, axis2=2) == 0.0).any():
+            raise AttributeError(_NO_DENSITY)
         cov, mean = self._with_intercept(inverse)
         return self._vectors(mean, self._scale_squared()[:, None, None] * cov)
 
@@ -249,10 +257,7 @@ class LinearBelief:
         d = len(self.centre)
         rigid = self.directions.shape[1] < d if self.unseen is None else self.unseen.fixes_weights
         if rigid:
-            raise AttributeError(
-                "posterior_ has no density: some weights are fixed by an infinite prior_precision; "
-                "coef_, predict_dist and sample_weights are available"
-            )
+            raise AttributeError(_NO_DENSITY)
         if self.unseen is None:  # rows of A = RᵀR
             root = explicit_inverse(self.directions / np.sqrt(self.precisions[0]))
         else:

@@ -163,7 +163,7 @@ class _Problem:
         intercept = intercept_prior(plain, prior, unit)  # normal with few rows too: it is an effect
         prior = prior.for_rows(plain.rows)
         scales = column_scales(plain, prior)
-        level, precision = (0.0, 1.0) if intercept is None else intercept
+        level, precision = (0.0, 1.0) if intercept is None else intercept[:2]
         alone = prior._replace(
             fit_intercept=False,
             standardize=False,
