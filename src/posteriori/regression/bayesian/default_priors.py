@@ -14,7 +14,16 @@ told would count one row twice, and with few rows the noise would be taken as to
 other defaults are flat as well: the reference prior :math:`p(w, c, \sigma^2) \propto 1/\sigma^2`,
 whose posterior has the intervals of least squares.
 
-Reference: G. Box & G. Tiao, "Bayesian Inference in Statistical Analysis", 1973, section 2.7.
+Where K of the D columns are apart, such as what bends beside straight lines, each part has a scale: of the
+variance :math:`\tau^2\sigma^2` that all columns add to a target a priori those have a share ρ,
+
+.. math:: w_js_j\mid\sigma^2 \sim N\Bigl(0,\ \frac{\rho}{K}\tau^2\sigma^2\Bigr)\ \text{apart},\qquad
+          N\Bigl(0,\ \frac{1-\rho}{D-K}\tau^2\sigma^2\Bigr)\ \text{otherwise},
+
+of which a few values are equally likely, among them 0. The total is treated as that of all columns is.
+
+Reference: G. Box & G. Tiao, "Bayesian Inference in Statistical Analysis", 1973, section 2.7; G. Fuglstad et al.,
+"Intuitive joint priors for variance parameters", Bayesian Analysis 15, 2020 (a total, and how it is shared).
 """
 
 from __future__ import annotations
@@ -28,8 +37,18 @@ from posteriori.numerics.types import Array
 from posteriori.regression.bayesian.priors import LinearPrior
 from posteriori.regression.bayesian.weight_evidence import InterceptPrior
 
-__all__ = ["column_scales", "intercept_prior", "noise_scale", "noise_shape", "scaled_prior"]
+__all__ = [
+    "column_scales",
+    "intercept_prior",
+    "noise_scale",
+    "noise_shape",
+    "scaled_prior",
+    "scales_by_share",
+]
 
+
+#: Shares of columns that are apart: none, and from hardly any to most.
+_SHARES = (0.0, 1 / 64, 1 / 16, 1 / 4, 1 / 2, 3 / 4)
 
 #: Ways of treating hyper-parameters that integrate them for want of rows.
 _INTEGRATED = ("integrated", "few columns")
@@ -45,6 +64,22 @@ def column_scales(statistics: RegressionStatistics, prior: LinearPrior) -> Array
     """Return the units of the columns in which the default prior speaks, (D,)."""
     d = statistics.n_inputs
     return statistics.safe_scales[:d] if prior.standardize else np.ones(d)
+
+
+def scales_by_share(statistics: RegressionStatistics, prior: LinearPrior) -> list[Array]:
+    """Return for each share of the columns apart the units in which all weights have one scale, (D,).
+
+    Infinite units fix weights at their prior mean. Where no columns are apart there is one entry.
+    """
+    scales = column_scales(statistics, prior)
+    if prior.apart is None:
+        return [scales]
+    d, k = len(scales), int(prior.apart.sum())
+    with np.errstate(divide="ignore"):
+        return [
+            scales / np.sqrt(np.where(prior.apart, share * d / k, (1.0 - share) * d / (d - k)))
+            for share in _SHARES
+        ]
 
 
 def noise_shape(prior: LinearPrior) -> float:

@@ -26,12 +26,12 @@ from posteriori.regression.bayesian.belief_making import (
     less_prior_mean,
     make_belief,
 )
-from posteriori.regression.bayesian.column_parts import scales_by_share
 from posteriori.regression.bayesian.default_priors import (
     column_scales,
     intercept_prior,
     noise_scale,
     noise_shape,
+    scales_by_share,
 )
 from posteriori.regression.bayesian.few_columns import average_sets
 from posteriori.regression.bayesian.hyper_grid import (
