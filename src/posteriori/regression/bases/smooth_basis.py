@@ -86,7 +86,9 @@ class SmoothBasis(TransformerMixin, BaseEstimator):
         placed = np.where(self._changes, x, ramp) if not self._changes.all() else x
         self._splines = SplineBasis(self.n_knots).fit(placed)
         self._ends = np.where(self._changes, [low, high], [[0.0], [1.0]])
-        self._slopes = self._splines.slopes(self._ends)
+        # D, coefficients of B-splines by their second differences, (n_knots + 2, n_knots)
+        self._bends = np.linalg.pinv(np.diff(np.eye(int(self.n_knots) + 2), 2, axis=0))
+        self._slopes = self._splines.slopes(self._ends) @ self._bends
         self._n_features_out = self.size(x.shape[1])
         return self
 
@@ -95,17 +97,12 @@ class SmoothBasis(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         x = check_inputs(self, X) * self._changes
         inside = x.clip(*self._ends)
-        curves = self._splines.transform(inside).reshape(*x.shape, -1) @ self._bends()
-        for end, slopes in zip(self._ends, self._slopes @ self._bends(), strict=True):
+        curves = self._splines.transform(inside).reshape(*x.shape, -1) @ self._bends
+        for end, slopes in zip(self._ends, self._slopes, strict=True):
             row, column = np.nonzero((x != inside) & (inside == end))
             curves[row, column] += (x - inside)[row, column, None] * slopes[column]
         curves *= self._changes[:, None]
         return np.column_stack([x, curves.reshape(len(x), -1)])
-
-    def _bends(self) -> Array:
-        """Return D, coefficients of B-splines by those of second differences, (n_knots + 2, n_knots)."""
-        second = np.diff(np.eye(int(self.n_knots) + 2), 2, axis=0)
-        return np.linalg.pinv(second)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return what the features are called: ``x0``, and ``x0_bend_3``."""
