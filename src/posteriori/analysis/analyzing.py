@@ -54,7 +54,8 @@ class Analysis(Findings):
     def model(self) -> TableModel:
         """The model to act on, with the columns that it needs: it predicts tables and can be saved.
 
-        The one that predicts unseen rows best, if its errors are not larger than without any column.
+        The one that predicts unseen rows best, if its errors are not larger than without any column. Of up
+        to 100 rows of numbers the average of all, if it is not worse by more than a standard error.
         """
         return self.table_model(self.kept)
 

@@ -41,6 +41,7 @@ __all__ = [
     "StatesLogProbabilities",
     "StatesNoise",
     "StatesProbabilities",
+    "TellsBends",
     "adds_up",
     "copy_columns",
     "last_step",
@@ -215,6 +216,12 @@ class PreparesBlocks(Protocol):
     """Prepares rows when they are read, block by block, since all of them would be large."""
 
     def transform_blocks(self, X: Any) -> RowBlocks: ...
+
+
+class TellsBends(Protocol):
+    """Makes of D columns first the columns themselves, and then features that bend."""
+
+    def bent(self, n_columns: int) -> range: ...
 
 
 class ReadsBlocks(Protocol):

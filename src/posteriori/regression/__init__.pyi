@@ -6,6 +6,7 @@ from posteriori.regression.bases.basis import (
     SplineBasis as SplineBasis,
     design_matrix as design_matrix,
 )
+from posteriori.regression.bases.smooth_basis import SmoothBasis as SmoothBasis
 from posteriori.regression.bayesian.bayesian_regression import (
     BayesianLinearRegression as BayesianLinearRegression,
 )

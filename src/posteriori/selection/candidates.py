@@ -135,9 +135,10 @@ CANDIDATES: tuple[Candidate, ...] = (
         "regression",
         _LINEAR,
         {"hyperparameters": "learned"},
-        "a smooth curve for every column of numbers, one scale chosen by evidence or integrated",
+        "a smooth curve for every column of numbers, one scale of lines and one of what bends beside them, "
+        "chosen by evidence or integrated",
         6.0,
-        basis="posteriori.regression.SplineBasis",
+        basis="posteriori.regression.SmoothBasis",
         basis_parameters={"n_knots": 5},
         most_inputs=60,
         title="smooth curves",
@@ -147,7 +148,8 @@ CANDIDATES: tuple[Candidate, ...] = (
         "regression",
         _LINEAR,
         {"hyperparameters": "learned"},
-        "squares and products of the columns of numbers, one scale chosen by evidence or integrated",
+        "squares and products of the columns of numbers, one scale of lines and one of these, chosen by "
+        "evidence or integrated",
         8.0,
         basis="posteriori.regression.PolynomialBasis",
         basis_parameters={"degree": 2},

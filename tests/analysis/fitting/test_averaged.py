@@ -10,6 +10,7 @@ from sklearn.base import clone
 from posteriori.analysis import analyze, load_model, save_model
 from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.selection.averaging import ModelAverage
+from posteriori.selection.comparison import Comparison
 from posteriori.selection.stacking import (
     log_mixed,
     stacking_weights,
@@ -206,3 +207,26 @@ def test_one_model_has_no_average(table):
     found = analyze(table, "y", models=["linear"], jobs=1)
     assert [row.name for row in found.ranking] == ["linear"]
     assert "“straight lines” is the only model that was fitted" in found.verdict
+
+
+def with_difference(found, errors):
+    """Return findings whose average is so many of its standard errors behind the best model."""
+    rows = [
+        replace(row, elpd_difference=-errors, elpd_difference_se=1.0)
+        if row.name == AVERAGE
+        else row
+        for row in found.ranking.rows
+    ]
+    last = sorted(rows, key=lambda row: row.name == AVERAGE)  # the average is not first
+    return replace(found, ranking=Comparison(last))
+
+
+@pytest.mark.parametrize(
+    ("rows", "errors", "kept"), [(60, 0.9, True), (60, 1.1, False), (120, 0.9, False)]
+)
+def test_of_few_rows_the_average_is_kept_unless_it_is_clearly_worse(table, rows, errors, kept):
+    found = analyze(table.iloc[:rows], "y", models=["constant", "linear", "robust linear"], jobs=1)
+    moved = with_difference(found, errors)
+    assert (moved.kept == AVERAGE) == kept
+    assert moved.model.name == moved.kept
+    assert (f"{rows} rows hardly tell which single model is best" in moved.verdict) == kept

@@ -265,16 +265,48 @@ def test_grid_is_converged_for_many_columns():
 # -- learned scales: integrated for few rows, chosen for many --------------------------------
 
 
+def uniform_level(y):
+    """Return the log density of a level that is uniform within two standard deviations of the mean."""
+    return -np.log(4.0 * y.std())
+
+
+@pytest.mark.parametrize("how", ["learned", "sparse"])
+def test_the_level_beside_integrated_scales_is_uniform(how):
+    """∫ p(y | c) dc / 4s over ȳ ± 2s, each p(y | c) from a model without an intercept of y − c."""
+    X, y, _ = problem(n=15)
+    noise = {"noise_shape": 0.25, "noise_scale": 0.25 * 0.005 * y.var()}
+    model = BayesianLinearRegression(hyperparameters=how).fit(X, y)
+    bare = BayesianLinearRegression(hyperparameters=how, fit_intercept=False, **noise)
+    centred, best = X - X.mean(axis=0), float(model.log_evidence_)
+
+    def given(c):
+        return np.exp(float(bare.fit(centred, y - c).log_evidence_) - best)
+
+    low, high = y.mean() - 2.0 * y.std(), y.mean() + 2.0 * y.std()
+    total, _ = integrate.quad(given, low, high, points=[y.mean()], epsabs=1e-8, limit=200)
+    # "sparse" finds its columns by what they explain beside c, which tails of the integral change
+    assert total / (high - low) == pytest.approx(1.0, abs=1e-6 if how == "learned" else 1e-3)
+
+
+def test_a_level_that_is_stated_is_taken():
+    X, y, _ = problem(n=15)
+    stated = [
+        BayesianLinearRegression(hyperparameters="learned", intercept_mean=mean).fit(X, y)
+        for mean in (y.mean(), y.mean() + 5.0)
+    ]
+    assert stated[1].predict(X).mean() > stated[0].predict(X).mean() == pytest.approx(y.mean())
+
+
 def test_learned_evidence_integrates_the_fixed_evidences_under_a_half_cauchy_scale():
     """∫ p(y|s) p(s) ds with s = λ^(−½), each p(y|λ) from the fixed model."""
     X, y, _ = problem(n=15)
     model = BayesianLinearRegression(hyperparameters="learned").fit(X, y)
     assert model.log_evidence_.kind == "exact"
-    best, width = float(model.log_evidence_), X.shape[1] ** -0.5
-    noise = {"noise_shape": 0.25, "noise_scale": 0.25 * 0.005 * y.var()}
+    best, width = float(model.log_evidence_) - uniform_level(y), X.shape[1] ** -0.5
+    rest = {"noise_shape": 0.25, "noise_scale": 0.25 * 0.005 * y.var(), "intercept_precision": 0.0}
 
     def fixed(scale):
-        return BayesianLinearRegression(X.var(axis=0) / scale**2, **noise).fit(X, y)
+        return BayesianLinearRegression(X.var(axis=0) / scale**2, **rest).fit(X, y)
 
     def joint(t):
         density = stats.halfcauchy.pdf(np.exp(t), scale=width)
@@ -331,9 +363,11 @@ def test_few_columns_are_an_average_over_sets_that_join_one_by_one(settings):
         alone = {"hyperparameters": "learned"} if k else {"prior_precision": np.inf}
         if not k:
             alone |= {"noise_shape": 0.25, "noise_scale": 0.00125 * np.mean((y - base) ** 2)}
+            alone |= {} if settings else {"intercept_precision": 0.0}
         columns = list(chosen) or [0]
         model = BayesianLinearRegression(**alone, **settings).fit(X[:, columns], y)
-        logs.append(float(model.log_evidence_) - np.log(6.0 * special.comb(5, k)))
+        level = uniform_level(y) if not k and not settings else 0.0
+        logs.append(float(model.log_evidence_) + level - np.log(6.0 * special.comb(5, k)))
         members.append(model.predict_dist(X[:4, columns]).cdf(y[:4]))
         left = {
             j: np.linalg.lstsq(z[:, [*chosen, j]], y - base, rcond=None)[1][0]

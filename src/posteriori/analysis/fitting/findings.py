@@ -42,6 +42,10 @@ _MOST_SHUFFLED = 30
 #: A model is not kept whose error is more than this many times that of the one without columns.
 _WORSE = 1.05
 
+#: Rows of numbers up to which the average is kept unless it is worse by more than a standard error: whoever
+#: is first among many models by so few rows is partly first by luck, and surer than it should be.
+_FEW_ROWS = 100
+
 #: What kinds of evidence add to what they are of.
 _OF_KINDS = {"type-II": ", chosen scale", "prequential": ", prequential"}
 
@@ -114,10 +118,26 @@ class Findings:
     def kept(self) -> str:
         """The model to act on: the best by density among those that err no more than without columns.
 
-        Of classes, the best by density.
+        Of classes, the best by density; of few numbers the average, if it is not worse than the best by
+        more than a standard error.
         """
         names = [row.name for row in self.ranking.rows if not row.failure]
+        if self.average_will_do:
+            names = [AVERAGE, *names]
         return next((name for name in names if self.error_ratio(name) <= _WORSE), self.ranking.best)
+
+    @property
+    def average_will_do(self) -> bool:
+        """Whether rows are so few that the average is kept, and it is about as good as the best."""
+        rows = {row.name: row for row in self.ranking.rows if not row.failure}
+        if (
+            AVERAGE not in rows
+            or self.target.task != "regression"
+            or len(self.problem.y) > _FEW_ROWS
+        ):
+            return False
+        row = rows[AVERAGE]
+        return abs(row.elpd_difference) <= row.elpd_difference_se
 
     def error_ratio(self, name: str) -> float:
         """How large the error of a model is beside that of the model without columns."""

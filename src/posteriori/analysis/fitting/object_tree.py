@@ -86,6 +86,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.mixture.normal.normal_mixture": ("NormalDensities",),
     "posteriori.numerics.evidence": ("Fingerprint", "LogEvidence"),
     "posteriori.regression.bases.basis": ("PolynomialBasis", "SplineBasis"),
+    "posteriori.regression.bases.smooth_basis": ("SmoothBasis",),
     "posteriori.regression.bayesian.bayesian_regression": ("BayesianLinearRegression",),
     "posteriori.regression.generalized.count_regression": (
         "NegativeBinomialRegression",

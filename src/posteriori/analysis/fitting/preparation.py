@@ -15,14 +15,17 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.estimators.contract import PreparesBlocks, offers
+from posteriori.estimators.contract import PreparesBlocks, TellsBends, offers
 from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.numerics.types import Array
 
-__all__ = ["OTHER", "CodeColumns", "NoColumns", "NumberColumns", "learn_scale", "scaled"]
+__all__ = ["CURVED", "OTHER", "CodeColumns", "NoColumns", "NumberColumns", "learn_scale", "scaled"]
 
 #: Levels for those that are not kept apart, and for missing entries.
 OTHER, _MISSING = "(other)", "(missing)"
+
+#: Kinds of columns that a basis stands in for.
+CURVED = ("number", "date")
 
 #: M³K²L for L levels of the largest category, K of all others, and M predictors that are solved for
 #: together.
@@ -61,7 +64,8 @@ class NumberColumns(TransformerMixin, BaseEstimator):
     are a level of their own. Levels beyond the most frequent ones share one, which also stands for
     levels that are new. With ``grouped`` categories come last, a column of codes each, with all
     levels that were seen; levels that are new have the code −1. Columns that never change where they
-    are learned are left out; if none is left there is one input that is always 0.
+    are learned are left out, or are 0 where a basis tells its bends by number; if none is left there is one
+    input that is always 0.
 
     Parameters
     ----------
@@ -97,7 +101,7 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         del y
         numbers = [name for name, kind in self.kinds.items() if kind != "category"]
         scales = [learn_scale(name, X[name].to_numpy(np.float64)) for name in numbers]
-        self.scales_ = [scale for scale in scales if scale.std > 0.0]
+        self.scales_ = [s for s in scales if s.std > 0.0 or self._keeps_place(s.name)]
         categories = [name for name, kind in self.kinds.items() if kind == "category"]
         if self.grouped:
             self.levels_ = _all_levels(X, categories, self.outputs)
@@ -182,7 +186,11 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         return OTHER if OTHER in levels else levels[0]
 
     def _curved(self) -> list[Scale]:
-        return [s for s in self.scales_ if self.kinds[s.name] in ("number", "date")]
+        return [s for s in self.scales_ if self.kinds[s.name] in CURVED]
+
+    def _keeps_place(self, name: str) -> bool:
+        """Tell whether a column stays, as zeros, where it never changes: models know bends by number."""
+        return self.kinds[name] in CURVED and offers(self.basis, TellsBends)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "levels_")
@@ -334,12 +342,14 @@ def learn_scale(name: str, values: Array) -> Scale:
 
 
 def scaled(scale: Scale, X: pd.DataFrame) -> Array:
-    """Return a column with mean 0 and variance 1, (N,); missing entries are 0.
+    """Return a column with mean 0 and variance 1, (N,); missing entries are 0, as is one that never changed.
 
     One that was far narrower where it was learned may have entries beyond all bounds.
     """
+    if scale.std == 0.0:
+        return np.zeros(len(X))
     with np.errstate(over="ignore"):
-        values = (X[scale.name].to_numpy(np.float64) - scale.mean) / (scale.std or 1.0)
+        values = (X[scale.name].to_numpy(np.float64) - scale.mean) / scale.std
     return np.where(np.isnan(values), 0.0, values.clip(-_FARTHEST, _FARTHEST))
 
 

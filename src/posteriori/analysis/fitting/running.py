@@ -15,10 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.fitting.preparation import CodeColumns, NoColumns, NumberColumns
+from posteriori.analysis.fitting.preparation import (
+    CURVED,
+    CodeColumns,
+    NoColumns,
+    NumberColumns,
+)
 from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.analysis.fitting.workers import Workers, beside, in_processes
-from posteriori.estimators.contract import CountsParameters, HasEvidence, offers
+from posteriori.estimators.contract import CountsParameters, HasEvidence, TellsBends, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.cross_validation import Unseen, fit_in_parts, join_folds, predict_fold
@@ -86,6 +91,9 @@ def make_pipeline(candidate: Candidate, kinds: dict[str, str], classes: int = 0)
         return Pipeline([("columns", mixed), ("model", model)])
     if candidate.encoding == "nothing":
         return Pipeline([("columns", NoColumns()), ("model", model)])
+    if offers(basis, TellsBends) and hasattr(model, "apart"):
+        curved = sum(kind in CURVED for kind in kinds.values())
+        model.set_params(apart=list(basis.bent(curved)))
     groups = sum(kind == "category" for kind in kinds.values())
     if candidate.encoding == "groups" and groups:
         model.set_params(groups=list(range(-groups, 0)))

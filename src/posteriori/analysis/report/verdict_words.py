@@ -132,11 +132,15 @@ def _on_errors(found: Findings) -> str:
             f"against {short_number(errors[best], 3)})."
         )
     if found.kept != found.ranking.best:
-        text += (
-            f" “{found.words(found.kept)}” is kept: “{found.words(found.ranking.best)}” errs more "
-            "than no column at all."
-        )
+        text += f" “{found.words(found.kept)}” is kept: {_why_not_best(found)}."
     return text
+
+
+def _why_not_best(found: Findings) -> str:
+    """Say why another model is kept than the best by density."""
+    if found.kept == AVERAGE and found.average_will_do:
+        return f"{len(found.problem.y)} rows hardly tell which single model is best"
+    return f"“{found.words(found.ranking.best)}” errs more than no column at all"
 
 
 # -- which model -------------------------------------------------------------------------------

@@ -259,6 +259,13 @@ class SplineBasis(GridBasis):
         fill_splines(np.ascontiguousarray(x), *self._pieces, values)
         return values
 
+    def slopes(self, X: Any) -> Array:
+        """Return the first derivatives of the functions of each column, (N, D, M)."""
+        check_is_fitted(self)
+        x = check_inputs(self, X)
+        splines = self._splines.bsplines_
+        return np.stack([s(x[:, j], nu=1) for j, s in enumerate(splines)], axis=1)
+
     def transform_blocks(self, X: Any) -> RowBlocks:
         """Return the features, (N, M·D) or (N, Mᴰ), made when they are read.
 
@@ -340,6 +347,10 @@ class PolynomialBasis(TransformerMixin, BaseEstimator):
     def size(self, n_columns: int) -> int:
         """Return how many features there are over so many columns, C(D + degree, degree) − 1."""
         return comb(n_columns + self.degree, self.degree) - 1
+
+    def bent(self, n_columns: int) -> range:
+        """Return which features of so many columns bend: all but the columns themselves, which come first."""
+        return range(n_columns, self.size(n_columns))
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Count the columns.

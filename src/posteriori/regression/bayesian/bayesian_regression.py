@@ -100,7 +100,8 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         Prior mean of the value at the column means; None is the mean of y.
     intercept_precision : float or None
         Its precision, in the same units as ``prior_precision``; None is one row's worth, or 0 beside
-        flat weights. 0 is flat: such evidences compare only with their like, since one degree of
+        flat weights; for "learned" and "sparse" with few rows, where no mean is given either, the
+        value is uniform within two standard deviations of y around their mean. 0 is flat: such evidences compare only with their like, since one degree of
         freedom of y is left out.
     standardize : bool
         Whether the default prior, α and the hyper-priors speak of standardised columns.
@@ -120,6 +121,11 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         level has an effect N(0, σ_c²) on the intercept, with one spread σ_c for each column that the
         evidence chooses. Rare levels stay near the mean, and a level that was not seen has the width
         of the spread. A missing entry is a level of its own.
+    apart : sequence of int, optional
+        Numbers of columns, those of groups not counted, whose weights have a scale of their own, for
+        "learned" and "type-II": say, what bends beside straight lines. Of the variance that all columns
+        add to the targets a priori they have a share of 0, 1/64, 1/16, 1/4, 1/2 or 3/4, all equally
+        likely, and summed over; of what is chosen given a share, that of the most probable is told.
 
     Attributes
     ----------
@@ -180,6 +186,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         missing: str = "error",
         solver: str = "newton",
         groups: Any = None,
+        apart: Any = None,
     ) -> None:
         self.prior_precision = prior_precision
         self.prior_mean = prior_mean
@@ -196,6 +203,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         self.missing = missing
         self.solver = solver
         self.groups = groups
+        self.apart = apart
 
     # -- learning --------------------------------------------------------------------------
 

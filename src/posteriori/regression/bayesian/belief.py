@@ -24,9 +24,15 @@ from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
-from posteriori.regression.bayesian.open_directions import OpenDirections
+from posteriori.regression.bayesian.open_directions import OpenDirections, OpenParts
 
 __all__ = ["LinearBelief", "Pull"]
+
+_NO_DENSITY = (
+    "posterior_ has no density: some weights are fixed, by an infinite prior_precision, where a set leaves "
+    "columns out, or where columns that are apart have no share; coef_, predict_dist and sample_weights are "
+    "available"
+)
 
 
 class Pull(NamedTuple):
@@ -73,7 +79,7 @@ class LinearBelief:
         Of the inverse-gamma noise variance; None where the noise is known.
     scale : (G,)
         Its scale, or the known noise variance.
-    unseen : OpenDirections, optional
+    unseen : OpenDirections or OpenParts, optional
         What is believed beside B, where fewer rows than columns have seen K < D directions alone;
         by default weights do not vary there.
     """
@@ -87,7 +93,7 @@ class LinearBelief:
     level_precision: float | None
     shape: Array | None
     scale: Array
-    unseen: OpenDirections | None
+    unseen: OpenDirections | OpenParts | None
 
     @property
     def coef(self) -> Array:
@@ -190,6 +196,8 @@ class LinearBelief:
         inverse = (self.directions / self.precisions[:, None, :]) @ self.directions.T
         if self.unseen is not None:
             inverse += self.unseen.covariance(self.directions)
+        if (np.diagonal(inverse, axis1=1, axis2=2) == 0.0).any():
+            raise AttributeError(_NO_DENSITY)
         cov, mean = self._with_intercept(inverse)
         return self._vectors(mean, self._scale_squared()[:, None, None] * cov)
 
@@ -249,13 +257,11 @@ class LinearBelief:
         d = len(self.centre)
         rigid = self.directions.shape[1] < d if self.unseen is None else self.unseen.fixes_weights
         if rigid:
-            raise AttributeError(
-                "posterior_ has no density: some weights are fixed by an infinite prior_precision; "
-                "coef_, predict_dist and sample_weights are available"
-            )
+            raise AttributeError(_NO_DENSITY)
         if self.unseen is None:  # rows of A = RᵀR
             root = explicit_inverse(self.directions / np.sqrt(self.precisions[0]))
         else:
+            assert isinstance(self.unseen, OpenDirections)  # there is one member
             root = self.unseen.precision_root(self.directions, self.precisions)
         if self.level_precision is not None:
             below = np.sqrt(self.level_precision) * np.append(self.centre, 1.0)

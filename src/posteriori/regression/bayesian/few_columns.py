@@ -25,7 +25,11 @@ from posteriori.numerics.logspace import log_softmax, log_sum_exp
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 from posteriori.regression.bayesian.belief import LinearBelief
-from posteriori.regression.bayesian.belief_making import less_prior_mean, make_belief
+from posteriori.regression.bayesian.belief_making import (
+    join_beliefs,
+    less_prior_mean,
+    make_belief,
+)
 from posteriori.regression.bayesian.default_priors import (
     column_scales,
     intercept_prior,
@@ -103,8 +107,9 @@ def average_sets(statistics: RegressionStatistics, prior: LinearPrior) -> Averag
             break
     logs = np.array([one.log_joint for one in members])
     shares = np.exp(log_softmax(logs))
-    kept = [(one, share) for one, share in zip(members, shares, strict=True) if share > _RARE]
-    belief = _mixed_sets(statistics, prior, kept)
+    kept = np.flatnonzero(shares > _RARE)
+    beliefs = [_belief_of(statistics, prior, members[k]) for k in kept]
+    belief = join_beliefs(beliefs, shares[kept] / shares[kept].sum())
     price = np.log(d + 1.0)  # as many sizes as these are equally probable
     return AveragedSets(belief, float(log_sum_exp(logs)) - price, len(members))
 
@@ -165,33 +170,17 @@ def _member_of(statistics: RegressionStatistics, prior: LinearPrior, columns: Ar
     )
 
 
-def _mixed_sets(
-    statistics: RegressionStatistics,
-    prior: LinearPrior,
-    kept: list[tuple[SetMember, float]],
+def _belief_of(
+    statistics: RegressionStatistics, prior: LinearPrior, one: SetMember
 ) -> LinearBelief:
-    """Return the mixture: directions of all sets, of which other sets' do not vary."""
-    d, total = statistics.n_inputs, sum(share for _, share in kept)
-    nodes = sum(len(one.shape) for one, _ in kept)
-    width = sum(one.directions.shape[1] for one, _ in kept)
-    mean, directions = np.tile(prior.mean, (nodes, 1)), np.zeros((d, width))
-    precisions, node, place = np.full((nodes, width), np.inf), 0, 0
-    for one, _ in kept:
-        rows = slice(node, node := node + len(one.shape))
-        own = slice(place, place := place + one.directions.shape[1])
-        mean[rows, one.columns] += one.mean
-        directions[one.columns, own] = one.directions
-        precisions[rows, own] = one.precisions
-    return make_belief(
-        statistics,
-        intercept_prior(statistics, prior, 1.0),
-        mean,
-        directions,
-        precisions,
-        np.concatenate([one.shape for one, _ in kept]),
-        np.concatenate([one.scale for one, _ in kept]),
-        np.concatenate([share / total * one.probabilities for one, share in kept]),
-    )
+    """Return what is believed given a set: weights of other columns are at their prior mean."""
+    mean = np.tile(prior.mean, (len(one.shape), 1))
+    mean[:, one.columns] += one.mean
+    directions = np.zeros((statistics.n_inputs, one.directions.shape[1]))
+    directions[one.columns] = one.directions
+    intercept = intercept_prior(statistics, prior, 1.0)
+    noise = one.shape, one.scale, one.probabilities
+    return make_belief(statistics, intercept, mean, directions, one.precisions, *noise)
 
 
 def _log_price(columns: int, chosen: int) -> float:

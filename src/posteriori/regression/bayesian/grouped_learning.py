@@ -159,11 +159,11 @@ class _Problem:
     @classmethod
     def of(cls, cells: CellSums, prior: LinearPrior) -> _Problem:
         plain = cells.total
+        unit = 1.0 if prior.noise_precision is None else prior.noise_precision
+        intercept = intercept_prior(plain, prior, unit)  # normal with few rows too: it is an effect
         prior = prior.for_rows(plain.rows)
         scales = column_scales(plain, prior)
-        unit = 1.0 if prior.noise_precision is None else prior.noise_precision
-        intercept = intercept_prior(plain, prior, unit)
-        level, precision = (0.0, 1.0) if intercept is None else intercept
+        level, precision = (0.0, 1.0) if intercept is None else intercept[:2]
         alone = prior._replace(
             fit_intercept=False,
             standardize=False,
@@ -186,8 +186,7 @@ class _Problem:
         """Return the log evidence and its slopes in the logarithms of the spreads."""
         effects, solution = self.solve(log_spreads)
         belief, own = solution.belief, effects.factor.variances
-        chosen = solution.noise_precision  # at which the evidence is that of a chosen noise
-        precision = _noise_precisions(belief) if chosen is None else np.array([chosen])
+        precision = _noise_precisions(belief)
         along = np.column_stack([-belief.mean, np.ones(len(belief.mean))])  # û_y − Û_x m
         slopes = []
         for place, t in zip(self.cells.layout.places, log_spreads, strict=True):
@@ -216,7 +215,7 @@ class _Problem:
             precision,
             alone.shape,
             alone.scale,
-            alone.unseen and alone.unseen._replace(scales=alone.unseen.scales * self.scales),
+            alone.unseen and alone.unseen.in_units(self.scales),
             EffectBelief(
                 self.cells.layout,
                 effects.factor,

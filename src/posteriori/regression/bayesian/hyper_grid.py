@@ -19,6 +19,7 @@ scales).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.regression.bayesian.spectrum import Spectrum
 
-__all__ = ["HyperGrid", "HyperPriors", "RelativeScale", "integrate_hyperparameters"]
+__all__ = ["HyperGrid", "HyperPriors", "RelativeScale", "integrate_hyperparameters", "join_grids"]
 
 #: What is left out at the ends of the rule, and among the members of the mixture (in logarithms).
 _NEGLIGIBLE, _IMPROBABLE = 40.0, 28.0
@@ -134,6 +135,19 @@ def integrate_hyperparameters(spectrum: Spectrum, priors: HyperPriors | Relative
         keep[1::_EVERY] = False
     probabilities = np.exp(log_softmax(log_joint[keep]))
     return HyperGrid(np.exp(t[keep]), probabilities, shape[keep], scale[keep], log_evidence)
+
+
+def join_grids(grids: Sequence[HyperGrid], shares: Array, log_evidence: float) -> HyperGrid:
+    """Return the nodes of all, with the shares of their integrals."""
+    return HyperGrid(
+        np.concatenate([grid.ratios for grid in grids]),
+        np.concatenate(
+            [share * grid.probabilities for grid, share in zip(grids, shares, strict=True)]
+        ),
+        np.concatenate([grid.shape for grid in grids]),
+        np.concatenate([grid.scale for grid in grids]),
+        log_evidence,
+    )
 
 
 def _log_joint(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,16 +16,22 @@ from posteriori.numerics.least_squares.regression_statistics import (
 )
 from posteriori.numerics.least_squares.triangle import column_norms
 from posteriori.numerics.linalg import triangular_inverse
+from posteriori.numerics.logspace import log_softmax, log_sum_exp
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 from posteriori.regression.bayesian.belief import LinearBelief
-from posteriori.regression.bayesian.belief_making import less_prior_mean, make_belief
+from posteriori.regression.bayesian.belief_making import (
+    join_beliefs,
+    less_prior_mean,
+    make_belief,
+)
 from posteriori.regression.bayesian.default_priors import (
     column_scales,
     intercept_prior,
     noise_scale,
     noise_shape,
+    scales_by_share,
 )
 from posteriori.regression.bayesian.few_columns import average_sets
 from posteriori.regression.bayesian.hyper_grid import (
@@ -32,6 +39,7 @@ from posteriori.regression.bayesian.hyper_grid import (
     HyperPriors,
     RelativeScale,
     integrate_hyperparameters,
+    join_grids,
 )
 from posteriori.regression.bayesian.open_directions import OpenDirections
 from posteriori.regression.bayesian.priors import LinearPrior
@@ -54,6 +62,9 @@ __all__ = ["Learned", "Solution", "solve"]
 
 #: Share of the targets' squares that is noise at least, where it is chosen by evidence.
 _NOISE_FLOOR = 1e-14
+
+#: Shares of columns apart that are less probable are left out.
+_RARE_SHARE = 1e-4
 
 
 class Solution(NamedTuple):
@@ -198,8 +209,17 @@ def _weights_through_rows(statistics: RegressionStatistics, scales: Array) -> We
 
 
 def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
-    """Choose α and β of highest evidence."""
-    intercept, spectrum, _ = _noisy_spectrum(statistics, prior)
+    """Choose α and β of highest evidence, given each share of columns that are apart."""
+    choices = scales_by_share(statistics, prior)
+    return _sum_over_shares(
+        [_solve_at_best(statistics, prior, scales) for scales in choices],
+        [(scales / column_scales(statistics, prior)) ** 2 for scales in choices],
+    )
+
+
+def _solve_at_best(statistics: RegressionStatistics, prior: LinearPrior, scales: Array) -> Solution:
+    """Choose α and β of highest evidence, for columns in these units."""
+    intercept, spectrum, _ = _noisy_spectrum(statistics, prior, scales)
     climb = maximise_evidence if prior.solver == "newton" else climb_by_fixed_point
     best = climb(spectrum)
     mean, precisions, directions = prior.mean, np.ones((1, 0)), np.zeros((len(prior.mean), 0))
@@ -209,7 +229,7 @@ def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Sol
     noise = None, np.array([1.0 / best.noise_precision])
     belief = make_belief(statistics, intercept, mean, directions, precisions, *noise)
     if np.isfinite(best.ratio):
-        belief = _with_unseen(belief, column_scales(statistics, prior), np.array([best.ratio]))
+        belief = _with_unseen(belief, scales, np.array([best.ratio]))
     alpha = best.ratio * best.noise_precision
     return Solution(
         belief, best.log_evidence, "type-II", alpha, best.noise_precision, n_iter=best.n_iter
@@ -219,7 +239,7 @@ def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Sol
 def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
     """Choose β and a precision for every weight of highest evidence."""
     d, scales = statistics.n_inputs, column_scales(statistics, prior)
-    intercept, spectrum, floored = _noisy_spectrum(statistics, prior)
+    intercept, spectrum, floored = _noisy_spectrum(statistics, prior, scales)
     factor = statistics.reduced[:d, :d] / scales
     target = statistics.reduced[:d, d] - statistics.reduced[:d, :d] @ prior.mean
     start = np.inf if floored else maximise_evidence(spectrum).ratio
@@ -270,7 +290,20 @@ def _solve_integrated(statistics: RegressionStatistics, prior: LinearPrior) -> S
 def _integrate(
     statistics: RegressionStatistics, prior: LinearPrior, priors: HyperPriors | RelativeScale
 ) -> Solution:
-    intercept, spectrum = _spectrum(statistics, prior)
+    """Integrate α and β, given each share of columns that are apart."""
+    choices = scales_by_share(statistics, prior)
+    return _sum_over_shares(
+        [_integrate_in_units(statistics, prior, priors, scales) for scales in choices]
+    )
+
+
+def _integrate_in_units(
+    statistics: RegressionStatistics,
+    prior: LinearPrior,
+    priors: HyperPriors | RelativeScale,
+    scales: Array,
+) -> Solution:
+    intercept, spectrum = _spectrum(statistics, prior, scales)
     grid = integrate_hyperparameters(spectrum, priors)
     belief = make_belief(
         statistics,
@@ -282,8 +315,7 @@ def _integrate(
         grid.scale,
         grid.probabilities,
     )
-    belief = _with_unseen(belief, column_scales(statistics, prior), grid.ratios)
-    return Solution(belief, grid.log_evidence, grid=grid)
+    return Solution(_with_unseen(belief, scales, grid.ratios), grid.log_evidence, grid=grid)
 
 
 _SOLVERS = {
@@ -298,15 +330,37 @@ _SOLVERS = {
 # -- parts -----------------------------------------------------------------------------------
 
 
+def _sum_over_shares(solved: list[Solution], units: Sequence[Array] = ()) -> Solution:
+    """Return what all shares of columns apart say together, all equally likely before.
+
+    What is chosen is told of the most probable one, with precisions times ``units`` (D,), column by column.
+    """
+    if len(solved) == 1:
+        return solved[0]
+    logs = np.array([one.log_evidence for one in solved])
+    shares, best = np.exp(log_softmax(logs)), int(np.argmax(logs))
+    kept = np.flatnonzero(shares > _RARE_SHARE)
+    weights = shares[kept] / shares[kept].sum()
+    log_evidence = float(log_sum_exp(logs) - np.log(len(solved)))
+    grids = [grid for k in kept if (grid := solved[k].grid) is not None]
+    alpha = solved[best].prior_precision
+    return solved[best]._replace(
+        belief=join_beliefs([solved[k].belief for k in kept], weights),
+        log_evidence=log_evidence,
+        prior_precision=alpha * units[best] if units else alpha,
+        grid=join_grids(grids, weights, log_evidence) if grids else None,
+    )
+
+
 def _spectrum(
-    statistics: RegressionStatistics, prior: LinearPrior
+    statistics: RegressionStatistics, prior: LinearPrior, scales: Array
 ) -> tuple[InterceptPrior | None, Spectrum]:
     intercept = intercept_prior(statistics, prior, 1.0)
-    return intercept, decompose(statistics, prior.mean, column_scales(statistics, prior), intercept)
+    return intercept, decompose(statistics, prior.mean, scales, intercept)
 
 
 def _noisy_spectrum(
-    statistics: RegressionStatistics, prior: LinearPrior
+    statistics: RegressionStatistics, prior: LinearPrior, scales: Array
 ) -> tuple[InterceptPrior | None, Spectrum, bool]:
     """Return the spectrum, with a floor under the noise where the columns fit the targets perfectly.
 
@@ -314,7 +368,7 @@ def _noisy_spectrum(
     any targets, the floor is the prior's: the evidence is multiplied by exp(−b₀/σ²), with the scale
     b₀ of the noise. The last value tells whether a floor was needed.
     """
-    intercept, spectrum = _spectrum(statistics, prior)
+    intercept, spectrum = _spectrum(statistics, prior, scales)
     total = spectrum.rest + float(spectrum.projections @ spectrum.projections)
     if not total > 0:
         raise ValueError(

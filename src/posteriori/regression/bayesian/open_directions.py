@@ -11,13 +11,14 @@ without a matrix of D columns and D rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from posteriori.numerics.types import Array
 
-__all__ = ["OpenDirections"]
+__all__ = ["OpenDirections", "OpenParts"]
 
 
 class OpenDirections(NamedTuple):
@@ -38,6 +39,10 @@ class OpenDirections(NamedTuple):
     def fixes_weights(self) -> bool:
         """Whether some weight is fixed."""
         return not np.isfinite(self.scales).all()
+
+    def in_units(self, units: Array) -> OpenDirections:
+        """Return the same for columns that are ``units`` times as large, (D,)."""
+        return self._replace(scales=self.scales * units)
 
     def spread(self, x: Array, along: Array) -> Array:
         """Return what they add to the variance of x·w, (N, G), given x and xB."""
@@ -71,3 +76,63 @@ class OpenDirections(NamedTuple):
         """Return V = sB, (D, K)."""
         finite = np.where(np.isfinite(self.scales), self.scales, 0.0)
         return finite[:, None] * directions
+
+
+class OpenParts(NamedTuple):
+    """The same where members of a mixture differ in scales and directions: the parts side by side.
+
+    Attributes
+    ----------
+    parts : tuple of OpenDirections
+        Of members in their order.
+    widths : tuple of int
+        How many of the directions B belong to each, in the same order.
+    """
+
+    parts: tuple[OpenDirections, ...]
+    widths: tuple[int, ...]
+
+    @property
+    def fixes_weights(self) -> bool:
+        """Whether some weight is fixed."""
+        return any(part.fixes_weights for part in self.parts)
+
+    def in_units(self, units: Array) -> OpenParts:
+        """Return the same for columns that are ``units`` times as large, (D,)."""
+        return self._replace(parts=tuple(part.in_units(units) for part in self.parts))
+
+    def spread(self, x: Array, along: Array) -> Array:
+        """Return what they add to the variance of x·w, (N, G), given x and xB."""
+        return np.concatenate(
+            [part.spread(x, along[:, own]) for part, _, own in self._places()], axis=1
+        )
+
+    def co_spread(self, x: Array, other: Array, along: Array, other_along: Array) -> Array:
+        """Return what they add to the covariance of x·w and x'·w, (G, N, N')."""
+        return np.concatenate(
+            [
+                part.co_spread(x, other, along[:, own], other_along[:, own])
+                for part, _, own in self._places()
+            ]
+        )
+
+    def covariance(self, directions: Array) -> Array:
+        """Return what they add to the covariance of the weights, (G, D, D)."""
+        return np.concatenate(
+            [part.covariance(directions[:, own]) for part, _, own in self._places()]
+        )
+
+    def draw(self, directions: Array, members: Array, rng: np.random.Generator) -> Array:
+        """Draw what they add to the weights of members (S,), in units of the noise: (S, D)."""
+        found = np.empty((len(members), len(directions)))
+        for part, rows, own in self._places():
+            mine = (members >= rows.start) & (members < rows.stop)
+            found[mine] = part.draw(directions[:, own], members[mine] - rows.start, rng)
+        return found
+
+    def _places(self) -> Iterator[tuple[OpenDirections, slice, slice]]:
+        """Yield each part with its members and its directions."""
+        member = place = 0
+        for part, width in zip(self.parts, self.widths, strict=True):
+            rows = slice(member, member := member + len(part.precisions))
+            yield part, rows, slice(place, place := place + width)

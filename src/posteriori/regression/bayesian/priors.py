@@ -63,6 +63,8 @@ class LinearPrior(NamedTuple):
     precision_shape : float
     precision_rate : float or None
     solver : {"newton", "fixed-point"}
+    apart : (D,) bool or None
+        Which columns have a scale of their own; None where all have one.
     """
 
     hyperparameters: str
@@ -79,6 +81,7 @@ class LinearPrior(NamedTuple):
     precision_shape: float
     precision_rate: float | None
     solver: str
+    apart: Array | None = None
 
     def for_rows(self, rows: float) -> LinearPrior:
         """Return the prior with what depends on the number of rows settled."""
@@ -121,7 +124,27 @@ def check_prior(estimator: Any, d: int) -> LinearPrior:
         precision_shape=float(e.precision_shape),
         precision_rate=_number(e.precision_rate),
         solver=e.solver,
+        apart=_check_apart(e, d),
     )
+
+
+def _check_apart(estimator: Any, d: int) -> Array | None:
+    """Return which columns have a scale of their own; None unless some have and some have not."""
+    if estimator.apart is None:
+        return None
+    if estimator.hyperparameters not in ("learned", "type-II"):
+        raise ValueError(
+            "apart= gives columns a learned scale of their own: it needs hyperparameters='learned' or "
+            f"'type-II', got {estimator.hyperparameters!r}"
+        )
+    chosen, apart = np.asarray(estimator.apart), np.zeros(d, dtype=bool)
+    whole = chosen.ndim == 1 and (not chosen.size or np.issubdtype(chosen.dtype, np.integer))
+    if not whole or (chosen.size and not (chosen.min() >= 0 and chosen.max() < d)):
+        raise ValueError(
+            f"apart must be numbers of columns from 0 to {d - 1}, got {estimator.apart!r}"
+        )
+    apart[chosen.astype(np.intp)] = True
+    return apart if apart.any() and not apart.all() else None
 
 
 def _number(value: Any) -> float | None:

@@ -61,10 +61,14 @@ class WeightPosterior(NamedTuple):
 
 
 class InterceptPrior(NamedTuple):
-    """Normal prior of the value at the column means, in units of the noise; precision 0 is flat."""
+    """Normal prior of the value at the column means, in units of the noise; precision 0 is flat.
+
+    A flat one has the density exp(``log_height``) wherever the data leave the value.
+    """
 
     mean: float
     precision: float
+    log_height: float = 0.0
 
 
 def weight_posterior(
@@ -183,5 +187,6 @@ def intercept_terms(
     w, kappa = statistics.weight, intercept.precision
     average = statistics.mean[statistics.n_inputs + target]
     misfit = w * kappa / (w + kappa) * (average - intercept.mean) ** 2
-    log_ratio = -0.5 * np.log(w + kappa) + (0.5 * np.log(kappa) if kappa > 0 else 0.0)
+    log_prior = 0.5 * np.log(kappa) if kappa > 0 else intercept.log_height
+    log_ratio = log_prior - 0.5 * np.log(w + kappa)
     return statistics.rows - (kappa == 0), float(misfit), float(log_ratio)
