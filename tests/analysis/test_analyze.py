@@ -79,6 +79,14 @@ def test_densities_are_compared():
     assert counts.ranking.best in ("Poisson", "negative binomial")
 
 
+def test_two_humps_are_seen_by_densities_without_a_form():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(400) < 0.5, rng.uniform(0.0, 1.0, 400), rng.uniform(3.0, 3.5, 400))
+    scores = elpds(analyze({"y": y}, "y", task="density", folds=3, jobs=1))
+    assert scores["adaptive histogram"] > scores["normal mixture"]
+    assert min(scores["kernel density"], scores["adaptive histogram"]) > scores["normal"] + 100.0
+
+
 def test_held_out_and_evidence_add_up():
     found = fast(linear_table())
     for row in found.ranking:
