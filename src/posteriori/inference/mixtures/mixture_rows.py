@@ -83,7 +83,7 @@ class CompleteRows(NamedTuple):
         return cls(x, frequency, kind, moments, units_of(wider or moments, kind))
 
     @property
-    def count(self) -> int:
+    def n_rows(self) -> int:
         """Number of rows N."""
         return len(self.x)
 
@@ -134,7 +134,7 @@ class CompleteRows(NamedTuple):
     def filled(self) -> Array:
         """Return z of all rows, (N, D), made block by block."""
         z = np.empty(self.x.shape)
-        for rows in read_blocks_of_rows(*z.shape):
+        for rows in read_blocks_of_rows(len(z), z.shape[1]):
             z[rows] = self.read(rows)
         return z
 
@@ -197,7 +197,7 @@ class GappyRows(NamedTuple):
         return cls(z, frequency, kind, units, gap_patterns(x), np.eye(x.shape[1]))
 
     @property
-    def count(self) -> int:
+    def n_rows(self) -> int:
         """Number of rows N."""
         return len(self.z)
 

@@ -90,7 +90,7 @@ def best_ascent(
     is_sound : callable
         Tells whether no component has shrunk to the floor.
     """
-    n, part = rows.count, rows
+    n, part = rows.n_rows, rows
     if n > _SAMPLE and search.start is None:
         part = rows.take(np.sort(rng.choice(n, _SAMPLE, replace=False)))
     best: tuple[bool, Found] | None = None
@@ -170,8 +170,8 @@ def _moved(
 def _share_rows(rows: MixtureRows, scores: NormalScores) -> Array:
     """Return the responsibilities (K, N) of rows, gaps taken as lying at the centre of the data."""
     precisions = full_precisions(scores, rows.kind)
-    shares = np.empty((len(scores.means), rows.count))
-    for here in read_blocks_of_rows(rows.count, scores.means.size):
+    shares = np.empty((len(scores.means), rows.n_rows))
+    for here in read_blocks_of_rows(rows.n_rows, scores.means.size):
         shift = np.nan_to_num(rows.read(here)) - scores.means[:, None]
         squares = np.einsum("kni,kni->kn", shift @ precisions, shift)
         shares[:, here] = responsibilities(scores.log_norm[:, None] - 0.5 * squares)[0]

@@ -19,6 +19,7 @@ from posteriori.inference.mixtures.columns.latent_ascent import (
     ascend,
     linear_scores,
     look_by_features,
+    sum_of_features,
     sums_of_shares,
 )
 from posteriori.inference.mixtures.columns.member_fits import climb_by_fits
@@ -209,8 +210,10 @@ def _distinct(x: Array, frequency: Array | None, search: Search) -> DistinctRows
 def _equal_units(model: LatentModel, x: Array, times: Array) -> Array:
     """Return the features of rows that vary, in units of their spread, (N, F)."""
     total, blocks = times.sum(), [*read_blocks_of_rows(len(x), model.size)]
-    mean = sum(model.of(x[rows]) @ times[rows] for rows in blocks)[:, None] / total
-    squares = sum((model.of(x[rows]) - mean) ** 2 @ times[rows] for rows in blocks)
+    mean = sum_of_features(model, x, times)[:, None] / total
+    squares = np.zeros(model.size)
+    for rows in blocks:
+        squares += (model.of(x[rows]) - mean) ** 2 @ times[rows]
     spread = np.sqrt(squares / total)
     varies = spread > 0
     z = np.empty((len(x), int(varies.sum())))
