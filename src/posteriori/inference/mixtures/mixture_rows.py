@@ -133,8 +133,8 @@ class CompleteRows(NamedTuple):
 
     def filled(self) -> Array:
         """Return z of all rows, (N, D), made block by block."""
-        z = np.empty(self.x.shape)
-        for rows in read_blocks_of_rows(len(z), z.shape[1]):
+        z = np.empty_like(self.x)
+        for rows in read_blocks_of_rows(len(z), self.x.shape[1]):
             z[rows] = self.read(rows)
         return z
 
