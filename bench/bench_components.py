@@ -1,6 +1,7 @@
 """Components beside scikit-learn, its extension by Intel, picard and BayesPy: equal answers first.
 
     python bench/bench_components.py            # ratios
+    python bench/bench_components.py --quick    # the same from one run each: that all of it works
     python bench/bench_components.py --large    # growth to 10^7 x 50 rows by partial_fit, and memory
 
 Peers that are not installed are left out, and said so.
@@ -114,18 +115,17 @@ def gaps() -> list[harness.Comparison]:
         abs(np.std((fill - whole)[hidden]) / np.std((model.impute(x) - whole)[hidden]) - 1) < 0.02
     )
     lines = harness.take_turns(
-        [run(few), run(many), lambda: peer.update(repeat=1, verbose=False, tol=-np.inf)], 7
+        [run(few), run(many), lambda: peer.update(repeat=1, verbose=False, tol=-np.inf)],
+        harness.ROUNDS,
     )
     (a, ca), (b, cb), (t, ct) = lines
     per, busy = (b - a) / (many - few), (cb - ca) / (many - few)
     title = f"PPCA {n} x {d}, 20 % missing, {k} components, an iteration; BayesPy"
-    return [harness.Comparison(title, per, t, 20, True, (busy, ct), 7)]
+    return [harness.Comparison(title, per, t, 20, True, (busy, ct), harness.ROUNDS)]
 
 
 def bayespy_model(z: np.ndarray, k: int):
     """Return BayesPy's principal components with a precision for each column."""
-    if not hasattr(np, "product"):  # names that BayesPy still uses
-        np.prod, np.cumprod = np.prod, np.cumprod
     from bayespy.inference import VB
     from bayespy.nodes import Gamma, GaussianARD, SumMultiply
 
@@ -159,6 +159,7 @@ def sources() -> list[harness.Comparison]:
             break
         tol /= 10
     print(f"FastICA: Amari distance {reached:.5f} at tol={tol:g}")
+    assert reached <= 1.1 * near, (reached, near)
     name = "ICA 50000 x 20, half Laplace, half uniform"
     lines = [
         harness.compare(
@@ -175,7 +176,9 @@ def sources() -> list[harness.Comparison]:
         return picard(x.T, ortho=False, extended=True, tol=1e-6, max_iter=500, random_state=0)
 
     whitening, unmixing, _ = run()
-    print(f"picard: Amari distance {amari_distance(unmixing @ whitening, a):.5f}")
+    theirs_near = amari_distance(unmixing @ whitening, a)
+    print(f"picard: Amari distance {theirs_near:.5f}")
+    assert abs(theirs_near - near) < 1e-3, (theirs_near, near)
     title = f"{name}, gradient 1e-6; picard"
     lines.append(harness.compare(title, lambda: ours.fit(x), run, bar=1, faster=True))
     return lines
@@ -205,7 +208,11 @@ def growth() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--large", action="store_true", help="growth with the number of rows")
-    if parser.parse_args().large:
+    parser.add_argument("--quick", action="store_true", help="one run of each")
+    options = parser.parse_args()
+    if options.quick:
+        harness.ROUNDS = 1
+    if options.large:
         growth()
     else:
         harness.report("Components", [*principal(), *factors(), *gaps(), *sources()])

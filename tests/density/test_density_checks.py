@@ -5,6 +5,8 @@ from posteriori.density import (
     Histogram,
     KernelDensity,
     NearestNeighborDensity,
+    TargetHistogram,
+    TargetKernelDensity,
 )
 from posteriori.estimators.estimator_rows import check_inputs
 from tests.scikit_learn_checks import every_check
@@ -36,6 +38,8 @@ class FirstAdaptiveHistogram(OfFirstColumn, AdaptiveHistogram):
         FirstAdaptiveHistogram(30),
         KernelDensity(),
         NearestNeighborDensity(3),
+        TargetKernelDensity(),
+        TargetHistogram(30),
         KernelDensity(0.7, kernel="cube"),
         KernelDensity("scott", kernel="epanechnikov", bounds=None),
         FirstAdaptiveHistogram(30, range=(-1e3, 1e3), max_segments=4),

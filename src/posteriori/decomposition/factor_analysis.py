@@ -54,7 +54,8 @@ class FactorAnalysis(FactorEstimator):
     Attributes
     ----------
     components_ : (k, D)
-        Wᵀ, after the rotation; the largest loading of each factor is positive.
+        Wᵀ, after the rotation; the largest loading of each factor, columns in units of their standard
+        deviations, is positive.
     factor_covariance_ : (k, k)
         Of the factors: I, but for "promax" their correlations.
     mean_ : (D,)

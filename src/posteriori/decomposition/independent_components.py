@@ -207,22 +207,18 @@ class ICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         few = np.ascontiguousarray(z[:, :: _stride(z)])
         near: dict[str, Any] = {"tol": max(_NEAR, self.tol), "max_iter": _NEAR_STEPS}
         first = iterate_fixed_point(few, np.eye(len(z)), densities, **near)
-        start, solve = first.unmixing, _SOLVERS[self.solver]
-        learned = isinstance(self.sources, str) and self.sources == "auto"
+        start, learned = first.unmixing, isinstance(self.sources, str) and self.sources == "auto"
+        changes = _CHANGES if learned else 0
         if learned:
             densities = TailDensities(_is_stable(first))
         if self.solver != "fixed-point":
             start = densities.scale[:, None] * start
-            start = ascend_by_newton(few, start, densities, **near).unmixing
+            begun, densities = _with_fitting_tails(
+                ascend_by_newton, few, start, densities, changes, near
+            )
+            start = begun.unmixing
         options: dict[str, Any] = {"tol": self.tol, "max_iter": int(self.max_iter)}
-        found = solve(z, start, densities, **options)
-        for _ in range(_CHANGES):
-            other = ~_is_stable(found)
-            if not (learned and isinstance(densities, TailDensities) and other.any()):
-                break
-            densities = TailDensities(densities.heavy ^ other)
-            found = solve(z, found.unmixing, densities, **options)
-        return found, densities
+        return _with_fitting_tails(_SOLVERS[self.solver], z, start, densities, changes, options)
 
     def _keep(self, unmixing: Array, whitening: Array, z: Array) -> None:
         """Set sources by their strength, and what is known of their tails."""
@@ -258,6 +254,25 @@ class ICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 def _stride(z: Array) -> int:
     """Return how many columns of z to go on by for a part that shows where to begin."""
     return max(1, z.shape[1] // _FEW)
+
+
+def _with_fitting_tails(
+    solve: Callable[..., SourceAscent],
+    z: Array,
+    start: Array,
+    densities: Densities,
+    changes: int,
+    options: dict[str, Any],
+) -> tuple[SourceAscent, Densities]:
+    """Climb, and again with other tails for sources whose own are not like those of their densities."""
+    found = solve(z, start, densities, **options)
+    for _ in range(changes):
+        other = ~_is_stable(found)
+        if not (isinstance(densities, TailDensities) and other.any()):
+            break
+        densities = TailDensities(densities.heavy ^ other)
+        found = solve(z, found.unmixing, densities, **options)
+    return found, densities
 
 
 def _is_stable(found: SourceAscent) -> Array:

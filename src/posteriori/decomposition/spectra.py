@@ -16,7 +16,7 @@ import numpy as np
 
 from posteriori.distributions.statistics import Moments
 from posteriori.mathematics.matrices import deflated_eigenpairs
-from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
+from posteriori.numerics.blocks.block_sizes import IN_CACHE, IN_MEMORY, rows_per_block
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.rank import ROUNDING
 from posteriori.numerics.types import Array, number
@@ -84,7 +84,7 @@ def table_origin(x: Array) -> Array:
 
     Differences from it are exact where rows lie close together and far from 0.
     """
-    first = x[: rows_per_block(x.shape[1], IN_MEMORY)]
+    first = x[: rows_per_block(x.shape[1], IN_CACHE)]
     mean, spread = first.mean(axis=0), first.std(axis=0)
     return np.zeros_like(mean) if np.all(np.abs(mean) <= _NEAR * spread) else mean
 

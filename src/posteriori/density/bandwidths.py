@@ -86,7 +86,7 @@ def rule_bandwidths(rows: WeightedRows, rule: str, names: list[str]) -> Array:
     flat = np.ptp(rows.x, axis=0) == 0
     if flat.any():
         name = names[int(np.argmax(flat))]
-        said = "n_samples=1 is a single row" if len(rows.x) == 1 else f"{name} of X is constant"
+        said = "n_samples=1 is a single row" if total == 1.0 else f"{name} of X is constant"
         raise ValueError(f"{said}, so no bandwidth follows from it; give bandwidth= as numbers")
     size = total if rule == "scott" else total * (columns + 2) / 4
     return spread * size ** (-1.0 / (columns + 4))

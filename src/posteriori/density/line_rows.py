@@ -102,8 +102,8 @@ def check_line(estimator: Any, X: Any, sample_weight: Any) -> LineRows:
             "range or leave the row out"
         )
     if not high > low:
-        count = len(column)
-        what = f"n_samples={count} is a single value" if count == 1 else "constant"
+        single = len(column) == 1
+        what = "a single value (n_samples=1)" if single else "constant"
         raise ValueError(
             f"{column_names(estimator)[0]} of X is {what}, so the rows have no range; give range=(low, high)"
         )

@@ -16,15 +16,15 @@ import numpy as np
 
 from posteriori.estimators.contract import (
     Classifies,
-    NamesColumns,
     ScoresClasses,
     StatesLogProbabilities,
     StatesProbabilities,
     offers,
 )
-from posteriori.numerics.lazy import mpl_colors, mpl_patches, pandas
+from posteriori.numerics.lazy import mpl_colors, mpl_patches
 from posteriori.numerics.types import Array
 from posteriori.plotting.parts.frame import place_legend
+from posteriori.plotting.parts.named_points import named_points, seen_names
 from posteriori.plotting.parts.part_names import number_text
 from posteriori.plotting.parts.style import INK, Axes, axes_for, color_of, marker_of
 from posteriori.plotting.pictures.contours import check_box
@@ -110,7 +110,7 @@ def plot_boundary(
             _draw_rows(axes, rows, y, model.classes_)
         if reject_loss is not None:
             _hatch(axes, field, float(reject_loss))
-        seen = model.feature_names_in_ if offers(model, NamesColumns) else ("x₀", "x₁")
+        seen = seen_names(model, ("x₀", "x₁"))
         given: Any = names or seen
         axes.set(
             xlabel=given[0],
@@ -145,9 +145,7 @@ def _range(rows: Array, between: Any) -> tuple[Array, Array]:
 def _evaluate(model: Any, x: Array, y: Array) -> _Field:
     """Ask the classifier on a grid; a row of the grid is one value of y."""
     grid = np.stack(np.meshgrid(x, y), axis=-1)
-    points: Any = grid.reshape(-1, 2)
-    if offers(model, NamesColumns):
-        points = pandas.DataFrame(points, columns=model.feature_names_in_)
+    points = named_points(model, grid.reshape(-1, 2))
     shape = (len(y), len(x), len(model.classes_))
     if offers(model, StatesProbabilities):
         p = np.asarray(model.predict_proba(points)).reshape(shape)

@@ -73,8 +73,8 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     fitted ``PCA``                  variances of its components (scree)
     fitted decomposition            loadings; with ``X=`` rows and columns along two components, with
                                     ``shape=(8, 8)`` components as images
-    fitted histogram or kernel      steps or curve of one column, over the rows ``X=``
-    density
+    fitted histogram or kernel      steps or curve of one column, contours of two, over the rows
+    density                         ``X=``
     ``choose_components(…)``        what speaks for each number of components
     posterior of partitions         which rows share a cluster, and how many there are: two Axes
     ==============================  ==============================================================

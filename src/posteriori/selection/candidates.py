@@ -306,6 +306,22 @@ CANDIDATES: tuple[Candidate, ...] = (
         targets="counts",
     ),
     Candidate(
+        "kernel density",
+        "density",
+        "posteriori.density.TargetKernelDensity",
+        prior="none: a normal around every row, as wide as lets rows predict one another",
+        cost=4.0,
+        encoding="nothing",
+    ),
+    Candidate(
+        "adaptive histogram",
+        "density",
+        "posteriori.density.TargetHistogram",
+        prior="all ways to join 200 cells; masses Dirichlet(½, …, ½), also beyond the range of the rows",
+        cost=3.0,
+        encoding="nothing",
+    ),
+    Candidate(
         "class frequencies",
         "classification",
         "posteriori.classification.ClassFrequencies",

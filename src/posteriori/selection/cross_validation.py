@@ -27,6 +27,7 @@ from posteriori.estimators.contract import (
     offers,
     predictive_of,
 )
+from posteriori.numerics.recording import recording_step, repeated_value
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -51,12 +52,8 @@ _PART = 1024
 #: Rows that are learned from at a time, by models that can.
 _FIT_PART = 4096
 
-#: Rows, and share of them, from which on one value of the targets counts as repeated.
-_FEWEST_REPEATED, _SHARE_REPEATED = 5, 0.1
 #: What an impossible class counts in the log loss.
 _LEAST = float(np.finfo(np.float64).eps)
-#: Steps below this share of the targets' spread are as good as none.
-_FINEST = 1e-8
 
 
 #: Errors that a person knows, by name, best first in importance.
@@ -209,40 +206,6 @@ def fit_in_parts(estimator: Any, X: Any, y: Any) -> Any:
         part = slice(start, start + _FIT_PART)
         model.partial_fit(columns.transform(_safe_indexing(X, part)), y[part])
     return estimator
-
-
-def recording_step(y: Array) -> float:
-    """Return the step h to which targets are recorded, or 0 where they show none.
-
-    It is 1 for whole numbers, and otherwise that of the last decimal place in use. Where a value
-    repeats among others of all digits, it is the difference by which these typically lie apart.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> recording_step(np.array([3.0, 4.0, 8.0])), recording_step(np.array([9.99, 20.0]))
-    (1.0, 0.01)
-    >>> recording_step(np.append(np.zeros(9), np.pi)), recording_step(np.array([0.0, np.pi]))
-    (3.141592653589793, 0.0)
-    """
-    values = np.unique(y)
-    finest = _FINEST * float(values[-1] - values[0])
-    for decimals in range(16):
-        step = 10.0**-decimals
-        if decimals and step < finest:
-            break
-        if (np.round(values, decimals) == values).all():
-            return step
-    return float(np.median(np.diff(values))) if repeated_value(y) is not None else 0.0
-
-
-def repeated_value(y: Array) -> tuple[float, float] | None:
-    """Return the most frequent target and its share of the rows, if that is large."""
-    values, counts = np.unique(y, return_counts=True)
-    most = int(counts.argmax())
-    if counts[most] < max(_FEWEST_REPEATED, _SHARE_REPEATED * len(y)):
-        return None
-    return float(values[most]), float(counts[most] / len(y))
 
 
 def recorded_log_density(predictive: Any, y: Array, step: float) -> Array:

@@ -34,6 +34,7 @@ TARGETS = {
             "density",
             ("normal", "Student t", "Poisson", "negative binomial", "normal mixture"),
         ),
+        ("count", "density", ("kernel density", "adaptive histogram")),
         ("positive", "density", ("log-normal",)),
         ("two", "classification", ("class frequencies", "naive Bayes", "linear discriminant")),
         ("two", "classification", ("quadratic discriminant", "logistic", "probit")),

@@ -2,6 +2,7 @@
 
 import re
 import signal
+import tracemalloc
 from contextlib import suppress
 from typing import Any
 
@@ -180,3 +181,21 @@ def test_interrupts_that_an_ascent_takes_for_its_end_are_heard(
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("texts", [False, True], ids=["numbers", "mixed"])
+def test_a_long_table_is_held_a_few_times(texts: bool) -> None:
+    """20,000 x 30: copies of the table and features of a sample, nothing of every row and component."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20_000, 30)) + 3.0 * (rng.random((20_000, 1)) < 0.4)
+    table = pd.DataFrame(x, columns=[f"c{d}" for d in range(30)])
+    for name in table.columns[::2] if texts else ():
+        table[name] = pd.cut(table[name], 4, labels=list("abcd")).astype(str)
+    cluster(table.iloc[:200], max_clusters=2).html()  # what libraries keep is there before
+    tracemalloc.start()
+    try:
+        assert cluster(table, clusters=3).html()
+        assert tracemalloc.get_traced_memory()[1] < 6.0 * x.nbytes
+    finally:
+        tracemalloc.stop()

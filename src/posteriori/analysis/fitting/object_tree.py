@@ -43,6 +43,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.classification.generative.naive_bayes": ("NaiveBayes",),
     "posteriori.classification.neighbors": ("KNeighborsClassifier",),
     "posteriori.classification.linear.probit": ("ProbitRegression",),
+    "posteriori.density.target_density": ("Tail", "TargetHistogram", "TargetKernelDensity"),
     "posteriori.distributions.numbers.beta": ("Beta",),
     "posteriori.distributions.composites.mixture": ("Mixture",),
     "posteriori.distributions.vectors.dirichlet": ("Dirichlet",),

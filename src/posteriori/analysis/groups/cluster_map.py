@@ -10,11 +10,13 @@ then, where clusters lie on a line or are one, those in which rows vary most.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from posteriori.analysis.fitting.preparation import OTHER, CodeColumns
+from posteriori.numerics.blocks.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["ClusterMap", "make_map"]
@@ -56,49 +58,90 @@ def make_map(encoder: CodeColumns, codes: Array, shares: Array) -> ClusterMap:
     if len(kinds) == 2 and not np.isnan(codes).any() and set(kinds) <= {"number", "date"}:
         first, second = encoder.kinds
         return _with_ellipses(codes, shares, (first, second))
-    z, names = _standardised(encoder, codes)
-    z, means = _filled(z, shares)
-    axes = _directions(z, means, np.sqrt(shares.sum(axis=0)))
-    told = tuple(f"{'→↑'[k]} {_in_words(axis, names)}" for k, axis in enumerate(axes.T))
-    return _with_ellipses(z @ axes, shares, (told[0], told[1]))
+    rows = _StandardRows.of(encoder, codes)
+    means = rows.cluster_means(shares)
+    axes = _directions(rows.scatter(shares, means), means, shares.sum(axis=0))
+    told = tuple(f"{'→↑'[k]} {_in_words(axis, rows.names)}" for k, axis in enumerate(axes.T))
+    places = np.concatenate([z @ axes for z in rows.filled(shares, means)])
+    return _with_ellipses(places, shares, (told[0], told[1]))
 
 
-def _standardised(encoder: CodeColumns, codes: Array) -> tuple[Array, list[str]]:
-    """Return columns with mean 0 and variance 1, levels as indicators; NaN for gaps."""
-    parts, names = [], []
-    for place, (name, kind) in enumerate(encoder.kinds.items()):
-        column = codes[:, place]
-        if kind != "category":
-            parts.append(column)
-            names.append(name)
-            continue
-        for code, level in enumerate((OTHER, *encoder.levels_[name])):
-            if (column == code).any():
-                parts.append(np.where(np.isnan(column), np.nan, column == code))
-                names.append(f"{name} = {level}")
-    x = np.stack(parts, axis=1)
-    spread = np.nanstd(x, axis=0)
-    return (x - np.nanmean(x, axis=0)) / np.where(spread > 0.0, spread, 1.0), names
+class _StandardRows(NamedTuple):
+    """Columns with mean 0 and variance 1, levels as indicators, made in blocks of rows when they are read."""
+
+    codes: Array
+    sources: list[
+        tuple[int, int | None]
+    ]  # the place of a column, and of a category's level its code
+    names: list[str]
+    mean: Array
+    spread: Array
+
+    @classmethod
+    def of(cls, encoder: CodeColumns, codes: Array) -> _StandardRows:
+        """Learn means and spreads of what is seen."""
+        sources: list[tuple[int, int | None]] = []
+        names = []
+        for place, (name, kind) in enumerate(encoder.kinds.items()):
+            if kind != "category":
+                sources.append((place, None))
+                names.append(name)
+                continue
+            for code, level in enumerate((OTHER, *encoder.levels_[name])):
+                if (codes[:, place] == code).any():
+                    sources.append((place, code))
+                    names.append(f"{name} = {level}")
+        moments = [_seen_moments(_column(codes, *source)) for source in sources]
+        mean, spread = np.array(moments).T
+        return cls(codes, sources, names, mean, np.where(spread > 0.0, spread, 1.0))
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Return z of some rows, NaN at gaps, one block after the other."""
+        step = rows_per_block(len(self.sources), WITH_COPY)
+        for first in range(0, len(self.codes), step):
+            here = slice(first, first + step)
+            z = np.stack([_column(self.codes[here], *s) for s in self.sources], axis=1)
+            yield here, (z - self.mean) / self.spread
+
+    def cluster_means(self, shares: Array) -> Array:
+        """Return the means of clusters, (K, D)."""
+        total, sums = (np.zeros((shares.shape[1], len(self.sources))) for _ in range(2))
+        for here, z in self.blocks():
+            total += shares[here].T @ ~np.isnan(z)
+            sums += shares[here].T @ np.nan_to_num(z)
+        return sums / np.maximum(total, np.finfo(float).tiny)
+
+    def filled(self, shares: Array, means: Array) -> Iterator[Array]:
+        """Return z with the means of the clusters at gaps, block by block."""
+        for here, z in self.blocks():
+            yield np.where(np.isnan(z), shares[here] @ means, z)
+
+    def scatter(self, shares: Array, means: Array) -> Array:
+        """Return Σ z zᵀ, (D, D)."""
+        return sum((z.T @ z for z in self.filled(shares, means)), np.zeros((len(self.mean),) * 2))
 
 
-def _filled(z: Array, shares: Array) -> tuple[Array, Array]:
-    """Fill gaps with the means of the clusters, and return these (K, D) too."""
-    known = ~np.isnan(z)
-    total = np.maximum(shares.T @ known, np.finfo(float).tiny)
-    means = shares.T @ np.where(known, z, 0.0) / total
-    return np.where(known, z, shares @ means), means
+def _column(codes: Array, place: int, code: int | None) -> Array:
+    """Return a column of numbers, or where a category has a level."""
+    column = codes[:, place]
+    return column if code is None else np.where(np.isnan(column), np.nan, column == code)
 
 
-def _directions(z: Array, means: Array, root_sizes: Array) -> Array:
+def _seen_moments(column: Array) -> tuple[float, float]:
+    return float(np.nanmean(column)), float(np.nanstd(column))
+
+
+def _directions(scatter: Array, means: Array, sizes: Array) -> Array:
     """Return two orthogonal directions, (D, 2); the second is 0 where there is only one column."""
-    apart = np.linalg.svd(root_sizes[:, None] * means, full_matrices=False)
-    rest = apart[2][apart[1] > _FLAT * np.sqrt(len(z))][:2]
-    left = z - z @ rest.T @ rest
+    count = sizes.sum()
+    apart = np.linalg.svd(np.sqrt(sizes)[:, None] * means, full_matrices=False)
+    rest = apart[2][apart[1] > _FLAT * np.sqrt(count)][:2]
     if len(rest) < 2:
-        spread = np.linalg.eigh(left.T @ left)
-        kept = spread[1].T[::-1][spread[0][::-1] > _FLAT * len(z)][: 2 - len(rest)]
+        across = np.eye(len(scatter)) - rest.T @ rest
+        spread = np.linalg.eigh(across @ scatter @ across)
+        kept = spread[1].T[::-1][spread[0][::-1] > _FLAT * count][: 2 - len(rest)]
         rest = np.concatenate([rest, kept])
-    axes = np.zeros((z.shape[1], 2))
+    axes = np.zeros((len(scatter), 2))
     axes[:, : len(rest)] = rest.T
     turn = np.sign(
         axes[np.abs(axes).argmax(axis=0), [0, 1]]

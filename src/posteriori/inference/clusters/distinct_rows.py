@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.blocks.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.compilation import as_kernel_input, compiled
 from posteriori.numerics.types import Array, IntArray
 
@@ -57,11 +58,24 @@ def distinct_rows(
     else:
         first = np.arange(len(x)) if w is None else np.flatnonzero(w > 0)
         total = np.ones(len(x)) if w is None else w[first]
+    order, new = _sorted(x[first])
+    kept = first[order[new]]
+    rows = x[kept]
+    rows += 0.0  # −0 is 0
+    return DistinctRows(rows, np.add.reduceat(total[order], np.flatnonzero(new)), kept)
+
+
+def _sorted(rows: Array) -> tuple[IntArray, Array]:
+    """Return the order of rows, which are overwritten, and which of them differ from the one before."""
     # Gaps are equal to one another, as no other NaN is: infinity stands for them, no row has it.
-    some = np.where(np.isnan(x[first]), np.inf, x[first]) + 0.0
-    rows, start, place = np.unique(some, axis=0, return_index=True, return_inverse=True)
-    rows[np.isinf(rows)] = np.nan
-    return DistinctRows(rows, np.bincount(place.ravel(), weights=total), first[start])
+    rows[np.isnan(rows)] = np.inf
+    order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
+    new = np.ones(len(order), dtype=bool)
+    step = rows_per_block(rows.shape[1], WITH_COPY)
+    for first in range(1, len(order), step):
+        here = order[first - 1 : first + step]
+        new[first : first + step] = (rows[here[1:]] != rows[here[:-1]]).any(axis=1)
+    return order, new
 
 
 def _smallest_hashes(

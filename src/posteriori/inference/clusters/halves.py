@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.blocks.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["Cut", "cut_longest"]
@@ -56,8 +57,9 @@ def cut_longest(z: Array, weight: Array) -> Cut:
     (True, 0.5)
     """
     total = weight.sum()
-    centred = z - (weight @ z) / total
-    along = centred @ _longest_axis(centred, weight)
+    mean = (weight @ z) / total
+    axis = _longest_axis(z, weight, mean)
+    along = z @ axis - mean @ axis
     order = np.argsort(along, kind="stable")
     below = np.cumsum(weight[order])[:-1]
     sums = np.cumsum(weight[order] * along[order])[:-1]
@@ -72,15 +74,27 @@ def cut_longest(z: Array, weight: Array) -> Cut:
     return Cut(leaves, float(below[cut] / total), variance, variance - float(between[cut]))
 
 
-def _longest_axis(centred: Array, weight: Array) -> Array:
+def _longest_axis(z: Array, weight: Array, mean: Array) -> Array:
     """Return the direction of largest variance, (D,)."""
-    weighted = centred * weight[:, None]
-    if centred.shape[1] <= _FEW_COLUMNS:
-        return np.linalg.eigh(weighted.T @ centred)[1][:, -1]
-    axis = centred[np.argmax(np.einsum("nd,nd->n", weighted, centred))]
+    if z.shape[1] <= _FEW_COLUMNS:
+        return np.linalg.eigh(_scatter(z, weight, mean))[1][:, -1]
+    squares = np.einsum("nd,nd->n", z, z) - 2.0 * (z @ mean) + mean @ mean
+    axis = z[np.argmax(weight * squares)] - mean
     for _ in range(_PRODUCTS):
         size = np.sqrt(axis @ axis)
         if size == 0.0:
             break
-        axis = weighted.T @ (centred @ (axis / size))
+        axis = axis / size
+        along = weight * (z @ axis - mean @ axis)
+        axis = along @ z - along.sum() * mean
     return axis / (np.sqrt(axis @ axis) or 1.0)
+
+
+def _scatter(z: Array, weight: Array, mean: Array) -> Array:
+    """Return Σ w (z − m)(z − m)ᵀ, block by block, so that no copy of the rows is made."""
+    total = np.zeros((z.shape[1], z.shape[1]))
+    step = rows_per_block(z.shape[1], WITH_COPY)
+    for first in range(0, len(z), step):
+        centred = z[first : first + step] - mean
+        total += (centred * weight[first : first + step, None]).T @ centred
+    return total

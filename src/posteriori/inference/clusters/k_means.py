@@ -10,7 +10,7 @@ from posteriori.inference.clusters.cluster_moves import improve_by_moves
 from posteriori.inference.clusters.cluster_rows import ClusterRows, make_rows
 from posteriori.inference.clusters.distinct_rows import DistinctRows, distinct_rows
 from posteriori.inference.clusters.lloyd import Clustering, descend
-from posteriori.inference.clusters.seeding import SEED_ROWS, random_centers, spread_centers
+from posteriori.inference.clusters.seeding import random_centers, seed_rows, spread_centers
 from posteriori.numerics.types import Array
 
 __all__ = ["find_clusters"]
@@ -51,7 +51,7 @@ def find_clusters(
         Where there are fewer distinct rows than clusters.
     """
     options: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "keep_path": keep_path}
-    many = max(SEED_ROWS, 100 * k)
+    many = seed_rows(k, rows.x.shape[1])
     drawn = moves or isinstance(init, str)
     distinct = distinct_rows(rows.x, rows.weight, many if drawn else k, rng)
     if len(distinct.rows) < k:

@@ -14,10 +14,25 @@ import numpy as np
 from posteriori.inference.clusters.distinct_rows import DistinctRows, distinct_rows
 from posteriori.numerics.types import Array
 
-__all__ = ["SEED_ROWS", "random_centers", "seed_centers", "spread_centers"]
+__all__ = ["random_centers", "seed_centers", "seed_rows", "spread_centers"]
 
-#: Of more distinct rows than this, or than a hundred for each cluster, a sample is drawn from.
-SEED_ROWS = 20_000
+#: Of more distinct rows than this a sample is drawn from.
+_MOST_ROWS = 20_000
+
+#: But of wide rows fewer, as the sample is copied: 2 MB, and not below so many, or a hundred for each cluster.
+_MOST_NUMBERS, _FEWEST_ROWS = 1 << 18, 5_000
+
+
+def seed_rows(k: int, width: int) -> int:
+    """Return how many distinct rows, of so many numbers, k centres are drawn from.
+
+    Examples
+    --------
+    >>> seed_rows(3, 2), seed_rows(3, 30), seed_rows(3, 1000), seed_rows(300, 2)
+    (20000, 8738, 5000, 30000)
+    """
+    some = max(_FEWEST_ROWS, _MOST_NUMBERS // max(width, 1))
+    return max(min(_MOST_ROWS, some), 100 * k)
 
 
 def seed_centers(
@@ -36,7 +51,8 @@ def seed_centers(
     tries : int, optional
         Draws of which the best is kept; by default 2 + ln k.
     """
-    return spread_centers(distinct_rows(x, weight, max(SEED_ROWS, 100 * k), rng), k, rng, tries)
+    distinct = distinct_rows(x, weight, seed_rows(k, x.shape[1]), rng)
+    return spread_centers(distinct, k, rng, tries)
 
 
 def spread_centers(
@@ -44,10 +60,12 @@ def spread_centers(
 ) -> Array:
     """Return k of some distinct rows by k-means++."""
     rows, w, _ = distinct
-    seen = ~np.isnan(rows)
-    share = w @ seen
-    mean = w @ np.where(seen, rows, 0.0) / np.where(share > 0, share, 1.0)
-    z = np.where(seen, rows - mean, 0.0)  # the centre of the data is 0, and gaps lie there
+    gaps = np.isnan(rows)
+    seen = ~gaps if gaps.any() else None
+    share = w.sum() if seen is None else w @ seen
+    mean = w @ (rows if seen is None else np.nan_to_num(rows)) / np.where(share > 0, share, 1.0)
+    z = rows - mean
+    z[gaps] = 0.0  # the centre of the data is 0, and gaps lie there
     free = np.ones(len(z), dtype=bool)
     tries = 2 + int(np.log(k)) if tries is None else tries
     chosen = [int(_draw(w, rng.random(1))[0])]
@@ -85,7 +103,8 @@ def _draw(weight: Array, uniform: Array) -> Array:
     return np.minimum(np.searchsorted(edges, uniform * edges[-1], side="right"), len(edges) - 1)
 
 
-def _seen_distances(z: Array, seen: Array, centers: Array) -> Array:
-    """Return Σ (z − c)² over seen entries for all pairs, (N, K); z is 0 at gaps."""
-    squares = (z**2).sum(axis=1)[:, None] + seen @ (centers**2).T
+def _seen_distances(z: Array, seen: Array | None, centers: Array) -> Array:
+    """Return Σ (z − c)² over seen entries for all pairs, (N, K); z is 0 at gaps, None says that all are seen."""
+    own = (centers**2).sum(axis=1) if seen is None else seen @ (centers**2).T
+    squares = np.einsum("nd,nd->n", z, z)[:, None] + own
     return np.maximum(squares - 2.0 * (z @ centers.T), 0.0)

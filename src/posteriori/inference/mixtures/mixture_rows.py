@@ -83,6 +83,11 @@ class CompleteRows(NamedTuple):
         return cls(x, frequency, kind, moments, units_of(wider or moments, kind))
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows N."""
+        return len(self.x)
+
+    @property
     def total(self) -> float:
         """How many rows there are, by frequency."""
         return self.moments.total
@@ -125,6 +130,13 @@ class CompleteRows(NamedTuple):
     def read(self, rows: slice | Array) -> Array:
         """Return z of some rows, (B, D)."""
         return self.units.of(self.x[rows]).T
+
+    def filled(self) -> Array:
+        """Return z of all rows, (N, D), made block by block."""
+        z = np.empty_like(self.x)
+        for rows in read_blocks_of_rows(len(z), self.x.shape[1]):
+            z[rows] = self.read(rows)
+        return z
 
     def expect(self, scores: NormalScores, *, hard: bool = False) -> NormalExpectations:
         """Share rows out among components."""
@@ -185,6 +197,11 @@ class GappyRows(NamedTuple):
         return cls(z, frequency, kind, units, gap_patterns(x), np.eye(x.shape[1]))
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows N."""
+        return len(self.z)
+
+    @property
     def total(self) -> float:
         """How many rows there are, by frequency."""
         return float(len(self.z) if self.frequency is None else self.frequency.sum())
@@ -198,6 +215,10 @@ class GappyRows(NamedTuple):
     def read(self, rows: slice | Array) -> Array:
         """Return z of some rows, (B, D)."""
         return self.z[rows]
+
+    def filled(self) -> Array:
+        """Return z of all rows, (N, D), with gaps at the centre of the data."""
+        return np.nan_to_num(self.z)
 
     def take(self, index: Array) -> GappyRows:
         """Return some of the rows, in the same units."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from posteriori.inference.clusters.rough_clusters import nearest_of, rough_centers
 from posteriori.inference.mixtures.component_moves import moved_shares, rising_moves
-from posteriori.inference.mixtures.feature_pass import responsibilities
+from posteriori.inference.mixtures.feature_pass import read_blocks_of_rows, responsibilities
 from posteriori.inference.mixtures.mixture_rows import GappyRows, MixtureRows, full_precisions
 from posteriori.inference.mixtures.normal_learning import (
     NormalLearner,
@@ -90,8 +90,7 @@ def best_ascent(
     is_sound : callable
         Tells whether no component has shrunk to the floor.
     """
-    n = len(rows.x) if not isinstance(rows, GappyRows) else len(rows.z)
-    part = rows
+    n, part = rows.n_rows, rows
     if n > _SAMPLE and search.start is None:
         part = rows.take(np.sort(rng.choice(n, _SAMPLE, replace=False)))
     best: tuple[bool, Found] | None = None
@@ -156,7 +155,7 @@ def _moved(
         return None
     shares = _share_rows(rows, learner.scores(found.statistics)[0])
     moved = moved_shares(
-        np.nan_to_num(rows.read(slice(None))),
+        rows.filled(),
         rows.frequency,
         shares,
         may_empty=search.may_empty,
@@ -170,11 +169,13 @@ def _moved(
 
 def _share_rows(rows: MixtureRows, scores: NormalScores) -> Array:
     """Return the responsibilities (K, N) of rows, gaps taken as lying at the centre of the data."""
-    z = np.nan_to_num(rows.read(slice(None)))
     precisions = full_precisions(scores, rows.kind)
-    shift = z - scores.means[:, None]
-    squares = np.einsum("kni,kij,knj->kn", shift, precisions, shift, optimize=True)
-    return responsibilities(scores.log_norm[:, None] - 0.5 * squares)[0]
+    shares = np.empty((len(scores.means), rows.n_rows))
+    for here in read_blocks_of_rows(rows.n_rows, scores.means.size):
+        shift = np.nan_to_num(rows.read(here)) - scores.means[:, None]
+        squares = np.einsum("kni,kni->kn", shift @ precisions, shift)
+        shares[:, here] = responsibilities(scores.log_norm[:, None] - 0.5 * squares)[0]
+    return shares
 
 
 def _quiet(
@@ -192,7 +193,7 @@ def clustered_start(
 
     Wide ones have their centres at seeds, and share most of each row evenly.
     """
-    z = np.nan_to_num(rows.read(slice(None)))
+    z = rows.filled()
     centers = rough_centers(z, k, rows.frequency, rng, steps=0 if wide else _ROUNDS)
     shares: Array = (nearest_of(z, centers) == np.arange(k)[:, None]) * 1.0
     own = _OWN if wide else 1.0

@@ -16,10 +16,10 @@ from posteriori.plotting.parts.frame import place_legend
 from posteriori.plotting.parts.members import Member
 from posteriori.plotting.parts.style import INK, Axes, color_of, dashes_of
 
-__all__ = ["check_box", "draw_contours", "draw_simplex", "mass_levels"]
+__all__ = ["MASSES", "check_box", "draw_contours", "draw_levels", "draw_simplex", "mass_levels"]
 
 #: Probabilities inside the curves: half, most, nearly all.
-_MASSES = (0.5, 0.8, 0.95)
+MASSES = (0.5, 0.8, 0.95)
 
 #: Cells along a side of the square.
 _CELLS = 180
@@ -35,7 +35,7 @@ def draw_contours(
     axes: Axes,
     members: Mapping[str, Member],
     *,
-    mass: Any = _MASSES,
+    mass: Any = MASSES,
     between: Any = None,
     names: Sequence[str] | None = None,
 ) -> None:
@@ -49,7 +49,7 @@ def draw_contours(
         p = member.density(_points(member, x, y)).reshape(x.shape)
         p = np.where(np.isfinite(p), p, np.max(p, where=np.isfinite(p), initial=0.0))
         levels = mass_levels(p, cell, masses)
-        _draw_levels(axes, (x, y), p, levels, position, filled=len(members) == 1)
+        draw_levels(axes, (x, y), p, levels, position, filled=len(members) == 1)
         _finish(axes, member, label, position)
     given = names or _coordinate_names(next(iter(members.values())))
     axes.set(xlabel=given[0], ylabel=given[1], xlim=(low[0], high[0]), ylim=(low[1], high[1]))
@@ -60,7 +60,7 @@ def draw_simplex(
     axes: Axes,
     members: Mapping[str, Member],
     *,
-    mass: Any = _MASSES,
+    mass: Any = MASSES,
     names: Sequence[str] | None = None,
 ) -> None:
     """Draw densities of three probabilities on the triangle whose corners are certainties."""
@@ -74,7 +74,7 @@ def draw_simplex(
     for position, (label, member) in enumerate(members.items()):
         p = member.density(point)
         levels = mass_levels(p, 1.0 / p.sum(), np.atleast_1d(mass))
-        _draw_levels(axes, (x, y), p, levels, position, filled=len(members) == 1)
+        draw_levels(axes, (x, y), p, levels, position, filled=len(members) == 1)
         shares = ", ".join(_percent(m) for m in sorted(levels.values()))
         _finish(axes, member, f"{label}: {shares}", position, corners=_CORNERS)
     shifts = ((-6, -4, "right", "top"), (6, -4, "left", "top"), (0, 6, "center", "bottom"))
@@ -108,7 +108,7 @@ def mass_levels(p: Array, cell: float, masses: Array) -> dict[float, float]:
     return {float(v): float(m) for v, m in zip(levels, reached, strict=True) if v > 0}
 
 
-def _draw_levels(
+def draw_levels(
     axes: Axes,
     grid: tuple[Array, Array],
     p: Array,
@@ -117,6 +117,7 @@ def _draw_levels(
     *,
     filled: bool,
 ) -> None:
+    """Draw curves of the same density, as :func:`mass_levels` has found them, with their masses if filled."""
     if not levels or np.ptp(p) == 0:  # flat: no contour
         return
     flat = p.ndim == 1

@@ -1,4 +1,4 @@
-"""Densities of one column that were learned without a form: histograms and kernel densities."""
+"""Densities of one or two columns that were learned without a form: histograms and kernel densities."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.estimators.contract import NamesColumns, offers
 from posteriori.numerics.types import Array
 from posteriori.plotting.parts.frame import place_legend
+from posteriori.plotting.parts.named_points import named_points, seen_names
 from posteriori.plotting.parts.style import COLORS, INK, Axes, axes_for
+from posteriori.plotting.pictures.contours import MASSES, check_box, draw_levels, mass_levels
 
 __all__ = ["plot_adaptive_histogram", "plot_histogram", "plot_kernel_density"]
 
@@ -20,6 +21,10 @@ Names = Sequence[str] | None
 _REACH = 3.5
 #: More rows than this are drawn as bars: marks would run into one.
 _MARKS = 200
+#: Rows of two columns that are drawn at most.
+_DOTS = 4000
+#: Cells along a side.
+_CELLS = 180
 #: An edge is marked where the density jumps more probably than not.
 _LIKELY = 0.5
 
@@ -39,22 +44,40 @@ def plot_adaptive_histogram(
 
 
 def plot_kernel_density(
-    model: Any, X: Any = None, ax: Any = None, *, between: Any = None, names: Names = None
+    model: Any,
+    X: Any = None,
+    ax: Any = None,
+    *,
+    between: Any = None,
+    names: Names = None,
+    mass: Any = MASSES,
 ) -> Axes:
-    """Draw the curve of a fitted :class:`KernelDensity` of one column.
+    """Draw a fitted :class:`KernelDensity`: the curve of one column, contours of two.
 
     Parameters
     ----------
     model : KernelDensity
-    X : array_like (N,) or (N, 1), optional
-        Rows: marks, or bars where they are many.
+    X : array_like (N, D), or (N,) of one column, optional
+        Rows: of one column marks, or bars where they are many; of two dots.
     ax : matplotlib Axes, optional
-    between : pair of float, optional
-        The range.
-    names : sequence of one str, optional
-        Name of the column.
+    between : pair of float, or a pair of pairs, optional
+        The range of each column.
+    names : sequence of str, optional
+        Names of the columns.
+    mass : float or sequence of float
+        Shares of the probability that contours hold.
     """
-    return _plot_density(model, X, ax, between, names, _draw_curve)
+    if model.n_features_in_ != 2:
+        return _plot_density(model, X, ax, between, names, _draw_curve)
+    given = names or seen_names(model, ("x₀", "x₁"))
+    with axes_for(ax, (4.8, 4.0)) as axes:
+        if X is not None:
+            _draw_dots(axes, np.asarray(X, dtype=np.float64))
+        low, high = _corners(model) if between is None else check_box(between)
+        _draw_masses(axes, model, low, high, np.atleast_1d(mass))
+        axes.set(xlabel=given[0], ylabel=given[1], xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        place_legend(axes, above=True)
+    return axes
 
 
 def _plot_density(
@@ -62,9 +85,9 @@ def _plot_density(
 ) -> Axes:
     if model.n_features_in_ != 1:
         raise TypeError(
-            f"a density of {model.n_features_in_} columns has no plot; plot takes those of one"
+            f"a density of {model.n_features_in_} columns has no plot; plot takes those of one or two"
         )
-    given: Any = names or (model.feature_names_in_ if offers(model, NamesColumns) else ["x"])
+    given = names or seen_names(model, ("x",))
     with axes_for(ax, (5.4, 3.1)) as axes:
         if X is not None:
             _draw_rows(axes, np.asarray(X, dtype=np.float64).reshape(-1))
@@ -78,22 +101,43 @@ def _plot_density(
 
 
 def _draw_curve(axes: Axes, model: Any, between: Any) -> None:
-    low, high = _ends(model) if between is None else map(float, between)
+    low, high = map(float, np.ravel(_corners(model)) if between is None else between)
     x = np.linspace(low, high, 801)
-    axes.plot(x, np.exp(model.score_samples(x[:, None])), color=COLORS[0], label="kernel density")
+    log_density = model.score_samples(named_points(model, x[:, None]))
+    axes.plot(x, np.exp(log_density), color=COLORS[0], label="kernel density")
 
 
-def _ends(model: Any) -> tuple[float, float]:
-    reach = _REACH * float(
-        np.sqrt(model.bandwidth_[0, 0]) if model.bandwidth_.ndim == 2 else model.bandwidth_[0]
-    )
-    low, high = float(model.low_[0]) - reach, float(model.high_[0]) + reach
-    shown = np.array([low, high])
-    if model.bounds is not None:
-        inside = np.isfinite(model.score_samples(shown[:, None]))
-        bounds = np.ravel(np.array(model.bounds, dtype=np.float64))  # None becomes NaN
-        shown = np.where(inside, shown, bounds)
-    return float(shown[0]), float(shown[1])
+def _corners(model: Any) -> tuple[Array, Array]:
+    """Return the ends of each column, (D,): where kernels end, or the bounds."""
+    spread = model.bandwidth_ if model.bandwidth_.ndim == 1 else np.sqrt(np.diag(model.bandwidth_))
+    low, high = model.low_ - _REACH * spread, model.high_ + _REACH * spread
+    if model.bounds is None:
+        return low, high
+    pairs = list(model.bounds)
+    pairs = [pairs] if len(low) == 1 and len(pairs) == 2 else pairs
+    each = [(None, None) if pair is None else tuple(pair) for pair in pairs]
+    bounds = np.array(each, dtype=np.float64)  # None becomes NaN, which fmax and fmin pass over
+    return np.fmax(low, bounds[:, 0]), np.fmin(high, bounds[:, 1])
+
+
+def _draw_masses(axes: Axes, model: Any, low: Array, high: Array, masses: Array) -> None:
+    """Draw the contours that hold shares of the probability."""
+    edges = [np.linspace(a, b, _CELLS + 1) for a, b in zip(low, high, strict=True)]
+    x, y = np.meshgrid(*(0.5 * (e[1:] + e[:-1]) for e in edges), indexing="ij")
+    cell = float(np.prod([e[1] - e[0] for e in edges]))
+    points = named_points(model, np.stack([x.ravel(), y.ravel()], axis=1))
+    p = np.exp(model.score_samples(points)).reshape(x.shape)
+    draw_levels(axes, (x, y), p, mass_levels(p, cell, masses), 0, filled=True)
+    axes.plot([], [], color=COLORS[0], lw=1.4, label="kernel density")
+
+
+def _draw_dots(axes: Axes, rows: Array) -> None:
+    if rows.ndim != 2 or rows.shape[1] != 2:
+        raise ValueError(f"X must hold rows of 2 columns, got shape {rows.shape}")
+    some = rows[:: -(-len(rows) // _DOTS)]
+    label = "rows" if len(some) == len(rows) else f"{len(some)} of {len(rows)} rows"
+    alpha = 0.6 if len(some) <= 5 * _MARKS else 0.25
+    axes.plot(*some.T, "o", color=INK, ms=2.5, mew=0, alpha=alpha, label=label)
 
 
 def _draw_rows(axes: Axes, rows: Array) -> None:

@@ -12,25 +12,23 @@ import numpy as np
 from posteriori.inference.ascent.expectation_maximization import EMResult
 from posteriori.inference.clusters.distinct_rows import DistinctRows, distinct_rows
 from posteriori.inference.clusters.rough_clusters import nearest_of
-from posteriori.inference.clusters.seeding import seed_centers
+from posteriori.inference.clusters.seeding import seed_centers, seed_rows
 from posteriori.inference.mixtures.columns.latent_ascent import (
     LatentModel,
     WeightLaw,
     ascend,
     linear_scores,
     look_by_features,
+    sum_of_features,
     sums_of_shares,
 )
 from posteriori.inference.mixtures.columns.member_fits import climb_by_fits
 from posteriori.inference.mixtures.component_moves import moved_shares, rising_moves
-from posteriori.inference.mixtures.feature_pass import responsibilities
+from posteriori.inference.mixtures.feature_pass import read_blocks_of_rows, responsibilities
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["Search", "climb_latent", "fit_from_best_start"]
-
-#: Of more distinct rows than this a sample serves to find where to begin; the last ascent sees all.
-_SAMPLE = 20_000
 
 #: Steps by which a start shows where it leads.
 _TRIAL = 30
@@ -83,20 +81,20 @@ def climb_latent(
 
 def _from_seeds(model: LatentModel, x: Array, frequency: Array | None, search: Search) -> EMResult:
     """Return the ascent from the best of some starts."""
-    some = _distinct(x, frequency, search.rng)
+    some = _distinct(x, frequency, search)
     part, times = some.rows, some.weight
-    t = model.of(part)
-    z = _equal_units(t, times)
+    z = _equal_units(model, part, times)
     steps = 0 if search.n_init == 1 else min(_TRIAL, search.max_iter)
     trials: list[EMResult] = []
     while len(trials) < search.n_init and not (trials and _is_interrupted(trials[-1])):
-        shares = nearest_of(z, seed_centers(z, search.n_components, times, search.rng))
-        start = ((shares == np.arange(search.n_components)[:, None]) * times) @ t.T
+        centers = seed_centers(z, search.n_components, times, search.rng)
+        shares = nearest_of(z, centers) == np.arange(search.n_components)[:, None]
+        start = sums_of_shares(model, part, times, shares)
         with _quiet():
             trials.append(ascend(model, search.weights, part, times, start, max_iter=steps))
     best = max(trials, key=lambda trial: trial.trace[-1])
     if search.moves and search.n_components > 1 and not _is_interrupted(trials[-1]):
-        best = _climb_by_moves(model, some, t, z, best, search)
+        best = _climb_by_moves(model, some, z, best, search)
     total = float(len(x)) if frequency is None else float(frequency.sum())
     start = best.parameters * (total / times.sum())
     if _is_interrupted(trials[-1]) or _is_interrupted(best):
@@ -104,14 +102,15 @@ def _from_seeds(model: LatentModel, x: Array, frequency: Array | None, search: S
             found = _last(model, x, frequency, start, search._replace(max_iter=0))
     else:
         found = _last(model, x, frequency, start, search)
-    if len(part) == _SAMPLE or best.n_iter == 0:
+    drawn = len(part) == seed_rows(search.n_components, x.shape[1])
+    if drawn or best.n_iter == 0:  # steps on a sample are not those of all rows
         return found
     trace = (*best.trace[:-1], *found.trace)
     return found._replace(trace=trace, n_iter=best.n_iter + found.n_iter)
 
 
 def _climb_by_moves(
-    model: LatentModel, some: DistinctRows, t: Array, z: Array, best: EMResult, search: Search
+    model: LatentModel, some: DistinctRows, z: Array, best: EMResult, search: Search
 ) -> EMResult:
     """Climb on from where a trial ended, and from each move that leads higher.
 
@@ -119,15 +118,16 @@ def _climb_by_moves(
     ----------
     model : LatentModel
     some : DistinctRows
-    t : (F, N)
-        Their features.
     z : (N, F)
-        These in equal units.
+        Their features in equal units.
     best : EMResult
     search : Search
     """
     x, times = some.rows, some.weight
     look = look_by_features(model, search.weights, x, times)
+
+    def share_out(shares: Array) -> Array:
+        return sums_of_shares(model, x, times, shares)
 
     def onwards(before: EMResult, start: Array) -> EMResult:
         with _quiet():
@@ -140,13 +140,21 @@ def _climb_by_moves(
         if _is_interrupted(best):
             break
         theta, _ = linear_scores(model, search.weights, best.parameters)
-        moved = moved_shares(z, times, responsibilities(theta @ t)[0], may_empty=True)
-        rising = rising_moves(look, lambda shares: (shares * times) @ t.T, moved, best.trace[-1])
+        moved = moved_shares(z, times, _share_rows(model, theta, x), may_empty=True)
+        rising = rising_moves(look, share_out, moved, best.trace[-1])
         start = next(rising, None)
         if start is None:
             break
         best = onwards(best, start)
     return best
+
+
+def _share_rows(model: LatentModel, theta: Array, x: Array) -> Array:
+    """Return the responsibilities (K, N) of rows."""
+    shares = np.empty((len(theta), len(x)))
+    for rows in read_blocks_of_rows(len(x), model.size):
+        shares[:, rows] = responsibilities(theta @ model.of(x[rows]))[0]
+    return shares
 
 
 def _is_interrupted(ascent: EMResult) -> bool:
@@ -185,21 +193,33 @@ def _seeded_rows(x: Array, frequency: Array | None, search: Search) -> Array:
     filled = np.where(seen, x, mean)
     spread = np.sqrt(weight @ (filled - mean) ** 2 / weight.sum())
     z = (filled - mean) / np.where(spread > 0, spread, 1.0)
-    some = _distinct(z, frequency, search.rng)
+    some = _distinct(z, frequency, search)
     centers = seed_centers(some.rows, search.n_components, some.weight, search.rng)
     return (nearest_of(z, centers) == np.arange(search.n_components)[:, None]) * 1.0
 
 
-def _distinct(x: Array, frequency: Array | None, rng: np.random.Generator) -> DistinctRows:
-    """Return distinct rows, of many a sample; what else is drawn does not depend on their number."""
-    return distinct_rows(x, frequency, _SAMPLE, rng.spawn(1)[0])
+def _distinct(x: Array, frequency: Array | None, search: Search) -> DistinctRows:
+    """Return distinct rows, of many a sample: it serves to find where to begin, and the last ascent sees all.
+
+    What else is drawn does not depend on their number.
+    """
+    most = seed_rows(search.n_components, x.shape[1])
+    return distinct_rows(x, frequency, most, search.rng.spawn(1)[0])
 
 
-def _equal_units(t: Array, times: Array) -> Array:
-    """Return features (F, N) that vary in units of their spread, a row for each row: (N, F)."""
-    mean = (t @ times / times.sum())[:, None]
-    spread = np.sqrt((t - mean) ** 2 @ times / times.sum())
-    return ((t - mean)[spread > 0] / spread[spread > 0][:, None]).T
+def _equal_units(model: LatentModel, x: Array, times: Array) -> Array:
+    """Return the features of rows that vary, in units of their spread, (N, F)."""
+    total, blocks = times.sum(), [*read_blocks_of_rows(len(x), model.size)]
+    mean = sum_of_features(model, x, times)[:, None] / total
+    squares = np.zeros(model.size)
+    for rows in blocks:
+        squares += (model.of(x[rows]) - mean) ** 2 @ times[rows]
+    spread = np.sqrt(squares / total)
+    varies = spread > 0
+    z = np.empty((len(x), int(varies.sum())))
+    for rows in blocks:
+        z[rows] = ((model.of(x[rows]) - mean)[varies] / spread[varies, None]).T
+    return z
 
 
 @contextmanager
