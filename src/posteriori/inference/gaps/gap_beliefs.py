@@ -63,9 +63,7 @@ def number_gaps(x: Array, mean: Array, variance: Array) -> tuple[GapBelief, ...]
     )
 
 
-def mix_gaps(
-    beliefs: Sequence[tuple[GapBelief, ...]], shares: Array
-) -> tuple[GapBelief, ...]:
+def mix_gaps(beliefs: Sequence[tuple[GapBelief, ...]], shares: Array) -> tuple[GapBelief, ...]:
     """Return the beliefs of a mixture of K models about the same rows.
 
     Parameters

@@ -32,9 +32,7 @@ def class_gaps(densities: ColumnDensities, x: Array, shares: Array) -> tuple[Gap
     return tuple(sorted(beliefs, key=lambda belief: belief.column))
 
 
-def _of_column(
-    part: object, place: int, column: int, rows: IntArray, shares: Array
-) -> GapBelief:
+def _of_column(part: object, place: int, column: int, rows: IntArray, shares: Array) -> GapBelief:
     if isinstance(part, CategoryClasses):
         return CodeGaps(column, rows, shares @ part.tables[place])
     if isinstance(part, BinaryClasses):
