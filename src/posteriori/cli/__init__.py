@@ -71,7 +71,12 @@ def compare(
             help="CSV, TSV, JSON lines or Parquet, compressed or not; - reads standard input."
         ),
     ],
-    target: Annotated[str, typer.Option(help="The column to predict.")],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="The column to predict; without it, --task density describes all columns together."
+        ),
+    ] = None,
     task: Annotated[
         str, typer.Option(help="auto, regression, classification or density.", metavar="TASK")
     ] = "auto",

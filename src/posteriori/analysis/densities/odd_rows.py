@@ -1,0 +1,166 @@
+r"""Odd rows: less probable than the rows that the model itself would draw, and which columns make them so.
+
+What is said of a row by a model that has not seen it is set beside rows that are drawn and miss the same entries.
+A column is to blame as far as its entry surprises those who know the others,
+
+.. math:: \ln p(x_j\mid x_{-j}) = \ln p(x) - \ln p(x_{-j}).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.analysis.densities.joint_problem import log_density_of
+from posteriori.inference.gaps.gap_beliefs import CodeGaps
+from posteriori.inference.gaps.gap_patterns import gap_patterns
+from posteriori.numerics.types import Array
+
+__all__ = ["OddEntry", "OddRow", "find_odd_rows"]
+
+#: Rows that are looked at, the least probable ones for what is seen of them.
+_LOOKED_AT = 15
+
+#: Rows that are drawn for each row of the table, so that about a tenth of a row is less probable than all of
+#: them by chance; and at most.
+_DRAWN, _MOST_DRAWN = 10, 50_000
+
+#: Rows that are drawn to see how probable others with the same gaps are, for so many patterns of gaps at most.
+_SOME, _MOST_PATTERNS = 300, 300
+
+#: Columns that are blamed, and by how many nats an entry must surprise more than usual.
+_BLAMED, _SURPRISING = 3, 2.0
+
+
+class OddEntry(NamedTuple):
+    """An entry that the other entries of its row do not expect.
+
+    Attributes
+    ----------
+    column : int
+    value : float
+        Or a code.
+    expected : float
+        Its expectation given the other entries, or the most probable code.
+    spread : float
+        Standard deviation; of a code its probability.
+    surprise : float
+        Nats by which it is less probable than such entries usually are.
+    """
+
+    column: int
+    value: float
+    expected: float
+    spread: float
+    surprise: float
+
+
+class OddRow(NamedTuple):
+    """A row that the model would hardly draw.
+
+    Attributes
+    ----------
+    row : int
+        Its place among the rows of the problem.
+    log_density : float
+        Of what is seen of it, by a model that has not seen it.
+    drawn : int
+        How many rows were drawn, all of which are more probable.
+    entries : tuple of OddEntry
+        The most surprising first; none where only their combination is odd.
+    """
+
+    row: int
+    log_density: float
+    drawn: int
+    entries: tuple[OddEntry, ...]
+
+
+def find_odd_rows(model: Any, x: Array, log_density: Array, seed: int) -> tuple[OddRow, ...]:
+    """Return the rows that are odd, the least probable for what is seen of them first.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted to all rows.
+    x : (N, D)
+    log_density : (N,)
+        What models say of rows that they have not seen.
+    seed : int
+    """
+    drawn = _draw(model, min(_DRAWN * len(x), _MOST_DRAWN), seed)
+    found = []
+    for row in _suspects(model, x, log_density, drawn[:_SOME]):
+        least = log_density_of(model, np.where(np.isnan(x[row]), np.nan, drawn)).min()
+        if log_density[row] < least:
+            found.append(row)
+    usual = _usual_surprises(model, x)
+    return tuple(
+        OddRow(row, float(log_density[row]), len(drawn), _blamed(model, x[row], usual))
+        for row in found
+    )
+
+
+def _draw(model: Any, size: int, seed: int) -> Array:
+    rows = model.sample(size, seed)
+    return np.asarray(rows[0] if isinstance(rows, tuple) else rows)
+
+
+def _suspects(model: Any, x: Array, log_density: Array, drawn: Array) -> list[int]:
+    """Return rows that are far less probable than rows with the same gaps are on average."""
+    seen, order, offsets = gap_patterns(x)
+    lacking = np.full(len(x), -np.inf)
+    for k in np.argsort(-np.diff(offsets), kind="stable")[:_MOST_PATTERNS]:
+        rows = order[offsets[k] : offsets[k + 1]]
+        usual = log_density_of(model, np.where(seen[k], drawn, np.nan)).mean()
+        lacking[rows] = usual - log_density[rows]
+    worst = np.argsort(-lacking, kind="stable")[:_LOOKED_AT]
+    return [int(row) for row in worst if np.isfinite(lacking[row])]
+
+
+def _usual_surprises(model: Any, x: Array) -> Array:
+    """Return how surprising entries of each column usually are, (D,)."""
+    some = x[:: max(1, len(x) // _SOME)]
+    return np.array([_median(_surprises(model, some, [j])[:, 0]) for j in range(x.shape[1])])
+
+
+def _median(values: Array) -> float:
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if len(known) else 0.0
+
+
+def _surprises(model: Any, rows: Array, columns: Sequence[int]) -> Array:
+    """Return −ln p(x_j | x_−j) of entries, (N, C); NaN where there is none."""
+    whole = model.score_samples(rows)
+    found = np.empty((len(rows), len(columns)))
+    for place, j in enumerate(columns):
+        without = rows.copy()
+        without[:, j] = np.nan
+        found[:, place] = model.score_samples(without) - whole
+    return np.where(np.isnan(rows[:, columns]), np.nan, found)
+
+
+def _blamed(model: Any, row: Array, usual: Array) -> tuple[OddEntry, ...]:
+    columns = np.flatnonzero(~np.isnan(row))
+    excess = _surprises(model, row[None], columns.tolist())[0] - usual[columns]
+    worst = np.argsort(-excess, kind="stable")[:_BLAMED]
+    return tuple(
+        _entry(model, row, int(columns[k]), float(excess[k]))
+        for k in worst
+        if excess[k] > _SURPRISING
+    )
+
+
+def _entry(model: Any, row: Array, column: int, surprise: float) -> OddEntry:
+    """Tell an entry, and what the others expect in its place."""
+    without = row[None].copy()
+    without[0, column] = np.nan
+    belief = next(b for b in model.gap_beliefs(without) if b.column == column)
+    if isinstance(belief, CodeGaps):
+        p = belief.probabilities[0]
+        expected, spread = float(p.argmax()), float(p.max())
+    else:
+        expected, spread = float(belief.mean[0]), float(np.sqrt(belief.variance[0]))
+    return OddEntry(column, float(row[column]), expected, spread, surprise)
