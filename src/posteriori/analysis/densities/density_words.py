@@ -51,7 +51,8 @@ def density_verdict(found: TableDensity) -> str:
 def _dependence(found: TableDensity) -> str:
     """Say what is gained over columns that know nothing of one another, a row."""
     flat = next((row for row in found.single_rows if row.name == _APART), None)
-    if flat is None or flat.failure or len(found.single_rows) < 2:
+    alone = len(found.used) < 2 or len(found.single_rows) < 2
+    if flat is None or flat.failure or alone:
         return ""
     rows, name = len(found.problem.X), found.words(found.best_single)
     gain, error = -flat.elpd_difference / rows, flat.elpd_difference_se / rows

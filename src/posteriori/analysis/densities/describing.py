@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from posteriori.analysis.densities.density_average import DensityAverage
 from posteriori.analysis.densities.density_words import density_verdict
@@ -140,9 +141,15 @@ class TableDensity:
         outcome = self.outcomes[self.best_single]
         if outcome.unseen is None:
             return ()
-        return find_odd_rows(
-            outcome.model[-1], self.problem.X, outcome.unseen.log_density, self.seed
-        )
+        said = outcome.unseen.log_density
+        with (
+            threadpool_limits(1),
+            warnings.catch_warnings(),
+        ):  # fits of folds have told what they have to
+            warnings.simplefilter("ignore")
+            return find_odd_rows(
+                self.problem, outcome.candidate, outcome.model[-1], said, self.seed
+            )
 
     @cached_property
     def fill_ins(self) -> pd.DataFrame:

@@ -25,7 +25,14 @@ from posteriori.numerics.types import Array
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.selection.cross_validation import Unseen, split_rows
 
-__all__ = ["JointProblem", "fit_joint", "joint_candidates", "log_density_of", "make_joint_problem"]
+__all__ = [
+    "JointProblem",
+    "fit_density",
+    "fit_joint",
+    "joint_candidates",
+    "log_density_of",
+    "make_joint_problem",
+]
 
 #: Entries that a column needs, so that all folds see some.
 _FEWEST_ENTRIES = 5
@@ -80,8 +87,7 @@ def make_joint_problem(
     ValueError
         When there are too few rows, or no column is left.
     """
-    rows = len(frame)
-    columns = [_without_rare(column, rows - column.missing) for column in columns]
+    columns = [_without_rare(column, len(frame)) for column in columns]
     read = read_rows(frame, columns, seed, "to describe")
     raw, used = read.encoder.transform(read.frame), [c for c in columns if c.used]
     steps = [_step(raw[:, j], column) for j, column in enumerate(used)]
@@ -90,8 +96,9 @@ def make_joint_problem(
     return problem, read.frame, columns
 
 
-def _without_rare(column: Column, entries: int) -> Column:
-    if not column.used or entries >= _FEWEST_ENTRIES:
+def _without_rare(column: Column, rows: int) -> Column:
+    entries = rows - column.missing
+    if not column.used or entries >= _FEWEST_ENTRIES or rows < _FEWEST_ENTRIES:
         return column
     few = counted(entries, "entry", "entries")
     return replace(column, kind="empty", note=f"{few} only, too few to describe: left out")
@@ -111,14 +118,19 @@ def joint_candidates(problem: JointProblem, models: Sequence[str] = ()) -> list[
 
 def fit_joint(problem: JointProblem, candidate: Candidate, fold: int | None) -> Any:
     """Return what a density says of a fold when it has seen the others; or one of all rows."""
-    model = _density(problem, candidate)
-    with np.errstate(invalid="ignore"):  # jumps of an ascent that lead nowhere are not taken
-        if fold is None:
-            return Pipeline([("columns", problem.encoder), ("model", model.fit(problem.X))])
-        train, held_out = problem.splits[fold]
-        log_density = log_density_of(model.fit(problem.X[train]), problem.X[held_out])
+    if fold is None:
+        fitted = fit_density(problem, candidate, np.arange(len(problem.X)))
+        return Pipeline([("columns", problem.encoder), ("model", fitted)])
+    train, held_out = problem.splits[fold]
+    log_density = log_density_of(fit_density(problem, candidate, train), problem.X[held_out])
     unknown = np.full(len(held_out), np.nan)
     return Unseen(log_density, unknown, unknown)
+
+
+def fit_density(problem: JointProblem, candidate: Candidate, rows: Any) -> Any:
+    """Return a density that is fitted to some of the rows."""
+    with np.errstate(invalid="ignore"):  # jumps of an ascent that lead nowhere are not taken
+        return _density(problem, candidate).fit(problem.X[rows])
 
 
 def _density(problem: JointProblem, candidate: Candidate) -> Any:

@@ -1,7 +1,6 @@
 r"""Odd rows: less probable than the rows that the model itself would draw, and which columns make them so.
 
-What is said of a row by a model that has not seen it is set beside rows that are drawn and miss the same entries.
-A column is to blame as far as its entry surprises those who know the others,
+A model that has not seen a row is asked how probable it is, and to draw rows that miss the same entries. A column is to blame as far as its entry surprises those who know the others,
 
 .. math:: \ln p(x_j\mid x_{-j}) = \ln p(x) - \ln p(x_{-j}).
 """
@@ -13,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.densities.joint_problem import log_density_of
+from posteriori.analysis.densities.joint_problem import JointProblem, fit_density, log_density_of
 from posteriori.inference.gaps.gap_beliefs import CodeGaps
 from posteriori.inference.gaps.gap_patterns import gap_patterns
 from posteriori.numerics.types import Array
+from posteriori.selection.candidates import Candidate
 
 __all__ = ["OddEntry", "OddRow", "find_odd_rows"]
 
@@ -29,6 +29,9 @@ _DRAWN, _MOST_DRAWN = 10, 50_000
 
 #: Rows that are drawn to see how probable others with the same gaps are, for so many patterns of gaps at most.
 _SOME, _MOST_PATTERNS = 300, 300
+
+#: Rows beyond which a model of all rows hardly knows single ones.
+_MANY_ROWS = 5000
 
 #: Columns that are blamed, and by how many nats an entry must surprise more than usual.
 _BLAMED, _SURPRISING = 3, 2.0
@@ -78,34 +81,57 @@ class OddRow(NamedTuple):
     entries: tuple[OddEntry, ...]
 
 
-def find_odd_rows(model: Any, x: Array, log_density: Array, seed: int) -> tuple[OddRow, ...]:
+def find_odd_rows(
+    problem: JointProblem, candidate: Candidate, model: Any, log_density: Array, seed: int
+) -> tuple[OddRow, ...]:
     """Return the rows that are odd, the least probable for what is seen of them first.
 
     Parameters
     ----------
+    problem : JointProblem
+    candidate : Candidate
+        Is fitted again without folds that hold suspects; not where rows are so many that none counts.
     model : estimator
-        Fitted to all rows.
-    x : (N, D)
+        That of the candidate, fitted to all rows.
     log_density : (N,)
-        What models say of rows that they have not seen.
+        What it says of rows in folds that it has not seen.
     seed : int
     """
-    drawn = _draw(model, min(_DRAWN * len(x), _MOST_DRAWN), seed)
-    found = []
-    for row in _suspects(model, x, log_density, drawn[:_SOME]):
-        least = log_density_of(model, np.where(np.isnan(x[row]), np.nan, drawn)).min()
-        if log_density[row] < least:
-            found.append(row)
-    usual = _usual_surprises(model, x)
-    return tuple(
-        OddRow(row, float(log_density[row]), len(drawn), _blamed(model, x[row], usual))
-        for row in found
-    )
+    x = problem.X
+    suspects = _suspects(model, x, log_density, _draw(model, _SOME, len(x), seed))
+    found = {}
+    for train, held_out in problem.splits:
+        here = [row for row in suspects if row in held_out]
+        if here:
+            few = len(x) <= _MANY_ROWS
+            unaware = fit_density(problem, candidate, train) if few else model
+            found |= _odd_among(unaware, x, here, seed)
+    return tuple(found[row] for row in suspects if row in found)
 
 
-def _draw(model: Any, size: int, seed: int) -> Array:
-    rows = model.sample(size, seed)
-    return np.asarray(rows[0] if isinstance(rows, tuple) else rows)
+def _odd_among(model: Any, x: Array, suspects: list[int], seed: int) -> dict[int, OddRow]:
+    """Return those of some rows that are less probable than all that a model draws."""
+    drawn = _draw(model, min(_DRAWN * len(x), _MOST_DRAWN), len(x), seed)
+    usual, found = None, {}
+    for row in suspects:
+        value = float(model.score_samples(x[[row]])[0])
+        if value < log_density_of(model, np.where(np.isnan(x[row]), np.nan, drawn)).min():
+            usual = _usual_surprises(model, x) if usual is None else usual
+            found[row] = OddRow(row, value, len(drawn), _blamed(model, x[row], usual))
+    return found
+
+
+def _draw(model: Any, size: int, rows: int, seed: int) -> Array:
+    """Draw rows; of a mixture only from components to which two rows or more of the table belong.
+
+    The others stand for what has not been seen, and what comes from there is odd.
+    """
+    drawn = model.sample(size, seed)
+    if not isinstance(drawn, tuple):
+        return np.asarray(drawn)
+    x, codes = drawn
+    seen = model.weights_ * rows >= 2.0
+    return np.asarray(x[seen[codes]] if seen.any() else x)
 
 
 def _suspects(model: Any, x: Array, log_density: Array, drawn: Array) -> list[int]:
