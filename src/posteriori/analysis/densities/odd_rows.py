@@ -1,4 +1,4 @@
-r"""Odd rows: less probable than the rows that the model itself would draw, and which columns make them so.
+r"""Odd rows, which the model itself would hardly draw, and the columns that make them so.
 
 A model that has not seen a row is asked how probable it is, and to draw rows that miss the same entries. A column is to blame as far as its entry surprises those who know the others,
 
@@ -23,9 +23,11 @@ __all__ = ["OddEntry", "OddRow", "find_odd_rows"]
 #: Rows that are looked at, the least probable ones for what is seen of them.
 _LOOKED_AT = 15
 
-#: Rows that are drawn for each row of the table, so that about a tenth of a row is less probable than all of
-#: them by chance; and at most.
-_DRAWN, _MOST_DRAWN = 10, 50_000
+#: A row is odd if fewer as odd are expected among all.
+_LIMIT = 0.1
+
+#: Rows that are drawn for each row of the table, so that a few of them are as odd; and at most.
+_DRAWN, _MOST_DRAWN = 50, 50_000
 
 #: Rows that are drawn to see how probable others with the same gaps are, for so many patterns of gaps at most.
 _SOME, _MOST_PATTERNS = 300, 300
@@ -69,15 +71,15 @@ class OddRow(NamedTuple):
         Its place among the rows of the problem.
     log_density : float
         Of what is seen of it, by a model that has not seen it.
-    drawn : int
-        How many rows were drawn, all of which are more probable.
+    expected : float
+        How many rows as odd the model expects among all.
     entries : tuple of OddEntry
         The most surprising first; none where only their combination is odd.
     """
 
     row: int
     log_density: float
-    drawn: int
+    expected: float
     entries: tuple[OddEntry, ...]
 
 
@@ -110,15 +112,22 @@ def find_odd_rows(
 
 
 def _odd_among(model: Any, x: Array, suspects: list[int], seed: int) -> dict[int, OddRow]:
-    """Return those of some rows that are less probable than all that a model draws."""
+    """Return those of some rows that a model hardly ever draws."""
     drawn = _draw(model, min(_DRAWN * len(x), _MOST_DRAWN), len(x), seed)
-    usual, found = None, {}
+    values: dict[bytes, Array] = {}  # of what is drawn, by the entries that are seen
+    found = {}
     for row in suspects:
-        value = float(model.score_samples(x[[row]])[0])
-        if value < log_density_of(model, np.where(np.isnan(x[row]), np.nan, drawn)).min():
-            usual = _usual_surprises(model, x) if usual is None else usual
-            found[row] = OddRow(row, value, len(drawn), _blamed(model, x[row], usual))
-    return found
+        seen, value = ~np.isnan(x[row]), float(model.score_samples(x[[row]])[0])
+        if seen.tobytes() not in values:
+            values[seen.tobytes()] = log_density_of(model, np.where(seen, drawn, np.nan))
+        below = 1 + int(np.sum(values[seen.tobytes()] <= value))
+        expected = len(x) * below / (len(drawn) + 1)
+        if expected < _LIMIT:
+            found[row] = OddRow(row, value, expected, ())
+    if not found:
+        return {}
+    usual = _usual_surprises(model, x)
+    return {n: one._replace(entries=_blamed(model, x[n], usual)) for n, one in found.items()}
 
 
 def _draw(model: Any, size: int, rows: int, seed: int) -> Array:
