@@ -11,9 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from posteriori.analysis.densities.joint_problem import log_density_of
+from posteriori.analysis.groups.cluster_words import date_words
 from posteriori.analysis.report.figures import number_ticks
+from posteriori.analysis.table.columns import Column
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import (
     FIRST,
@@ -33,7 +36,7 @@ SHARES = (0.99, 0.9, 0.5)
 _GRID, _FINE_GRID = 70, 300
 
 #: How far beyond the middle rows a figure reaches, as a share of their range; and how many are not in the middle.
-_MARGIN, _AT_ENDS = 0.15, 0.005
+_MARGIN, _AT_ENDS = 0.25, 0.005
 
 #: About as many rows are drawn; of more, every k-th.
 _MOST_POINTS = 600
@@ -56,11 +59,12 @@ class PairDensity(NamedTuple):
 
 
 def draw_pair(
-    model: Any, x: Array, columns: tuple[int, int], names: Sequence[str], odd: Sequence[int]
+    model: Any, x: Array, places: tuple[int, int], columns: Sequence[Column], odd: Sequence[int]
 ) -> str:
     """Draw rows, odd ones as rings, and regions of highest density of two columns."""
-    i, j = columns
-    found = pair_density(model, x, columns)
+    i, j = places
+    first, second = columns[i], columns[j]
+    found = pair_density(model, x, places)
     levels = density_levels(found.density)
     usual = np.setdiff1d(np.arange(len(x)), odd)
     some = usual[:: max(1, len(usual) // _MOST_POINTS)]
@@ -72,28 +76,37 @@ def draw_pair(
             *found, levels=levels, colors=[FIRST], linewidths=np.linspace(0.9, 1.9, len(levels))
         )
         axes.grid(visible=False)
-        number_ticks(axes)
         axes.set(xlim=_reach(x[:, i], odd), ylim=_reach(x[:, j], odd))
-        axes.set(xlabel=short_text(names[i]), ylabel=short_text(names[j]))
+        _label(axes, first, second)
 
-    return render_svg(
-        f"pair-{i}-{j}", f"{names[i]} and {names[j]} with their density", paint, SMALL
-    )
+    title = f"{first.name} and {second.name} with their density"
+    return render_svg(f"pair-{i}-{j}", title, paint, SMALL)
 
 
-def draw_column(model: Any, x: Array, column: int, names: Sequence[str]) -> str:
+def draw_column(model: Any, x: Array, place: int, columns: Sequence[Column]) -> str:
     """Draw the entries of a column with their density."""
-    seen = x[~np.isnan(x[:, column]), column]
+    seen, column = x[~np.isnan(x[:, place]), place], columns[place]
     grid = np.linspace(*_reach(seen, ()), _FINE_GRID)
-    density = np.exp(_marginal(model, x.shape[1], (column,), grid[:, None]))
+    density = np.exp(_marginal(model, x.shape[1], (place,), grid[:, None]))
 
     def paint(axes: Axes) -> None:
         axes.hist(seen, bins=40, range=(grid[0], grid[-1]), density=True, color=MUTED, alpha=0.5)
         axes.plot(grid, density, color=FIRST, lw=2)
-        number_ticks(axes)
-        axes.set(xlabel=short_text(names[column]), ylabel="density")
+        _label(axes, column, None)
 
-    return render_svg(f"column-{column}", f"{names[column]} with its density", paint, SMALL)
+    return render_svg(f"column-{place}", f"{column.name} with its density", paint, SMALL)
+
+
+def _label(axes: Axes, first: Column, second: Column | None) -> None:
+    """Name the axes; dates are told by their months."""
+    number_ticks(axes)
+    named = [(axes.xaxis, first), *([] if second is None else [(axes.yaxis, second)])]
+    for axis, column in named:
+        if column.kind == "date":
+            axis.set_major_locator(MaxNLocator(3))
+            axis.set_major_formatter(FuncFormatter(lambda year, _: date_words(year)[:7]))
+    axes.set_xlabel(short_text(first.name))
+    axes.set_ylabel("density" if second is None else short_text(second.name))
 
 
 def pair_density(model: Any, x: Array, columns: tuple[int, int]) -> PairDensity:

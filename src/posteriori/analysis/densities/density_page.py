@@ -85,8 +85,9 @@ def _ranking(found: TableDensity) -> str:
     header, rows = ranking_table(found)
     remarks = [*explanations(found, header, ()), *failures_of(found), *warnings_of(found)]
     drawn = ""
-    if sum(not row.failure for row in found.ranking.rows) > 1:
-        scale = choose_scale([replace(row, name=found.words(row.name)) for row in found.ranking])
+    if sum(not row.failure for row in found.single_rows) > 1:
+        named = [replace(row, name=found.words(row.name)) for row in found.single_rows]
+        scale = choose_scale(named)
         drawn = figure(draw_ranking(scale), far_models(scale))
     return section(
         "The ranking",
@@ -115,23 +116,19 @@ def _details(found: TableDensity) -> str:
 def _pairs(found: TableDensity) -> str:
     """Draw the pairs of columns of numbers that go together most closely."""
     model = found.outcomes[found.best_single].model[-1]
-    names = [column.name for column in found.used]
     x, odd = found.problem.X, [one.row for one in found.odd_rows]
     chosen = _strongest_pairs(found)
     numbers = [k for k, c in enumerate(found.used) if c.kind in ("number", "date")]
     if chosen:
-        drawn = [draw_pair(model, x, columns, names, odd) for columns in chosen]
+        drawn = [draw_pair(model, x, columns, found.used, odd) for columns in chosen]
     else:
-        drawn = [draw_column(model, x, column, names) for column in numbers]
+        drawn = [draw_column(model, x, column, found.used) for column in numbers]
     if not drawn:
         return ""
     shares = ", ".join(f"{share:.0%}" for share in sorted(SHARES))
-    said = (
-        f"Lines are those of “{found.words(found.best_single)}”: they enclose {shares} of the probability. "
-        "Rings are odd rows."
-        if chosen
-        else f"Lines are those of “{found.words(found.best_single)}”."
-    )
+    said = f"Lines are those of “{found.words(found.best_single)}”"
+    said += f": they enclose {shares} of the probability." if chosen else "."
+    said += " Rings are odd rows." if odd and chosen else ""
     count = len(numbers) * (len(numbers) - 1) // 2
     if len(chosen) < count:
         said += " Of all pairs those are drawn that go together most closely."
@@ -156,21 +153,19 @@ def _odd(found: TableDensity) -> str:
             "Odd rows",
             paragraph("None: the best model could expect rows like the least probable ones."),
         )
-    rows = [
-        (
-            str(places[one.row] + 1),
-            fixed_number(one.log_density),
-            "; ".join(odd_entry_words(found, entry) for entry in one.entries)
-            or "no single column: the combination",
-        )
-        for one in odd
-    ]
+    rows = []
+    for one in odd:
+        cells = (str(places[one.row] + 1), fixed_number(one.log_density))
+        entries = [odd_entry_words(found, entry) for entry in one.entries]
+        rows += [(*cells, *told) for told in entries or [("no single one", "", "")]]
     said = paragraph(
         f"Rows so improbable that “{found.words(found.best_single)}”, which has not seen them, expects fewer than "
         "0.1 as odd among all: errors in the data, or what the model does not know. Columns are told whose "
         "entries the other entries of the row do not expect. Row 1 is the first below the header."
     )
-    return section("Odd rows", said + table(("row", "log density", "why"), rows))
+    return section(
+        "Odd rows", said + table(("row", "log density", "column", "entry", "expected"), rows)
+    )
 
 
 def _fill_ins(found: TableDensity) -> str:

@@ -85,26 +85,27 @@ def _odd_rows(found: TableDensity) -> str:
         return "No row is odd."
     told = []
     for one in odd[:_TOLD_ROWS]:
-        entries = [odd_entry_words(found, entry) for entry in one.entries[:1]]
-        told.append(f"row {places[one.row] + 1}" + (f" ({entries[0]})" if entries else ""))
+        words = [odd_entry_words(found, entry) for entry in one.entries[:1]]
+        why = [f" ({name} {value}, expected {expected})" for name, value, expected in words]
+        told.append(f"row {places[one.row] + 1}" + "".join(why))
     rest = f" and {len(odd) - _TOLD_ROWS} more" if len(odd) > _TOLD_ROWS else ""
     be = "is" if len(odd) == 1 else "are"
     return f"{counted(len(odd), 'row')} {be} odd: {', '.join(told)}{rest}."
 
 
-def odd_entry_words(found: TableDensity, entry: OddEntry) -> str:
-    """Say what an entry is, and what the others of its row expect."""
+def odd_entry_words(found: TableDensity, entry: OddEntry) -> tuple[str, str, str]:
+    """Return the name of a column, its odd entry, and what the others of the row expect there."""
     column = found.used[entry.column]
-    value = code_words(found, column, entry.value)
-    expected = code_words(found, column, entry.expected)
+    value = _code_words(found, column, entry.value)
+    expected = _code_words(found, column, entry.expected)
     if column.kind in ("category", "boolean"):
-        return f"{column.name} {value}, expected {expected} ({entry.spread:.0%})"
+        return column.name, value, f"{expected} ({entry.spread:.0%})"
     days = column.kind == "date"
     spread = short_number(_YEAR * entry.spread if days else entry.spread, 2)
-    return f"{column.name} {value}, expected {expected} ± {spread}{' days' if days else ''}"
+    return column.name, value, f"{expected} ± {spread}{' days' if days else ''}"
 
 
-def code_words(found: TableDensity, column: Column, value: float) -> str:
+def _code_words(found: TableDensity, column: Column, value: float) -> str:
     """Write an entry: a number, a day, or the level that a code stands for."""
     if column.kind == "category":
         return (OTHER, *found.problem.encoder.levels_[column.name])[int(value)]

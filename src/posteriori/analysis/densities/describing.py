@@ -147,9 +147,17 @@ class TableDensity:
             warnings.catch_warnings(),
         ):  # fits of folds have told what they have to
             warnings.simplefilter("ignore")
-            return find_odd_rows(
+            found = find_odd_rows(
                 self.problem, outcome.candidate, outcome.model[-1], said, self.seed
             )
+        return tuple(self._as_recorded(odd) for odd in found)
+
+    def _as_recorded(self, odd: OddRow) -> OddRow:
+        """Return an odd row with its entries as they stand in the table."""
+        place = self.rows[odd.row]
+        recorded = self.problem.encoder.transform(self.frame.iloc[[place]])[0]
+        entries = (entry._replace(value=float(recorded[entry.column])) for entry in odd.entries)
+        return odd._replace(entries=tuple(entries))
 
     @cached_property
     def fill_ins(self) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 r"""Odd rows, which the model itself would hardly draw, and the columns that make them so.
 
-A model that has not seen a row is asked how probable it is, and to draw rows that miss the same entries. A column is to blame as far as its entry surprises those who know the others,
+A model that has not seen a row is asked how probable it is, and to draw rows that miss the same entries. A column
+is to blame as far as its entry surprises those who know the others,
 
 .. math:: \ln p(x_j\mid x_{-j}) = \ln p(x) - \ln p(x_{-j}).
 """
@@ -178,14 +179,17 @@ def _surprises(model: Any, rows: Array, columns: Sequence[int]) -> Array:
 
 
 def _blamed(model: Any, row: Array, usual: Array) -> tuple[OddEntry, ...]:
-    columns = np.flatnonzero(~np.isnan(row))
-    excess = _surprises(model, row[None], columns.tolist())[0] - usual[columns]
-    worst = np.argsort(-excess, kind="stable")[:_BLAMED]
-    return tuple(
-        _entry(model, row, int(columns[k]), float(excess[k]))
-        for k in worst
-        if excess[k] > _SURPRISING
-    )
+    """Return the entry that surprises most, then the one that does so when the first is not seen, and so on."""
+    left, entries = row.copy(), []
+    while len(entries) < _BLAMED and not np.isnan(left).all():
+        columns = np.flatnonzero(~np.isnan(left))
+        excess = _surprises(model, left[None], columns.tolist())[0] - usual[columns]
+        worst = int(np.argmax(excess))
+        if excess[worst] <= _SURPRISING:
+            break
+        entries.append(_entry(model, left, int(columns[worst]), float(excess[worst])))
+        left[columns[worst]] = np.nan
+    return tuple(entries)
 
 
 def _entry(model: Any, row: Array, column: int, surprise: float) -> OddEntry:
