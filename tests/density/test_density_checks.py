@@ -5,6 +5,7 @@ from posteriori.density import (
     Histogram,
     KernelDensity,
     NearestNeighborDensity,
+    StudentDensity,
 )
 from posteriori.estimators.estimator_rows import check_inputs
 from tests.scikit_learn_checks import every_check
@@ -36,6 +37,7 @@ class FirstAdaptiveHistogram(OfFirstColumn, AdaptiveHistogram):
         FirstAdaptiveHistogram(30),
         KernelDensity(),
         NearestNeighborDensity(3),
+        StudentDensity(),
         KernelDensity(0.7, kernel="cube"),
         KernelDensity("scott", kernel="epanechnikov", bounds=None),
         FirstAdaptiveHistogram(30, range=(-1e3, 1e3), max_segments=4),
