@@ -19,7 +19,7 @@ def test_what_is_seen_and_what_is_not(bandwidth: object) -> None:
     row = ROWS[3] + [0.2, -0.3, 1.0]
     seen, gap = [0, 2], [1]
     parts = mixture.components.marginal(seen)
-    joint = np.log(mixture.weights) + parts.log_prob(row[seen])
+    joint = np.log(mixture.probabilities) + parts.log_prob(row[seen])
     total = np.logaddexp.reduce(joint)
     gappy = row.copy()
     gappy[gap] = np.nan
@@ -48,7 +48,7 @@ def test_rows_without_entries_and_without_gaps() -> None:
     assert model.gap_beliefs(ROWS[:2]) == ()
 
 
-@pytest.mark.parametrize("options", [{"kernel": "cube"}, {"bounds": (-1e9, 1e9)}])
+@pytest.mark.parametrize("options", [{"kernel": "cube"}, {"bounds": [(-1e9, 1e9)] * 3}])
 def test_other_kernels_refuse_gaps(options: dict[str, object]) -> None:
     model = KernelDensity(1.0, **options).fit(ROWS)
     with pytest.raises(ValueError, match="NaN"):

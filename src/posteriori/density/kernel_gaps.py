@@ -76,10 +76,10 @@ def _log_joint(rows: Array, weights: Array, square: Array, x: Array, seen: Array
     if not seen.any():
         return np.broadcast_to(share, (len(x), len(rows)))
     ours, theirs = (
-        scipy_linalg.solve_triangular(factor, part[:, seen].T, lower=True).T for part in (x, rows)
+        scipy_linalg.solve_triangular(factor, part[:, seen].T, lower=True) for part in (x, rows)
     )
     distance = np.zeros((len(x), len(rows)))
-    for a, b in zip(ours.T, theirs.T, strict=True):  # differences keep digits that squares lose
-        distance += (a[:, None] - b) ** 2
+    for d in range(len(ours)):  # differences keep digits that squares lose
+        distance += np.subtract.outer(ours[d], theirs[d]) ** 2
     height = np.log(np.diag(factor)).sum() + 0.5 * seen.sum() * LOG_2PI
     return share - height - 0.5 * distance
