@@ -113,11 +113,50 @@ class Analysis(Findings):
 
 
 @overload
-def analyze(table: Any, target: str, **options: Any) -> Analysis: ...
+def analyze(
+    table: Any,
+    target: str,
+    *,
+    task: str = ...,
+    models: Sequence[str] = ...,
+    drop: Iterable[str] = ...,
+    folds: int = ...,
+    jobs: int | None = ...,
+    time_limit: float | None = ...,
+    seed: int = ...,
+    loss: str = ...,
+    on_outcome: Callable[[Outcome, int, float], None] | None = ...,
+) -> Analysis: ...
 @overload
-def analyze(table: Any, target: None = None, **options: Any) -> TableDensity: ...
-
-
+def analyze(
+    table: Any,
+    target: None = None,
+    *,
+    task: str = ...,
+    models: Sequence[str] = ...,
+    drop: Iterable[str] = ...,
+    folds: int = ...,
+    jobs: int | None = ...,
+    time_limit: float | None = ...,
+    seed: int = ...,
+    loss: str = ...,
+    on_outcome: Callable[[Outcome, int, float], None] | None = ...,
+) -> TableDensity: ...
+@overload
+def analyze(
+    table: Any,
+    target: str | None,
+    *,
+    task: str = ...,
+    models: Sequence[str] = ...,
+    drop: Iterable[str] = ...,
+    folds: int = ...,
+    jobs: int | None = ...,
+    time_limit: float | None = ...,
+    seed: int = ...,
+    loss: str = ...,
+    on_outcome: Callable[[Outcome, int, float], None] | None = ...,
+) -> Analysis | TableDensity: ...
 def analyze(
     table: Any,
     target: str | None = None,

@@ -107,8 +107,8 @@ class StudentDensity(DensityMixin, BaseEstimator):
     >>> X = rng.normal(size=(200, 2))
     >>> X[:10] *= 8.0  # some rows lie far out
     >>> s = StudentDensity().fit(X)
-    >>> round(s.dof_), np.diag(s.scale_).round(1)
-    (3, array([0.8, 0.8]))
+    >>> round(s.dof_), X.var(axis=0).round(1), np.diag(s.scale_).round(1)
+    (3, array([4.3, 2.4]), array([0.9, 0.8]))
     """
 
     dof_: float

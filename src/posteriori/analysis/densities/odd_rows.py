@@ -102,7 +102,7 @@ def find_odd_rows(
     """
     x = problem.X
     suspects = _suspects(model, x, log_density, _draw(model, _SOME, len(x), seed))
-    found = {}
+    found: dict[int, OddRow] = {}
     for train, held_out in problem.splits:
         here = [row for row in suspects if row in held_out]
         if here:
@@ -180,7 +180,8 @@ def _surprises(model: Any, rows: Array, columns: Sequence[int]) -> Array:
 
 def _blamed(model: Any, row: Array, usual: Array) -> tuple[OddEntry, ...]:
     """Return the entry that surprises most, then the one that does so when the first is not seen, and so on."""
-    left, entries = row.copy(), []
+    left = row.copy()
+    entries: list[OddEntry] = []
     while len(entries) < _BLAMED and not np.isnan(left).all():
         columns = np.flatnonzero(~np.isnan(left))
         excess = _surprises(model, left[None], columns.tolist())[0] - usual[columns]

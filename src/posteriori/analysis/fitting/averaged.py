@@ -11,7 +11,7 @@ predicts is the mean of the mixture, or its median where the loss asks for that,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -36,18 +36,8 @@ AVERAGE = "average"
 _LEAST_SHARE = 0.01
 
 
-class Averages(Protocol):
-    """A class of averages."""
-
-    __name__: str
-    __module__: str
-
-    def of_fitted(self, models: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
-        """Return the average of models with weights that sum to 1."""
-
-
 def average_outcome(
-    outcomes: Mapping[str, Outcome], splits: Splits, task: str, kind: Averages
+    outcomes: Mapping[str, Outcome], splits: Splits, task: str, kind: type[Any]
 ) -> tuple[Outcome, dict[str, float]] | None:
     """Return the average as one more outcome, and the weights of its members.
 
@@ -59,7 +49,7 @@ def average_outcome(
     splits : sequence of pairs of rows
     task : str
     kind : class
-        Makes one model of several that are fitted.
+        Whose ``of_fitted(models, weights)`` makes one model of several.
     """
     members = {name: o for name, o in outcomes.items() if o.unseen is not None}
     if len(members) < 2:

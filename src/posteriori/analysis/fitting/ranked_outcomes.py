@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from posteriori.analysis.fitting.averaged import AVERAGE, Averages, average_outcome
+from posteriori.analysis.fitting.averaged import AVERAGE, average_outcome
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparison import Comparison, Row
@@ -26,7 +27,7 @@ def rank_outcomes(
     ended: str,
     splits: Splits,
     task: str,
-    kind: Averages,
+    kind: type[Any],
 ) -> tuple[dict[str, Outcome], Comparison]:
     """Return the outcomes of all candidates and of their average, best first, and the ranking.
 
