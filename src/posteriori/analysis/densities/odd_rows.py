@@ -34,7 +34,7 @@ _DRAWN, _MOST_DRAWN = 50, 50_000
 _SOME, _MOST_PATTERNS = 300, 300
 
 #: Rows beyond which a model of all rows hardly knows single ones.
-_MANY_ROWS = 5000
+_MANY_ROWS = 2000
 
 #: Columns that are blamed, and by how many nats an entry must surprise more than usual.
 _BLAMED, _SURPRISING = 3, 2.0
