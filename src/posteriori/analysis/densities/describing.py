@@ -21,9 +21,8 @@ from posteriori.analysis.densities.joint_problem import (
     make_joint_problem,
 )
 from posteriori.analysis.densities.odd_rows import OddRow, find_odd_rows
-from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.fitting.density_model import DensityModel
-from posteriori.analysis.fitting.ranked_outcomes import rank_outcomes, told_end
+from posteriori.analysis.fitting.ranked_outcomes import rank_outcomes, told_end, without_average
 from posteriori.analysis.fitting.running import INTERRUPTED, Outcome, run_candidates
 from posteriori.analysis.report.html_pieces import framed
 from posteriori.analysis.report.ranking_tables import aligned, ranking_table
@@ -31,7 +30,6 @@ from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.cross_validation import Metrics
-from posteriori.selection.ranking import best_first, with_differences
 
 __all__ = ["TableDensity", "describe_density"]
 
@@ -77,10 +75,7 @@ class TableDensity:
     @cached_property
     def single_rows(self) -> list[Row]:
         """The ranking without the average, with differences to the best of these."""
-        rows = {row.name: row for row in self.ranking.rows if row.name != AVERAGE}
-        unseen = {name: self.outcomes[name].unseen for name in rows}
-        said = {name: part.log_density for name, part in unseen.items() if part is not None}
-        return best_first(with_differences(rows, said).values())
+        return without_average(self.ranking, self.outcomes)
 
     @property
     def detailed_rows(self) -> list[Row]:

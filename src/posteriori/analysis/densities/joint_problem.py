@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
+from posteriori.analysis.fitting.density_model import log_density_of
 from posteriori.analysis.fitting.preparation import CodeColumns
 from posteriori.analysis.groups.rows_to_group import column_step, read_rows
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted
 from posteriori.distributions.vectors.dirichlet import Dirichlet
-from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.selection.cross_validation import Unseen, split_rows
@@ -30,7 +30,6 @@ __all__ = [
     "fit_density",
     "fit_joint",
     "joint_candidates",
-    "log_density_of",
     "make_joint_problem",
 ]
 
@@ -144,10 +143,3 @@ def _density(problem: JointProblem, candidate: Candidate) -> Any:
     if "min_bandwidth" in model.get_params():
         model.set_params(min_bandwidth=problem.steps / np.sqrt(12.0))
     return model
-
-
-def log_density_of(model: Any, x: Array) -> Array:
-    """Return ln p of what is seen of rows, (N,), a block of rows at a time."""
-    step = rows_per_block(x.shape[1])
-    parts = [model.score_samples(x[start : start + step]) for start in range(0, len(x), step)]
-    return np.concatenate(parts)

@@ -17,7 +17,7 @@ from posteriori.inference.gaps.gap_beliefs import CodeGaps, GapBelief
 from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.types import Array
 
-__all__ = ["DensityModel"]
+__all__ = ["DensityModel", "log_density_of"]
 
 #: Days of a year, in which dates are counted.
 _YEAR = 365.25
@@ -86,10 +86,10 @@ class DensityModel(ColumnReader):
         """Return the same for columns that :meth:`read` has returned; of dates, decimal years."""
         del mass
         codes = self.encoder.transform(inputs)
-        told: dict[str, Any] = {"log_density": self.log_density(codes)}
-        gaps = np.isnan(codes).any(axis=1)
-        for belief in self.gap_beliefs(codes[gaps]):
-            told |= self._filled(belief, np.flatnonzero(gaps)[belief.rows], inputs)
+        told: dict[str, Any] = {"log_density": log_density_of(self.pipeline[-1], codes)}
+        gaps = np.flatnonzero(np.isnan(codes).any(axis=1))
+        for belief in self.pipeline[-1].gap_beliefs(codes[gaps]) if len(gaps) else ():
+            told |= self._filled(belief, gaps[belief.rows], inputs)
         return pd.DataFrame(told, index=inputs.index)
 
     @property
@@ -97,17 +97,6 @@ class DensityModel(ColumnReader):
         """Makes numbers of columns."""
         encoder: CodeColumns = self.pipeline[0]
         return encoder
-
-    def log_density(self, codes: Array) -> Array:
-        """Return ln p of what is seen of rows, (N,)."""
-        model, step = self.pipeline[-1], rows_per_block(codes.shape[1])
-        starts = range(0, len(codes), step)
-        return np.concatenate([model.score_samples(codes[k : k + step]) for k in starts])
-
-    def gap_beliefs(self, codes: Array) -> tuple[GapBelief, ...]:
-        """Return what is believed of the gaps of rows."""
-        beliefs: tuple[GapBelief, ...] = self.pipeline[-1].gap_beliefs(codes) if len(codes) else ()
-        return beliefs
 
     def _filled(self, belief: GapBelief, rows: Any, inputs: pd.DataFrame) -> dict[str, Any]:
         """Return a column with its gaps filled in, and how sure that is."""
@@ -135,3 +124,10 @@ class DensityModel(ColumnReader):
         levels = inputs[column.name].astype(object).to_numpy(copy=True)
         levels[rows] = names[best]
         return levels
+
+
+def log_density_of(model: Any, codes: Array) -> Array:
+    """Return ln p of what is seen of rows, (N,), a block of rows at a time."""
+    step = rows_per_block(codes.shape[1])
+    starts = range(0, len(codes), step)
+    return np.concatenate([model.score_samples(codes[k : k + step]) for k in starts])

@@ -17,7 +17,12 @@ from threadpoolctl import threadpool_limits
 from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.fitting.cautions import cautions, revealing_columns
 from posteriori.analysis.fitting.importance import Effects, column_importance
-from posteriori.analysis.fitting.ranked_outcomes import evidence_group, rank_outcomes, told_end
+from posteriori.analysis.fitting.ranked_outcomes import (
+    evidence_group,
+    rank_outcomes,
+    told_end,
+    without_average,
+)
 from posteriori.analysis.fitting.running import INTERRUPTED, Outcome
 from posteriori.analysis.fitting.table_problem import Problem, Target
 from posteriori.analysis.table.association import strongest_first
@@ -30,7 +35,7 @@ from posteriori.selection.comparing import PRIOR_SCALES
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.cross_validation import Metrics, fit_in_parts, metrics_of
 from posteriori.selection.prequential import prequential_evidence
-from posteriori.selection.ranking import best_first, with_differences, with_probabilities
+from posteriori.selection.ranking import with_probabilities
 
 __all__ = ["Findings", "conclude"]
 
@@ -72,10 +77,7 @@ class Findings:
     @cached_property
     def single_rows(self) -> list[Row]:
         """The ranking without the average, with differences to the best of these."""
-        rows = {row.name: row for row in self.ranking.rows if row.name != AVERAGE}
-        unseen = {name: self.outcomes[name].unseen for name in rows}
-        said = {name: part.log_density for name, part in unseen.items() if part is not None}
-        return best_first(with_differences(rows, said).values())
+        return without_average(self.ranking, self.outcomes)
 
     @cached_property
     def importance(self) -> Effects | None:

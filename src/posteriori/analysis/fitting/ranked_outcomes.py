@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.ranking import best_first, row_of, with_differences, with_probabilities
 from posteriori.selection.stacking import Splits
 
-__all__ = ["evidence_group", "rank_outcomes", "told_end"]
+__all__ = ["evidence_group", "rank_outcomes", "told_end", "without_average"]
 
 #: What kinds of evidence add to what they are of.
 _OF_KINDS = {"type-II": ", chosen scale", "prequential": ", prequential"}
@@ -58,6 +58,14 @@ def rank_outcomes(
     rows = with_differences(rows, {name: part.log_density for name, part in unseen.items()})
     ranking = best_first(rows.values())
     return {row.name: outcomes[row.name] for row in ranking}, Comparison(ranking)
+
+
+def without_average(ranking: Comparison, outcomes: Mapping[str, Outcome]) -> list[Row]:
+    """Return the ranking of single models, with differences to the best of these."""
+    rows = {row.name: row for row in ranking.rows if row.name != AVERAGE}
+    unseen = {name: outcomes[name].unseen for name in rows}
+    said = {name: part.log_density for name, part in unseen.items() if part is not None}
+    return best_first(with_differences(rows, said).values())
 
 
 def told_end(ended: str) -> list[str]:
