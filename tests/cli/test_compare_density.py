@@ -70,8 +70,8 @@ def test_all_kinds_of_columns_are_described(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "name the column to predict as target (--target)"),
-        (("--task", "regression"), "or ask for the task 'density' (--task density)"),
+        ((), "name the column to predict with --target"),
+        (("--task", "regression"), "or describe all columns together with --task density"),
         (("--task", "density", "--loss", "log"), "the loss 'log' is for a target"),
         (("--task", "density", "--drop", "height,weight,luck"), "no column is left to describe"),
         (("--task", "density", "--models", "kernel density"), "is for numbers without gaps"),

@@ -255,8 +255,8 @@ def _require_joint(task: str, loss: str) -> None:
     """Refuse to predict without a target."""
     if task != "density":
         raise ValueError(
-            "name the column to predict as target (--target), or ask for the task 'density' (--task density), "
-            "which describes all columns together"
+            "name the column to predict as target, or ask for task='density', which describes all columns "
+            "together"
         )
     if loss != "squared":
         raise ValueError(f"the loss {loss!r} is for a target, and there is none")
