@@ -50,6 +50,8 @@ def n_classes(problem):
 
 
 def suits(candidate, kind):
+    if candidate.task == "joint":  # without a target there is nothing that compare could be given
+        return False
     if candidate.task == "classification":
         return kind in RARE and candidate.targets in ("any", kind)
     if ZEROS in (candidate.targets, kind):

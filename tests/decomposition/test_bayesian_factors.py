@@ -137,3 +137,40 @@ def test_what_leaves_no_noise_is_refused(kind):
         kind(8).fit(rows())
     with pytest.raises(ValueError, match=r"n_features=1"):
         kind().fit(rows()[:, :1])
+
+
+def test_standardised_components_are_those_of_standardised_columns() -> None:
+    """Evidence and densities move by the Jacobian of the units, fill-ins by the units themselves."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(80, 2)) @ rng.normal(size=(2, 5)) + 0.3 * rng.normal(size=(80, 5))
+    x = x * [1.0, 1e3, 1e-3, 10.0, 1.0] + [0.0, 5e4, 0.0, -3.0, 2.0]
+    unit, mean = x.std(axis=0), x.mean(axis=0)
+    gappy = x[:6].copy()
+    gappy[[0, 1, 2], [1, 3, 0]] = np.nan
+    ours = BayesianPCA(standardize=True, tol=1e-10).fit(x)
+    plain = BayesianPCA(tol=1e-10).fit((x - mean) / unit)
+    jacobian = np.log(unit).sum()
+    assert float(ours.log_evidence_) == pytest.approx(
+        float(plain.log_evidence_) - 80 * jacobian, rel=1e-6
+    )
+    np.testing.assert_allclose(
+        ours.score_samples(x), plain.score_samples((x - mean) / unit) - jacobian, rtol=1e-3
+    )
+    np.testing.assert_allclose(
+        ours.impute(gappy), mean + unit * plain.impute((gappy - mean) / unit), rtol=1e-3
+    )
+    assert ours.n_components_ == plain.n_components_ == 2
+    assert ours.noise_variance_.shape == (5,)
+
+
+@pytest.mark.parametrize("model", [BayesianPCA(2), BayesianFactorAnalysis(2)])
+def test_gaps_are_believed_as_the_normal_says(model: BayesianPCA) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 4)) + rng.normal(size=(60, 4))
+    normal = model.fit(x).model_
+    row = np.array([x[0, 0], np.nan, x[0, 2], np.nan])
+    rest = normal.condition([0, 2], row[[0, 2]])
+    beliefs = model.gap_beliefs(row[None])
+    assert [belief.column for belief in beliefs] == [1, 3]
+    np.testing.assert_allclose([belief.mean[0] for belief in beliefs], rest.mean, rtol=1e-8)
+    np.testing.assert_allclose([b.variance[0] for b in beliefs], rest.variance, rtol=1e-8)

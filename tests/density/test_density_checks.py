@@ -5,6 +5,7 @@ from posteriori.density import (
     Histogram,
     KernelDensity,
     NearestNeighborDensity,
+    StudentDensity,
     TargetHistogram,
     TargetKernelDensity,
 )
@@ -38,6 +39,7 @@ class FirstAdaptiveHistogram(OfFirstColumn, AdaptiveHistogram):
         FirstAdaptiveHistogram(30),
         KernelDensity(),
         NearestNeighborDensity(3),
+        StudentDensity(),
         TargetKernelDensity(),
         TargetHistogram(30),
         KernelDensity(0.7, kernel="cube"),

@@ -1,5 +1,8 @@
 from posteriori.analysis.analyzing import Analysis as Analysis, analyze as analyze
+from posteriori.analysis.densities.describing import TableDensity as TableDensity
+from posteriori.analysis.densities.odd_rows import OddEntry as OddEntry, OddRow as OddRow
 from posteriori.analysis.fitting.cluster_model import ClusterModel as ClusterModel
+from posteriori.analysis.fitting.density_model import DensityModel as DensityModel
 from posteriori.analysis.fitting.model_files import (
     load_model as load_model,
     save_model as save_model,

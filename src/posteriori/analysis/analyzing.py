@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, overload
 
+from posteriori.analysis.densities.describing import TableDensity, describe_density
 from posteriori.analysis.fitting.findings import Findings, conclude
 from posteriori.analysis.fitting.running import Outcome, run_candidates
 from posteriori.analysis.fitting.table_model import TableModel
@@ -112,9 +113,54 @@ class Analysis(Findings):
         return "\n".join([*aligned([header, *rows]), "", self.verdict])
 
 
+@overload
 def analyze(
     table: Any,
     target: str,
+    *,
+    task: str = ...,
+    models: Sequence[str] = ...,
+    drop: Iterable[str] = ...,
+    folds: int = ...,
+    jobs: int | None = ...,
+    time_limit: float | None = ...,
+    seed: int = ...,
+    loss: str = ...,
+    on_outcome: Callable[[Outcome, int, float], None] | None = ...,
+) -> Analysis: ...
+@overload
+def analyze(
+    table: Any,
+    target: None = None,
+    *,
+    task: str = ...,
+    models: Sequence[str] = ...,
+    drop: Iterable[str] = ...,
+    folds: int = ...,
+    jobs: int | None = ...,
+    time_limit: float | None = ...,
+    seed: int = ...,
+    loss: str = ...,
+    on_outcome: Callable[[Outcome, int, float], None] | None = ...,
+) -> TableDensity: ...
+@overload
+def analyze(
+    table: Any,
+    target: str | None,
+    *,
+    task: str = ...,
+    models: Sequence[str] = ...,
+    drop: Iterable[str] = ...,
+    folds: int = ...,
+    jobs: int | None = ...,
+    time_limit: float | None = ...,
+    seed: int = ...,
+    loss: str = ...,
+    on_outcome: Callable[[Outcome, int, float], None] | None = ...,
+) -> Analysis | TableDensity: ...
+def analyze(
+    table: Any,
+    target: str | None = None,
     *,
     task: str = "auto",
     models: Sequence[str] = (),
@@ -125,16 +171,16 @@ def analyze(
     seed: int = 0,
     loss: str = "squared",
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
-) -> Analysis:
+) -> Analysis | TableDensity:
     """Try models on a table and rank them by how well they predict unseen rows.
 
     Parameters
     ----------
     table : DataFrame of pandas or polars, or a mapping of columns
-    target : str
-        The column to predict.
+    target : str, optional
+        The column to predict. Without it, and with the task "density", all columns are described together.
     task : {"auto", "regression", "classification", "density"}
-        "density" asks for the distribution of the target alone.
+        "density" asks for the distribution of the target alone, or of all columns where there is none.
     models : sequence of str
         Names of candidates; all that suit by default.
     drop : iterable of str
@@ -156,11 +202,13 @@ def analyze(
     Returns
     -------
     Analysis
+        Or, without a target, TableDensity.
 
     Raises
     ------
     ValueError
-        When the target cannot be predicted from this table, with the reason and the remedy.
+        When the target cannot be predicted from this table, or the table cannot be described, with the
+        reason and the remedy.
 
     Examples
     --------
@@ -171,8 +219,24 @@ def analyze(
     ... )
     >>> result.ranking.best
     'linear'
+    >>> both = analyze({"x": x, "y": x + np.cos(40 * x) / 9}, task="density", models=["normal"])
+    >>> both.model.predict({"x": [0.5], "y": [None]})["y_filled"].round(1).item()
+    0.5
     """
     frame = to_pandas(table)
+    jobs = jobs or min(os.cpu_count() or 1, _MOST_JOBS)
+    if target is None:
+        _require_joint(task, loss)
+        return describe_density(
+            frame,
+            models=models,
+            drop=drop,
+            folds=folds,
+            jobs=jobs,
+            time_limit=time_limit,
+            seed=seed,
+            on_outcome=on_outcome,
+        )
     goal = read_target(frame, target, task)
     columns = describe_columns(frame, drop, goal.column.name)
     problem = make_problem(frame, goal, columns, folds, seed, loss)
@@ -180,9 +244,20 @@ def analyze(
     outcomes, ended = run_candidates(
         candidates,
         problem,
-        jobs=jobs or min(os.cpu_count() or 1, _MOST_JOBS),
+        jobs=jobs,
         time_limit=time_limit,
         on_outcome=on_outcome,
     )
     found = conclude(goal, columns, problem, candidates, outcomes, ended, seed)
     return Analysis(**vars(found))
+
+
+def _require_joint(task: str, loss: str) -> None:
+    """Refuse to predict without a target."""
+    if task != "density":
+        raise ValueError(
+            "name the column to predict as target, or ask for task='density', which describes all columns "
+            "together"
+        )
+    if loss != "squared":
+        raise ValueError(f"the loss {loss!r} is for a target, and there is none")

@@ -71,7 +71,12 @@ def compare(
             help="CSV, TSV, JSON lines or Parquet, compressed or not; - reads standard input."
         ),
     ],
-    target: Annotated[str, typer.Option(help="The column to predict.")],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="The column to predict; without it, --task density describes all columns together."
+        ),
+    ] = None,
     task: Annotated[
         str, typer.Option(help="auto, regression, classification or density.", metavar="TASK")
     ] = "auto",
@@ -117,6 +122,10 @@ def compare(
     _require_place(html)
     _require_place(save)
     _require_different((html, save), (data,))
+    if target is None and task != "density":
+        _fail(
+            "name the column to predict with --target, or describe all columns together with --task density"
+        )
     if models is not None and not _names(models):
         _fail("--models names no model; leave it out to try all that suit")
     with _told_errors():

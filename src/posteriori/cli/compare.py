@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from posteriori.analysis.analyzing import Analysis, analyze
+from posteriori.analysis.densities.describing import TableDensity
 from posteriori.analysis.fitting.model_files import save_model
 from posteriori.analysis.report.ranking_tables import (
     detailed_table,
@@ -19,7 +20,6 @@ from posteriori.analysis.report.ranking_tables import (
     ranking_table,
     warnings_of,
 )
-from posteriori.analysis.report.verdict_words import verdict_of
 from posteriori.analysis.table.reading import read_table, reading_code
 from posteriori.analysis.table.wording import counted
 from posteriori.cli.output import PatientConsole, plain, print_indented, print_notes
@@ -35,7 +35,7 @@ class Choices(NamedTuple):
     """The options of the command."""
 
     data: str
-    target: str
+    target: str | None = None
     task: str = "auto"
     models: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
@@ -99,7 +99,9 @@ def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices, loa
         console.print(plain(f"Report written to {choices.html}"), markup=False, soft_wrap=True)
 
 
-def print_analysis(console: Console, analysis: Analysis, *, details: bool = False) -> None:
+def print_analysis(
+    console: Console, analysis: Analysis | TableDensity, *, details: bool = False
+) -> None:
     """Print the ranking, with evidences if details are asked for, what failed, and the verdict."""
     header, rows = (detailed_table if details else ranking_table)(analysis)
     lines, hidden = fit_columns(header, rows, console.width)
@@ -108,7 +110,7 @@ def print_analysis(console: Console, analysis: Analysis, *, details: bool = Fals
         ("yellow", failures_of(analysis)),
         ("dim", warnings_of(analysis)),
     )
-    verdict = verdict_of(analysis)
+    verdict = analysis.verdict
     console.print()
     for line, style in zip(lines, ("dim", "bold", *[""] * len(rows)), strict=False):
         console.print(plain(line), style=style, markup=False, soft_wrap=True)
@@ -120,7 +122,9 @@ def print_analysis(console: Console, analysis: Analysis, *, details: bool = Fals
     console.print()
 
 
-def _analyze_with_progress(console: Console, frame: pd.DataFrame, choices: Choices) -> Analysis:
+def _analyze_with_progress(
+    console: Console, frame: pd.DataFrame, choices: Choices
+) -> Analysis | TableDensity:
     columns = (
         TextColumn("comparing models"),
         BarColumn(),

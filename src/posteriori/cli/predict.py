@@ -12,6 +12,7 @@ from rich.text import Text
 
 from posteriori.analysis.fitting.cluster_model import ClusterModel
 from posteriori.analysis.fitting.column_reader import ColumnReader
+from posteriori.analysis.fitting.density_model import DensityModel
 from posteriori.analysis.fitting.model_files import load_model
 from posteriori.analysis.fitting.table_model import TableModel
 from posteriori.analysis.table.reading import read_table
@@ -59,6 +60,8 @@ def run_show(model: Path) -> None:
 def _title(model: ColumnReader) -> str:
     if isinstance(model, ClusterModel):
         return f"{model.name}: tells {counted(model.facts['clusters'], 'cluster')} apart"
+    if isinstance(model, DensityModel):
+        return f"{model.name}: describes {counted(len(model.columns), 'column')} together"
     return f"{model.name}: predicts {model.told}"
 
 
@@ -74,6 +77,9 @@ def describe_model(model: ColumnReader) -> list[str]:
         lines.append(
             f"log evidence: {fixed_number(facts['log_evidence'], 2)} ({facts.get('kind')})"
         )
+    if isinstance(model, DensityModel):
+        each = fixed_number(facts["held_out"] / facts["rows"], 2)
+        lines.append(f"log density of an unseen row: {each} on average")
     errors = [f"{name} {short_number(value)}" for name, value in facts.get("metrics", {}).items()]
     if errors:
         lines.append(f"on unseen rows: {', '.join(errors)}")

@@ -9,6 +9,7 @@ Reference: C. Bishop, "Variational principal components", 1999.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -43,21 +44,21 @@ _PRIOR = FactorPrior((1e-3, 1e-3), (1e-3, 1e-3), 1.0)
 class _BayesianFactors(FactorEstimator):
     """Beliefs about factors, with a precision for each."""
 
+    tol: float
+    max_iter: int
     _constraints = {**FactorEstimator._constraints, "n_components": or_none(WHOLE)}
     _shared: ClassVar[bool]
 
-    def __init__(
-        self, n_components: int | None = None, *, tol: float = 1e-6, max_iter: int = 1000
-    ) -> None:
-        self.n_components = n_components
-        self.tol = tol
-        self.max_iter = max_iter
+    @property
+    @abstractmethod
+    def _one_unit(self) -> bool:
+        """Whether all columns are in one unit, or each in its own."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from rows (N, D); NaN is a missing entry."""
         check_parameters(self)
         x = check_gappy_inputs(self, X, reset=True)
-        units = factor_units(self, x, shared=self._shared)
+        units = factor_units(self, x, shared=self._one_unit)
         n, d = x.shape
         k = min(d - 1, n - 1, _OFFERED) if self.n_components is None else int(self.n_components)
         self._require_fewer(max(k, 1), d)
@@ -80,7 +81,7 @@ class _BayesianFactors(FactorEstimator):
         moved = units._replace(mean=units.mean + units.scale * beliefs.mean)
         self._keep_factors(loadings, noise, moved)
         self.n_components_ = needed
-        self.noise_variance_ = float(self._noise.mean()) if self._shared else self._noise
+        self.noise_variance_ = float(self._noise.mean()) if self._one_unit else self._noise
         return self
 
 
@@ -92,6 +93,9 @@ class BayesianPCA(_BayesianFactors):
     n_components : int or None
         Factors that are offered; those that are not needed vanish. None offers one fewer than there are
         rows or columns, and 20 at most.
+    standardize : bool
+        Whether each column counts in units of its standard deviation, as where columns are of different
+        kinds; the noise then has one variance in these units.
     tol : float
         Nats that a step must gain.
     max_iter : int
@@ -104,7 +108,7 @@ class BayesianPCA(_BayesianFactors):
         Expected loadings of these (of the strongest where none is needed), orthogonal in units of the
         noise; the largest entry of each is positive.
     mean_ : (D,)
-    noise_variance_ : float
+    noise_variance_ : float, or (D,) with ``standardize``
         Expected, with what is not known of loadings and means.
     log_evidence_ : LogEvidence
         A lower bound of ln p(X), of kind "bound".
@@ -130,6 +134,23 @@ class BayesianPCA(_BayesianFactors):
     """
 
     _shared = True
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        standardize: bool = False,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
+        self.n_components = n_components
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @property
+    def _one_unit(self) -> bool:
+        return not self.standardize
 
 
 class BayesianFactorAnalysis(_BayesianFactors):
@@ -177,6 +198,17 @@ class BayesianFactorAnalysis(_BayesianFactors):
     """
 
     _shared = False
+
+    def __init__(
+        self, n_components: int | None = None, *, tol: float = 1e-6, max_iter: int = 1000
+    ) -> None:
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @property
+    def _one_unit(self) -> bool:
+        return False
 
 
 def _expected_factors(beliefs: FactorBeliefs) -> tuple[Array, Array, int]:

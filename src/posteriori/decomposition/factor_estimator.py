@@ -18,6 +18,7 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
 from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, check_parameters
 from posteriori.inference.components.factor_posteriors import FactorPosteriors, factor_posteriors
+from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array, Seed
@@ -71,6 +72,19 @@ class FactorEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Fill in the gaps (NaN) of rows by their expectations given what is seen, (N, D)."""
         x, found = self._posteriors(X)
         return np.where(np.isnan(x), found.means @ self._loadings.T + self.mean_, x)
+
+    def gap_beliefs(self, X: Any) -> tuple[GapBelief, ...]:
+        """Return what is believed of the gaps (NaN) of rows, given what is seen of them.
+
+        Returns
+        -------
+        tuple of NumberGaps
+            ``column``, ``rows``, ``mean`` and ``variance``, for each column with gaps.
+        """
+        x, found = self._posteriors(X)
+        mean = found.means @ self._loadings.T + self.mean_
+        spread = np.einsum("ndk,dk->nd", self._loadings @ found.covs, self._loadings)
+        return number_gaps(x, mean, spread + self._noise)
 
     def score_samples(self, X: Any) -> Array:
         """Return ln p(row) of the seen entries, (N,)."""

@@ -6,6 +6,7 @@ from posteriori.density.local_balls import (
     local_density as local_density,
 )
 from posteriori.density.neighbor_density import NearestNeighborDensity as NearestNeighborDensity
+from posteriori.density.student_density import StudentDensity as StudentDensity
 from posteriori.density.target_density import (
     TargetHistogram as TargetHistogram,
     TargetKernelDensity as TargetKernelDensity,

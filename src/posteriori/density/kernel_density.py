@@ -17,16 +17,19 @@ from sklearn.utils.validation import check_is_fitted
 from posteriori.density.bandwidths import (
     WeightedRows,
     check_bandwidth,
+    check_least_bandwidth,
     likely_bandwidths,
     rule_bandwidths,
 )
+from posteriori.density.kernel_gaps import gap_moments, seen_log_density
 from posteriori.density.leaf_sums import Leaves, make_leaves
 from posteriori.density.line_rows import counted_inputs
 from posteriori.density.reflection import Box, check_bounds
 from posteriori.density.smoothing_kernels import GivenKernel, SmoothingKernel, as_kernel
 from posteriori.distributions.composites.mixture import Mixture, MixtureFamily
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.estimators.estimator_rows import check_inputs, column_names
+from posteriori.estimators.estimator_rows import check_gappy_inputs, check_inputs, column_names
+from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
@@ -58,6 +61,8 @@ class KernelDensity(DensityMixin, BaseEstimator):
     bounds : pair of float, or D of them, optional
         Where rows can lie, with None for an open end or column: (0, None). What a kernel has beyond
         a bound is reflected.
+    min_bandwidth : float or (D,)
+        No narrower is chosen by a rule or by likelihood: say, δ/√12 of numbers that are rounded to steps δ.
 
     Attributes
     ----------
@@ -88,11 +93,17 @@ class KernelDensity(DensityMixin, BaseEstimator):
     _high: Array | None
 
     def __init__(
-        self, bandwidth: Any = "likelihood", *, kernel: Any = "gaussian", bounds: Any = None
+        self,
+        bandwidth: Any = "likelihood",
+        *,
+        kernel: Any = "gaussian",
+        bounds: Any = None,
+        min_bandwidth: Any = 0.0,
     ) -> None:
         self.bandwidth = bandwidth
         self.kernel = kernel
         self.bounds = bounds
+        self.min_bandwidth = min_bandwidth
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows, and choose how wide kernels are.
@@ -125,16 +136,23 @@ class KernelDensity(DensityMixin, BaseEstimator):
             widths = rule_bandwidths(rows, rule, column_names(self))
             if asked == "likelihood":
                 widths = likely_bandwidths(rows, kernel, self._box, widths)
-            asked = widths
+            asked = np.maximum(widths, check_least_bandwidth(self.min_bandwidth, columns))
         self.bandwidth_ = asked
         for name in ("_leaves", "model_"):
             self.__dict__.pop(name, None)
         return self
 
     def score_samples(self, X: Any) -> Array:
-        """Return ln p(x) of each row, (N,): −inf out of bounds, or out of the reach of all kernels."""
+        """Return ln p(x) of each row, (N,): −inf out of bounds, or out of the reach of all kernels.
+
+        NaN is an entry that is not seen: the density is that of the others. Normal kernels without bounds
+        can tell it.
+        """
         check_is_fitted(self)
-        x = check_inputs(self, X) - self._center
+        x = self._checked_rows(X)
+        if np.isnan(x).any():
+            return seen_log_density(self._rows, self._weights, self._square, x - self._center)
+        x = x - self._center
         kernel, box = as_kernel(self.kernel), self._box
         if box is None:
             log_sums = kernel.log_sums(self._leaves, self._in_widths(x))
@@ -143,6 +161,27 @@ class KernelDensity(DensityMixin, BaseEstimator):
             log_sums = self._add_images(kernel, box.images(x, reach))
             log_sums[box.outside(x).any(axis=1)] = -np.inf
         return log_sums - self._log_volume - np.log(self._weights.sum())
+
+    def gap_beliefs(self, X: Any) -> tuple[GapBelief, ...]:
+        """Return what is believed of the gaps (NaN) of rows, given what is seen of them.
+
+        Of normal kernels without bounds.
+
+        Returns
+        -------
+        tuple of NumberGaps
+            ``column``, ``rows``, ``mean`` and ``variance``, for each column with gaps.
+        """
+        check_is_fitted(self)
+        x = self._checked_rows(X)
+        mean, variance = gap_moments(self._rows, self._weights, self._square, x - self._center)
+        return number_gaps(x, mean + self._center, variance)
+
+    def _checked_rows(self, X: Any) -> Array:
+        """Return rows, with gaps where these can be integrated over."""
+        if self.kernel == "gaussian" and self._low is None:
+            return check_gappy_inputs(self, X)
+        return np.asarray(check_inputs(self, X))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean of :meth:`score_samples`."""

@@ -25,6 +25,7 @@ __all__ = [
     "DrawsWeights",
     "Estimator",
     "ExpectsLikelihoods",
+    "FillsGaps",
     "HasBestTree",
     "HasComponents",
     "HasEvidence",
@@ -145,6 +146,14 @@ class HasComponents(Protocol):
     model_: Any
 
     def predict_proba(self, X: Any) -> Array: ...
+
+
+class FillsGaps(Protocol):
+    """Is a density of rows, and knows what belongs into the gaps (NaN) of some."""
+
+    def score_samples(self, X: Any) -> Array: ...
+
+    def gap_beliefs(self, X: Any) -> Any: ...
 
 
 class HasBestTree(Protocol):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.estimators.estimator_rows import column_names
+from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
 from posteriori.estimators.parameters import one_of
 from posteriori.inference.classes.column_checks import (
     check_kinds,
@@ -21,8 +21,11 @@ from posteriori.inference.classes.column_checks import (
     places_of,
 )
 from posteriori.inference.classes.column_models import KINDS
+from posteriori.inference.gaps.gap_beliefs import GapBelief
+from posteriori.inference.mixtures.columns.class_gaps import class_gaps
 from posteriori.inference.mixtures.columns.class_partitions import class_clusters
 from posteriori.inference.mixtures.columns.latent_starts import Search
+from posteriori.inference.mixtures.columns.mixture_densities import ColumnDensities
 from posteriori.inference.mixtures.columns.mixture_learning import LearnedMixture, learn_classes
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
 from posteriori.mixture.latent_mixture import COMMON, LatentMixture, TableRows
@@ -109,6 +112,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
     array([0, 1, 1])
     """
 
+    _densities: ColumnDensities
     _constraints = COMMON | {"estimate": one_of("bayes", "ml", mark='"')}
 
     def __init__(
@@ -139,6 +143,18 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         self.accelerated = accelerated
         self.responsibilities_init = responsibilities_init
         self.random_state = random_state
+
+    def gap_beliefs(self, X: Any) -> tuple[GapBelief, ...]:
+        """Return what is believed of the gaps (NaN) of rows, given what is seen of them.
+
+        Returns
+        -------
+        tuple of NumberGaps and CodeGaps
+            For each column with gaps ``column`` and ``rows``, with ``mean`` and ``variance`` of numbers and
+            counts, and ``probabilities`` of codes (of 0 and 1 for "bernoulli").
+        """
+        shares = self.predict_proba(X)
+        return class_gaps(self._densities, check_gappy_inputs(self, X), shares)
 
     def _integrates(self) -> bool:
         return self.estimate == "bayes"

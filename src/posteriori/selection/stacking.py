@@ -19,11 +19,18 @@ from scipy import optimize
 
 from posteriori.numerics.types import Array
 
-__all__ = ["log_mixed", "stacking_weights", "weights_by_folds", "weights_of_other_folds"]
+__all__ = [
+    "Splits",
+    "log_mixed",
+    "stacking_weights",
+    "weights_by_folds",
+    "weights_of_other_folds",
+]
 
 #: How many standard errors behind the best model others may be: what the folds choose among.
 _LIMITS = (np.inf, 2.0, 1.0)
 
+#: Rows outside and inside each fold.
 Splits = Sequence[tuple[Any, Any]]
 
 

@@ -50,7 +50,8 @@ SEVERAL_CLASSES = [
 
 
 def test_no_candidate_is_left_out() -> None:
-    assert set(TARGETS) == {(c.task, c.name) for c in CANDIDATES}
+    """Those of whole tables are saved in ``tests/analysis/densities/test_density_files.py``."""
+    assert set(TARGETS) == {(c.task, c.name) for c in CANDIDATES if c.task != "joint"}
 
 
 def saved(target: str, task: str, name: str, path: Path) -> Any:

@@ -11,17 +11,21 @@ predicts is the mean of the mixture, or its median where the loss asks for that,
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from posteriori.analysis.fitting.running import Outcome
-from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.distributions.composites.predictive_mixture import PredictiveMixture
 from posteriori.numerics.types import Array
-from posteriori.selection.averaging import ClassifierAverage, ModelAverage
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.cross_validation import Unseen
-from posteriori.selection.stacking import log_mixed, weights_by_folds, weights_of_other_folds
+from posteriori.selection.stacking import (
+    Splits,
+    log_mixed,
+    weights_by_folds,
+    weights_of_other_folds,
+)
 
 __all__ = ["AVERAGE", "average_outcome"]
 
@@ -33,11 +37,19 @@ _LEAST_SHARE = 0.01
 
 
 def average_outcome(
-    outcomes: Mapping[str, Outcome], problem: Problem, task: str
+    outcomes: Mapping[str, Outcome], splits: Splits, task: str, kind: type[Any]
 ) -> tuple[Outcome, dict[str, float]] | None:
     """Return the average as one more outcome, and the weights of its members.
 
     None where fewer than two models say something of every row.
+
+    Parameters
+    ----------
+    outcomes : mapping from name to Outcome
+    splits : sequence of pairs of rows
+    task : str
+    kind : class
+        Whose ``of_fitted(models, weights)`` makes one model of several.
     """
     members = {name: o for name, o in outcomes.items() if o.unseen is not None}
     if len(members) < 2:
@@ -45,15 +57,14 @@ def average_outcome(
     logs = np.stack([_unseen(o).log_density for o in members.values()], axis=1)
     if not np.isfinite(logs.max(axis=1)).all():
         return None
-    kept = _without_small(weights_by_folds(logs, problem.splits)[None])[0]
+    kept = _without_small(weights_by_folds(logs, splits)[None])[0]
     weights = dict(zip(members, kept.tolist(), strict=True))
     fitted = {name: members[name].model for name, share in weights.items() if share > 0.0}
-    kind = ModelAverage if problem.classes is None else ClassifierAverage
-    shares = _without_small(weights_of_other_folds(logs, problem.splits))
+    shares = _without_small(weights_of_other_folds(logs, splits))
     candidate = Candidate(
         AVERAGE,
         task,
-        f"posteriori.selection.{kind.__name__}",
+        f"{kind.__module__}.{kind.__name__}",
         prior="those of its members",
         title="average of the models",
     )

@@ -14,21 +14,28 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from posteriori.analysis.fitting.averaged import AVERAGE, average_outcome
+from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.fitting.cautions import cautions, revealing_columns
 from posteriori.analysis.fitting.importance import Effects, column_importance
-from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome
+from posteriori.analysis.fitting.ranked_outcomes import (
+    evidence_group,
+    rank_outcomes,
+    told_end,
+    without_average,
+)
+from posteriori.analysis.fitting.running import INTERRUPTED, Outcome
 from posteriori.analysis.fitting.table_problem import Problem, Target
 from posteriori.analysis.table.association import strongest_first
 from posteriori.analysis.table.columns import MANY_LEVELS, Column
 from posteriori.estimators.contract import ScalesPrior, offers
 from posteriori.numerics.evidence import LogEvidence
+from posteriori.selection.averaging import ClassifierAverage, ModelAverage
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparing import PRIOR_SCALES
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.cross_validation import Metrics, fit_in_parts, metrics_of
 from posteriori.selection.prequential import prequential_evidence
-from posteriori.selection.ranking import best_first, row_of, with_differences, with_probabilities
+from posteriori.selection.ranking import with_probabilities
 
 __all__ = ["Findings", "conclude"]
 
@@ -45,11 +52,6 @@ _WORSE = 1.05
 #: Rows of numbers up to which the average is kept unless it is worse by more than a standard error: whoever
 #: is first among many models by so few rows is partly first by luck, and surer than it should be.
 _FEW_ROWS = 100
-
-#: What kinds of evidence add to what they are of.
-_OF_KINDS = {"type-II": ", chosen scale", "prequential": ", prequential"}
-
-_ENDED = {"time": "the time limit was reached", "interrupted": "stopped by Ctrl-C"}
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,7 @@ class Findings:
     @cached_property
     def single_rows(self) -> list[Row]:
         """The ranking without the average, with differences to the best of these."""
-        rows = {row.name: row for row in self.ranking.rows if row.name != AVERAGE}
-        unseen = {name: self.outcomes[name].unseen for name in rows}
-        said = {name: part.log_density for name, part in unseen.items() if part is not None}
-        return best_first(with_differences(rows, said).values())
+        return without_average(self.ranking, self.outcomes)
 
     @cached_property
     def importance(self) -> Effects | None:
@@ -177,7 +176,7 @@ class Findings:
                 break
             if found is not None:
                 evidences[name] = found
-                of = _group(outcome._replace(evidence=found))
+                of = evidence_group(outcome._replace(evidence=found))
                 rows[name] = replace(rows[name], log_evidence=float(found), kind=found.kind, of=of)
         return list(with_probabilities(rows, evidences).values())
 
@@ -197,23 +196,12 @@ def conclude(
     seed: int,
 ) -> Findings:
     """Rank the candidates by how well they predict unseen rows, and say what to keep in mind."""
-    why = OUT_OF_TIME if ended == "time" else INTERRUPTED
-    outcomes = {c.name: Outcome(c, failure=why) for c in candidates}
-    outcomes |= {outcome.name: outcome for outcome in reached}
-    averaged = average_outcome(outcomes, problem, goal.task)
-    weights: dict[str, float] = {}
-    if averaged is not None:
-        outcomes[AVERAGE], weights = averaged
-    rows = {name: _row(outcome, problem) for name, outcome in outcomes.items()}
-    rows |= {name: replace(rows[name], weight=share) for name, share in weights.items()}
-    evidences = {name: o.evidence for name, o in outcomes.items() if o.evidence is not None}
-    unseen = {name: o.unseen for name, o in outcomes.items() if o.unseen is not None}
-    rows = with_probabilities(rows, evidences)
-    rows = with_differences(rows, {name: part.log_density for name, part in unseen.items()})
-    ranking = best_first(rows.values())
+    kind = ModelAverage if problem.classes is None else ClassifierAverage
+    outcomes, ranking = rank_outcomes(candidates, reached, ended, problem.splits, goal.task, kind)
     metrics = {
-        name: metrics_of(part, problem.y, problem.classes, problem.loss)
-        for name, part in unseen.items()
+        name: metrics_of(o.unseen, problem.y, problem.classes, problem.loss)
+        for name, o in outcomes.items()
+        if o.unseen is not None
     }
     notes = _notes(goal, columns)
     revealing = revealing_columns(problem)
@@ -222,41 +210,13 @@ def conclude(
         goal,
         columns,
         problem,
-        {row.name: outcomes[row.name] for row in ranking},
-        Comparison(ranking),
+        outcomes,
+        ranking,
         metrics,
-        (*notes, _ENDED[ended]) if ended else tuple(notes),
+        (*notes, *told_end(ended)),
         seed,
         tuple(revealing),
     )
-
-
-def _row(outcome: Outcome, problem: Problem) -> Row:
-    if outcome.unseen is None:
-        return Row(outcome.name, failure=outcome.failure, seconds=outcome.seconds)
-    return row_of(
-        outcome.name,
-        outcome.evidence,
-        outcome.unseen.log_density,
-        of=_group(outcome),
-        method=f"{len(problem.splits)}-fold",
-        effective_parameters=outcome.effective_parameters,
-        seconds=outcome.seconds,
-    )
-
-
-def _group(outcome: Outcome) -> str:
-    """Name what an evidence is of.
-
-    Inputs may be coded differently, targets have mass or density; an evidence whose scale was chosen
-    by it is larger than one whose scale was fixed before, and that of a learner is none of a model.
-    """
-    if outcome.evidence is None:
-        return ""
-    if outcome.evidence.of == "X,y":
-        return f"X,y ({outcome.candidate.encoding})"
-    of = "y|X (counts)" if outcome.candidate.targets == "counts" else outcome.evidence.of
-    return f"{of}{_OF_KINDS.get(outcome.evidence.kind, '')}"
 
 
 def _prequential(outcome: Outcome, problem: Problem, seed: int) -> LogEvidence | None:

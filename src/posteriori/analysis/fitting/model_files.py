@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.cluster_model import ClusterModel
 from posteriori.analysis.fitting.column_reader import ColumnReader
+from posteriori.analysis.fitting.density_model import DensityModel
 from posteriori.analysis.fitting.object_tree import from_tree, to_tree
 from posteriori.analysis.fitting.preparation import NoColumns, NumberColumns
 from posteriori.analysis.fitting.table_model import TARGET_KINDS, TableModel
 from posteriori.analysis.table.columns import Column
+from posteriori.estimators.contract import FillsGaps, offers
 from posteriori.mixture.latent_classes import LatentClasses
 from posteriori.mixture.normal.bayesian_gaussian_mixture import BayesianGaussianMixture
 from posteriori.numerics.record_files import Format, read_record, write_record
@@ -37,6 +40,9 @@ _FACT_TYPES: dict[str, tuple[type, ...]] = {
     "held_out": (float,),
     "metrics": (dict,),
 }
+_DENSITY_FACT_TYPES = {
+    name: types for name, types in _FACT_TYPES.items() if name not in ("task", "loss", "metrics")
+}
 _CLUSTER_FACT_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("kind", "version"), (str,)),
     **dict.fromkeys(("rows", "clusters", "seed"), (int,)),
@@ -44,7 +50,18 @@ _CLUSTER_FACT_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def save_model(model: TableModel | ClusterModel, path: str | os.PathLike[str]) -> None:
+#: All models that can be saved.
+SavedModel = TableModel | ClusterModel | DensityModel
+
+#: What each kind of them has beside name, pipeline, columns and facts.
+_OWN: dict[type, tuple[str, ...]] = {
+    TableModel: ("target", "classes", "target_kind"),
+    ClusterModel: ("order",),
+    DensityModel: (),
+}
+
+
+def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
     """Write a model, whole or not at all.
 
     Two rows with usual values and what is predicted for them are written with it, so that who
@@ -60,13 +77,12 @@ def save_model(model: TableModel | ClusterModel, path: str | os.PathLike[str]) -
         "trial": trial,
         "answers": answers,
     }
-    own = ("order",) if isinstance(model, ClusterModel) else ("target", "classes", "target_kind")
-    content |= {name: getattr(model, name) for name in own}
+    content |= {name: getattr(model, name) for name in _OWN[type(model)]}
     tree, numbers = to_tree(content)
     write_record(path, _FORMAT, tree, numbers)
 
 
-def load_model(path: str | os.PathLike[str]) -> TableModel | ClusterModel:
+def load_model(path: str | os.PathLike[str]) -> SavedModel:
     """Read what :func:`save_model` wrote.
 
     Raises
@@ -84,15 +100,28 @@ def load_model(path: str | os.PathLike[str]) -> TableModel | ClusterModel:
     return model
 
 
-def _read_content(content: dict[str, Any]) -> tuple[TableModel | ClusterModel, Any, Any]:
+def _read_content(content: dict[str, Any]) -> tuple[SavedModel, Any, Any]:
     """Return the model, the rows it was tried on and what it said, all of the right types."""
     columns = tuple(Column(*fields) for fields in content["columns"])
     if not _is_model(content["pipeline"]):
         raise ValueError("it holds no model")
     if not all(_is_usable(c) for c in columns):
         raise ValueError("its columns are not described as columns are")
-    read = _read_predictions if "target" in content else _read_clusters
+    read: Callable[..., SavedModel] = _read_predictions
+    if "target" not in content:
+        read = _read_clusters if "order" in content else _read_density
     return read(content, columns), content["trial"], content["answers"]
+
+
+def _read_density(content: dict[str, Any], columns: tuple[Column, ...]) -> DensityModel:
+    name, pipeline, facts = content["name"], content["pipeline"], content["facts"]
+    if not isinstance(name, str):
+        raise ValueError("its name is no text")
+    if not (isinstance(pipeline, Pipeline) and offers(pipeline[-1], FillsGaps)):
+        raise ValueError("it holds no density")
+    if not (columns and _has_types(facts, _DENSITY_FACT_TYPES)):
+        raise ValueError("what it says about itself is not what densities say")
+    return DensityModel(name, pipeline, columns, facts)
 
 
 def _read_clusters(content: dict[str, Any], columns: tuple[Column, ...]) -> ClusterModel:
@@ -166,7 +195,7 @@ def _usual_rows(model: ColumnReader) -> dict[str, list[Any]]:
     usual |= {
         column.name: 0.5 * (column.limits[0] + column.limits[1])
         for column in model.columns
-        if column.limits and isinstance(model, ClusterModel)
+        if column.limits and not isinstance(model, TableModel)
     }
     usual |= {column.name: 1.0 for column in model.columns if column.kind == "boolean"}
     return {

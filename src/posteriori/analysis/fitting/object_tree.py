@@ -24,6 +24,7 @@ __all__ = ["CLASSES", "from_tree", "to_tree"]
 
 #: All classes that files may hold, by module. A model that holds another one adds it here.
 CLASSES: dict[str, tuple[str, ...]] = {
+    "posteriori.analysis.densities.density_average": ("DensityAverage",),
     "posteriori.analysis.fitting.preparation": (
         "CodeColumns",
         "Levels",
@@ -43,6 +44,9 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.classification.generative.naive_bayes": ("NaiveBayes",),
     "posteriori.classification.neighbors": ("KNeighborsClassifier",),
     "posteriori.classification.linear.probit": ("ProbitRegression",),
+    "posteriori.decomposition.bayesian_factors": ("BayesianFactorAnalysis", "BayesianPCA"),
+    "posteriori.density.kernel_density": ("KernelDensity",),
+    "posteriori.density.student_density": ("StudentDensity",),
     "posteriori.density.target_density": ("Tail", "TargetHistogram", "TargetKernelDensity"),
     "posteriori.distributions.numbers.beta": ("Beta",),
     "posteriori.distributions.composites.mixture": ("Mixture",),

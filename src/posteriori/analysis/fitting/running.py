@@ -10,6 +10,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,9 @@ INTERRUPTED, OUT_OF_TIME = "interrupted", "not reached within the time limit"
 _DIED = "a process that fitted it died, perhaps for lack of memory: try fewer --jobs (jobs=), or fewer rows"
 #: Seconds between two looks at the time, and at whether those who work are still there.
 _LOOK = 0.1
+
+#: From problem, candidate and fold (None for all rows) to what is said of the fold, or a fitted pipeline.
+FitsPart = Callable[[Any, Candidate, int | None], Any]
 
 
 class Outcome(NamedTuple):
@@ -115,8 +119,9 @@ class _Part(NamedTuple):
 
 def run_candidates(
     candidates: Sequence[Candidate],
-    problem: Problem,
+    problem: Any,
     *,
+    fit: FitsPart | None = None,
     jobs: int = 1,
     time_limit: float | None = None,
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
@@ -127,6 +132,11 @@ def run_candidates(
     ----------
     candidates : sequence of Candidate
     problem : Problem
+        Or another one with rows ``X``, ``classes`` and ``splits``.
+    fit : callable, optional
+        From problem, candidate and a fold what the candidate says of the fold, an ``Unseen``, when it is
+        fitted to the other rows; for no fold a pipeline that is fitted to all rows. By default the
+        target is predicted.
     jobs : int
         Fits at a time, in processes of their own where the table is large.
     time_limit : float, optional
@@ -163,7 +173,8 @@ def run_candidates(
     deadline = float("inf") if time_limit is None else start + time_limit
     try:
         with workers as working:
-            in_time = _gather(working, jobs + 1, candidates, problem, deadline, keep)
+            submit = partial(working.submit, _fit, fit or _predict_part)
+            in_time = _gather(working, submit, jobs + 1, candidates, problem, deadline, keep)
     except KeyboardInterrupt:
         return outcomes, "interrupted"
     return outcomes, "" if in_time else "time"
@@ -171,9 +182,10 @@ def run_candidates(
 
 def _gather(
     workers: Workers,
+    submit: Callable[..., Future[_Part]],
     at_once: int,
     candidates: Sequence[Candidate],
-    problem: Problem,
+    problem: Any,
     deadline: float,
     keep: Callable[[Outcome], None],
 ) -> bool:
@@ -190,7 +202,7 @@ def _gather(
             return False
         while tasks and len(running) < at_once:
             candidate, place = tasks.popleft()
-            running[workers.submit(_fit, candidate, folds[place])] = candidate, place
+            running[submit(candidate, folds[place])] = candidate, place
         alive = workers.alive()  # asked before it is waited: what they did last is among the done
         done = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED).done
         for future in done if alive else list(running):
@@ -215,7 +227,7 @@ def _part(future: Future[_Part]) -> _Part:
     return _Part(None, failure=_DIED) if lost else future.result()
 
 
-def _outcome(candidate: Candidate, parts: list[_Part], problem: Problem) -> Outcome:
+def _outcome(candidate: Candidate, parts: list[_Part], problem: Any) -> Outcome:
     told = Outcome(
         candidate,
         seconds=sum(part.seconds for part in parts),
@@ -234,30 +246,34 @@ def _outcome(candidate: Candidate, parts: list[_Part], problem: Problem) -> Outc
     return told._replace(model=model, unseen=unseen)
 
 
-def _fit(problem: Problem, candidate: Candidate, fold: int | None) -> _Part:
+def _fit(problem: Any, fit: FitsPart, candidate: Candidate, fold: int | None) -> _Part:
     """Fit a candidate to all rows, or to those outside a fold; failures become words."""
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
-            part = _Part(_result(problem, candidate, fold))
+            part = _Part(_sound(fit(problem, candidate, fold)))
         except Exception as error:  # one bad candidate must not end the others
             part = _Part(None, failure=_reason(error))
     told = dict.fromkeys(_first_sentence(str(warning.message)) for warning in heard)
     return part._replace(seconds=time.perf_counter() - start, warnings=tuple(told))
 
 
-def _result(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
+def _predict_part(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
     classes = 0 if problem.classes is None else len(problem.classes)
     pipeline = make_pipeline(candidate, problem.kinds, classes)
     if fold is None:
         return fit_in_parts(pipeline, problem.X, problem.y)
-    unseen = predict_fold(
+    return predict_fold(
         pipeline, problem.X, problem.y, problem.splits[fold], problem.classes, problem.loss
     )
-    if np.isnan(unseen.log_density).any():
+
+
+def _sound(result: Any) -> Any:
+    """Return what a fit gave, unless it says nothing of some unseen rows."""
+    if isinstance(result, Unseen) and np.isnan(result.log_density).any():
         raise ValueError("what it predicts for some unseen rows is no number")
-    return unseen
+    return result
 
 
 def _first_sentence(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from posteriori.analysis.fitting.importance import Effects
 from posteriori.analysis.groups.cluster_figures import draw_map, draw_numbers, draw_similarity
 from posteriori.analysis.groups.cluster_map import make_map
 from posteriori.analysis.groups.cluster_profiles import IN_DOUBT, ClusterProfile, Trait
-from posteriori.analysis.groups.cluster_words import date_words, number_rows, profile_rows
+from posteriori.analysis.groups.cluster_words import entry_words, number_rows, profile_rows
 from posteriori.analysis.report.figures import draw_effects
 from posteriori.analysis.report.html_pieces import (
     bullet_list,
@@ -184,21 +184,13 @@ def _between(found: Clustering) -> str:
     for n in worst.tolist():
         first, second = np.argsort(-p[n], kind="stable")[:2]
         cells = (str(first + 1), f"{p[n, first]:.2f}", str(second + 1), f"{p[n, second]:.2f}")
-        entries = (_entry(kinds[name], found.rows.frame[name].iloc[n]) for name in names)
+        entries = (entry_words(kinds[name], found.rows.frame[name].iloc[n]) for name in names)
         rows.append((str(n + 1), *cells, *entries))
     said = paragraph(
         f"{counted(len(doubtful), 'row')} with no group of probability {IN_DOUBT}, the most doubtful first. "
         "Row 1 is the first below the header."
     )
     return section("Rows in between", said + table(header, rows))
-
-
-def _entry(kind: str, value: Any) -> str:
-    if value != value:
-        return ""
-    if kind == "category":
-        return str(value)
-    return date_words(value) if kind == "date" else short_number(value)
 
 
 def _glance(found: Clustering) -> str:

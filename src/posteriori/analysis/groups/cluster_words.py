@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from posteriori.analysis.table.wording import counted, fixed_number, short_numbe
 
 __all__ = [
     "date_words",
+    "entry_words",
     "number_rows",
     "probability_words",
     "profile_rows",
@@ -158,3 +160,18 @@ def _numbers(trait: Trait) -> tuple[str, ...]:
 def date_words(year: float) -> str:
     """Write a decimal year as a day; nothing for NaN."""
     return "" if np.isnan(year) else str(dates_of(np.array([year]), whole_days=True)[0])[:10]
+
+
+def entry_words(kind: str, value: Any) -> str:
+    """Write the entry of a column of this kind; nothing where it is missing.
+
+    Examples
+    --------
+    >>> entry_words("number", 2.50), entry_words("category", "red"), entry_words("number", np.nan)
+    ('2.5', 'red', '')
+    """
+    if value != value:
+        return ""
+    if kind == "category":
+        return str(value)
+    return date_words(value) if kind == "date" else short_number(value)

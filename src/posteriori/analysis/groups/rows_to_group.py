@@ -15,7 +15,7 @@ from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_moderate
 from posteriori.selection.cross_validation import recording_step
 
-__all__ = ["ClusterRows", "numbers_to_try", "read_rows"]
+__all__ = ["ClusterRows", "column_step", "numbers_to_try", "read_rows"]
 
 #: Rows that an analysis needs.
 _FEWEST_ROWS = 5
@@ -42,8 +42,19 @@ class ClusterRows(NamedTuple):
     x: Array
 
 
-def read_rows(frame: pd.DataFrame, columns: list[Column], seed: int) -> ClusterRows:
+def read_rows(
+    frame: pd.DataFrame, columns: list[Column], seed: int, purpose: str = "to tell groups by"
+) -> ClusterRows:
     """Convert the used columns of a table.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    columns : list of Column
+    seed : int
+        Of where numbers lie within what rounding leaves open.
+    purpose : str
+        What columns are for, where none is left.
 
     Raises
     ------
@@ -53,7 +64,7 @@ def read_rows(frame: pd.DataFrame, columns: list[Column], seed: int) -> ClusterR
     used = [c for c in columns if c.used]
     if not used:
         why = "; ".join(f"{c.name!r}: {c.note}" for c in columns[:5])
-        raise ValueError("no column is left to tell groups by" + (f" ({why})" if why else ""))
+        raise ValueError(f"no column is left {purpose}" + (f" ({why})" if why else ""))
     converted = pd.DataFrame(
         {c.name: convert_column(c, frame[c.name]) for c in used}, index=frame.index
     ).reset_index(drop=True)
@@ -79,8 +90,12 @@ def _open_rounding(values: Array, kind: str, rng: np.random.Generator) -> None:
     """
     known = ~np.isnan(values)
     seen = values[known]
-    step = _DAY if kind == "date" and are_whole_days(seen) else recording_step(seen)
-    values[known] = seen + step * (rng.random(len(seen)) - 0.5)
+    values[known] = seen + column_step(seen, kind) * (rng.random(len(seen)) - 0.5)
+
+
+def column_step(seen: Array, kind: str) -> float:
+    """Return the step to which the entries of a column of numbers or dates are recorded; 0 for none."""
+    return _DAY if kind == "date" and are_whole_days(seen) else recording_step(seen)
 
 
 def numbers_to_try(rows: ClusterRows, most: int, asked: int | None) -> tuple[range, str]:

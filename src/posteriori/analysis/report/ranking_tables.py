@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
-from posteriori.analysis.fitting.findings import Findings
-from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
+from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome
 from posteriori.analysis.table.wording import (
     even_number,
     fixed_number,
     number_with_error,
     short_number,
 )
-from posteriori.selection.comparison import Row
+from posteriori.selection.comparison import Comparison, Row
+from posteriori.selection.cross_validation import Metrics
 
 __all__ = [
+    "Ranked",
     "aligned",
     "detailed_table",
     "explanations",
@@ -48,6 +50,7 @@ _WORDS = {
     "y|X, chosen scale": "target given columns, prior scale chosen by it",
     "y|X, prequential": "target given columns, each block of rows predicted by earlier ones",
     "y|X (counts), prequential": "counts given columns, each block of rows predicted by earlier ones",
+    "X": "all columns",
     "X,y (numbers)": "target and columns",
     "X,y (codes)": "target and columns, with codes for categories",
 }
@@ -73,14 +76,48 @@ _GO_FIRST = ("seconds", "kind", "evidence", "prob.", "weight", "R²")
 _UNREACHED = {OUT_OF_TIME: ("not reached", ""), INTERRUPTED: ("interrupted", "")}
 
 
-def ranking_table(found: Findings) -> Table:
+class Ranked(Protocol):
+    """What a ranking tells of: models of a target, or densities of a table."""
+
+    @property
+    def ranking(self) -> Comparison:
+        """Best first."""
+
+    @property
+    def detailed_rows(self) -> list[Row]:
+        """The same, with all evidences."""
+
+    @property
+    def outcomes(self) -> Mapping[str, Outcome]:
+        """What became of each model."""
+
+    @property
+    def metrics(self) -> Mapping[str, Metrics]:
+        """Errors of unseen rows, by model."""
+
+    @property
+    def problem(self) -> Any:
+        """Has the rows, ``X``."""
+
+    @property
+    def baseline(self) -> str:
+        """The model that ignores all columns; empty if there is none."""
+
+    def error_ratio(self, name: str) -> float:
+        """How large the error of a model is beside that of the model without columns."""
+
+    def words(self, name: str) -> str:
+        """What a model is called where it is shown."""
+
+
+def ranking_table(found: Ranked) -> Table:
     """Return the ranking for everybody, best first: score of a row, errors, share in the average."""
     errors = _errors(found)
     header = ("model", "score", "behind", *(_ERRORS[name][0] for name in errors), "weight")
     return header, [_brief_cells(row, found, errors) for row in found.ranking.rows]
 
 
-def detailed_table(found: Findings) -> Table:
+def detailed_table(found: Ranked) -> Table:
     """Return the ranking with evidences, their kinds and groups, and the time of all fits."""
     first = _errors(found)[:1]
     groups = _group_letters(found.detailed_rows)
@@ -89,17 +126,17 @@ def detailed_table(found: Findings) -> Table:
     return header, [_cells(row, found, first, groups) for row in found.detailed_rows]
 
 
-def _errors(found: Findings) -> list[str]:
+def _errors(found: Ranked) -> list[str]:
     best = found.metrics.get(found.ranking.rows[0].name, {})
     return [name for name in best if name in _ERRORS]
 
 
-def _brief_cells(row: Row, found: Findings, errors: list[str]) -> tuple[str, ...]:
+def _brief_cells(row: Row, found: Ranked, errors: list[str]) -> tuple[str, ...]:
     name = found.words(row.name)
     if row.failure:
         word, _ = _UNREACHED.get(row.failure, ("failed", ""))
         return (name, word, *("" for _ in range(len(errors) + 2)))
-    score = fixed_number(row.elpd / len(found.problem.y), 2)
+    score = fixed_number(row.elpd / len(found.problem.X), 2)
     return (name, score, _behind(row), *_error_cells(row, found, errors), _share(row.weight))
 
 
@@ -109,7 +146,7 @@ def _behind(row: Row) -> str:
     return number_with_error(row.elpd_difference, row.elpd_difference_se)
 
 
-def _error_cells(row: Row, found: Findings, errors: list[str]) -> list[str]:
+def _error_cells(row: Row, found: Ranked, errors: list[str]) -> list[str]:
     cells = [_ERRORS[name][1](found.metrics[row.name][name]) for name in errors]
     if cells and found.error_ratio(row.name) > 1.0:
         cells[0] += _WORSE
@@ -122,7 +159,7 @@ def _share(weight: float) -> str:
     return f"{weight:.2f}"
 
 
-def _cells(row: Row, found: Findings, errors: list[str], groups: dict[str, str]) -> tuple[str, ...]:
+def _cells(row: Row, found: Ranked, errors: list[str], groups: dict[str, str]) -> tuple[str, ...]:
     name = found.words(row.name)
     if row.failure:
         word, seconds = _UNREACHED.get(row.failure, ("failed", short_number(row.seconds, 2)))
@@ -162,7 +199,7 @@ def _group_letters(rows: Sequence[Row]) -> dict[str, str]:
 # -- remarks ---------------------------------------------------------------------------------------
 
 
-def explanations(found: Findings, header: Sequence[str], hidden: Sequence[str]) -> list[str]:
+def explanations(found: Ranked, header: Sequence[str], hidden: Sequence[str]) -> list[str]:
     """Say what the headings mean, and which that matter a wider window would show."""
     shown = [name for name in header if name not in hidden]
     lines = ["; ".join(_MEANINGS[name] for name in shown if name in _MEANINGS)]
@@ -176,7 +213,7 @@ def explanations(found: Findings, header: Sequence[str], hidden: Sequence[str]) 
     return [*lines, f"a wider window also shows: {', '.join(missed)}"] if missed else lines
 
 
-def group_legend(found: Findings) -> list[str]:
+def group_legend(found: Ranked) -> list[str]:
     """Say what the evidences of each group are of; nothing if there is one group."""
     letters = _group_letters(found.detailed_rows)
     if len(letters) < 2:
@@ -185,12 +222,12 @@ def group_legend(found: Findings) -> list[str]:
     return [f"evidence and prob. compare within a group only ({named})"]
 
 
-def failures_of(found: Findings) -> list[str]:
+def failures_of(found: Ranked) -> list[str]:
     """Say why models have no result: a line for each reason."""
     return _together([(o.failure, o.candidate.words) for o in found.outcomes.values() if o.failure])
 
 
-def warnings_of(found: Findings) -> list[str]:
+def warnings_of(found: Ranked) -> list[str]:
     """Say what models warned of first: a line for each warning."""
     said = [(w, o.candidate.words) for o in found.outcomes.values() for w in o.warnings[:1]]
     return _together(said)

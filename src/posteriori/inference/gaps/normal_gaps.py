@@ -47,6 +47,7 @@ __all__ = [
     "ConditionalMoments",
     "ExpectedMoments",
     "Normals",
+    "SeenDistances",
     "conditional_moments",
     "draw_missing",
     "expected_moments",
@@ -54,6 +55,7 @@ __all__ = [
     "normals_from_covariances",
     "normals_from_precisions",
     "respond_to_rows",
+    "seen_distances",
     "seen_log_densities",
 ]
 
@@ -110,6 +112,24 @@ class ConditionalMoments(NamedTuple):
 
     mean: Array
     variance: Array
+
+
+class SeenDistances(NamedTuple):
+    """The seen entries o of rows beside K normals.
+
+    Attributes
+    ----------
+    counts : (N,)
+        How many are seen.
+    squares : (N, K)
+        (x_o − m_o)ᵀ Σ_oo⁻¹ (x_o − m_o).
+    log_dets : (N, K)
+        ln |Σ_oo|.
+    """
+
+    counts: Array
+    squares: Array
+    log_dets: Array
 
 
 def normals_from_covariances(means: Array, covs: Array) -> Normals:
@@ -169,15 +189,22 @@ def seen_log_densities(
     if dof is None:
         heights = 0.5 * (normals.log_dets - x.shape[1] * LOG_2PI)
         return integrated_scores(x, patterns, normals, heights)
-    scores = np.empty((len(x), len(normals.means)))
+    found = seen_distances(x, patterns, normals)
+    half = 0.5 * found.counts[:, None]
+    height = log_gamma_ratio(0.5 * dof, half) - half * np.log(dof * np.pi)
+    return height - 0.5 * found.log_dets - (0.5 * dof + half) * np.log1p(found.squares / dof)
+
+
+def seen_distances(x: Array, patterns: GapPatterns, normals: Normals) -> SeenDistances:
+    """Return how far the seen entries of rows lie from each mean, in units of its covariance."""
+    shape = (len(x), len(normals.means))
+    found = SeenDistances(np.empty(len(x)), np.empty(shape), np.empty(shape))
     for part in parts_of(patterns):
-        d = x.shape[1] - part.missing.shape[1]
+        found.counts[part.rows] = x.shape[1] - part.missing.shape[1]
         for k, done in enumerate(_complete(x, part, normals)):
-            nu, spread = dof[k], normals.log_dets[k] + 2.0 * done.log_roots  # −ln |Σ_oo|
-            height = log_gamma_ratio(0.5 * nu, 0.5 * d) - 0.5 * d * np.log(nu * np.pi)
-            inside = np.log1p(_squared(done.deviations, normals.whitenings[k]) / nu)
-            scores[part.rows, k] = height + 0.5 * spread - 0.5 * (nu + d) * inside
-    return scores
+            found.squares[part.rows, k] = _squared(done.deviations, normals.whitenings[k])
+            found.log_dets[part.rows, k] = -normals.log_dets[k] - 2.0 * done.log_roots
+    return found
 
 
 def respond_to_rows(
@@ -217,7 +244,7 @@ def expected_moments(
 
 
 def conditional_moments(
-    x: Array, patterns: GapPatterns, normals: Normals, weights: Array
+    x: Array, patterns: GapPatterns, normals: Normals, weights: Array, dof: Array | None = None
 ) -> ConditionalMoments:
     """Return means and variances of the missing entries under a mixture.
 
@@ -229,6 +256,9 @@ def conditional_moments(
     normals : Normals
     weights : (N, K)
         Probabilities of the components given what is seen of each row.
+    dof : (K,), optional
+        Degrees of freedom of Student's t, whose scales the covariances are; a row that lies far out
+        widens what it leaves open. Where the variance of a component is infinite, so is that of entries.
     """
     mean, variance = np.array(x), np.zeros_like(x)
     for part in parts_of(patterns):
@@ -239,7 +269,11 @@ def conditional_moments(
         fills, spreads = [], []
         for k, done in enumerate(_complete(x, part, normals)):
             fills.append(_at_gaps(done.deviations + normals.means[k], part))
-            spreads.append((done.roots**2).sum(axis=-2)[:, None])  # the diagonal of Λ_mm⁻¹
+            spread = (done.roots**2).sum(axis=-2)[:, None]  # the diagonal of Λ_mm⁻¹
+            if dof is not None:
+                distance = _squared(done.deviations, normals.whitenings[k])
+                spread = spread * _widening(distance, dof[k], x.shape[1] - part.missing.shape[1])
+            spreads.append(spread)
         mean[places] = sum(shares[:, :, k, None] * fill for k, fill in enumerate(fills))
         for k, (fill, spread) in enumerate(zip(fills, spreads, strict=True)):
             variance[places] += shares[:, :, k, None] * (spread + (fill - mean[places]) ** 2)
@@ -322,6 +356,13 @@ def _integral(done: _Completed, normals: Normals, k: int) -> Array:
     gaps = done.roots.shape[-1]
     distance = _squared(done.deviations, normals.whitenings[k])
     return 0.5 * gaps * LOG_2PI + done.log_roots - 0.5 * distance
+
+
+def _widening(distance: Array, dof: float, seen: int) -> Array:
+    """Return (ν + δ²)/(ν + p − 2), the variance of Student's t beside Λ_mm⁻¹, (G, n, 1)."""
+    if dof + seen <= 2.0:
+        return np.full((*distance.shape, 1), np.inf)
+    return ((dof + distance) / (dof + seen - 2.0))[:, :, None]
 
 
 def _add_moments(

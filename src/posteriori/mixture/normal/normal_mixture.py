@@ -11,6 +11,7 @@ from posteriori.estimators.contract import NamesColumns, offers
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
 from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE
 from posteriori.inference.classes.class_moments import blocks_of_rows
+from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps
 from posteriori.inference.gaps.gap_patterns import GapPatterns, gap_patterns
 from posteriori.inference.gaps.normal_gaps import (
     Normals,
@@ -94,6 +95,21 @@ class NormalMixture(MixtureEstimator):
         generator = as_generator(random_state)
         drawn = (self._drawn(generator) for _ in range(draws))
         return np.stack([self._fill(x, patterns, one, generator) for one in drawn])
+
+    def gap_beliefs(self, X: Any) -> tuple[GapBelief, ...]:
+        """Return what is believed of the gaps (NaN) of rows, given what is seen of them.
+
+        Returns
+        -------
+        tuple of NumberGaps
+            ``column``, ``rows``, ``mean`` and ``variance``, for each column with gaps.
+        """
+        check_is_fitted(self)
+        x = check_gappy_inputs(self, X)
+        parts = self._densities
+        shares = softmax(self._log_joint(x), axis=1)
+        found = conditional_moments(x, gap_patterns(x), parts.normals, shares, parts.dof)
+        return number_gaps(x, found.mean, found.variance)
 
     def _fill(
         self, x: Array, patterns: GapPatterns, parts: NormalDensities, rng: np.random.Generator

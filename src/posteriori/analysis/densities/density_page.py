@@ -1,0 +1,252 @@
+"""The report of a table's density as one HTML page: no network, no scripts; what comes from data is escaped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import escape
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from posteriori.analysis.densities.density_figures import SHARES, draw_column, draw_pair
+from posteriori.analysis.densities.density_words import odd_entry_words
+from posteriori.analysis.densities.joint_problem import joint_candidates
+from posteriori.analysis.groups.cluster_words import entry_words
+from posteriori.analysis.report.html_pieces import (
+    bullet_list,
+    figure,
+    folded,
+    pair,
+    paragraph,
+    section,
+    side_by_side,
+    table,
+)
+from posteriori.analysis.report.page_frame import column_table, fill_page, versions
+from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
+from posteriori.analysis.report.ranking_tables import (
+    detailed_table,
+    explanations,
+    failures_of,
+    ranking_table,
+    warnings_of,
+)
+from posteriori.analysis.table.association import association_matrix
+from posteriori.analysis.table.columns import Column
+from posteriori.analysis.table.wording import counted, fixed_number, short_number
+
+if TYPE_CHECKING:
+    from posteriori.analysis.densities.describing import TableDensity
+
+__all__ = ["density_code", "make_density_page"]
+
+#: Folds, unless others are asked for.
+_FOLDS = 5
+
+#: Columns of numbers among which pairs are looked for, and pairs that are drawn.
+_MOST_COLUMNS, _MOST_PAIRS = 30, 6
+
+#: Rows with gaps that are told.
+_MOST_FILLED = 15
+
+
+def make_density_page(found: TableDensity, title: str, loading: str = "") -> str:
+    """Return the report.
+
+    Parameters
+    ----------
+    found : TableDensity
+    title : str
+        What the data are called.
+    loading : str
+        Python code that makes ``table`` of them.
+    """
+    parts = [_ranking(found)]
+    if not found.ranking.rows[0].failure:
+        parts += [_pairs(found), _odd(found), _fill_ins(found)]
+    code = f"<pre><code>{escape(density_code(found, loading))}</code></pre>"
+    parts += [_glance(found), section("The same in Python", code)]
+    name = f"The density of {title}"
+    return fill_page(name, _lede(found), found.verdict, parts, versions(found.seed))
+
+
+def _lede(found: TableDensity) -> str:
+    rows, columns = found.problem.X.shape
+    return (
+        f"The density of {counted(columns, 'column')} together, in {counted(rows, 'row')}; "
+        f"{counted(len(found.single_rows), 'model')} compared by how probable they hold rows that they have "
+        "not seen."
+    )
+
+
+def _ranking(found: TableDensity) -> str:
+    header, rows = ranking_table(found)
+    remarks = [*explanations(found, header, ()), *failures_of(found), *warnings_of(found)]
+    drawn = ""
+    if sum(not row.failure for row in found.single_rows) > 1:
+        named = [replace(row, name=found.words(row.name)) for row in found.single_rows]
+        scale = choose_scale(named)
+        drawn = figure(draw_ranking(scale), far_models(scale))
+    return section(
+        "The ranking",
+        table(header, rows, "ranking") + pair([drawn, bullet_list(remarks)]) + _details(found),
+    )
+
+
+def _details(found: TableDensity) -> str:
+    priors = [
+        f"{found.words(row.name)}: {found.outcomes[row.name].candidate.prior}"
+        for row in found.single_rows
+    ]
+    said = paragraph(
+        "Held out is the log density of all rows, in the units of the table, each told by a model that was "
+        "fitted without it, ± one standard error. The evidence is the log probability of the table under the "
+        "model, prior and all, or a bound of it; the probability of a model assumes that all which have one "
+        "were equally probable before. A recorded number stands for any within the step that it is recorded "
+        "to, so that no model gains by being narrower than that."
+    )
+    return folded(
+        "Evidences and priors",
+        said + table(*detailed_table(found), "ranking") + bullet_list(priors),
+    )
+
+
+def _pairs(found: TableDensity) -> str:
+    """Draw the pairs of columns of numbers that go together most closely."""
+    model = found.outcomes[found.best_single].model[-1]
+    x, odd = found.problem.X, [one.row for one in found.odd_rows]
+    chosen = _strongest_pairs(found)
+    numbers = [k for k, c in enumerate(found.used) if c.kind in ("number", "date")]
+    if chosen:
+        drawn = [draw_pair(model, x, columns, found.used, odd) for columns in chosen]
+    else:
+        drawn = [draw_column(model, x, column, found.used) for column in numbers]
+    if not drawn:
+        return ""
+    shares = ", ".join(f"{share:.0%}" for share in sorted(SHARES))
+    said = f"Lines are those of “{found.words(found.best_single)}”"
+    said += f": they enclose {shares} of the probability." if chosen else "."
+    said += " Rings are odd rows." if odd and chosen else ""
+    count = len(numbers) * (len(numbers) - 1) // 2
+    if len(chosen) < count:
+        said += " Of all pairs those are drawn that go together most closely."
+    return section("Columns together", paragraph(said) + side_by_side(figure(svg) for svg in drawn))
+
+
+def _strongest_pairs(found: TableDensity) -> list[tuple[int, int]]:
+    """Return the pairs of columns of numbers that go together most closely, in the order of the table."""
+    places = [k for k, c in enumerate(found.used) if c.kind in ("number", "date")][:_MOST_COLUMNS]
+    pairs = list(combinations(range(len(places)), 2))
+    if len(pairs) > _MOST_PAIRS:
+        series = {found.used[k].name: found.frame[found.used[k].name] for k in places}
+        strength = association_matrix(series)
+        pairs = sorted(sorted(pairs, key=lambda p: -np.nan_to_num(strength[p]))[:_MOST_PAIRS])
+    return [(places[i], places[j]) for i, j in pairs]
+
+
+def _odd(found: TableDensity) -> str:
+    odd, places = found.odd_rows, found.rows
+    if not odd:
+        return section(
+            "Odd rows",
+            paragraph("None: the best model could expect rows like the least probable ones."),
+        )
+    rows = []
+    for one in odd:
+        cells = (str(places[one.row] + 1), fixed_number(one.log_density))
+        entries = [odd_entry_words(found, entry) for entry in one.entries]
+        rows += [(*cells, *told) for told in entries or [("no single one", "", "")]]
+    said = paragraph(
+        f"Rows so improbable that “{found.words(found.best_single)}”, which has not seen them, expects fewer than "
+        "0.1 as odd among all: errors in the data, or what the model does not know. Columns are told whose "
+        "entries the other entries of the row do not expect. Row 1 is the first below the header."
+    )
+    return section(
+        "Odd rows", said + table(("row", "log density", "column", "entry", "expected"), rows)
+    )
+
+
+def _fill_ins(found: TableDensity) -> str:
+    """Tell how well gaps can be filled, by column, and some of them."""
+    filled = found.fill_ins
+    gaps = [column for column in found.used if f"{column.name}_filled" in filled]
+    if not gaps:
+        return ""
+    spread = [_spread_cells(found, column, filled) for column in gaps]
+    said = paragraph(
+        f"What “{found.words(found.kept)}” expects in the place of gaps, given what is seen of their rows: "
+        "means and standard deviations, of a category the most probable level. The smaller the deviation beside "
+        "that of the column, the more the other columns tell."
+    )
+    header = ("column", "gaps", "filled to", "the column varies by")
+    some = _some_filled(found, gaps, filled)
+    return section(
+        "Gaps filled in",
+        said
+        + pair([table(header, spread), table(("row", "column", "filled in", "sure to"), some)]),
+    )
+
+
+def _spread_cells(found: TableDensity, column: Column, filled: pd.DataFrame) -> tuple[str, ...]:
+    missing = found.frame[column.name].isna()
+    sure = filled[f"{column.name}_sd"][missing[filled.index].to_numpy()].to_numpy()
+    if column.kind in ("category", "boolean"):
+        often = found.frame[column.name].value_counts(normalize=True).iloc[0]
+        told = (f"right in {sure.mean():.0%}, it expects", f"most frequent {often:.0%}")
+    else:
+        unit = 365.25 if column.kind == "date" else 1.0
+        days = " days" if column.kind == "date" else ""
+        typical = float(np.sqrt(np.mean(sure**2)))
+        own = unit * float(found.frame[column.name].std())
+        told = (f"± {short_number(typical, 3)}{days}", f"± {short_number(own, 3)}{days}")
+    return (column.name, f"{int(missing.sum()):,}", *told)
+
+
+def _some_filled(
+    found: TableDensity, gaps: list[Column], filled: pd.DataFrame
+) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for row in filled.index:
+        for column in gaps:
+            if len(rows) < _MOST_FILLED and pd.isna(found.frame[column.name].loc[row]):
+                value, sure = (
+                    filled[f"{column.name}_{what}"].loc[row] for what in ("filled", "sd")
+                )
+                rows.append((str(row + 1), column.name, *_filled_cells(column, value, sure)))
+    return rows
+
+
+def _filled_cells(column: Column, value: float | str, sure: float) -> tuple[str, str]:
+    words = entry_words(column.kind, value)
+    if column.kind in ("category", "boolean"):
+        return words, f"{sure:.0%}"
+    return words, f"± {short_number(sure, 3)}{' days' if column.kind == 'date' else ''}"
+
+
+def _glance(found: TableDensity) -> str:
+    columns = [(column, found.frame.get(column.name)) for column in found.columns]
+    return section(
+        "The data at a glance", bullet_list(found.notes) + column_table(columns, len(found.frame))
+    )
+
+
+def density_code(found: TableDensity, loading: str = "") -> str:
+    """Return code that describes the table again."""
+    options = [f"seed={found.seed}"]
+    dropped = [column.name for column in found.columns if column.kind == "dropped"]
+    options += [f"drop={dropped!r}"] if dropped else []
+    tried = [row.name for row in found.single_rows]
+    if set(tried) != {c.name for c in joint_candidates(found.problem)}:
+        options.append(f"models={tried!r}")
+    folds = len(found.problem.splits)
+    options += [f"folds={folds}"] if folds != min(_FOLDS, len(found.problem.X)) else []
+    return (
+        "from posteriori import analyze\n"
+        f"{loading or '# table: the data that were described'}\n\n"
+        f'found = analyze(table, task="density", {", ".join(options)})\n'
+        "found.ranking.to_frame()\n"
+        "found.odd_rows, found.fill_ins\n"
+        "found.model.predict(table.head())  # log densities and filled gaps; of new rows as well\n"
+    )

@@ -1,0 +1,264 @@
+"""From a table to the density of its rows: which model describes all columns together, and what follows from it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from posteriori.analysis.densities.density_average import DensityAverage
+from posteriori.analysis.densities.density_words import density_verdict
+from posteriori.analysis.densities.joint_problem import (
+    JointProblem,
+    fit_joint,
+    joint_candidates,
+    make_joint_problem,
+)
+from posteriori.analysis.densities.odd_rows import OddRow, find_odd_rows
+from posteriori.analysis.fitting.density_model import DensityModel
+from posteriori.analysis.fitting.ranked_outcomes import rank_outcomes, told_end, without_average
+from posteriori.analysis.fitting.running import INTERRUPTED, Outcome, run_candidates
+from posteriori.analysis.report.html_pieces import framed
+from posteriori.analysis.report.ranking_tables import aligned, ranking_table
+from posteriori.analysis.table.columns import Column, describe_columns
+from posteriori.numerics.types import Array
+from posteriori.selection.comparison import Comparison, Row
+from posteriori.selection.cross_validation import Metrics
+
+__all__ = ["TableDensity", "describe_density"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TableDensity:
+    """What a table says about densities of all its columns together.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        All columns of the table.
+    frame : DataFrame
+        The used ones, converted.
+    problem : JointProblem
+        What the densities were fitted to.
+    outcomes : dict of Outcome
+        By name of the candidate, best first.
+    ranking : Comparison
+    notes : tuple of str
+        What was guessed and done.
+    seed : int
+    """
+
+    columns: tuple[Column, ...]
+    frame: pd.DataFrame
+    problem: JointProblem
+    outcomes: dict[str, Outcome]
+    ranking: Comparison
+    notes: tuple[str, ...]
+    seed: int
+
+    @property
+    def kept(self) -> str:
+        """The density that holds unseen rows most probable."""
+        return self.ranking.best
+
+    @property
+    def best_single(self) -> str:
+        """The best one that is no average."""
+        return self.single_rows[0].name
+
+    @cached_property
+    def single_rows(self) -> list[Row]:
+        """The ranking without the average, with differences to the best of these."""
+        return without_average(self.ranking, self.outcomes)
+
+    @property
+    def detailed_rows(self) -> list[Row]:
+        """The ranking, as its evidences are all there are."""
+        return list(self.ranking.rows)
+
+    @property
+    def metrics(self) -> dict[str, Metrics]:
+        """No errors, as nothing is predicted."""
+        return {}
+
+    @property
+    def baseline(self) -> str:
+        """No model that others may not fall behind."""
+        return ""
+
+    def error_ratio(self, name: str) -> float:
+        """No model errs more than another."""
+        del name
+        return 1.0
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the work before all models were fitted."""
+        return any(outcome.failure == INTERRUPTED for outcome in self.outcomes.values())
+
+    def words(self, name: str) -> str:
+        """What a model is called where it is shown."""
+        return self.outcomes[name].candidate.words
+
+    @property
+    def used(self) -> tuple[Column, ...]:
+        """The columns that are described."""
+        return tuple(column for column in self.columns if column.used)
+
+    @property
+    def verdict(self) -> str:
+        """Which model describes the table best, by how much, which rows are odd, and which gaps there are."""
+        return density_verdict(self)
+
+    @property
+    def rows(self) -> Array:
+        """The places in the table of the rows of the problem, (N,): all that have an entry."""
+        return np.flatnonzero(~self.frame.isna().all(axis=1).to_numpy())
+
+    @property
+    def log_density(self) -> Array:
+        """What the best density says of each row of the table when it has not seen it; 0 without an entry."""
+        unseen, found = self.outcomes[self.kept].unseen, np.zeros(len(self.frame))
+        if unseen is None:
+            raise ValueError(f"no model was fitted: {self.outcomes[self.kept].failure}")
+        found[self.rows] = unseen.log_density
+        return found
+
+    @cached_property
+    def odd_rows(self) -> tuple[OddRow, ...]:
+        """Rows that the best single density would hardly draw, the oddest first."""
+        outcome = self.outcomes[self.best_single]
+        if outcome.unseen is None:
+            return ()
+        said = outcome.unseen.log_density
+        with (
+            threadpool_limits(1),
+            warnings.catch_warnings(),
+        ):  # fits of folds have told what they have to
+            warnings.simplefilter("ignore")
+            found = find_odd_rows(
+                self.problem, outcome.candidate, outcome.model[-1], said, self.seed
+            )
+        return tuple(self._as_recorded(odd) for odd in found)
+
+    def _as_recorded(self, odd: OddRow) -> OddRow:
+        """Return an odd row with its entries as they stand in the table."""
+        place = self.rows[odd.row]
+        recorded = self.problem.encoder.transform(self.frame.iloc[[place]])[0]
+        entries = (entry._replace(value=float(recorded[entry.column])) for entry in odd.entries)
+        return odd._replace(entries=tuple(entries))
+
+    @cached_property
+    def fill_ins(self) -> pd.DataFrame:
+        """What belongs into the gaps: log densities and filled columns of the rows that have some."""
+        gaps = self.frame[self.frame.isna().any(axis=1).to_numpy()]
+        return self.model.predict_inputs(gaps) if len(gaps) else pd.DataFrame(index=gaps.index)
+
+    @property
+    def model(self) -> DensityModel:
+        """The density that holds unseen rows most probable: it tells of other tables and can be saved."""
+        return self.table_model(self.kept)
+
+    def table_model(self, name: str) -> DensityModel:
+        """Return one of the fitted densities, with the columns that it needs."""
+        outcome = self.outcomes[name]
+        if outcome.model is None:
+            raise ValueError(f"{name!r} was not fitted: {outcome.failure}")
+        evidence = outcome.evidence
+        facts = {
+            "rows": len(self.problem.X),
+            "prior": outcome.candidate.prior,
+            "log_evidence": None if evidence is None else float(evidence),
+            "kind": "" if evidence is None else evidence.kind,
+            "held_out": self.ranking[name].elpd,
+            "seed": self.seed,
+            "version": version("posteriori"),
+        }
+        return DensityModel(name, outcome.model, self.used, facts)
+
+    def html(self, title: str = "the table", loading: str = "") -> str:
+        """Return the report: one HTML page that needs no network.
+
+        Parameters
+        ----------
+        title : str
+            What the data are called.
+        loading : str
+            Python code that makes ``table``, for those who want to repeat it.
+        """
+        from posteriori.analysis.densities.density_page import make_density_page
+
+        return make_density_page(self, title, loading)
+
+    def _repr_html_(self) -> str:
+        return framed(self.html())
+
+    def __repr__(self) -> str:
+        header, rows = ranking_table(self)
+        return "\n".join([*aligned([header, *rows]), "", self.verdict])
+
+
+def describe_density(
+    frame: pd.DataFrame,
+    *,
+    models: Sequence[str] = (),
+    drop: Iterable[str] = (),
+    folds: int = 5,
+    jobs: int = 1,
+    time_limit: float | None = None,
+    seed: int = 0,
+    on_outcome: Callable[[Outcome, int, float], None] | None = None,
+) -> TableDensity:
+    """Fit densities of all columns together, and rank them by how probable they hold unseen rows.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    models, drop, folds, jobs, time_limit, seed, on_outcome
+        As in :func:`posteriori.analyze`.
+
+    Raises
+    ------
+    ValueError
+        When the table cannot be described, with the reason and the remedy.
+    """
+    described = describe_columns(frame, drop)
+    problem, converted, columns = make_joint_problem(frame, described, folds, seed)
+    candidates = joint_candidates(problem, models)
+    reached, ended = run_candidates(
+        candidates,
+        problem,
+        fit=fit_joint,
+        jobs=jobs,
+        time_limit=time_limit,
+        on_outcome=on_outcome,
+    )
+    outcomes, ranking = rank_outcomes(
+        candidates, reached, ended, problem.splits, "joint", DensityAverage
+    )
+    notes = [f"{c.name!r}: {c.note}" for c in columns if c.note]
+    notes += _left_out(len(frame) - len(problem.X))
+    return TableDensity(
+        tuple(columns),
+        converted,
+        problem,
+        outcomes,
+        ranking,
+        (*notes, *told_end(ended)),
+        seed,
+    )
+
+
+def _left_out(empty: int) -> list[str]:
+    """Say how many rows have no entry."""
+    if not empty:
+        return []
+    return [
+        f"{empty} rows have no entry: left out" if empty > 1 else "1 row has no entry: left out"
+    ]

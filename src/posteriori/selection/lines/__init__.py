@@ -1,0 +1,1 @@
+"""Lines of candidates, a file for each task."""

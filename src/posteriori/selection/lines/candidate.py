@@ -1,0 +1,80 @@
+"""A model to try: one line, which names an estimator by its path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+__all__ = ["Candidate"]
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Candidate(NamedTuple):
+    """A model to try.
+
+    Attributes
+    ----------
+    name : str
+    task : {"regression", "classification", "density", "joint"}
+        "density" is that of one column, "joint" that of all columns together.
+    path : str
+        Where the estimator is found, "posteriori.room.Name".
+    parameters : mapping
+        What it is constructed with.
+    prior : str
+        Its prior beliefs in words.
+    cost : float
+        Time of a fit beside that of the first model of the task; the cheap ones run first.
+    encoding : {"groups", "numbers", "codes", "mixed", "nothing"}
+        Whether the levels of categories have effects with a common spread, are indicator columns, or
+        codes with missing entries left open, the most frequent ones or, "mixed", all of them beside
+        numbers as they are; or whether the model ignores all columns. Of a joint density, whether it
+        takes codes and the kinds of the columns, or numbers as they are; gaps are left open in both.
+    basis : str
+        Path of functions of the columns that stand in their place; empty for the columns themselves.
+    basis_parameters : mapping
+    targets : {"any", "counts", "many zeros", "positive", "two classes"}
+        What it can be fitted to; "many zeros" are counts with more of them than Poisson counts of the
+        same mean have. Of a joint density "numbers", "several columns of numbers" or "numbers without gaps".
+    most_inputs, most_rows : float
+        Where it would take too long or too much memory; beyond, it runs only if it is asked for.
+    fewest_rows : int
+        With fewer it would promise too much, and runs only if it is asked for.
+    title : str
+        What it is, in words that need no course; the name where that says it.
+    """
+
+    name: str
+    task: str
+    path: str
+    parameters: Mapping[str, Any] = _NOTHING
+    prior: str = ""
+    cost: float = 1.0
+    encoding: str = "groups"
+    basis: str = ""
+    basis_parameters: Mapping[str, Any] = _NOTHING
+    targets: str = "any"
+    most_inputs: float = float("inf")
+    most_rows: float = float("inf")
+    fewest_rows: int = 0
+    title: str = ""
+
+    @property
+    def words(self) -> str:
+        """What the model is called where it is shown."""
+        return self.title or self.name
+
+    def make(self) -> Any:
+        """Return the estimator, unfitted."""
+        return _named(self.path)(**self.parameters)
+
+    def make_basis(self) -> Any:
+        """Return the transformer of the columns, or None."""
+        return _named(self.basis)(**self.basis_parameters) if self.basis else None
+
+
+def _named(path: str) -> Any:
+    room, _, name = path.rpartition(".")
+    return getattr(import_module(room), name)

@@ -1,0 +1,70 @@
+"""Nobody wins by a needle on a repeated value: no component or kernel is narrower than the rounding."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from posteriori import analyze
+from posteriori.analysis.densities.joint_problem import fit_density, make_joint_problem
+from posteriori.analysis.table.columns import describe_columns
+from posteriori.density import KernelDensity
+from posteriori.selection.candidates import CANDIDATES
+
+JOINT = {c.name: c for c in CANDIDATES if c.task == "joint"}
+
+
+def rounded(step: float, rows: int = 300) -> pd.DataFrame:
+    """Return a normal column that shows a few values only, and one that is fine."""
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=rows)
+    coarse = np.round((10.0 + 1.2 * step * size) / step) * step
+    return pd.DataFrame({"coarse": np.round(coarse, 6), "fine": size + rng.normal(size=rows)})
+
+
+@pytest.mark.parametrize("step", [1.0, 0.01])
+def test_a_rounded_normal_is_a_normal(step: float) -> None:
+    """A needle on each of the six values would gain about ln √(2πe) + … nats a row without bound."""
+    found = analyze(
+        rounded(step), task="density", models=["normal", "normal mixture", "kernel density"]
+    )
+    np.testing.assert_allclose(found.problem.steps, [step, 0.0])
+    for name in ("normal mixture", "kernel density"):
+        row = found.ranking[name]
+        ahead = row.elpd - found.ranking["normal"].elpd
+        assert ahead < 5.0, name  # of 300 rows: what a mixture gains by chance
+
+
+@pytest.mark.parametrize("name", [n for n in JOINT if n != "independent columns"])
+def test_no_model_is_narrower_than_a_step(name: str) -> None:
+    """Half of the entries are the same; without rounding the density there would grow with the rows.
+
+    Of a normal of variance δ²/12 it is (6/π)^½/δ at most; of a kernel as narrow, or a component of
+    uncertain width, hardly more.
+    """
+    rng = np.random.default_rng(1)
+    value = np.where(rng.random(200) < 0.5, 3.0, rng.integers(0, 60, 200)).astype(float)
+    frame = pd.DataFrame({"a": value, "b": rng.normal(size=200)})
+    problem, _, _ = make_joint_problem(frame, describe_columns(frame), 5, 0)
+    model = fit_density(problem, JOINT[name], np.arange(200))
+    marginal = np.array([[3.0, np.nan]])
+    assert np.exp(model.score_samples(marginal)[0]) < 1.2 * np.sqrt(6.0 / np.pi)
+
+
+def test_kernels_are_at_least_as_wide_as_a_rounding_error() -> None:
+    frame = rounded(1.0).assign(coarse=lambda t: (t["fine"] > 2.0).astype(float))  # mostly 0
+    problem, _, _ = make_joint_problem(frame, describe_columns(frame), 5, 0)
+    model = fit_density(problem, JOINT["kernel density"], np.arange(len(frame)))
+    assert model.bandwidth_[0] == pytest.approx(1.0 / np.sqrt(12.0))
+    assert KernelDensity().fit(problem.X).bandwidth_[0] < 0.9 / np.sqrt(12.0)
+
+
+def test_numbers_lie_within_their_steps() -> None:
+    frame = rounded(0.5)
+    frame["day"] = pd.date_range("2020-01-01", periods=len(frame))[
+        np.random.default_rng(3).permutation(len(frame))
+    ]
+    problem, converted, _ = make_joint_problem(frame, describe_columns(frame), 5, 0)
+    np.testing.assert_allclose(problem.steps, [0.5 / 5, 0.0, 1.0 / 365.25])  # 0.1 is in use
+    moved = problem.X - problem.encoder.transform(converted)
+    assert (np.abs(moved) <= 0.5 * problem.steps).all()
+    np.testing.assert_allclose(moved[:, 0].var(), problem.steps[0] ** 2 / 12, rtol=0.2)
