@@ -254,7 +254,7 @@ def test_every_capability_is_asked_about():
         getattr(c, name) for name in c.__all__ if getattr(getattr(c, name), "_is_protocol", False)
     }
     arguments = {c.Accounts, c.Classifies, c.Estimator, c.HasBestTree, c.HasComponents}
-    arguments |= {c.HasPosterior, c.HasSteps}
+    arguments |= {c.FillsGaps, c.HasPosterior, c.HasSteps}  # gaps: tests/analysis/densities
     arguments |= {c.NamesColumns, c.PreparesBlocks, c.Result, c.StatesLogProbabilities}
     assert protocols == {*ASKED, *arguments}
 
