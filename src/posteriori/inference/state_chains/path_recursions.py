@@ -12,7 +12,7 @@ from posteriori.inference.state_chains.hidden_markov_recursions import largest_o
 from posteriori.numerics.compilation import compilable, integers, matrix, numbers
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["best_path", "best_paths", "draw_code", "draw_paths", "score_path"]
+__all__ = ["best_advance", "best_path", "best_paths", "draw_code", "draw_paths", "score_path"]
 
 _NEVER = -math.inf
 #: Scores lose their largest after so many steps: sums of so few lose no digits.
@@ -56,7 +56,7 @@ def score_path(
                     score[k] = initial[k]
             else:
                 step = t - 1 if len(transition) > 1 else 0
-                _best_advance(scores[t - first - 1], transition[step], score)
+                best_advance(scores[t - first - 1], transition[step], score)
             for k in range(len(initial)):
                 score[k] = score[k] + weights[k]  # δₖ = ln ℓₖ + maxⱼ (δⱼ + ln Aⱼₖ)
         score = scores[end - 1 - first]
@@ -155,7 +155,7 @@ def draw_code(weights: Array, uniform: float) -> int:
 
 
 @compilable
-def _best_advance(before: Array, moves: Array, score: Array) -> None:
+def best_advance(before: Array, moves: Array, score: Array) -> None:
     """Fill maxⱼ (δⱼ + ln Aⱼₖ), four rows at a time."""
     n_states = len(before)
     for j in range(0, n_states - 3, 4):
