@@ -2,3 +2,8 @@ from posteriori.sequence.hidden_markov_chain import (
     HiddenMarkovChain as HiddenMarkovChain,
     HiddenMarkovSample as HiddenMarkovSample,
 )
+from posteriori.sequence.markov_chain import (
+    Absorption as Absorption,
+    MarkovChain as MarkovChain,
+)
+from posteriori.sequence.markov_structure import StateClass as StateClass
