@@ -218,7 +218,7 @@ class MarkovChain:
         """
         names = self._contexts
         found = state_classes(self._first_order)
-        return [c._replace(states=tuple(names[s] for s in c.states)) for c in found]  # type: ignore[index]
+        return [c._replace(states=tuple(names[s] for s in c.states)) for c in found]
 
     def absorption(self) -> Absorption:
         """Return where the chain ends, and how long it takes, by the first state."""

@@ -77,8 +77,9 @@ def count_symbols(
     for codes, weight in zip(coded.sequences, coded.weights, strict=True):
         for m in range(min(order, len(codes))):
             first[m][context_numbers(codes[: m + 1], size, m)[0], codes[m]] += weight
-        where = np.arange(max(len(codes) - order, 0)) if not homogeneous else 0
-        np.add.at(moves, (where, context_numbers(codes, size, order), codes[order:]), weight)
+        contexts = context_numbers(codes, size, order)
+        step = np.zeros_like(contexts) if homogeneous else np.arange(len(contexts))
+        np.add.at(moves, (step, contexts, codes[order:]), weight)
     return MarkovCounts(tuple(first), moves)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ class CodedSequences(NamedTuple):
     weights: Array
 
 
-def list_sequences(x: Any, lengths: ArrayLike | None = None) -> list[Sequence[Any]]:
+def list_sequences(x: Any, lengths: ArrayLike | None = None) -> list[list[Any]]:
     """Return sequences of symbols as a list of them.
 
     A text is a sequence of its letters; a list of lists or arrays holds a sequence each; an array (T,)
@@ -54,7 +54,7 @@ def list_sequences(x: Any, lengths: ArrayLike | None = None) -> list[Sequence[An
     return found
 
 
-def symbols_of(sequences: list[Sequence[Any]]) -> tuple[Hashable, ...]:
+def symbols_of(sequences: list[list[Any]]) -> tuple[Hashable, ...]:
     """Return the different symbols, in order where they have one, else as they come."""
     seen = dict.fromkeys(symbol for sequence in sequences for symbol in sequence)
     if any(symbol is None or symbol != symbol for symbol in seen):
@@ -66,7 +66,7 @@ def symbols_of(sequences: list[Sequence[Any]]) -> tuple[Hashable, ...]:
 
 
 def code_sequences(
-    sequences: list[Sequence[Any]],
+    sequences: list[list[Any]],
     states: tuple[Hashable, ...],
     sequence_weight: ArrayLike | None = None,
 ) -> CodedSequences:
