@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from posteriori.inference import forward_backward, impossible_steps, most_likely_path, sample_path
-from posteriori.inference.chains import hidden_markov
+from posteriori.inference.state_chains import hidden_markov
+from posteriori.inference.state_chains.chain_weights import chain_weights
+from posteriori.inference.state_chains.scaled_chains import scaled_filter
 from tests.inference.oracles import enumerate_paths
 
 
@@ -50,6 +52,20 @@ def test_any_chain_equals_the_sum_over_all_paths(seed, n_steps, n_states, varyin
             forward_backward(*model)
     else:
         assert_equals_enumeration(model)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 6), st.sampled_from([50.0, 150.0, 400.0]))
+def test_weights_far_apart_lose_no_state(seed, n_steps, spread):
+    """Forbidden transitions and weights over hundreds of orders of magnitude, scaled or not."""
+    rng = np.random.default_rng(seed)
+    initial, transition, likelihood = random_model(rng, n_steps, 3, zeros=0.3, spread=spread)
+    transition = transition - 100.0 * rng.random((3, 3))
+    model = initial, transition, likelihood
+    paths = enumerate_paths(*model)
+    if np.isfinite(paths.log_best):
+        post = forward_backward(*model)
+        np.testing.assert_allclose(post.probabilities, paths.probabilities, atol=1e-11)
+        np.testing.assert_allclose(post.log_evidence, paths.log_evidence, rtol=1e-12)
 
 
 def test_impossible_states_and_transitions(engine):
@@ -220,8 +236,7 @@ def test_scaling_hands_over_to_log_space_when_a_state_would_be_lost():
     transition = log([[1.0, 0.0], [0.0, 1.0]])
     likelihood = np.tile([0.0, -1.0], (2000, 1))
     likelihood[-1] = [-np.inf, 0.0]
-    inputs = hidden_markov._checked(log([0.5, 0.5]), transition, likelihood)
-    assert hidden_markov._scaled_pass(inputs, np.zeros((1, 2, 2)), np.empty((1, 0, 2, 2))) is None
+    assert scaled_filter(chain_weights(log([0.5, 0.5]), transition, likelihood)) is None
     post = forward_backward(log([0.5, 0.5]), transition, likelihood)
     np.testing.assert_allclose(post.log_evidence, np.log(0.5) - 1999.0, rtol=1e-13)
     np.testing.assert_array_equal(post.probabilities[:, 1], 1.0)
