@@ -1,0 +1,70 @@
+r"""The ascent of a hidden chain: EM with parameters or certain paths, variational Bayes with beliefs.
+
+.. math:: L = \sum_s w_s \ln\sum_z e^{E[\ln p(z\mid A)] + \sum_t E[\ln p(x_t\mid θ_{z_t})]}
+   - \mathrm{KL}(q(π, A)\,\|\,p) - \sum_k \mathrm{KL}(q(θ_k)\,\|\,p).
+
+The parameters of the ascent are the expected sums: from these follow laws or beliefs, from these the
+probabilities of states and transitions, and from these the next sums. So a chain is a model of paths
+and one of emissions, whatever they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from posteriori.inference.ascent.expectation_maximization import EMResult, maximize_by_em
+from posteriori.inference.sequences.chain_paths import PathModel
+from posteriori.inference.sequences.emissions.emission_contract import EmissionModel, Sums
+
+__all__ = ["ChainLook", "ascend_chain", "look_at_chain"]
+
+
+class ChainLook(NamedTuple):
+    """What rows say under some sums.
+
+    Attributes
+    ----------
+    sums : tuple
+        The next ones: of paths, then of emissions.
+    log_likelihood : float
+        ln p(x), or its part of the bound.
+    objective : float
+        With priors or divergences.
+    """
+
+    sums: Sums
+    log_likelihood: float
+    objective: float
+
+
+def look_at_chain(paths: PathModel, emission: EmissionModel, sums: Sums) -> ChainLook:
+    """Return what rows say under the laws and emissions of some sums."""
+    view = emission.look(sums[paths.n_sums :])
+    found = paths.expect(sums[: paths.n_sums], view.scores)
+    value = found.log_likelihood + view.constant
+    after = (*found.sums, *view.summarize(found.shares))
+    return ChainLook(after, value, value + found.bonus + view.bonus)
+
+
+def ascend_chain(
+    paths: PathModel, emission: EmissionModel, start: Sums, **options: Any
+) -> EMResult:
+    """Climb from sums; the parameters that are found are sums as well.
+
+    Parameters
+    ----------
+    paths : PathModel
+    emission : EmissionModel
+    start : tuple
+        Sums of paths, then of emissions.
+    **options
+        Of :func:`maximize_by_em`.
+    """
+
+    def expect(sums: Sums) -> tuple[Sums, float]:
+        found = look_at_chain(paths, emission, sums)
+        return found.sums, found.objective
+
+    if not emission.numeric:
+        options = {**options, "accelerated": False}
+    return maximize_by_em(expect, lambda sums: sums, start, **options)
