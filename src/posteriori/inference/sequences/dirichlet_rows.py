@@ -16,9 +16,10 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 
-__all__ = ["DirichletRows", "Estimate"]
+__all__ = ["DirichletRows", "Estimate", "draw_rows"]
 
 #: Most likely parameters, those of highest posterior density, or beliefs.
 Estimate = Literal["likelihood", "mode", "belief"]
@@ -98,3 +99,13 @@ class DirichletRows(NamedTuple):
         inside = alpha > 0.0
         each = np.where(inside, gammaln(np.where(inside, alpha, 1.0)), 0.0)
         return gammaln(alpha.sum(axis=-1)) - each.sum(axis=-1)
+
+
+def draw_rows(law: DirichletRows, counts: Array, size: int, rng: np.random.Generator) -> Array:
+    """Return ln p (S, ..., L) drawn from the beliefs about rows; −inf where nothing is possible."""
+    after = law.concentration + counts
+    shapes = np.broadcast_to(np.where(law.possible, after, 1.0), (size, *after.shape))
+    # ln Gamma(a) = ln Gamma(a + 1) + ln(U)/a does not underflow for small a
+    logs = np.log(rng.standard_gamma(shapes + 1.0)) + np.log1p(-rng.random(shapes.shape)) / shapes
+    logs = np.where(law.possible, logs, -np.inf)
+    return logs - log_sum_exp(logs, axis=-1)[..., None]

@@ -83,9 +83,14 @@ class ColumnEmission(NamedTuple):
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw the parameters of all parts."""
         drawn = [part.draw(own, size, rng) for part, own in self._divided(sums)]
+
+        def log_beliefs(other: Sums) -> Array:
+            own = (part for _, part in self._divided(other))
+            return np.sum([d.log_beliefs(part) for d, part in zip(drawn, own, strict=True)], axis=0)
+
         return EmissionDraws(
             lambda s: np.sum([one.scores(s) for one in drawn], axis=0),
-            np.sum([one.log_beliefs for one in drawn], axis=0),
+            log_beliefs,
             np.sum([one.log_priors for one in drawn], axis=0),
         )
 

@@ -42,14 +42,14 @@ class EmissionDraws(NamedTuple):
     ----------
     scores : callable
         From the number of a draw, ln p(x_t | θ_k), (T, K).
-    log_beliefs : (S, K, K)
-        ln q_j(θ_k): what the belief about state j says of what was drawn for k.
+    log_beliefs : callable
+        From sums, ln q_j(θ_k) (S, K, K): what the belief about state j says of what was drawn for k.
     log_priors : (S, K)
         ln p(θ_k).
     """
 
     scores: Callable[[int], Array]
-    log_beliefs: Array
+    log_beliefs: Callable[[Sums], Array]
     log_priors: Array
 
 

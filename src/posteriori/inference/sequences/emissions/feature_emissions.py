@@ -38,6 +38,7 @@ from posteriori.numerics.types import Array
 
 __all__ = [
     "BeliefModel",
+    "DrawnFeatures",
     "FeatureEmission",
     "ModeModel",
     "likely_members",
@@ -85,6 +86,14 @@ class ModeModel(NamedTuple):
         return Learned(theta, float(np.sum(pair.prior.log_prob(mode))), member)
 
 
+class DrawnFeatures(NamedTuple):
+    """Coefficients θ (S, K, F) of drawn parameters, and ln q_j(θ_k) (S, K, K) by sums, ln p(θ_k) (S, K)."""
+
+    theta: Array
+    log_beliefs: Callable[[Array], Array]
+    log_priors: Array
+
+
 class BeliefModel(NamedTuple):
     """Conjugate beliefs that can be drawn from."""
 
@@ -103,17 +112,20 @@ class BeliefModel(NamedTuple):
         """Return the beliefs, with −KL."""
         return self.beliefs.learn(sums)
 
-    def draw(self, sums: Array, size: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-        """Return θ (S, K, F) of drawn parameters, ln q_j(θ_k) (S, K, K) and ln p(θ_k) (S, K)."""
-        belief, pair = self.learn(sums).components, self.beliefs.pair
-        drawn = belief.sample(size, rng=rng)  # (S, K, D)
+    def draw(self, sums: Array, size: int, rng: np.random.Generator) -> DrawnFeatures:
+        """Draw parameters from the beliefs about them."""
+        pair, layout, k = self.beliefs.pair, self.beliefs.layout, len(sums)
+        drawn = self.learn(sums).components.sample(size, rng=rng)  # (S, K, D)
         parts = [np.maximum(part, _NEVER) for part in pair.prior_family.sufficient(drawn)]
-        layout, k = self.beliefs.layout, len(sums)
         offset = np.zeros((k, layout.columns))
         theta = np.stack([layout.join([part[s] for part in parts], offset) for s in range(size)])
-        each = [take_members(belief, np.s_[j : j + 1]).log_prob(drawn) for j in range(k)]
-        of_beliefs = np.stack([one.sum(axis=-1) for one in each], axis=1)
-        return theta, of_beliefs, pair.prior.log_prob(drawn).sum(axis=-1)
+
+        def log_beliefs(other: Array) -> Array:
+            belief = self.learn(other).components
+            each = [take_members(belief, np.s_[j : j + 1]).log_prob(drawn) for j in range(k)]
+            return np.stack([one.sum(axis=-1) for one in each], axis=1)
+
+        return DrawnFeatures(theta, log_beliefs, pair.prior.log_prob(drawn).sum(axis=-1))
 
 
 class FeatureEmission(NamedTuple):
@@ -168,8 +180,12 @@ class FeatureEmission(NamedTuple):
 
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw parameters from the beliefs about them."""
-        theta, beliefs, priors = self.model.draw(sums[0], size, rng)
-        return EmissionDraws(lambda s: linear_scores(self.model, self.x, theta[s]), beliefs, priors)
+        drawn = self.model.draw(sums[0], size, rng)
+        return EmissionDraws(
+            lambda s: linear_scores(self.model, self.x, drawn.theta[s]),
+            lambda other: drawn.log_beliefs(other[0]),
+            drawn.log_priors,
+        )
 
 
 def linear_scores(model: Any, x: Array, theta: Array) -> Array:

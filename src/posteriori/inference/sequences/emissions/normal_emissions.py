@@ -147,20 +147,20 @@ class NormalEmission(NamedTuple):
 
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw means and precisions, in the units of the rows, from the beliefs about them."""
-        belief, k = learn_belief(NormalStatistics(*sums), self._prior), len(sums[0])
-        of_states = NormalWishart(belief.means, belief.strength, belief.dof, belief.scale)
-        p = self._prior
+        p, d = self._prior, sums[1].shape[1]
+        drawn = self._beliefs(sums).sample(size, rng=rng)
+        height = 0.5 * (np.linalg.slogdet(drawn.precision)[1] - d * LOG_2PI)
         white = triangular_inverse(np.linalg.cholesky(p.inverse_scale))
-        of_prior = NormalWishart(p.means, p.strength, p.dof, np.swapaxes(white, 1, 2) @ white)
-        drawn = of_states.sample(size, rng=rng)
-        each = [take_members(of_states, j).log_prob(drawn) for j in range(k)]
-        height = 0.5 * (np.linalg.slogdet(drawn.precision)[1] - sums[1].shape[1] * LOG_2PI)
+        prior = NormalWishart(p.means, p.strength, p.dof, np.swapaxes(white, 1, 2) @ white)
 
         def scores(s: int) -> Array:
-            found = NormalScores(height[s], drawn.mean[s], drawn.precision[s])
-            return self._values(found)
+            return self._values(NormalScores(height[s], drawn.mean[s], drawn.precision[s]))
 
-        return EmissionDraws(scores, np.stack(each, axis=1), of_prior.log_prob(drawn))
+        def log_beliefs(other: Sums) -> Array:
+            q, states = self._beliefs(other), range(len(other[0]))
+            return np.stack([take_members(q, j).log_prob(drawn) for j in states], axis=1)
+
+        return EmissionDraws(scores, log_beliefs, prior.log_prob(drawn))
 
     # -- steps -------------------------------------------------------------------------------
 
@@ -168,6 +168,10 @@ class NormalEmission(NamedTuple):
     def _prior(self) -> NormalPrior:
         assert self.prior is not None  # beliefs have one
         return self.prior
+
+    def _beliefs(self, sums: Sums) -> NormalWishart:
+        q = learn_belief(NormalStatistics(*sums), self._prior)
+        return NormalWishart(q.means, q.strength, q.dof, q.scale)
 
     def _parts(self, statistics: NormalStatistics) -> NormalParts:
         d = statistics.sums.shape[1]

@@ -21,6 +21,7 @@ from posteriori.inference.mixtures.columns.family_columns import ColumnLayout, l
 from posteriori.inference.mixtures.columns.latent_ascent import Learned
 from posteriori.inference.sequences.emissions.emission_contract import LearnedEmission
 from posteriori.inference.sequences.emissions.feature_emissions import (
+    DrawnFeatures,
     FeatureEmission,
     of_one_column,
 )
@@ -77,8 +78,8 @@ class SeparateModel(NamedTuple):
         apart = np.sum(beliefs.mean.kl(self.means)) + np.sum(beliefs.precision.kl(self.precisions))
         return Learned(theta, -float(apart), beliefs)
 
-    def draw(self, sums: Array, size: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-        """Return θ (S, K, F) of drawn parameters, ln q_j(θ_k) (S, K, K) and ln p(θ_k) (S, K)."""
+    def draw(self, sums: Array, size: int, rng: np.random.Generator) -> DrawnFeatures:
+        """Draw means and precisions from the beliefs about them."""
         q = self.learn(sums).components
         mean, tau = q.mean.sample(size, rng=rng), q.precision.sample(size, rng=rng)  # (S, K, D)
         offset = 0.5 * (np.log(tau) - LOG_2PI - tau * mean**2)
@@ -88,8 +89,12 @@ class SeparateModel(NamedTuple):
         def density(means: Any, precisions: Any) -> Array:
             return (means.log_prob(mean) + precisions.log_prob(tau)).sum(axis=-1)
 
-        each = [density(*(take_members(d, np.s_[j : j + 1]) for d in q)) for j in range(len(sums))]
-        return theta, np.stack(each, axis=1), density(self.means, self.precisions)
+        def log_beliefs(other: Array) -> Array:
+            q, states = self.learn(other).components, range(len(other))
+            one = [density(*(take_members(d, np.s_[j : j + 1]) for d in q)) for j in states]
+            return np.stack(one, axis=1)
+
+        return DrawnFeatures(theta, log_beliefs, density(self.means, self.precisions))
 
 
 def separate_normals(

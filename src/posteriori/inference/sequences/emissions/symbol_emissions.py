@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import gammaln
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.inference.classes.column_densities import CategoryClasses
-from posteriori.inference.sequences.dirichlet_rows import DirichletRows, Estimate
+from posteriori.inference.sequences.dirichlet_rows import DirichletRows, Estimate, draw_rows
 from posteriori.inference.sequences.emissions.emission_contract import (
     EmissionDraws,
     EmissionView,
@@ -85,21 +86,18 @@ class SymbolEmission(NamedTuple):
 
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw tables from the beliefs about them."""
-        drawn: list[Array] = []
-        beliefs, priors = 0.0, 0.0
-        for law, counts in zip(self.laws, sums, strict=True):
-            belief, prior = law.belief(counts), DirichletRows(law.concentration[:1], "belief")
-            with np.errstate(divide="ignore"):
-                logs = np.log(belief.sample(size, rng=rng))  # (S, K, L)
-            logs = np.maximum(logs, np.log(np.finfo(np.float64).tiny))
-            drawn.append(logs)
-            each = [belief_density(a, logs) for a in belief.concentration]
-            beliefs = beliefs + np.stack(each, axis=1)
-            priors = priors + belief_density(prior.concentration[0], logs)
+        drawn = [draw_rows(law, part, size, rng) for law, part in zip(self.laws, sums, strict=True)]
+        tables = list(zip(self.laws, drawn, strict=True))
+
+        def log_beliefs(other: Sums) -> Array:
+            pairs = zip(tables, other, strict=True)
+            return np.sum(
+                [_row_densities(law.concentration + part, x) for (law, x), part in pairs], axis=0
+            )
+
+        priors = [_row_densities(law.concentration[:1], x)[:, 0] for law, x in tables]
         return EmissionDraws(
-            lambda s: self._scores([logs[s] for logs in drawn]),
-            np.asarray(beliefs),
-            np.asarray(priors),
+            lambda s: self._scores([x[s] for x in drawn]), log_beliefs, np.sum(priors, axis=0)
         )
 
     def _scores(self, logs: Any) -> Array:
@@ -110,11 +108,11 @@ class SymbolEmission(NamedTuple):
         return total
 
 
-def belief_density(concentration: Array, logs: Array) -> Array:
-    """Return ln Dir(p | α) of rows ln p (S, K, L), (S, K)."""
-    flat = logs.reshape(-1, logs.shape[-1])
-    law = DirichletRows(concentration, "belief")
-    return law.log_density(flat, concentration).reshape(logs.shape[:-1])
+def _row_densities(concentration: Array, logs: Array) -> Array:
+    """Return ln Dir(p_k | α_j) of rows ln p (S, K, L) and α (J, L), (S, J, K)."""
+    power = logs @ (concentration - 1.0).T
+    normalizer = gammaln(concentration.sum(axis=1)) - gammaln(concentration).sum(axis=1)
+    return np.swapaxes(power, 1, 2) + normalizer[:, None]
 
 
 def symbol_emission(
@@ -130,12 +128,12 @@ def symbol_emission(
         Number of symbols of each column.
     k : int
         States.
-    concentration : float, or D × (L,)
+    concentration : float, or list of D × (L,)
         Of the Dirichlet prior of each table.
     estimate : {"likelihood", "mode", "belief"}
     labels : D × tuple, or None
     """
-    given = concentration if np.ndim(concentration) else [concentration] * len(sizes)
+    given = concentration if isinstance(concentration, list) else [concentration] * len(sizes)
     laws = tuple(
         DirichletRows(np.broadcast_to(np.asarray(a, dtype=np.float64), (k, size)).copy(), estimate)
         for a, size in zip(given, sizes, strict=True)
