@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 from posteriori.inference.ascent.expectation_maximization import EMResult, maximize_by_em
 from posteriori.inference.sequences.chain_paths import PathModel
 from posteriori.inference.sequences.emissions.emission_contract import EmissionModel, Sums
+from posteriori.numerics.types import Array
 
-__all__ = ["ChainLook", "ascend_chain", "look_at_chain"]
+__all__ = ["ChainLook", "KnownChain", "ascend_chain", "ascend_from", "look_at_chain"]
 
 
 class ChainLook(NamedTuple):
@@ -68,3 +69,45 @@ def ascend_chain(
     if not emission.numeric:
         options = {**options, "accelerated": False}
     return maximize_by_em(expect, lambda sums: sums, start, **options)
+
+
+class KnownChain(NamedTuple):
+    """A chain to begin from: ln π (K,), ln A (K, K), and ln p(x_t | z_t = k) of all rows (T, K)."""
+
+    initial: Array
+    transition: Array
+    scores: Array
+
+
+def ascend_from(
+    paths: Any, emission: EmissionModel, known: KnownChain, *, likelihood: bool, **options: Any
+) -> EMResult:
+    """Climb from a known chain, the first step being what rows say under it.
+
+    Parameters
+    ----------
+    paths : PathModel with ``expect_under``
+    emission : EmissionModel
+    known : KnownChain
+    likelihood : bool
+        Whether the objective is the likelihood, which the known chain has as well.
+    **options
+        Of :func:`maximize_by_em`.
+    """
+
+    def begin() -> tuple[Sums, float]:
+        found = paths.expect_under(known.initial, known.transition, known.scores.copy())
+        return (*found.sums, *emission.share_out(found.shares)), found.log_likelihood
+
+    def expect(at: Any) -> tuple[Sums, float]:
+        if isinstance(at, KnownChain):
+            return begin()
+        found = look_at_chain(paths, emission, at)
+        return found.sums, found.objective
+
+    if not emission.numeric:
+        options = {**options, "accelerated": False}
+    start = known if likelihood else begin()[0]
+    ascent = maximize_by_em(expect, lambda sums: sums, start, **options)
+    at_start = isinstance(ascent.parameters, KnownChain)  # stopped before a step
+    return ascent._replace(parameters=begin()[0]) if at_start else ascent

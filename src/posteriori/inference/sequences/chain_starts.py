@@ -26,6 +26,9 @@ __all__ = ["ChainSearch", "climb_chain", "start_from_shares"]
 #: Steps by which a start shows where it leads.
 _TRIAL = 20
 
+#: The same of members that are fitted, each of them step by step.
+_TRIAL_FITS = 4
+
 #: Of more rows than this a sample serves to find clusters.
 _SAMPLE = 20_000
 
@@ -77,7 +80,7 @@ def climb_chain(
     if n_init == 1:
         return _last(paths, emission, next(starts), search)
     best: EMResult | None = None
-    steps = min(_TRIAL, search.max_iter)
+    steps = min(_TRIAL if emission.numeric else _TRIAL_FITS, search.max_iter)
     for start in starts:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # some steps are enough

@@ -57,9 +57,8 @@ class DirichletRows(NamedTuple):
         if self.estimate == "likelihood":
             return logs, 0.0
         alpha, possible = self.concentration, self.possible
-        height = np.where(
-            possible & (alpha != 1.0), (alpha - 1.0) * np.where(possible, logs, 0.0), 0.0
-        )
+        bent = possible & (alpha != 1.0)
+        height = (np.where(bent, alpha, 1.0) - 1.0) * np.where(bent, logs, 0.0)
         return logs, float(height.sum() + self._log_normalizers(alpha).sum())
 
     def mean(self, counts: Array) -> Array:

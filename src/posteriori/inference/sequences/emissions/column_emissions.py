@@ -43,6 +43,11 @@ class ColumnEmission(NamedTuple):
         return all(part.numeric for part in self.parts.values())
 
     @property
+    def exact(self) -> bool:
+        """Whether beliefs are exact where the states are known."""
+        return all(part.exact for part in self.parts.values())
+
+    @property
     def n_sums(self) -> int:
         """Number of parts of the sums."""
         return sum(part.n_sums for part in self.parts.values())

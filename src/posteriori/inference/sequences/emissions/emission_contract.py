@@ -80,6 +80,11 @@ class EmissionModel(Protocol):
         ...
 
     @property
+    def exact(self) -> bool:
+        """Whether beliefs are exact where the states are known."""
+        ...
+
+    @property
     def n_sums(self) -> int:
         """Number of parts of the sums."""
         ...

@@ -152,6 +152,11 @@ class FeatureEmission(NamedTuple):
         return True
 
     @property
+    def exact(self) -> bool:
+        """Whether beliefs are exact where the states are known."""
+        return isinstance(self.model, BeliefModel)
+
+    @property
     def n_sums(self) -> int:
         """Number of parts of the sums."""
         return 1

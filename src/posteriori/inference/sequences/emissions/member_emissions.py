@@ -61,6 +61,11 @@ class MemberEmission(NamedTuple):
     def _imagined(self) -> Array:
         return IMAGINED / self.frequency.sum() * self.frequency
 
+    @property
+    def exact(self) -> bool:
+        """Whether beliefs are exact where the states are known."""
+        return False
+
     def share_out(self, shares: Array) -> Sums:
         """Return the members that are fitted to rows by shares."""
         seen, whole = self._seen, self._whole()

@@ -60,6 +60,11 @@ class MixtureEmission(NamedTuple):
         return k, m
 
     @property
+    def exact(self) -> bool:
+        """Whether beliefs are exact where the states are known."""
+        return False
+
+    @property
     def n_sums(self) -> int:
         """Number of parts of the sums."""
         return 1 + self.components.n_sums

@@ -98,6 +98,11 @@ class NormalEmission(NamedTuple):
         return True
 
     @property
+    def exact(self) -> bool:
+        """Whether beliefs are exact where the states are known."""
+        return isinstance(self.rows, CompleteRows)
+
+    @property
     def n_sums(self) -> int:
         """Number of parts of the sums."""
         return 3

@@ -49,6 +49,11 @@ class SymbolEmission(NamedTuple):
         return True
 
     @property
+    def exact(self) -> bool:
+        """Whether beliefs are exact where the states are known."""
+        return True
+
+    @property
     def n_sums(self) -> int:
         """Number of parts of the sums."""
         return len(self.laws)
