@@ -26,6 +26,7 @@ from posteriori.inference.sequences.chain_learning import (
 from posteriori.inference.sequences.chain_paths import ChainPaths
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.chain_starts import ChainSearch
+from posteriori.inference.sequences.emissions.emission_contract import EmissionModel
 from posteriori.inference.sequences.evidence_draws import draw_evidence, is_exchangeable
 from posteriori.inference.state_chains.hidden_markov import forward_backward, most_likely_path
 from posteriori.inference.state_chains.state_filters import filter_states
@@ -260,8 +261,7 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
             check_weights(sequence_weight, table.lengths),
             check_states(states, table, self.n_states),
         )
-        emission = choose_emission(self._places, self.emission_prior, self._choice(x, rows))
-        paths = self._paths(rows)
+        paths, emission = self._paths(rows), self._emission(x, rows)
         found = self._ascend(paths, emission, rows, x)
         self._keep(paths, emission, rows, x, found)
         return self
@@ -289,8 +289,8 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
     def _estimate(self) -> Any:
         return _ESTIMATES[self.method]
 
-    def _choice(self, x: Array, rows: ChainRows) -> Choice:
-        return Choice(
+    def _emission(self, x: Array, rows: ChainRows) -> EmissionModel:
+        choice = Choice(
             x,
             rows.frequency,
             int(self.n_states),
@@ -300,6 +300,7 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
             self.symbols_,
             as_generator(self.random_state),
         )
+        return choose_emission(self._places, self.emission_prior, choice)
 
     def _paths(self, rows: ChainRows) -> ChainPaths:
         k, estimate = int(self.n_states), self._estimate
@@ -355,7 +356,7 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         warn_of_states_never_left(rows, moves)
         self.model_ = HiddenMarkovChain(*paths.learn(found.sums[:2]), learned.emission)
         self.trace_, self.n_iter_, self.converged_ = found.trace, found.n_iter, found.converged
-        self._learned = paths, emission, found.sums
+        self._training = x, rows, found.sums
         self._fingerprint = Fingerprint().update(x, rows.frequency)
         if self._estimate != "belief":
             self.log_likelihood_ = found.log_likelihood
@@ -397,7 +398,8 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         check_is_fitted(self)
         if self._estimate != "belief":
             raise ValueError('evidence needs beliefs: fit with method="variational"')
-        paths, emission, sums = self._learned
+        x, rows, sums = self._training
+        paths, emission = self._paths(rows), self._emission(x, rows)
         if not hasattr(emission, "draw"):
             raise ValueError(
                 "evidence of mixtures in states cannot be drawn; compare log_evidence_"
@@ -418,7 +420,7 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        of = "X" if paths.rows.labels is None else "X,states"
+        of = "X" if rows.labels is None else "X,states"
         return LogEvidence(
             found.value, kind="estimate", of=of, fingerprint=self._fingerprint, error=found.error
         )
