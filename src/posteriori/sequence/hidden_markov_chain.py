@@ -39,7 +39,11 @@ from posteriori.sequence.chain_parameters import (
     encode_states,
     log_of,
 )
-from posteriori.sequence.emission_densities import emission_densities
+from posteriori.sequence.emission_densities import (
+    EmissionDensities,
+    FamilyDensities,
+    emission_densities,
+)
 
 __all__ = ["HiddenMarkovChain", "HiddenMarkovSample"]
 
@@ -103,9 +107,9 @@ class HiddenMarkovChain:
             "initial": check_rows("initial", self.initial, (size,)),
             "transition": check_rows("transition", self.transition, (size, size)),
             "states": check_states(self.states, size),
-            "densities": emission_densities(self.emission, size),
         }
         self.__dict__.update(checked)
+        emission_densities(self.emission, size)  # refuses what does not fit
 
     @property
     def n_states(self) -> int:
@@ -222,6 +226,11 @@ class HiddenMarkovChain:
         ]
 
     # -- reading -----------------------------------------------------------------------------
+
+    @cached_property
+    def densities(self) -> EmissionDensities | FamilyDensities:
+        """Densities of rows in each state, and draws of them."""
+        return emission_densities(self.emission, self.n_states)
 
     @cached_property
     def _logs(self) -> tuple[Array, Array]:

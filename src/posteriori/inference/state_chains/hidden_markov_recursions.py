@@ -24,6 +24,10 @@ __all__ = [
 
 #: Sums of weights below this come near the end of the range of float64.
 _SMALL = 1e-200
+#: Products of numbers above this, and of their squares, lose nothing.
+_MODERATE = 1e-60
+#: Scores of paths lose their largest after so many steps: sums of so few lose no digits.
+_RARELY = 32
 #: Makes 0/0 a 0, and is lost beside every weight of a state that is possible.
 _GUARD = 1e-305
 _NEVER = -math.inf
@@ -54,26 +58,33 @@ def scaled_forward(
     n_states = len(transition[0])
     for b in range(len(filtered)):
         for s in range(len(starts) - 1):
+            scale, product, logs = 1.0, 1.0, log_evidence[b][s]
             for t in range(starts[s] + 1, starts[s + 1]):
                 step = t - 1 if len(transition) > 1 else 0
-                moves, before = transition[step], filtered[b][t - 1]
-                predicted, alpha = predictions[b][t], filtered[b][t]
-                for k in range(n_states):
-                    predicted[k] = before[0] * moves[0][k]
-                for j in range(1, n_states):
-                    for k in range(n_states):
-                        predicted[k] = predicted[k] + before[j] * moves[j][k]  # pₖ = Σⱼ αⱼAⱼₖ
+                before, predicted, alpha = filtered[b][t - 1], predictions[b][t], filtered[b][t]
+                _weighted_sum(before, transition[step], predicted)
                 total = 0.0
                 for k in range(n_states):
+                    predicted[k] = predicted[k] * scale  # pₖ = Σⱼ αⱼAⱼₖ
+                    before[k] = before[k] * scale
                     alpha[k] = alpha[k] * predicted[k]  # α = ℓ Σⱼ αⱼAⱼₖ
                     total = total + alpha[k]
                 if largest(-total) > -_SMALL:
                     return t
-                for k in range(n_states):
-                    alpha[k] = alpha[k] / total
-                log_evidence[b][s] = log_evidence[b][s] + (
-                    logarithm(total) + (tops[b][t] + transition_tops[step])
-                )
+                scale = 1.0 / total  # with the next step, which need not wait for it
+                if largest(-total) > -_MODERATE:
+                    for k in range(n_states):
+                        alpha[k] = alpha[k] * scale
+                    scale = 1.0
+                product = product * total
+                logs = logs + (tops[b][t] + transition_tops[step])
+                if largest(-product) > -_MODERATE or largest(product) > 1.0 / _MODERATE:
+                    logs = logs + logarithm(product)
+                    product = 1.0
+            last = filtered[b][starts[s + 1] - 1]
+            for k in range(n_states):
+                last[k] = last[k] * scale
+            log_evidence[b][s] = logs + logarithm(product)
     return -1
 
 
@@ -90,7 +101,8 @@ def scaled_backward(
     """Turn P(z_t | y_1, …, y_t) into P(z_t | y), in place; add up pairs."""
     n_states, varying = len(transition[0]), len(transition) > 1
     keep = len(pair_probabilities[0]) > 0
-    reach, turned, sums = numbers(n_states), matrix(n_states, n_states), matrix(n_states, n_states)
+    ratio, reach = numbers(n_states), numbers(n_states)
+    turned, sums = matrix(n_states, n_states), matrix(n_states, n_states)
     _transpose(transition[0], turned)
     for b in range(len(filtered)):
         for s in range(len(starts) - 1):
@@ -99,24 +111,21 @@ def scaled_backward(
                 if varying:
                     _transpose(transition[t], turned)
                 here, after, predicted = filtered[b][t], filtered[b][t + 1], predictions[b][t + 1]
-                for j in range(n_states):
-                    reach[j] = 0.0
                 for k in range(n_states):
-                    if largest(after[k]) == 0.0:
-                        continue
-                    ratio = after[k] / (predicted[k] + _GUARD)  # γₖ/pₖ
-                    for j in range(n_states):
-                        reach[j] = reach[j] + ratio * turned[k][j]
-                    if varying or keep:
+                    ratio[k] = after[k] / (predicted[k] + _GUARD)  # γₖ/pₖ
+                _weighted_sum(ratio, turned, reach)
+                if varying or keep:
+                    for k in range(n_states):
                         for j in range(n_states):
-                            pair = here[j] * turned[k][j] * ratio
+                            pair = here[j] * turned[k][j] * ratio[k]
                             pair_sums[b][j][k] = pair_sums[b][j][k] + count * pair
                             if keep:
                                 pair_probabilities[b][t][j][k] = pair
-                    else:
-                        ratio = ratio * count
+                else:
+                    for k in range(n_states):
+                        weight = ratio[k] * count
                         for j in range(n_states):
-                            sums[k][j] = sums[k][j] + ratio * here[j]
+                            sums[k][j] = sums[k][j] + weight * here[j]
                 for j in range(n_states):
                     here[j] = here[j] * reach[j]  # γⱼ = αⱼ Σₖ Aⱼₖ γₖ/pₖ
         for k in range(n_states):
@@ -204,19 +213,24 @@ def best_path(
     """Fill the paths (B, N) and their log joint probabilities (B, S)."""
     for b in range(len(likelihood)):
         for s in range(len(starts) - 1):
-            for t in range(starts[s], starts[s + 1]):
-                score = scores[t - starts[s]]
-                if t == starts[s]:
+            first, last = starts[s], starts[s + 1] - 1
+            for begin in range(first, last + 1, _RARELY):
+                end = min(begin + _RARELY, last + 1)
+                for t in range(begin, end):
+                    score, weights = scores[t - first], likelihood[b][t]
+                    if t == first:
+                        for k in range(len(initial)):
+                            score[k] = initial[k]
+                    else:
+                        step = t - 1 if len(transition) > 1 else 0
+                        _best_advance(scores[t - first - 1], transition[step], score)
                     for k in range(len(initial)):
-                        score[k] = initial[k]
-                else:
-                    step = t - 1 if len(transition) > 1 else 0
-                    _best_advance(scores[t - starts[s] - 1], transition[step], score)
-                top = _add_and_subtract_top(likelihood[b][t], score)
-                if top == _NEVER:
-                    return t
-                log_joint[b][s] += top
-            _follow_back(transition, scores, starts[s], starts[s + 1] - 1, states[b])
+                        score[k] = score[k] + weights[k]
+                score = scores[end - 1 - first]
+                log_joint[b][s] += _subtract_top(score, score)
+                if _largest_of(score) == _NEVER:
+                    return end - 1
+            _follow_back(transition, scores, first, last, states[b])
     return -1
 
 
@@ -263,9 +277,7 @@ def _draw_path(
 @compilable
 def _subtract_top(likelihood: Array, result: Array) -> float:
     """Fill ln ℓ_k − max ln ℓ; return the maximum, which would swallow digits of probabilities."""
-    top = _NEVER
-    for k in range(len(likelihood)):
-        top = likelihood[k] if likelihood[k] > top else top
+    top = _largest_of(likelihood)
     if top == _NEVER:
         top = 0.0
     for k in range(len(likelihood)):
@@ -274,28 +286,53 @@ def _subtract_top(likelihood: Array, result: Array) -> float:
 
 
 @compilable
-def _best_advance(before: Array, moves: Array, score: Array) -> None:
-    """Fill maxⱼ (δⱼ + ln Aⱼₖ)."""
-    n_states = len(before)
-    for k in range(n_states):
-        score[k] = before[0] + moves[0][k]
-    for j in range(1, n_states):
-        for k in range(n_states):
-            value = before[j] + moves[j][k]
-            score[k] = value if value > score[k] else score[k]
+def _largest_of(x: Array) -> float:
+    top = _NEVER
+    for k in range(len(x)):
+        top = x[k] if x[k] > top else top
+    return top
 
 
 @compilable
-def _add_and_subtract_top(likelihood: Array, score: Array) -> float:
-    """Add ln ℓ and take out the largest score, which is returned."""
-    top = _NEVER
-    for k in range(len(score)):
-        score[k] += likelihood[k]
-        top = score[k] if score[k] > top else top
-    if top > _NEVER:
-        for k in range(len(score)):
-            score[k] -= top
-    return top
+def _weighted_sum(weights: Array, rows: Array, result: Array) -> None:
+    """Fill Σⱼ wⱼ rowsⱼₖ, four rows at a time: a pass over the result costs more than its sums."""
+    n_states = len(weights)
+    alone = n_states % 4
+    for k in range(n_states):
+        result[k] = 0.0
+    for j in range(alone):
+        for k in range(n_states):
+            result[k] = result[k] + weights[j] * rows[j][k]
+    for j in range(alone, n_states, 4):
+        w, x, y, z = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
+        a, b, c, d = rows[j], rows[j + 1], rows[j + 2], rows[j + 3]
+        for k in range(n_states):
+            result[k] = result[k] + ((w * a[k] + x * b[k]) + (y * c[k] + z * d[k]))
+
+
+@compilable
+def _best_advance(before: Array, moves: Array, score: Array) -> None:
+    """Fill maxⱼ (δⱼ + ln Aⱼₖ), four rows at a time."""
+    n_states = len(before)
+    for j in range(0, n_states - 3, 4):
+        w, x, y, z = before[j], before[j + 1], before[j + 2], before[j + 3]
+        a, b, c, d = moves[j], moves[j + 1], moves[j + 2], moves[j + 3]
+        if j == 0:
+            for k in range(n_states):
+                score[k] = _larger(_larger(w + a[k], x + b[k]), _larger(y + c[k], z + d[k]))
+        else:
+            for k in range(n_states):
+                best = _larger(_larger(w + a[k], x + b[k]), _larger(y + c[k], z + d[k]))
+                score[k] = _larger(score[k], best)
+    for j in range(n_states - n_states % 4, n_states):
+        w, a = before[j], moves[j]
+        for k in range(n_states):
+            score[k] = w + a[k] if j == 0 else _larger(score[k], w + a[k])
+
+
+@compilable
+def _larger(a: float, b: float) -> float:
+    return b if b > a else a
 
 
 @compilable
@@ -329,9 +366,7 @@ def _log_advance(weights: Array, moves: Array, result: Array) -> None:
 @compilable
 def log_sum(x: Array) -> float:
     """Return ln Σ exp xₖ."""
-    top, total = _NEVER, 0.0
-    for k in range(len(x)):
-        top = x[k] if x[k] > top else top
+    top, total = _largest_of(x), 0.0
     if top == _NEVER:
         return top
     for k in range(len(x)):
