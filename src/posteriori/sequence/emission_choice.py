@@ -22,6 +22,7 @@ from posteriori.inference.sequences.emissions.feature_emissions import (
 from posteriori.inference.sequences.emissions.member_emissions import MemberEmission
 from posteriori.inference.sequences.emissions.mixture_emissions import MixtureEmission
 from posteriori.inference.sequences.emissions.normal_emissions import normal_emission
+from posteriori.inference.sequences.emissions.regression_emissions import regression_emission
 from posteriori.inference.sequences.emissions.separate_normals import separate_normals
 from posteriori.inference.sequences.emissions.symbol_emissions import symbol_emission
 from posteriori.numerics.types import Array
@@ -50,6 +51,8 @@ class Choice(NamedTuple):
     ----------
     x : (T, D)
         Symbols as codes.
+    regressors : (T, P) or None
+        What rows regress on.
     frequency : (T,) or None
     n_states : int
     estimate : {"likelihood", "mode", "belief"}
@@ -61,6 +64,7 @@ class Choice(NamedTuple):
     """
 
     x: Array
+    regressors: Array | None
     frequency: Array | None
     n_states: int
     estimate: Estimate
@@ -108,6 +112,8 @@ def columns_by_family(emission: Any, names: list[str]) -> dict[Any, list[int]]:
 
 def choose_emission(places: Mapping[Any, list[int]], prior: Any, choice: Choice) -> EmissionModel:
     """Return the model of the emissions of all columns."""
+    if choice.regressors is not None:
+        return _regression(places, prior, choice, choice.regressors)
     if len(places) == 1:
         (family,) = places
         return _one(family, prior, choice)
@@ -159,6 +165,24 @@ def _one(family: Any, prior: Any, choice: Choice) -> EmissionModel:
         )
     fitted = StudentT if family == "student-t" else family
     return MemberEmission(fitted, choice.x, choice.counted, choice.n_states)
+
+
+def _regression(
+    places: Mapping[Any, list[int]], prior: Any, choice: Choice, regressors: Array
+) -> EmissionModel:
+    if list(places) not in (["normal"], ["mvnormal"]) or choice.covariance != "full":
+        raise ValueError(
+            'lags and inputs to emissions are for emission "normal", or "mvnormal" with covariance="full"'
+        )
+    if prior is not None:
+        raise ValueError("emission_prior has no meaning with lags or inputs to emissions")
+    return regression_emission(
+        choice.x,
+        regressors,
+        choice.frequency,
+        together="mvnormal" in places,
+        estimate=choice.estimate,
+    )
 
 
 def _normal(prior: Any, choice: Choice) -> EmissionModel:

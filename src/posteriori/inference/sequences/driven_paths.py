@@ -12,14 +12,14 @@ Reference: Y. Bengio & P. Frasconi, "Input–output HMMs for sequence processing
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.inference.predictors.mode_finding import find_mode
 from posteriori.inference.predictors.softmax_averages import contrasts
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
-from posteriori.inference.sequences.chain_paths import PathPass
+from posteriori.inference.sequences.chain_paths import ChainLaws, PathPass
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows
 from posteriori.inference.sequences.emissions.emission_contract import Sums
@@ -118,12 +118,23 @@ class DrivenPaths(NamedTuple):
         value = rows.sum_sequences(found.log_evidence)
         return PathPass(value, bonus, shares, (started, weights))
 
-    def learn(self, sums: Sums) -> tuple[Array, DrivenTransitions]:
+    @property
+    def n_parameters(self) -> int:
+        """Free probabilities of first states, and weights."""
+        moves = int((self.allowed.sum(axis=1) - 1).sum())
+        return self.initial.n_parameters + moves * self.design.shape[1]
+
+    def learn(self, sums: Sums) -> ChainLaws:
         """Return π, and the transitions as functions of inputs as they were given."""
         found = self._standardized(sums[1])
         coef = found.coef / self.scale
-        intercept = found.intercept - coef @ self.centre
-        return self.initial.mean(sums[0]), DrivenTransitions(intercept, coef)
+        driven = DrivenTransitions(found.intercept - coef @ self.centre, coef)
+        average = np.exp(log_softmax(found.intercept, axis=1))
+        return ChainLaws(self.initial.mean(sums[0]), average, driven)
+
+    def beliefs(self, sums: Sums) -> tuple[Any, ...]:
+        """Return nothing: weights of inputs have no conjugate prior."""
+        return ()
 
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the counts and weights of states in another order."""

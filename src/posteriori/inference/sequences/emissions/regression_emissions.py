@@ -163,9 +163,7 @@ class RegressionEmission(NamedTuple):
     def _prior(self) -> MatrixNormalWishart:
         """No weights but noise as the columns have, as of plain normal columns."""
         p, q = self._regressors, self.width if self.together else 1
-        return MatrixNormalWishart(
-            np.zeros((p, q)), _STRENGTH * np.eye(p), q + 2.0, np.eye(q)
-        )
+        return MatrixNormalWishart(np.zeros((p, q)), _STRENGTH * np.eye(p), q + 2.0, np.eye(q))
 
     def _grams(self, sums: Array) -> tuple[Array, Array, Array, Array]:
         """Return N (K, 1), and Σ φφᵀ (K, 1, P, P), Σ φxᵀ (K, G, P, Q), Σ xxᵀ (K, G, Q, Q)."""
@@ -290,10 +288,7 @@ class RegressionDensities(NamedTuple):
         """Covariances (K, D, D) of the noise; under beliefs the inverse of the expected precision."""
         precisions = self.known.precisions if self.beliefs is None else self.beliefs.mean.precision
         covs, scales = np.linalg.inv(precisions), np.diag(self.units.root)[-self.width :]
-        if covs.shape[-1] < self.width:
-            covs = np.eye(self.width) * covs[:, :, 0, :]
-        else:
-            covs = covs[:, 0]
+        covs = np.eye(self.width) * covs[:, :, 0, :] if covs.shape[-1] < self.width else covs[:, 0]
         return covs * np.outer(scales, scales)
 
     @property

@@ -1,0 +1,131 @@
+"""From the parameters of an estimator to what is learned: models of emissions and paths, and their ascent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from posteriori.inference.sequences.chain_ascent import KnownChain, ascend_from
+from posteriori.inference.sequences.chain_learning import (
+    LearnedChain,
+    learn_chain,
+    summarize_ascent,
+)
+from posteriori.inference.sequences.chain_paths import ChainPaths
+from posteriori.inference.sequences.chain_rows import ChainRows
+from posteriori.inference.sequences.chain_starts import ChainSearch
+from posteriori.inference.sequences.dirichlet_rows import Estimate
+from posteriori.inference.sequences.driven_paths import DrivenPaths, standardized_inputs
+from posteriori.inference.sequences.emissions.emission_contract import EmissionModel
+from posteriori.inference.sequences.evidence_draws import is_exchangeable
+from posteriori.numerics.random import as_generator
+from posteriori.sequence.chain_data import ChainData
+from posteriori.sequence.emission_choice import Choice, choose_emission, is_alike
+from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
+from posteriori.sequence.transition_laws import allowed_moves, initial_law, transition_law
+
+__all__ = ["build_emission", "build_paths", "estimate_of", "learn_model"]
+
+#: What is learned of parameters by each method.
+_ESTIMATES: dict[str, Estimate] = {
+    "variational": "belief",
+    "em": "likelihood",
+    "map": "mode",
+    "viterbi": "likelihood",
+}
+
+#: Precision of the weights of standardized inputs: nearly none, and with a prior.
+_FLAT, _HELD = 1e-6, 1.0
+
+
+def estimate_of(model: Any) -> Estimate:
+    """Return what the method of a model learns of parameters."""
+    return _ESTIMATES[model.method]
+
+
+def build_emission(model: Any, data: ChainData, rows: ChainRows) -> EmissionModel:
+    """Return the model of what states emit."""
+    choice = Choice(
+        data.x,
+        data.regressors,
+        rows.frequency,
+        int(model.n_states),
+        estimate_of(model),
+        model.covariance,
+        int(model.mixture_components),
+        model.symbols_,
+        as_generator(model.random_state),
+    )
+    return choose_emission(model._places, model.emission_prior, choice)
+
+
+def build_paths(model: Any, data: ChainData, rows: ChainRows) -> Any:
+    """Return the model of paths."""
+    k, estimate = int(model.n_states), estimate_of(model)
+    allowed = allowed_moves(model.transitions, k)
+    initial = initial_law(model.initial_concentration, k, estimate)
+    if data.drivers is not None:
+        if model.method not in ("em", "map"):
+            raise ValueError(
+                f'inputs to transitions have no conjugate prior: take method="em" or "map", not '
+                f'"{model.method}"'
+            )
+        held = _FLAT if model.method == "em" else _HELD
+        return DrivenPaths(rows, initial, allowed, *standardized_inputs(data.drivers), held)
+    alpha, to_itself = model.transition_concentration, model.self_concentration
+    transition = transition_law(alpha, to_itself, allowed, estimate)
+    return ChainPaths(rows, initial, transition, hard=model.method == "viterbi")
+
+
+def learn_model(
+    model: Any, paths: Any, emission: EmissionModel, data: ChainData, rows: ChainRows
+) -> LearnedChain:
+    """Climb from the start that was given, or from the best of several."""
+    options = {"tol": model.tol, "accelerated": model.accelerated, "callback": model.callback}
+    if model.start is not None:
+        known = _known_chain(model, paths, data)
+        likelihood = estimate_of(model) == "likelihood"
+        ascent = ascend_from(
+            paths, emission, known, likelihood=likelihood, max_iter=int(model.max_iter), **options
+        )
+        return summarize_ascent(paths, emission, ascent)
+    x = data.x
+    numbers = [d for d in range(x.shape[1]) if d not in model.symbols_]
+    search = ChainSearch(
+        int(model.n_states),
+        int(model.n_init),
+        _is_ordered(model),
+        x[:, numbers] if numbers else None,
+        None if numbers else np.unique(x, axis=0, return_inverse=True)[1].ravel(),
+        as_generator(model.random_state),
+        int(model.max_iter),
+        options,
+    )
+    return learn_chain(
+        paths, emission, rows, search, by_size=rows.labels is None and _may_be_named(model, paths)
+    )
+
+
+def _may_be_named(model: Any, paths: Any) -> bool:
+    """Tell whether any order of the states would do."""
+    if isinstance(paths, ChainPaths):
+        return is_alike(model.emission_prior, model.n_states) and is_exchangeable(paths)
+    return bool(allowed_moves(model.transitions, int(model.n_states)).all())
+
+
+def _is_ordered(model: Any) -> bool:
+    """Tell whether no state leads back to an earlier one."""
+    allowed = allowed_moves(model.transitions, int(model.n_states))
+    return len(allowed) > 1 and not np.tril(allowed, -1).any()
+
+
+def _known_chain(model: Any, paths: Any, data: ChainData) -> KnownChain:
+    start = model.start
+    if not isinstance(start, HiddenMarkovChain) or start.n_states != model.n_states:
+        raise ValueError(
+            f"start must be a HiddenMarkovChain of {model.n_states} states, got {start!r}"
+        )
+    if not isinstance(paths, ChainPaths):
+        raise ValueError("start is for geometric durations and transitions without inputs")
+    return KnownChain(*start._logs, start._scores(data.emitted))
