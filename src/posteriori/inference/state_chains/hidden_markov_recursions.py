@@ -12,13 +12,14 @@ from posteriori.numerics.compilation import compilable, largest, logarithm, matr
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
-    "best_path",
-    "draw_paths",
+    "largest_of",
+    "log_advance",
     "log_backward",
     "log_forward",
     "log_sum",
     "scaled_backward",
     "scaled_forward",
+    "subtract_top",
     "take_out_maxima",
 ]
 
@@ -26,8 +27,6 @@ __all__ = [
 _SMALL = 1e-200
 #: Products of numbers above this, and of their squares, lose nothing.
 _MODERATE = 1e-60
-#: Scores of paths lose their largest after so many steps: sums of so few lose no digits.
-_RARELY = 32
 #: Makes 0/0 a 0, and is lost beside every weight of a state that is possible.
 _GUARD = 1e-305
 _NEVER = -math.inf
@@ -38,7 +37,7 @@ def take_out_maxima(likelihood: Array, weights: Array, tops: Array) -> None:
     """Fill ln ℓ_t(k) − max_k ln ℓ_t(k) and the maxima (B, T); a row of −inf stays as it is."""
     for b in range(len(likelihood)):
         for t in range(len(likelihood[b])):
-            tops[b][t] = _subtract_top(likelihood[b][t], weights[b][t])
+            tops[b][t] = subtract_top(likelihood[b][t], weights[b][t])
 
 
 @compilable
@@ -152,8 +151,8 @@ def log_forward(
                 alpha, first = filtered[b][t], t == starts[s]
                 if not first:
                     step = t - 1 if len(transition) > 1 else 0
-                    _log_advance(filtered[b][t - 1], transition[step], predicted)
-                top = _subtract_top(likelihood[b][t], alpha)
+                    log_advance(filtered[b][t - 1], transition[step], predicted)
+                top = subtract_top(likelihood[b][t], alpha)
                 for k in range(len(initial)):  # ln α = ln Σⱼ αⱼAⱼₖ + ln ℓ
                     alpha[k] += initial[k] if first else predicted[k]
                 total = log_sum(alpha)
@@ -186,7 +185,7 @@ def log_backward(
                 last[k] = math.exp(after[k])
             for t in range(starts[s + 1] - 2, starts[s] - 1, -1):
                 here, moves = filtered[b][t], transition[t if len(transition) > 1 else 0]
-                _log_advance(here, moves, predicted)
+                log_advance(here, moves, predicted)
                 for k in range(n_states):
                     ratio[k] = after[k] - predicted[k] if after[k] > _NEVER else _NEVER
                 for j in range(n_states):
@@ -201,83 +200,9 @@ def log_backward(
 
 
 @compilable
-def best_path(
-    starts: IntArray,
-    initial: Array,
-    transition: Array,
-    likelihood: Array,
-    states: IntArray,
-    log_joint: Array,
-    scores: Array,
-) -> int:
-    """Fill the paths (B, N) and their log joint probabilities (B, S)."""
-    for b in range(len(likelihood)):
-        for s in range(len(starts) - 1):
-            first, last = starts[s], starts[s + 1] - 1
-            for begin in range(first, last + 1, _RARELY):
-                end = min(begin + _RARELY, last + 1)
-                for t in range(begin, end):
-                    score, weights = scores[t - first], likelihood[b][t]
-                    if t == first:
-                        for k in range(len(initial)):
-                            score[k] = initial[k]
-                    else:
-                        step = t - 1 if len(transition) > 1 else 0
-                        _best_advance(scores[t - first - 1], transition[step], score)
-                    for k in range(len(initial)):
-                        score[k] = score[k] + weights[k]
-                score = scores[end - 1 - first]
-                log_joint[b][s] += _subtract_top(score, score)
-                if _largest_of(score) == _NEVER:
-                    return end - 1
-            _follow_back(transition, scores, first, last, states[b])
-    return -1
-
-
-@compilable
-def draw_paths(
-    starts: IntArray, transition: Array, filtered: Array, uniforms: Array, states: IntArray
-) -> None:
-    """Fill paths (S, B, N) from uniform numbers of the same shape, last step first."""
-    for draw in range(len(states)):
-        for b in range(len(states[draw])):
-            for s in range(len(starts) - 1):
-                _draw_path(
-                    transition,
-                    filtered[b],
-                    uniforms[draw][b],
-                    starts[s],
-                    starts[s + 1] - 1,
-                    states[draw][b],
-                )
-
-
-@compilable
-def _draw_path(
-    transition: Array, filtered: Array, uniforms: Array, first: int, last: int, path: IntArray
-) -> None:
-    n_states = len(transition[0])
-    weights = numbers(n_states)
-    for t in range(last, first - 1, -1):
-        here, moves = filtered[t], transition[t if len(transition) > 1 and t < last else 0]
-        top = _NEVER
-        for k in range(n_states):  # αⱼAⱼₖ for the k drawn before
-            weights[k] = here[k] + moves[k][path[t + 1]] if t < last else here[k]
-            top = weights[k] if weights[k] > top else top
-        total = 0.0
-        for k in range(n_states):
-            total += math.exp(weights[k] - top)
-            weights[k] = total
-        target, drawn = uniforms[t] * total, 0
-        while weights[drawn] <= target:
-            drawn += 1
-        path[t] = drawn
-
-
-@compilable
-def _subtract_top(likelihood: Array, result: Array) -> float:
+def subtract_top(likelihood: Array, result: Array) -> float:
     """Fill ln ℓ_k − max ln ℓ; return the maximum, which would swallow digits of probabilities."""
-    top = _largest_of(likelihood)
+    top = largest_of(likelihood)
     if top == _NEVER:
         top = 0.0
     for k in range(len(likelihood)):
@@ -286,7 +211,8 @@ def _subtract_top(likelihood: Array, result: Array) -> float:
 
 
 @compilable
-def _largest_of(x: Array) -> float:
+def largest_of(x: Array) -> float:
+    """Return the largest number, −inf of none."""
     top = _NEVER
     for k in range(len(x)):
         top = x[k] if x[k] > top else top
@@ -311,45 +237,7 @@ def _weighted_sum(weights: Array, rows: Array, result: Array) -> None:
 
 
 @compilable
-def _best_advance(before: Array, moves: Array, score: Array) -> None:
-    """Fill maxⱼ (δⱼ + ln Aⱼₖ), four rows at a time."""
-    n_states = len(before)
-    for j in range(0, n_states - 3, 4):
-        w, x, y, z = before[j], before[j + 1], before[j + 2], before[j + 3]
-        a, b, c, d = moves[j], moves[j + 1], moves[j + 2], moves[j + 3]
-        if j == 0:
-            for k in range(n_states):
-                score[k] = _larger(_larger(w + a[k], x + b[k]), _larger(y + c[k], z + d[k]))
-        else:
-            for k in range(n_states):
-                best = _larger(_larger(w + a[k], x + b[k]), _larger(y + c[k], z + d[k]))
-                score[k] = _larger(score[k], best)
-    for j in range(n_states - n_states % 4, n_states):
-        w, a = before[j], moves[j]
-        for k in range(n_states):
-            score[k] = w + a[k] if j == 0 else _larger(score[k], w + a[k])
-
-
-@compilable
-def _larger(a: float, b: float) -> float:
-    return b if b > a else a
-
-
-@compilable
-def _follow_back(transition: Array, scores: Array, first: int, last: int, path: IntArray) -> None:
-    """Fill the path that led to the best score; of equals, the lower state."""
-    for t in range(last, first - 1, -1):
-        score, moves = scores[t - first], transition[t if len(transition) > 1 and t < last else 0]
-        best, top = 0, _NEVER
-        for j in range(len(score)):
-            value = score[j] + moves[j][path[t + 1]] if t < last else score[j]
-            if value > top:
-                best, top = j, value
-        path[t] = best
-
-
-@compilable
-def _log_advance(weights: Array, moves: Array, result: Array) -> None:
+def log_advance(weights: Array, moves: Array, result: Array) -> None:
     """Fill ln Σⱼ exp(wⱼ + Mⱼₖ)."""
     n_states = len(weights)
     for k in range(n_states):
@@ -366,7 +254,7 @@ def _log_advance(weights: Array, moves: Array, result: Array) -> None:
 @compilable
 def log_sum(x: Array) -> float:
     """Return ln Σ exp xₖ."""
-    top, total = _largest_of(x), 0.0
+    top, total = largest_of(x), 0.0
     if top == _NEVER:
         return top
     for k in range(len(x)):
