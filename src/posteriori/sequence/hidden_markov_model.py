@@ -29,9 +29,11 @@ from posteriori.sequence.chain_answers import AnswersAboutSequences
 from posteriori.sequence.chain_data import ChainData, read_inputs
 from posteriori.sequence.chain_fit import build_emission, build_paths, estimate_of, learn_model
 from posteriori.sequence.emission_choice import columns_by_family, is_alike
+from posteriori.sequence.emission_priors import prior_sizes
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain, HiddenMarkovSample
 from posteriori.sequence.sequence_rows import (
     SequenceTable,
+    Symbols,
     check_states,
     check_weights,
     encode_rows,
@@ -269,10 +271,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         """Return rows as numbers, and learn which columns hold which symbols."""
         values = raw_rows(self, table.table, reset=True)
         self._places = columns_by_family(self.emission, column_names(self))
-        known = _known_symbols(self.start)
-        self.symbols_ = {
-            d: known or learn_symbols(values[:, d]) for d in self._places.get("categorical", ())
-        }
+        self.symbols_ = self._learn_symbols(values)
         x = encode_rows(self, table.table, self.symbols_, reset=False)
         if len(x) < self.n_states:
             raise ValueError(
@@ -283,6 +282,15 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
             name = column_names(self)[int(np.argmax(empty))]
             raise ValueError(f"{name} of X is missing in all rows; leave it out")
         return x
+
+    def _learn_symbols(self, values: Any) -> dict[int, Symbols]:
+        """Return the symbols of columns: those of the start, of the prior, or those that are there."""
+        places = self._places.get("categorical", ())
+        known = _known_symbols(self.start)
+        if known is not None:
+            return dict.fromkeys(places, known)
+        sizes = prior_sizes(self.emission_prior, len(places))
+        return {d: learn_symbols(values[:, d], size) for d, size in zip(places, sizes, strict=True)}
 
     def _keep(
         self, paths: Any, emission: Any, data: ChainData, rows: ChainRows, found: LearnedChain
