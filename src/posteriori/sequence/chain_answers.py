@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.inference.sequences.chain_paths import ChainLaws
 from posteriori.inference.state_chains.hidden_markov import forward_backward, most_likely_path
+from posteriori.inference.state_chains.run_lengths import most_likely_runs, smooth_runs
 from posteriori.inference.state_chains.state_filters import filter_states
 from posteriori.numerics.types import Array
 from posteriori.sequence.chain_data import ChainData, condition_rows, lagged_rows, read_inputs
@@ -26,10 +27,13 @@ __all__ = ["AnswersAboutSequences"]
 
 
 class _Asked(NamedTuple):
-    """Sequences as their passes take them: ln A (K, K) or (T, K, K), ln p(x_t | z_t) (T, K)."""
+    """Sequences as their passes take them.
+
+    ``laws`` are ln π, ln A (K, K) or (T, K, K), and of runs ln p(d); ``scores`` ln p(x_t | z_t) (T, K).
+    """
 
     table: SequenceTable
-    moves: Array
+    laws: tuple[Array, ...]
     scores: Array
     modelled: Array
 
@@ -53,11 +57,9 @@ class AnswersAboutSequences:
         if self.decoding == "marginal":
             table, probabilities, _ = self._smooth(X, lengths, inputs)
             return split_rows(probabilities.argmax(axis=1), table)
-        asked = self._ask(X, lengths, inputs)
-        path = most_likely_path(
-            self._log_initial, asked.moves, asked.scores, lengths=asked.table.lengths
-        )
-        return split_rows(path.states, asked.table)
+        table, laws, scores, _ = self._ask(X, lengths, inputs)
+        pass_over = most_likely_path if len(laws) == 2 else most_likely_runs
+        return split_rows(pass_over(*laws, scores, lengths=table.lengths).states, table)
 
     def predict_proba(self, X: Any, *, lengths: Any = None, inputs: Any = None) -> Any:
         """Return p(z_t = k | all rows of the sequence), (T, K), or a list of such arrays."""
@@ -79,19 +81,16 @@ class AnswersAboutSequences:
         asked, found = self._evidence(X, lengths, inputs, given)
         return float(found.sum() / max(asked.modelled.sum(), 1))
 
-    @property
-    def _log_initial(self) -> Array:
-        return log_of(self.model_.initial)
-
     def _smooth(self, X: Any, lengths: Any, inputs: Any) -> tuple[SequenceTable, Array, Array]:
-        table, moves, scores, _ = self._ask(X, lengths, inputs)
-        found = forward_backward(self._log_initial, moves, scores, lengths=table.lengths)
+        table, laws, scores, _ = self._ask(X, lengths, inputs)
+        pass_over: Any = forward_backward if len(laws) == 2 else smooth_runs
+        found = pass_over(*laws, scores, lengths=table.lengths)
         return table, found.probabilities, found.log_evidence
 
     def _evidence(self, X: Any, lengths: Any, inputs: Any, given: int) -> tuple[_Asked, Array]:
         asked = self._ask(X, lengths, inputs, given)
-        moves, scores = asked.moves, asked.scores
-        found = filter_states(self._log_initial, moves, scores, lengths=asked.table.lengths)
+        pass_over: Any = filter_states if len(asked.laws) == 2 else smooth_runs
+        found = pass_over(*asked.laws, asked.scores, lengths=asked.table.lengths)
         return asked, found.log_evidence
 
     def _ask(self, X: Any, lengths: Any, inputs: Any, given: int = 0) -> _Asked:
@@ -99,11 +98,13 @@ class AnswersAboutSequences:
         table = join_sequences(X, lengths)
         x = encode_rows(self, table.table, self.symbols_, reset=False)
         data = self._data(table, x, inputs, given, self._n_inputs)
-        driven = self._laws.driven
-        moves = log_of(self.model_.transition)
-        if driven is not None:
-            moves = driven.log_transition(data.drivers)
-        return _Asked(table, moves, self.model_._scores(data.emitted), data.modelled)
+        learned = self._laws
+        laws = [log_of(learned.initial), log_of(learned.transition)]
+        if learned.driven is not None:
+            laws[1] = learned.driven.log_transition(data.drivers)
+        if learned.durations is not None:
+            laws.append(log_of(learned.durations))
+        return _Asked(table, tuple(laws), self.model_._scores(data.emitted), data.modelled)
 
     def _data(
         self, table: SequenceTable, x: Array, inputs: Any, given: int, width: int | None

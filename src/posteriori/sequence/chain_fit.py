@@ -15,11 +15,14 @@ from posteriori.inference.sequences.chain_learning import (
 from posteriori.inference.sequences.chain_paths import ChainPaths
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.chain_starts import ChainSearch
-from posteriori.inference.sequences.dirichlet_rows import Estimate
+from posteriori.inference.sequences.dirichlet_rows import DirichletRows, Estimate
 from posteriori.inference.sequences.driven_paths import DrivenPaths, standardized_inputs
 from posteriori.inference.sequences.emissions.emission_contract import EmissionModel
 from posteriori.inference.sequences.evidence_draws import is_exchangeable
+from posteriori.inference.sequences.run_laws import ParametricRuns
+from posteriori.inference.sequences.run_paths import RunPaths
 from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array
 from posteriori.sequence.chain_data import ChainData
 from posteriori.sequence.emission_choice import Choice, choose_emission, is_alike
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
@@ -73,9 +76,34 @@ def build_paths(model: Any, data: ChainData, rows: ChainRows) -> Any:
             )
         held = _FLAT if model.method == "em" else _HELD
         return DrivenPaths(rows, initial, allowed, *standardized_inputs(data.drivers), held)
+    if model.durations != "geometric":
+        return _run_paths(model, rows, initial, allowed)
     alpha, to_itself = model.transition_concentration, model.self_concentration
     transition = transition_law(alpha, to_itself, allowed, estimate)
     return ChainPaths(rows, initial, transition, hard=model.method == "viterbi")
+
+
+def _run_paths(model: Any, rows: ChainRows, initial: DirichletRows, allowed: Array) -> RunPaths:
+    """Return the model of paths whose runs have laws of their own; moves lead to other states."""
+    k, estimate = int(model.n_states), estimate_of(model)
+    if model.method == "viterbi" or (model.durations != "table" and model.method != "em"):
+        methods = '"variational", "em" or "map"' if model.durations == "table" else '"em"'
+        raise ValueError(
+            f'durations="{model.durations}" is learned by method={methods}, not "{model.method}"'
+        )
+    if model.start is not None:
+        raise ValueError('start is for durations="geometric"')
+    moves = allowed & ~np.eye(k, dtype=bool)
+    if not moves.any(axis=1).all():
+        stuck = int(np.argmin(moves.any(axis=1)))
+        raise ValueError(
+            f"state {stuck} leads to no other, but its runs end; allow a move, or take geometric durations"
+        )
+    transition = transition_law(model.transition_concentration, 0.0, moves, estimate)
+    longest = min(100, int(rows.lengths.max())) if model.longest is None else int(model.longest)
+    if model.durations == "table":
+        return RunPaths(rows, initial, transition, DirichletRows(np.ones((k, longest)), estimate))
+    return RunPaths(rows, initial, transition, ParametricRuns(model.durations, k, longest))
 
 
 def learn_model(
@@ -109,7 +137,7 @@ def learn_model(
 
 def _may_be_named(model: Any, paths: Any) -> bool:
     """Tell whether any order of the states would do."""
-    if isinstance(paths, ChainPaths):
+    if isinstance(paths, ChainPaths | RunPaths):
         return is_alike(model.emission_prior, model.n_states) and is_exchangeable(paths)
     return bool(allowed_moves(model.transitions, int(model.n_states)).all())
 
@@ -127,5 +155,5 @@ def _known_chain(model: Any, paths: Any, data: ChainData) -> KnownChain:
             f"start must be a HiddenMarkovChain of {model.n_states} states, got {start!r}"
         )
     if not isinstance(paths, ChainPaths):
-        raise ValueError("start is for geometric durations and transitions without inputs")
+        raise ValueError("start is for transitions without inputs")
     return KnownChain(*start._logs, start._scores(data.emitted))

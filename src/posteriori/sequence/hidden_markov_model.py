@@ -16,10 +16,16 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.estimator_rows import column_names
-from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, check_parameters, one_of
+from posteriori.estimators.parameters import (
+    AT_LEAST_ONE,
+    NOT_NEGATIVE,
+    check_parameters,
+    one_of,
+    or_none,
+)
 from posteriori.inference.sequences.chain_learning import LearnedChain
-from posteriori.inference.sequences.chain_paths import ChainPaths
 from posteriori.inference.sequences.chain_rows import ChainRows
+from posteriori.inference.sequences.driven_paths import DrivenPaths
 from posteriori.inference.sequences.evidence_draws import draw_evidence
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.random import as_generator
@@ -62,11 +68,14 @@ class HiddenMarkovBeliefs(NamedTuple):
         Of the rows of A; a tuple of K over the allowed moves where some are not.
     emission : distribution
         Of what the states emit, a batch (K,) or (K, D); by family where columns have several.
+    durations : Dirichlet, a batch of K, or None
+        Of the lengths of runs, where these have a table.
     """
 
     initial: Any
     transition: Any
     emission: Any
+    durations: Any = None
 
 
 class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
@@ -99,6 +108,12 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         (Normal, Gamma) of independent priors of mean and precision; of "mvnormal" a ``NormalWishart`` or
         ``NormalInverseWishart``; of "categorical" a ``Dirichlet``; of "poisson" a ``Gamma``. With several
         families a mapping from family to prior. By default proper, on the scale of the data.
+    durations : {"geometric", "table", "poisson", "negative-binomial"}
+        Laws of the lengths of runs: of a plain chain; a table of lengths 1, …, ``longest`` for each state;
+        one more than a Poisson or negative binomial number (by "em"). All but "geometric" have
+        moves to other states only; the end of a sequence cuts its last run.
+    longest : int, optional
+        Rows of the longest run; by default of the longest sequence, at most 100.
     lags : int
         Earlier rows that rows regress on, of "normal" and "mvnormal" emissions; the first so many rows of a
         sequence are conditions.
@@ -168,6 +183,8 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         "covariance": one_of("full", "spherical", "shared", mark='"'),
         "mixture_components": _WHOLE,
         "self_concentration": NOT_NEGATIVE,
+        "durations": one_of("geometric", "table", "poisson", "negative-binomial", mark='"'),
+        "longest": or_none(_WHOLE),
         "lags": _WHOLE._replace(words="be a whole number >= 0", least=0.0),
         "inputs_to": one_of("emissions", "transitions", "both", mark='"'),
         "decoding": one_of("viterbi", "marginal", mark='"'),
@@ -189,6 +206,8 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         transition_concentration: Any = 1.0,
         self_concentration: float = 0.0,
         emission_prior: Any = None,
+        durations: str = "geometric",
+        longest: int | None = None,
         lags: int = 0,
         inputs_to: str = "emissions",
         decoding: str = "viterbi",
@@ -210,6 +229,8 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         self.transition_concentration = transition_concentration
         self.self_concentration = self_concentration
         self.emission_prior = emission_prior
+        self.durations = durations
+        self.longest = longest
         self.lags = lags
         self.inputs_to = inputs_to
         self.decoding = decoding
@@ -299,10 +320,12 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         for name in ("posterior_", "log_evidence_", "log_likelihood_", "n_parameters_"):
             self.__dict__.pop(name, None)
         of_paths, learned = found.sums[: paths.n_sums], emission.learn(found.sums[paths.n_sums :])
-        if isinstance(paths, ChainPaths):
+        if not isinstance(paths, DrivenPaths):
             warn_of_states_never_left(rows, of_paths[1])
         self._laws = paths.learn(of_paths)
-        self.model_ = HiddenMarkovChain(*self._laws[:2], learned.emission)
+        self.model_ = HiddenMarkovChain(
+            *self._laws[:2], learned.emission, durations=self._laws.durations
+        )
         self.trace_, self.n_iter_, self.converged_ = found.trace, found.n_iter, found.converged
         self._training = data, rows, found.sums
         if estimate_of(self) != "belief":
@@ -310,7 +333,8 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
             if learned.n_parameters:
                 self.n_parameters_ = paths.n_parameters + self.n_states * learned.n_parameters
             return
-        self.posterior_ = HiddenMarkovBeliefs(*paths.beliefs(of_paths), learned.beliefs)
+        first, moves, *runs = paths.beliefs(of_paths)
+        self.posterior_ = HiddenMarkovBeliefs(first, moves, learned.beliefs, *runs)
         certain = self.n_states == 1 or rows.all_labelled
         self.log_evidence_ = self._evidence_value(
             found.objective, "exact" if certain and emission.exact else "bound"

@@ -16,6 +16,7 @@ from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows
 from posteriori.inference.sequences.emissions.emission_contract import Sums
 from posteriori.inference.state_chains.hidden_markov import forward_backward, most_likely_path
+from posteriori.inference.state_chains.state_filters import filter_states
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["ChainLaws", "ChainPaths", "PathModel", "PathPass"]
@@ -121,6 +122,11 @@ class ChainPaths(NamedTuple):
         """K."""
         return len(self.initial.concentration)
 
+    @property
+    def tables(self) -> tuple[DirichletRows, ...]:
+        """Laws, in the order of the sums."""
+        return self.initial, self.transition
+
     def start(self, states: IntArray) -> Sums:
         """Return the counts of given paths, and one more of everything possible."""
         k = self.n_states
@@ -168,6 +174,11 @@ class ChainPaths(NamedTuple):
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the counts of states in another order."""
         return sums[0][order], sums[1][order][:, order]
+
+    def log_evidence(self, logs: Sums, scores: Array) -> float:
+        """Return Σ_s w_s ln p(x_s) under known laws."""
+        found = filter_states(*logs, self.rows.clamp(scores), lengths=self.rows.lengths)
+        return self.rows.sum_sequences(found.log_evidence)
 
     def _best(self, log_initial: Array, log_transition: Array, scores: Array) -> PathPass:
         rows, k = self.rows, self.n_states
