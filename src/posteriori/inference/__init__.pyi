@@ -64,6 +64,7 @@ from posteriori.inference.state_chains.run_lengths import (
     RunLengthPosterior as RunLengthPosterior,
     filter_runs as filter_runs,
     most_likely_runs as most_likely_runs,
+    run_log_evidence as run_log_evidence,
     sample_runs as sample_runs,
     smooth_runs as smooth_runs,
     step_runs as step_runs,

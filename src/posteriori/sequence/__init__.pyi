@@ -9,3 +9,8 @@ from posteriori.sequence.hidden_markov_model import (
     HiddenMarkovBeliefs as HiddenMarkovBeliefs,
     HiddenMarkovModel as HiddenMarkovModel,
 )
+from posteriori.sequence.markov_chain import (
+    Absorption as Absorption,
+    MarkovChain as MarkovChain,
+)
+from posteriori.sequence.markov_structure import StateClass as StateClass
