@@ -16,7 +16,7 @@ def sequences(seed, family):
     """Two classes whose rows are alike but whose order is not."""
     rng = np.random.default_rng(seed)
     X, y = [], []
-    for r in range(24):
+    for r in range(16):
         stay = (0.85, 0.55)[r % 2]
         z = (rng.random(15) > stay).cumsum() % 2
         if family == "categorical":
@@ -74,7 +74,7 @@ def test_the_gradient_of_fishers_identity_is_that_of_differences(family, mask):
 @pytest.mark.parametrize("family", ["normal", "mvnormal", "categorical", "poisson"])
 def test_training_that_tells_apart_raises_the_objective(family):
     X, y = sequences(2, family)
-    options = {"n_init": 1, "random_state": 0, "tol": 1e-4}
+    options = {"n_init": 1, "random_state": 0, "tol": 1e-2}
     generative = HiddenMarkovClassifier(2, family, **options).fit(X, y)
     told = HiddenMarkovClassifier(2, family, "discriminative", **options).fit(X, y)
     assert told.trace_[0] == pytest.approx(generative.objective_, rel=1e-6)
@@ -108,8 +108,8 @@ def test_a_symbol_that_one_class_never_emits_excludes_it():
 
 
 REFUSED = {
-    "one label for all": ({}, ["a"], "a label for each of the 24 sequences"),
-    "one class": ({}, ["a"] * 24, "got 1 class"),
+    "one label for all": ({}, ["a"], "a label for each of the 16 sequences"),
+    "one class": ({}, ["a"] * 16, "got 1 class"),
     "training": ({"training": "both"}, None, "training must be"),
     "family": ({"training": "discriminative", "emission": "student-t"}, None, "takes emission"),
 }

@@ -102,7 +102,9 @@ def _run_paths(model: Any, rows: ChainRows, initial: DirichletRows, allowed: Arr
     transition = transition_law(model.transition_concentration, 0.0, moves, estimate)
     longest = min(100, int(rows.lengths.max())) if model.longest is None else int(model.longest)
     if model.durations == "table":
-        return RunPaths(rows, initial, transition, DirichletRows(np.ones((k, longest)), estimate))
+        alpha = 1.0 if estimate == "mode" else 0.5
+        law = DirichletRows(np.full((k, longest), alpha), estimate)
+        return RunPaths(rows, initial, transition, law)
     return RunPaths(rows, initial, transition, ParametricRuns(model.durations, k, longest))
 
 
