@@ -24,6 +24,7 @@ from posteriori.inference.sequences.run_paths import RunPaths
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array
 from posteriori.sequence.chain_data import ChainData
+from posteriori.sequence.chain_parameters import log_of
 from posteriori.sequence.emission_choice import Choice, choose_emission, is_alike
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
 from posteriori.sequence.transition_laws import allowed_moves, initial_law, transition_law
@@ -158,4 +159,5 @@ def _known_chain(model: Any, paths: Any, data: ChainData) -> KnownChain:
         )
     if not isinstance(paths, ChainPaths):
         raise ValueError("start is for transitions without inputs")
-    return KnownChain(*start._logs, start._scores(data.emitted))
+    logs = log_of(start.initial), log_of(start.transition)
+    return KnownChain(*logs, start._scores(data.emitted))

@@ -281,11 +281,11 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
 
 def _log_evidence(model: HiddenMarkovChain, x: Array, lengths: IntArray) -> Array:
     """Return ln p(x) of each sequence, (S,); −inf where it is impossible."""
-    scores = model._scores(x)
-    possible = impossible_steps(*model._logs, scores, lengths=lengths) < 0
+    scores, laws = model._scores(x), (log_of(model.initial), log_of(model.transition))
+    possible = impossible_steps(*laws, scores, lengths=lengths) < 0
     found = np.full(len(lengths), -np.inf)
     if possible.any():
         at = np.repeat(possible, lengths)
-        kept = filter_states(*model._logs, scores[at], lengths=lengths[possible])
+        kept = filter_states(*laws, scores[at], lengths=lengths[possible])
         found[possible] = kept.log_evidence
     return found
