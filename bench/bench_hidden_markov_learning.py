@@ -121,7 +121,8 @@ def many_sequences() -> list[Comparison]:
 
 
 def variational_sweeps() -> Comparison:
-    X = make_rows(SWEEP_ROWS, SWEEP_STATES, 6.0)  # apart: both find all states
+    X = make_rows(SWEEP_ROWS, SWEEP_STATES, 2.0)  # overlap: all sweeps are needed
+    chain, _ = known_start(X, SWEEP_STATES, "full")
     prior = NormalWishart(X.mean(axis=0), 0.1, 4.0, np.diag(1.0 / X.var(axis=0)))
     model = HiddenMarkovModel(
         SWEEP_STATES,
@@ -130,14 +131,13 @@ def variational_sweeps() -> Comparison:
         max_iter=SWEEPS,
         tol=0.0,
         accelerated=False,
-        n_init=1,
-        random_state=0,
+        start=chain,
     )
 
     begun = VariationalGaussianHMM(
         SWEEP_STATES,
         "full",
-        n_iter=1,
+        n_iter=SWEEPS,
         tol=-np.inf,
         means_prior=np.array([X.mean(axis=0)] * SWEEP_STATES),
         beta_prior=np.full(SWEEP_STATES, 0.1),
@@ -151,20 +151,21 @@ def variational_sweeps() -> Comparison:
     found = model.fit(
         X
     ).posterior_.emission  # hmmlearn's own starts miss states: it begins near ours
-    begun.means_posterior_ = found.location + 0.3
+    begun.means_posterior_ = np.array(found.location)
     begun.dof_posterior_, begun.beta_posterior_ = found.dof.copy(), found.mean_strength.copy()
     begun.scale_posterior_ = np.linalg.inv(found.scale)
-    begun.set_params(n_iter=SWEEPS, init_params="")
+    begun.set_params(init_params="")
 
     def theirs() -> VariationalGaussianHMM:
         return copy.deepcopy(begun).fit(X)
 
     mine, other = model.fit(X), theirs()
+    assert mine.n_iter_ == other.monitor_.iter == SWEEPS
     order = np.argsort(mine.posterior_.emission.location[:, 0])
     named = np.argsort(other.means_posterior_[:, 0])
-    # hmmlearn's fixed point lies some hundredths from the averages of rows that are far apart
+    # hmmlearn's fixed point lies some hundredths off, also where states are far apart
     np.testing.assert_allclose(
-        mine.posterior_.emission.location[order], other.means_posterior_[named], atol=0.05
+        mine.posterior_.emission.location[order], other.means_posterior_[named], atol=0.15
     )
     name = f"{SWEEPS} variational sweeps, T={SWEEP_ROWS}, K={SWEEP_STATES} (hmmlearn)"
     return compare(name, lambda: model.fit(X), theirs, bar=1.5, faster=True, rounds=ROUNDS)

@@ -141,7 +141,7 @@ def learn_model(
 def _may_be_named(model: Any, paths: Any) -> bool:
     """Tell whether any order of the states would do."""
     if isinstance(paths, ChainPaths | RunPaths):
-        return is_alike(model.emission_prior, model.n_states) and is_exchangeable(paths)
+        return is_alike(model.emission_prior) and is_exchangeable(paths)
     return bool(allowed_moves(model.transitions, int(model.n_states)).all())
 
 

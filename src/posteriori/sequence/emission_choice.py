@@ -9,6 +9,8 @@ import numpy as np
 
 from posteriori.distributions.conjugate.pair import Pair, find_pair
 from posteriori.distributions.counts.poisson import Poisson
+from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
+from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.inference.clusters.rough_clusters import nearest_of, rough_centers
@@ -136,10 +138,11 @@ def choose_emission(places: Mapping[Any, list[int]], prior: Any, choice: Choice)
     return ColumnEmission(parts, at_columns, lambda e: emission_densities(e, choice.n_states))
 
 
-def is_alike(prior: Any, n_states: int) -> bool:
+def is_alike(prior: Any) -> bool:
     """Tell whether all states have one prior of what they emit."""
     priors = prior.values() if isinstance(prior, Mapping) else [prior]
-    return not any(hasattr(one, "dof") and one.batch_shape == (n_states,) for one in priors)
+    rows = (one for one in priors if isinstance(one, NormalWishart | NormalInverseWishart))
+    return not any(one.batch_shape for one in rows)
 
 
 def _one(family: Any, prior: Any, choice: Choice) -> EmissionModel:

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.distributions.counts.categorical import Categorical
 from posteriori.estimators.estimator_rows import column_names
 from posteriori.estimators.parameters import (
     AT_LEAST_ONE,
@@ -381,7 +382,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
             raise ValueError(
                 "evidence of mixtures in states cannot be drawn; compare log_evidence_"
             )
-        alike = is_alike(self.emission_prior, self.n_states)
+        alike = is_alike(self.emission_prior)
         rng = as_generator(random_state)
         found = draw_evidence(paths, emission, sums, draws, rng, alike=alike, progress=callback)
         if found.added:
@@ -420,6 +421,6 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
 def _known_symbols(start: HiddenMarkovChain | None) -> Any:
     """Return the symbols that a chain to begin from emits."""
     emission = getattr(start, "emission", None)
-    if not hasattr(emission, "n_categories"):
+    if not isinstance(emission, Categorical):
         return None
     return emission.labels or tuple(range(emission.n_categories))
