@@ -35,6 +35,7 @@ from posteriori.sequence.markov_structure import (
     state_classes,
     stationary_laws,
 )
+from posteriori.sequence.symbol_sequences import context_numbers, list_sequences
 
 __all__ = ["Absorption", "MarkovChain"]
 
@@ -131,18 +132,9 @@ class MarkovChain:
 
     def log_prob(self, x: Any) -> Any:
         """Return ln p(x): a number, or (S,) of a list of S sequences; −inf of impossible ones."""
-        if self._is_list(x):
-            return np.array([self.log_prob(one) for one in x])
-        codes = self._encode(x)
-        first, later = codes[: max(self.order, 1)], codes[max(self.order, 1) :]
-        rest = tuple(range(len(first), self.initial.ndim))  # of a sequence shorter than M
-        start = self.initial.sum(axis=rest)[tuple(first)]
-        if self.order == 0:
-            moves = self._log_rows[0, later]
-        else:
-            contexts = np.lib.stride_tricks.sliding_window_view(codes, self.order)[: len(later)]
-            moves = self._log_rows[self._number(contexts), later]
-        return np.float64(log_of(start) + moves.sum())
+        logs = np.array([self._log_prob(one) for one in list_sequences(x)])
+        several = isinstance(x, list | tuple) and isinstance(x[0], list | np.ndarray)
+        return logs if several else logs[0]
 
     def sample(self, length: int, *, rng: Seed = None) -> Any:
         """Draw a sequence.
@@ -226,7 +218,7 @@ class MarkovChain:
         """
         names = self._contexts
         found = state_classes(self._first_order)
-        return [c._replace(states=tuple(names[s] for s in c.states)) for c in found]  # type: ignore[index]
+        return [c._replace(states=tuple(names[s] for s in c.states)) for c in found]
 
     def absorption(self) -> Absorption:
         """Return where the chain ends, and how long it takes, by the first state."""
@@ -292,24 +284,13 @@ class MarkovChain:
         moves[np.arange(count)[:, None], after] = self._rows
         return moves
 
-    def _number(self, contexts: IntArray) -> IntArray:
-        """Return the numbers (N,) of contexts (N, M)."""
-        return np.asarray(np.ravel_multi_index(tuple(contexts.T), self.initial.shape))
-
-    def _encode(self, x: Any) -> IntArray:
-        sequence = list(x) if isinstance(x, str) else x
+    def _log_prob(self, sequence: Any) -> float:
         codes = encode_states(sequence, self.states, self.n_states)
-        if codes.ndim != 1 or not len(codes):
-            raise ValueError(f"x must be a sequence of at least one symbol, got {x!r}")
-        return codes
-
-    def _is_list(self, x: Any) -> bool:
-        if isinstance(x, np.ndarray):
-            return x.ndim == 2
-        if isinstance(x, str) or not len(x):
-            return False
-        known = self.states is not None and _is_among(x[0], self.states)
-        return not known and (np.ndim(x[0]) > 0 or isinstance(x[0], str))
+        first = codes[: self.order]
+        rest = tuple(range(len(first), self.initial.ndim))  # of a sequence shorter than M
+        start = log_of(self.initial.sum(axis=rest)[tuple(first)]) if self.order else 0.0
+        contexts = context_numbers(codes, self.n_states, self.order)
+        return float(start + self._log_rows[contexts, codes[self.order :]].sum())
 
     def _targets(self, targets: Any) -> IntArray:
         names = self._contexts

@@ -10,7 +10,7 @@ stationary laws without subtraction; Jarvis and Shier (1999) for periods.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class StateClass(NamedTuple):
         Returns to a state take multiples of this; 0 where there is no return.
     """
 
-    states: tuple[object, ...]
+    states: tuple[Any, ...]
     closed: bool
     period: int
 
@@ -53,8 +53,7 @@ def state_classes(a: Array) -> list[StateClass]:
     >>> state_classes(np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
     [StateClass(states=(0,), closed=False, period=1), StateClass(states=(1, 2), closed=True, period=2)]
     """
-    edges = sparse.csr_array(a > 0.0)
-    count, of = csgraph.connected_components(edges, directed=True, connection="strong")
+    count, of = csgraph.connected_components(_edges(a), directed=True, connection="strong")
     members = sorted((np.flatnonzero(of == c) for c in range(count)), key=lambda m: int(m[0]))
     return [
         StateClass(tuple(m.tolist()), bool((a[m][:, of != of[m[0]]] == 0.0).all()), _period(a, m))
@@ -70,7 +69,7 @@ def stationary_laws(a: Array) -> Array:
     >>> stationary_laws(np.array([[0.7, 0.3], [0.4, 0.6]])).round(6)
     array([[0.571429, 0.428571]])
     """
-    closed = [list(c.states) for c in state_classes(a) if c.closed]
+    closed = [np.array(c.states, dtype=np.int64) for c in state_classes(a) if c.closed]
     laws = np.zeros((len(closed), len(a)))
     for law, members in zip(laws, closed, strict=True):
         law[members] = _stationary(a[np.ix_(members, members)])
@@ -112,10 +111,10 @@ def absorption(a: Array) -> tuple[Array, Array]:
 
 def _period(a: Array, members: IntArray) -> int:
     """Return the greatest common divisor of the lengths of all ways back."""
-    inner = a[np.ix_(members, members)] > 0.0
+    inner = a[np.ix_(members, members)]
     if not inner.any():
         return 0
-    order, before = csgraph.breadth_first_order(sparse.csr_array(inner), 0)
+    order, before = csgraph.breadth_first_order(_edges(inner), 0)
     depth = np.zeros(len(members), dtype=np.int64)
     for state in order[1:]:
         depth[state] = depth[before[state]] + 1
@@ -138,11 +137,10 @@ def _stationary(a: Array) -> Array:
 
 def _leading_to(a: Array, targets: IntArray) -> IntArray:
     """Return the states from which a target can be reached."""
-    reached = np.zeros(len(a), dtype=bool)
-    for target in targets:
+    reached, back = np.zeros(len(a), dtype=bool), _edges(a.T)
+    for target in targets.tolist():
         if not reached[target]:
-            back = sparse.csr_array((a > 0.0).T)
-            reached[csgraph.breadth_first_order(back, target, return_predecessors=False)] = True
+            reached[csgraph.breadth_first_order(back, target)[0]] = True
     return np.flatnonzero(reached)
 
 
@@ -152,3 +150,7 @@ def _certain(a: Array, targets: IntArray) -> IntArray:
     stopped[targets] = 0.0  # what lies behind a target does not matter
     lost = np.setdiff1d(np.arange(len(a)), _leading_to(a, targets))
     return np.setdiff1d(np.arange(len(a)), _leading_to(stopped, lost) if len(lost) else lost)
+
+
+def _edges(a: Array) -> Any:
+    return sparse.csr_array((a > 0.0).astype(float))
