@@ -8,6 +8,7 @@ from posteriori.sequence.hidden_markov_classifier import (
 from posteriori.sequence.hidden_markov_model import (
     HiddenMarkovBeliefs as HiddenMarkovBeliefs,
     HiddenMarkovModel as HiddenMarkovModel,
+)
 from posteriori.sequence.homogeneity import (
     HomogeneityTest as HomogeneityTest,
     homogeneity_test as homogeneity_test,
