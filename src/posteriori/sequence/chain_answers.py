@@ -58,7 +58,7 @@ class AnswersAboutSequences:
             table, probabilities, _ = self._smooth(X, lengths, inputs)
             return split_rows(probabilities.argmax(axis=1), table)
         table, laws, scores, _ = self._ask(X, lengths, inputs)
-        pass_over = most_likely_path if len(laws) == 2 else most_likely_runs
+        pass_over: Any = most_likely_path if len(laws) == 2 else most_likely_runs
         return split_rows(pass_over(*laws, scores, lengths=table.lengths).states, table)
 
     def predict_proba(self, X: Any, *, lengths: Any = None, inputs: Any = None) -> Any:

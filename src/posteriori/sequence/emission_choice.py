@@ -195,7 +195,8 @@ def _normal(prior: Any, choice: Choice) -> EmissionModel:
     if are_separate(prior):
         if choice.estimate == "mode":
             raise ValueError('separate priors of mean and precision are for method="variational"')
-        return separate_normals(*prior, x, frequency)
+        means, precisions = prior
+        return separate_normals(means, precisions, x, frequency)
     told = columns_prior(prior, x, frequency)
     return weighed_members(
         _pair_with(Normal), told, x, frequency, at_mode=choice.estimate == "mode"

@@ -177,7 +177,9 @@ class ChainPaths(NamedTuple):
 
     def log_evidence(self, logs: Sums, scores: Array) -> float:
         """Return Σ_s w_s ln p(x_s) under known laws."""
-        found = filter_states(*logs, self.rows.clamp(scores), lengths=self.rows.lengths)
+        first, moves = logs
+        scores = self.rows.clamp(scores)
+        found = filter_states(first, moves, scores, lengths=self.rows.lengths)
         return self.rows.sum_sequences(found.log_evidence)
 
     def _best(self, log_initial: Array, log_transition: Array, scores: Array) -> PathPass:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.flat_emissions import FlatEmission
@@ -149,17 +149,23 @@ def climb_discriminatively(
         value, gradient = problem.value_and_gradient(flat)
         return -value, -gradient
 
-    def keep(intermediate_result: Any) -> None:
+    def keep(intermediate_result: OptimizeResult) -> None:
         nonlocal best
         best = np.array(intermediate_result.x)
         trace.append(-float(intermediate_result.fun))
         if callback is not None and callback(len(trace) - 1, trace[-1]):
             raise StopIteration
 
-    options = {"maxiter": max_iter, "ftol": tol / max(1.0, abs(trace[0])), "gtol": 1e-8}
     converged = False
     try:
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", callback=keep, options=options)
+        found = minimize(
+            loss,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            callback=keep,
+            options={"maxiter": max_iter, "ftol": tol / max(1.0, abs(trace[0])), "gtol": 1e-8},
+        )
         converged = bool(found.success)
         if found.nit >= max_iter:
             warnings.warn(

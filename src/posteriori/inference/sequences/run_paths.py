@@ -80,17 +80,25 @@ class RunPaths(NamedTuple):
     def expect(self, sums: Sums, scores: Array) -> PathPass:
         """Return what rows say of paths and runs."""
         learned = [table.learn(part) for table, part in zip(self.tables, sums, strict=True)]
-        logs, bonuses = zip(*learned, strict=True)
+        (first_logs, _), (move_logs, _), (run_logs, _) = learned
         rows = self.rows
-        found = smooth_runs(*logs, rows.clamp(scores), lengths=rows.lengths, weights=rows.weights)
+        found = smooth_runs(
+            first_logs,
+            move_logs,
+            run_logs,
+            rows.clamp(scores),
+            lengths=rows.lengths,
+            weights=rows.weights,
+        )
         shares, first = found.probabilities, found.probabilities[rows.first]
         started = first.sum(axis=0) if rows.weights is None else rows.weights @ first
         frequency = rows.frequency
         if frequency is not None:
             shares = shares * frequency[:, None]
-        runs = found.run_lengths + _completed(found.cut_runs, logs[2])
+        runs = found.run_lengths + _completed(found.cut_runs, run_logs)
         value = rows.sum_sequences(found.log_evidence)
-        return PathPass(value, float(sum(bonuses)), shares, (started, found.pair_sums, runs))
+        bonus = float(sum(one for _, one in learned))
+        return PathPass(value, bonus, shares, (started, found.pair_sums, runs))
 
     def learn(self, sums: Sums) -> ChainLaws:
         """Return π, A without its diagonal, and the lengths of runs."""
@@ -107,7 +115,9 @@ class RunPaths(NamedTuple):
 
     def log_evidence(self, logs: Sums, scores: Array) -> float:
         """Return Σ_s w_s ln p(x_s) under known laws."""
-        found = smooth_runs(*logs, self.rows.clamp(scores), lengths=self.rows.lengths)
+        first, moves, runs = logs
+        scores = self.rows.clamp(scores)
+        found = smooth_runs(first, moves, runs, scores, lengths=self.rows.lengths)
         return self.rows.sum_sequences(found.log_evidence)
 
     @property

@@ -123,5 +123,5 @@ class RowDensities(FittedDensities):
 def _rows_to_fit(family: Any, x: Array) -> Array:
     """Return which rows say something: of vectors those without gaps."""
     if getattr(family, "_event_ndim", 0):
-        return ~np.isnan(x).any(axis=1)
+        return np.asarray(~np.isnan(x).any(axis=1))
     return np.ones(len(x), dtype=bool)

@@ -10,7 +10,7 @@ measured in units of its size, and no covariance falls below a part of the sprea
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -164,7 +164,7 @@ class NormalEmission(NamedTuple):
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw means and precisions, in the units of the rows, from the beliefs about them."""
         p, d = self._prior, sums[1].shape[1]
-        drawn = self._beliefs(sums).sample(size, rng=rng)
+        drawn: Any = self._beliefs(sums).sample(size, rng=rng)
         height = 0.5 * (np.linalg.slogdet(drawn.precision)[1] - d * LOG_2PI)
         white = triangular_inverse(np.linalg.cholesky(p.inverse_scale))
         prior = NormalWishart(p.means, p.strength, p.dof, np.swapaxes(white, 1, 2) @ white)
@@ -257,7 +257,9 @@ def normal_emission(
     """
     _, mean, variance = column_moments(x, frequency)
     wider = np.where(
-        exceeds_rounding(np.sqrt(variance), np.abs(mean)), 0.0, column_scale(mean, 0.0)
+        exceeds_rounding(np.sqrt(variance), np.abs(mean)),
+        0.0,
+        column_scale(mean, np.zeros_like(mean)),
     )
     rows: MixtureRows
     if np.isnan(x).any():

@@ -140,7 +140,7 @@ class RegressionEmission(NamedTuple):
 
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw weights and precisions from the beliefs about them."""
-        drawn = self._beliefs(sums[0]).sample(size, rng=rng)
+        drawn: Any = self._beliefs(sums[0]).sample(size, rng=rng)
         nothing = np.zeros((*drawn.weights.shape[1:3], self._regressors, self._regressors))
 
         def scores(s: int) -> Array:
