@@ -343,7 +343,9 @@ def test_error_bars_of_relevance_are_as_much_too_small_as_the_page_says() -> Non
 OF_ESTIMATORS = {
     "colours",
     "eigen_digits",
+    "eruption_runs",
     "galaxies",
+    "half_tagged",
     "labelling_pixels",
     "medical_decision",
     "mouse",

@@ -246,13 +246,24 @@ def test_missing_entries_are_integrated_out(kind):
     np.testing.assert_allclose(chain.log_prob(x), np.log(expected), rtol=1e-12)
 
 
-def test_vectors_other_than_normal_ones_are_missing_by_row():
-    from posteriori import MvStudentT
+def test_vectors_of_student_t_are_missing_by_entry():
+    from posteriori import MvStudentT, StudentT
 
-    family = MvStudentT(5.0, [[0.0, 0.0], [2.0, 2.0]], scale=[np.eye(2)] * 2)
+    scale = np.array([[1.0, 0.3], [0.3, 2.0]])
+    family = MvStudentT(5.0, [[0.0, 0.0], [2.0, 2.0]], scale=[scale] * 2)
     chain = HiddenMarkovChain([0.3, 0.7], [[0.8, 0.2], [0.3, 0.7]], family)
-    rows = [[0.1, 0.3], [1.0, np.nan], [2.0, 1.0]]
-    dropped = [[0.1, 0.3], [np.nan, np.nan], [2.0, 1.0]]
+    seen = StudentT(5.0, [0.0, 2.0], scale=np.sqrt(2.0)).log_prob(1.0)
+    expected = np.log(chain.initial @ np.exp(seen))
+    np.testing.assert_allclose(chain.log_prob([[np.nan, 1.0]]), expected, rtol=1e-12)
+
+
+def test_other_vectors_are_missing_by_row():
+    from posteriori import Dirichlet
+
+    family = Dirichlet([[2.0, 1.0, 1.0], [1.0, 1.0, 4.0]])
+    chain = HiddenMarkovChain([0.3, 0.7], [[0.8, 0.2], [0.3, 0.7]], family)
+    rows = [[0.1, 0.3, 0.6], [0.5, np.nan, 0.5], [0.2, 0.2, 0.6]]
+    dropped = [rows[0], [np.nan] * 3, rows[2]]
     np.testing.assert_allclose(chain.log_prob(rows), chain.log_prob(dropped), rtol=1e-13)
 
 

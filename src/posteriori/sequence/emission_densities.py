@@ -10,7 +10,9 @@ import numpy as np
 from posteriori.distributions.base import Distribution
 from posteriori.distributions.batches import take_members
 from posteriori.distributions.composites.mixture import Mixture
-from posteriori.distributions.labels import decode_labels, encode_labels
+from posteriori.distributions.counts.categorical import Categorical
+from posteriori.distributions.labels import encode_labels
+from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaps.gap_patterns import gap_patterns
 from posteriori.inference.gaps.normal_gaps import normals_from_covariances, seen_log_densities
@@ -90,9 +92,8 @@ class FamilyDensities(NamedTuple):
 
     def log_prob(self, x: Array) -> Array:
         """Return ln p(row | state) of what is seen, (T, K)."""
-        if isinstance(self.family, MvNormal) and np.isnan(x).any():
-            normals = normals_from_covariances(self.family.mean, self.family.cov)
-            return seen_log_densities(x, gap_patterns(x), normals)
+        if isinstance(self.family, MvNormal | MvStudentT) and np.isnan(x).any():
+            return _seen_of_vectors(self.family, x)
         if self.family.event_shape:
             return _seen_log_prob(self.family, x)
         columns = range(x.shape[1])
@@ -164,11 +165,22 @@ def _encode(x: Sequence[Any], labels: Any) -> Array:
     return codes
 
 
+def _seen_of_vectors(family: Any, x: Array) -> Array:
+    """Return ln p of the seen entries of rows, (T, K), of normals or Student's t."""
+    if isinstance(family, MvNormal):
+        normals = normals_from_covariances(family.mean, family.cov)
+        return seen_log_densities(x, gap_patterns(x), normals)
+    normals = normals_from_covariances(family.location, family.scale)
+    dof = np.broadcast_to(family.dof, family.batch_shape)
+    return seen_log_densities(x, gap_patterns(x), normals, dof)
+
+
 def _seen_log_prob(members: Any, x: Array) -> Array:
     """Return ln p(x | member) (T, K) of x (T,) or (T, D), 0 where something of a row is missing."""
     seen = ~np.isnan(x).reshape(len(x), -1).any(axis=1)
-    labels = getattr(members, "labels", None)
-    rows = x[seen] if labels is None else decode_labels(x[seen].astype(np.intp), labels)
+    if getattr(members, "labels", None) is not None:  # rows hold codes
+        members = Categorical(members.probabilities)
+    rows = x[seen]
     if seen.all():
         return np.asarray(members.log_prob(rows[:, None]))
     scores = np.zeros((len(x), members.batch_shape[0]))

@@ -75,7 +75,7 @@ class HiddenMarkovChain:
     Notes
     -----
     A sequence ``x`` is an array (T,) or (T, D), a table, or a list of rows. NaN is missing: by entry
-    for independent columns and for ``MvNormal``, by row for other vectors.
+    for independent columns, ``MvNormal`` and ``MvStudentT``, by row for other vectors.
 
     Examples
     --------

@@ -152,7 +152,7 @@ def sum_of_features(model: Features, x: Array, frequency: Array | None) -> Array
     return total
 
 
-def sums_of_shares(model: LatentModel, x: Array, frequency: Array | None, shares: Array) -> Array:
+def sums_of_shares(model: Features, x: Array, frequency: Array | None, shares: Array) -> Array:
     """Return Σ_n w_n r_nk t(x_n), (K, F), of shares (K, N)."""
     total = np.zeros((len(shares), model.size))
     for rows in read_blocks_of_rows(len(x), model.size):

@@ -1,0 +1,165 @@
+r"""The evidence of a hidden chain, by draws of its parameters from the beliefs about them.
+
+.. math:: p(X) = E_q\!\left[\frac{p(X\mid θ)\,p(θ)}{\bar q(θ)}\right], \qquad
+   \bar q(θ) = \frac1{|G|}\sum_{σ\in G} q(σθ),
+
+with paths summed out by a forward pass for each draw. G are the orders of the states that the prior does
+not tell apart: the posterior has a copy for each of them, of which q knows one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from posteriori.inference.sequences.dirichlet_rows import draw_rows
+from posteriori.inference.sequences.emissions.emission_contract import EmissionDraws, Sums
+from posteriori.numerics.logspace import log_sum_exp
+from posteriori.numerics.types import Array
+
+__all__ = ["MOST_ORDERED", "DrawnEvidence", "draw_evidence", "is_exchangeable"]
+
+#: Up to so many states all their orders are counted, draw by draw.
+MOST_ORDERED = 6
+
+
+#: Shares of what was learned by which beliefs are drawn from, in equal parts: beliefs about parameters that
+#: know nothing of one another or of the path are too narrow, and wider ones keep the weights bounded.
+_SHARES = (1.0, 0.6, 0.35)
+
+
+class DrawnEvidence(NamedTuple):
+    """An estimate of ln p(X).
+
+    Attributes
+    ----------
+    value, error : float
+        And its standard error.
+    effective : float
+        Draws that as many independent ones from the posterior would be worth.
+    added : float
+        ln K! where orders of more than six states were added at once.
+    """
+
+    value: float
+    error: float
+    effective: float
+    added: float
+
+
+def draw_evidence(
+    paths: Any,
+    emission: Any,
+    sums: Sums,
+    size: int,
+    rng: np.random.Generator,
+    *,
+    alike: bool,
+    progress: Callable[[], Any] | None = None,
+) -> DrawnEvidence:
+    """Return an estimate of the evidence by importance draws.
+
+    Parameters
+    ----------
+    paths : ChainPaths or RunPaths
+    emission : EmissionModel
+        That can be drawn from.
+    sums : tuple
+        Where the ascent has ended: they state the beliefs.
+    size : int
+        Draws.
+    rng : Generator
+    alike : bool
+        Whether states have one prior of their emissions.
+    progress : callable, optional
+        Is called after each draw.
+    """
+    wide = [tuple(share * part for part in sums) for share in _SHARES]
+    orders = list(_orders(paths, alike))
+    logs: list[Array] = []
+    for i, own in enumerate(wide):
+        some = size // len(wide) + (i < size % len(wide))
+        drawn = _draw(paths, emission, own, some, rng)
+        proposal = log_sum_exp(
+            np.stack([_log_beliefs(paths, other, drawn, orders) for other in wide]), axis=0
+        )
+        proposal -= np.log(len(wide) * len(orders))
+        logs.append(_log_joint(paths, drawn, progress) - proposal)
+    k, whole = paths.n_states, alike and is_exchangeable(paths)
+    added = float(gammaln(k + 1.0)) if whole and k > MOST_ORDERED else 0.0
+    constant = emission.look(sums[paths.n_sums :]).constant
+    return _summary(np.concatenate(logs) + constant, added)
+
+
+def is_exchangeable(paths: Any) -> bool:
+    """Tell whether the prior of paths is the same under all orders of the states."""
+    first, moves = paths.initial.concentration, paths.transition.concentration
+    apart = moves[~np.eye(len(first), dtype=bool)]
+    same = np.ptp(first) == 0.0 and np.ptp(np.diag(moves)) == 0.0
+    return bool(same and (not apart.size or np.ptp(apart) == 0.0))
+
+
+def _summary(logs: Array, added: float) -> DrawnEvidence:
+    top = logs.max()
+    weights = np.exp(logs - top)
+    mean = weights.mean()
+    error = weights.std(ddof=1) / (mean * np.sqrt(len(logs)))
+    effective = weights.sum() ** 2 / (weights**2).sum()
+    return DrawnEvidence(float(top + np.log(mean)) + added, float(error), float(effective), added)
+
+
+class _Drawn(NamedTuple):
+    """Logarithms of probabilities (S, ...) of each law of paths, and the emissions."""
+
+    tables: tuple[Array, ...]
+    emissions: EmissionDraws
+
+
+def _draw(paths: Any, emission: Any, sums: Sums, size: int, rng: np.random.Generator) -> _Drawn:
+    laws = zip(paths.tables, sums[: paths.n_sums], strict=True)
+    tables = tuple(draw_rows(law, part, size, rng) for law, part in laws)
+    return _Drawn(tables, emission.draw(sums[paths.n_sums :], size, rng))
+
+
+def _log_joint(paths: Any, drawn: _Drawn, progress: Callable[[], Any] | None) -> Array:
+    """Return ln p(X | θ) p(θ) of all draws, (S,)."""
+    logs = np.empty(len(drawn.tables[0]))
+    for s in range(len(logs)):
+        tables = tuple(table[s] for table in drawn.tables)
+        logs[s] = paths.log_evidence(tables, drawn.emissions.scores(s))
+        if progress is not None:
+            progress()
+    for law, table in zip(paths.tables, drawn.tables, strict=True):
+        logs += law.log_density(table, law.concentration)
+    return logs + drawn.emissions.log_priors.sum(axis=1)
+
+
+def _orders(paths: Any, alike: bool) -> Iterator[Array]:
+    """Yield the orders of states that leave the prior as it is."""
+    k = paths.n_states
+    if not alike or k > MOST_ORDERED:
+        yield np.arange(k)
+        return
+    before = [law.concentration for law in paths.tables]
+    for order in map(np.array, permutations(range(k))):
+        after = paths.reorder(tuple(before), order)
+        if all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)):
+            yield order
+
+
+def _log_beliefs(paths: Any, sums: Sums, drawn: _Drawn, orders: list[Array]) -> Array:
+    """Return ln Σ_σ q(σθ) of all draws, (S,)."""
+    states = np.arange(paths.n_states)
+    of_emissions = drawn.emissions.log_beliefs(sums[paths.n_sums :])
+    each = []
+    for order in orders:
+        total = of_emissions[:, states, order].sum(axis=1)
+        moved = paths.reorder(tuple(np.moveaxis(t, 0, -1) for t in drawn.tables), order)
+        for law, counts, table in zip(paths.tables, sums, moved, strict=False):
+            total = total + law.log_density(np.moveaxis(table, -1, 0), law.concentration + counts)
+        each.append(total)
+    return log_sum_exp(np.stack(each), axis=0)
