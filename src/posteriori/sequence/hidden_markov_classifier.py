@@ -41,9 +41,10 @@ from posteriori.inference.state_chains.state_filters import filter_states
 from posteriori.numerics.logspace import log_softmax
 from posteriori.numerics.types import Array, IntArray
 from posteriori.sequence.chain_parameters import log_of
-from posteriori.sequence.emission_choice import columns_by_family
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
 from posteriori.sequence.hidden_markov_model import HiddenMarkovModel
+from posteriori.sequence.learning.emission_choice import columns_by_family
+from posteriori.sequence.learning.transition_laws import allowed_moves
 from posteriori.sequence.sequence_rows import (
     SequenceTable,
     encode_rows,
@@ -51,7 +52,6 @@ from posteriori.sequence.sequence_rows import (
     learn_symbols,
     raw_rows,
 )
-from posteriori.sequence.transition_laws import allowed_moves
 
 __all__ = ["HiddenMarkovClassifier"]
 

@@ -32,23 +32,28 @@ from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.warnings import ConvergenceWarning
-from posteriori.sequence.chain_answers import AnswersAboutSequences
-from posteriori.sequence.chain_data import ChainData, read_inputs
-from posteriori.sequence.chain_fit import build_emission, build_paths, estimate_of, learn_model
-from posteriori.sequence.emission_choice import columns_by_family, is_alike
-from posteriori.sequence.emission_priors import prior_sizes
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain, HiddenMarkovSample
+from posteriori.sequence.learning.chain_answers import AnswersAboutSequences
+from posteriori.sequence.learning.chain_data import ChainData, read_inputs
+from posteriori.sequence.learning.chain_fit import (
+    build_emission,
+    build_paths,
+    estimate_of,
+    learn_model,
+)
+from posteriori.sequence.learning.emission_choice import columns_by_family, is_alike
+from posteriori.sequence.learning.emission_priors import prior_sizes
+from posteriori.sequence.learning.transition_laws import warn_of_states_never_left
 from posteriori.sequence.sequence_rows import (
     SequenceTable,
     Symbols,
-    check_states,
     check_weights,
     encode_rows,
     join_sequences,
     learn_symbols,
     raw_rows,
+    read_states,
 )
-from posteriori.sequence.transition_laws import warn_of_states_never_left
 
 __all__ = ["HiddenMarkovBeliefs", "HiddenMarkovModel"]
 
@@ -281,7 +286,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         rows = ChainRows(
             table.lengths,
             check_weights(sequence_weight, table.lengths),
-            check_states(states, table, self.n_states),
+            read_states(states, table, self.n_states),
         )
         paths, emission = build_paths(self, data, rows), build_emission(self, data, rows)
         found = learn_model(self, paths, emission, data, rows)

@@ -20,7 +20,7 @@ from posteriori.numerics.validation import unmasked
 __all__ = [
     "SequenceTable",
     "Symbols",
-    "check_states",
+    "read_states",
     "check_weights",
     "encode_rows",
     "is_list_of_sequences",
@@ -159,7 +159,7 @@ def check_weights(sequence_weight: Any, lengths: IntArray) -> Array | None:
     return weights
 
 
-def check_states(states: Any, table: SequenceTable, n_states: int) -> IntArray | None:
+def read_states(states: Any, table: SequenceTable, n_states: int) -> IntArray | None:
     """Return known states (T,), −1 where a state is unknown."""
     if states is None:
         return None

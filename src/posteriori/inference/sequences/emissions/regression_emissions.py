@@ -35,6 +35,7 @@ from posteriori.inference.sequences.emissions.emission_contract import (
 )
 from posteriori.inference.sequences.emissions.feature_emissions import linear_scores
 from posteriori.inference.sequences.emissions.normal_emissions import column_scale
+from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -209,7 +210,7 @@ class RegressionEmission(NamedTuple):
             return parts, float(np.sum(self._prior.log_prob(found)))
         log_det, precisions, _, _ = belief.mean_params
         q = precisions.shape[-1]
-        spread = q * np.linalg.inv(belief.mean_precision)
+        spread = q * _inverse(belief.mean_precision)
         parts = _Regressions(belief.location, precisions, log_det, spread)
         return parts, -float(np.sum(belief.kl(self._prior)))
 
@@ -287,7 +288,7 @@ class RegressionDensities(NamedTuple):
     def covariance(self) -> Array:
         """Covariances (K, D, D) of the noise; under beliefs the inverse of the expected precision."""
         precisions = self.known.precisions if self.beliefs is None else self.beliefs.mean.precision
-        covs, scales = np.linalg.inv(precisions), np.diag(self.units.root)[-self.width :]
+        covs, scales = _inverse(precisions), np.diag(self.units.root)[-self.width :]
         covs = np.eye(self.width) * covs[:, :, 0, :] if covs.shape[-1] < self.width else covs[:, 0]
         return covs * np.outer(scales, scales)
 
@@ -325,7 +326,7 @@ class RegressionDensities(NamedTuple):
         parts = errors.reshape(t, k, *q.scale.shape[1:3])
         d = parts.shape[-1]
         dof = np.broadcast_to(q.dof, q.batch_shape) - d + 1.0  # (K, G)
-        inverse = np.linalg.inv(q.mean_precision)
+        inverse = _inverse(q.mean_precision)
         wider = 1.0 + np.einsum("tp,kgpr,tr->tkg", inputs, inverse, inputs, optimize=True)
         squares = np.einsum("tkgi,kgij,tkgj->tkg", parts, q.scale, parts, optimize=True) / wider
         height = gammaln(0.5 * (dof + d)) - gammaln(0.5 * dof) - 0.5 * d * np.log(np.pi)
@@ -361,3 +362,7 @@ def regression_emission(
     width, total = x.shape[1], float(seen.sum() if counted is None else counted.sum())
     log_scale = total * float(np.log(scale[-width:]).sum())
     return RegressionEmission(z[seen], seen, units, width, together, estimate, log_scale)
+
+
+def _inverse(definite: Array) -> Array:
+    return inverse_from_factor(np.linalg.cholesky(definite))

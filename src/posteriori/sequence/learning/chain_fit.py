@@ -23,11 +23,11 @@ from posteriori.inference.sequences.run_laws import ParametricRuns
 from posteriori.inference.sequences.run_paths import RunPaths
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array
-from posteriori.sequence.chain_data import ChainData
 from posteriori.sequence.chain_parameters import log_of
-from posteriori.sequence.emission_choice import Choice, choose_emission, is_alike
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
-from posteriori.sequence.transition_laws import allowed_moves, initial_law, transition_law
+from posteriori.sequence.learning.chain_data import ChainData
+from posteriori.sequence.learning.emission_choice import Choice, choose_emission, is_alike
+from posteriori.sequence.learning.transition_laws import allowed_moves, initial_law, transition_law
 
 __all__ = ["build_emission", "build_paths", "estimate_of", "learn_model"]
 

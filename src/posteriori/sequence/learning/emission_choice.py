@@ -29,7 +29,7 @@ from posteriori.inference.sequences.emissions.separate_normals import separate_n
 from posteriori.inference.sequences.emissions.symbol_emissions import symbol_emission
 from posteriori.numerics.types import Array
 from posteriori.sequence.emission_densities import emission_densities
-from posteriori.sequence.emission_priors import (
+from posteriori.sequence.learning.emission_priors import (
     are_separate,
     columns_prior,
     counts_prior,

@@ -15,6 +15,7 @@ from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.inference.classes.class_priors import default_columns_prior
 from posteriori.inference.mixtures.wishart_priors import column_moments, default_prior
 from posteriori.inference.sequences.emissions.normal_emissions import column_scale
+from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -46,13 +47,8 @@ def rows_prior(prior: Any, x: Array, frequency: Array | None) -> NormalWishart:
         _, mean, variance = column_moments(x, frequency)
         return default_prior(mean, column_scale(mean, variance))
     if isinstance(prior, NormalInverseWishart):
-        inverse = np.linalg.inv(prior.scale)
-        return NormalWishart(
-            prior.location,
-            prior.mean_strength,
-            prior.dof,
-            0.5 * (inverse + np.swapaxes(inverse, -1, -2)),
-        )
+        inverse = inverse_from_factor(np.linalg.cholesky(prior.scale))
+        return NormalWishart(prior.location, prior.mean_strength, prior.dof, inverse)
     if not isinstance(prior, NormalWishart):
         raise TypeError(
             f"emission_prior must be a NormalWishart or NormalInverseWishart, got {prior!r}"

@@ -12,9 +12,14 @@ from posteriori.inference.state_chains.hidden_markov import forward_backward, mo
 from posteriori.inference.state_chains.run_lengths import most_likely_runs, smooth_runs
 from posteriori.inference.state_chains.state_filters import filter_states
 from posteriori.numerics.types import Array
-from posteriori.sequence.chain_data import ChainData, condition_rows, lagged_rows, read_inputs
 from posteriori.sequence.chain_parameters import log_of
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
+from posteriori.sequence.learning.chain_data import (
+    ChainData,
+    condition_rows,
+    lagged_rows,
+    read_inputs,
+)
 from posteriori.sequence.sequence_rows import (
     SequenceTable,
     Symbols,

@@ -1,0 +1,1 @@
+"""How hidden chains are learned from what users give: emissions and laws by name, data, answers."""
