@@ -1,0 +1,1 @@
+from posteriori.sequence.linear_system import LinearSystem as LinearSystem
