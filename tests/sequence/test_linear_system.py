@@ -88,7 +88,8 @@ def test_forecasts_are_smoothed_gaps_at_the_end():
     rng = np.random.default_rng(0)
     system, y = random_system(1), holes(rng, (6, 2))
     ahead = system.forecast(y, 3)
-    assert isinstance(ahead, MvNormal) and ahead.batch_shape == (3,)
+    assert isinstance(ahead, MvNormal)
+    assert ahead.batch_shape == (3,)
     longer = system.smooth(np.vstack([y, np.full((3, 2), np.nan)]))
     c = system.emission
     offset = system.emission_offset
@@ -210,8 +211,8 @@ def test_draws_given_data_have_the_moments_of_the_smoother():
 
 
 def test_systems_are_equal_by_their_numbers_and_cannot_be_changed():
-    assert WALK == LinearSystem([[1.0]], [[0.5]], [[1.0]], [[1.0]], [0.0], [[1.0]], [0.0], [0.0])
-    assert WALK != LinearSystem(1.0, 0.6, 1.0, 1.0, 0.0, 1.0)
+    assert LinearSystem([[1.0]], [[0.5]], [[1.0]], [[1.0]], [0.0], [[1.0]], [0.0], [0.0]) == WALK
+    assert LinearSystem(1.0, 0.6, 1.0, 1.0, 0.0, 1.0) != WALK
     with pytest.raises(ValueError, match="read-only"):
         WALK.transition[0, 0] = 2.0
 

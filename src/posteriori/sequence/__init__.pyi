@@ -1,1 +1,2 @@
 from posteriori.sequence.linear_system import LinearSystem as LinearSystem
+from posteriori.sequence.nonlinear_system import NonlinearSystem as NonlinearSystem
