@@ -8,14 +8,6 @@ from posteriori.inference.chains.chain_forecast import (
     predict_chain as predict_chain,
     simulate_chain as simulate_chain,
 )
-from posteriori.inference.chains.hidden_markov import (
-    HiddenMarkovPosterior as HiddenMarkovPosterior,
-    MostLikelyPath as MostLikelyPath,
-    forward_backward as forward_backward,
-    impossible_steps as impossible_steps,
-    most_likely_path as most_likely_path,
-    sample_path as sample_path,
-)
 from posteriori.inference.chains.linear_gaussian_chain import (
     ChainPosterior as ChainPosterior,
     FilteredChain as FilteredChain,
@@ -55,4 +47,12 @@ from posteriori.inference.mixtures.mixture_bounds import (
 from posteriori.inference.predictors.fixed_form import (
     FixedForm as FixedForm,
     fit_normal_belief as fit_normal_belief,
+)
+from posteriori.inference.state_chains.hidden_markov import (
+    HiddenMarkovPosterior as HiddenMarkovPosterior,
+    MostLikelyPath as MostLikelyPath,
+    forward_backward as forward_backward,
+    impossible_steps as impossible_steps,
+    most_likely_path as most_likely_path,
+    sample_path as sample_path,
 )

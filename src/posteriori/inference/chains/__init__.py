@@ -1,1 +1,1 @@
-"""Chains: Kalman smoothing and hidden Markov models."""
+"""Chains of normal states: Kalman smoothing."""

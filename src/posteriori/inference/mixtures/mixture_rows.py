@@ -12,6 +12,7 @@ import numpy as np
 
 from posteriori.inference.gaps.gap_patterns import GapPatterns, gap_patterns
 from posteriori.inference.gaps.normal_gaps import (
+    ExpectedMoments,
     expected_moments,
     normals_from_covariances,
     normals_from_precisions,
@@ -37,6 +38,7 @@ __all__ = [
     "GappyRows",
     "NormalExpectations",
     "MixtureRows",
+    "about_origin",
     "full_precisions",
     "project",
 ]
@@ -231,16 +233,19 @@ class GappyRows(NamedTuple):
 
         normals = normals_from_precisions(scores.means, precisions)
         found = respond_to_rows(self.z, self.patterns, normals, scores.log_norm, respond)
-        m, first = scores.means, found.first
-        cross = first[:, :, None] * m[:, None, :]
-        moved = cross + np.swapaxes(cross, 1, 2)
-        moved += found.total[:, None, None] * m[:, :, None] * m[:, None, :]
-        sums = first + found.total[:, None] * m
-        squares = project(found.second + moved, self.kind)
-        return NormalExpectations(NormalStatistics(found.total, sums, squares), total)
+        return NormalExpectations(about_origin(found, scores.means, self.kind), total)
 
 
 MixtureRows = CompleteRows | GappyRows
+
+
+def about_origin(found: ExpectedMoments, means: Array, kind: str) -> NormalStatistics:
+    """Return sums of completed rows about 0, given those about the means (K, D) that completed them."""
+    cross = found.first[:, :, None] * means[:, None, :]
+    moved = cross + np.swapaxes(cross, 1, 2)
+    moved += found.total[:, None, None] * means[:, :, None] * means[:, None, :]
+    sums = found.first + found.total[:, None] * means
+    return NormalStatistics(found.total, sums, project(found.second + moved, kind))
 
 
 def full_precisions(scores: NormalScores, kind: str) -> Array:

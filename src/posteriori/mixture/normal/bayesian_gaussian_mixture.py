@@ -31,6 +31,13 @@ from posteriori.inference.mixtures.normal_scores import NormalStatistics
 from posteriori.inference.mixtures.normal_starts import Found, NormalSearch, best_ascent
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
 from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_parts, join_parts
+from posteriori.inference.mixtures.wishart_priors import (
+    belief_in_rows,
+    column_moments,
+    default_prior,
+    has_names,
+    prior_in_units,
+)
 from posteriori.mixture.mixture_estimator import counted_rows
 from posteriori.mixture.normal.normal_mixture import (
     NormalDensities,
@@ -38,12 +45,6 @@ from posteriori.mixture.normal.normal_mixture import (
     read_rows,
     require_several,
     require_spread,
-)
-from posteriori.mixture.normal.wishart_priors import (
-    column_moments,
-    default_prior,
-    has_names,
-    prior_in_units,
 )
 from posteriori.mixture.partition_questions import AsksForPartitions
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
@@ -268,11 +269,8 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
         """Set what is believed, in the units of the data."""
         belief, units = learner.belief(statistics), rows.units
         d = belief.means.shape[1]
-        means = units.raw_means(belief.means)
-        to_z = np.swapaxes(units.inverse, 0, 1)  # V = L⁻ᵀ V_z L⁻¹
-        scale = to_z @ belief.scale @ to_z.T
-        scale = 0.5 * (scale + np.swapaxes(scale, 1, 2))
-        components = NormalWishart(means, belief.strength, belief.dof, scale)
+        components = belief_in_rows(belief, units)
+        means = np.asarray(components.location)
         counts = statistics.counts
         if self._sticks:
             later = counts[::-1].cumsum()[::-1][1:]

@@ -21,9 +21,9 @@ from posteriori.inference.mixtures.normal_maximum import FLOOR, NormalParts, par
 from posteriori.inference.mixtures.normal_scores import NormalStatistics
 from posteriori.inference.mixtures.normal_starts import NormalSearch, best_ascent
 from posteriori.inference.mixtures.normal_units import Units
+from posteriori.inference.mixtures.wishart_priors import prior_in_units
 from posteriori.mixture.mixture_estimator import counted_rows
 from posteriori.mixture.normal.normal_mixture import NormalDensities, NormalMixture, read_rows
-from posteriori.mixture.normal.wishart_priors import prior_in_units
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.rank import is_definite

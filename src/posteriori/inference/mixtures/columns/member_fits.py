@@ -17,7 +17,14 @@ from posteriori.inference.ascent.expectation_maximization import EMResult, maxim
 from posteriori.inference.mixtures.columns.latent_ascent import IMAGINED, WeightLaw
 from posteriori.numerics.types import Array
 
-__all__ = ["Columns", "MemberMixture", "climb_by_fits", "log_density_of"]
+__all__ = [
+    "Columns",
+    "MemberMixture",
+    "climb_by_fits",
+    "fit_columns",
+    "improved_columns",
+    "log_density_of",
+]
 
 #: A component as its columns: a member of the family for each.
 Columns = tuple[Any, ...]
@@ -67,13 +74,13 @@ def climb_by_fits(
         components, counts = [], []
         for component, log_weight in zip(mixture.components, log_weights, strict=True):
             share = w * np.exp(log_weight + log_density_of(component, x) - total)
-            components.append(_improved(family, component, x, share + imagined * w))
+            components.append(improved_columns(family, component, x, share + imagined * w))
             counts.append(share.sum())
         return MemberMixture(tuple(components), np.array(counts))
 
     if not isinstance(start, MemberMixture):
-        shares, whole = start * w, _fit_columns(family, x, w)
-        first = tuple(_fit_columns(family, x, share + imagined * w, whole) for share in shares)
+        shares, whole = start * w, fit_columns(family, x, w)
+        first = tuple(fit_columns(family, x, share + imagined * w, whole) for share in shares)
         start = MemberMixture(first, shares.sum(axis=1))
     return maximize_by_em(
         expect,
@@ -94,7 +101,7 @@ def log_density_of(component: Columns, x: Array) -> Array:
     return total
 
 
-def _fit_columns(family: Any, x: Array, weights: Array, instead: Columns | None = None) -> Columns:
+def fit_columns(family: Any, x: Array, weights: Array, instead: Columns | None = None) -> Columns:
     """Return the most likely member for each column, or what is there already where none is.
 
     Negative binomials of some rows that vary no more than Poisson counts are an example.
@@ -114,11 +121,11 @@ def _fit_columns(family: Any, x: Array, weights: Array, instead: Columns | None 
     return tuple(fitted)
 
 
-def _improved(family: Any, component: Columns, x: Array, weights: Array) -> Columns:
+def improved_columns(family: Any, component: Columns, x: Array, weights: Array) -> Columns:
     """Return the fitted columns, or those that there are where they do no worse.
 
     A fit that is found step by step ends near the best one, and may end below one that is as near.
     """
-    fitted = _fit_columns(family, x, weights, component)
+    fitted = fit_columns(family, x, weights, component)
     gain = weights @ (log_density_of(fitted, x) - log_density_of(component, x))
     return fitted if gain > 0 else component

@@ -36,7 +36,14 @@ from posteriori.inference.mixtures.columns.mixture_densities import (
 )
 from posteriori.numerics.types import Array
 
-__all__ = ["LearnedMixture", "learn_beliefs", "learn_classes", "learn_fits", "learn_members"]
+__all__ = [
+    "LearnedMixture",
+    "free_parameters",
+    "learn_beliefs",
+    "learn_classes",
+    "learn_fits",
+    "learn_members",
+]
 
 
 #: Parameters of families that are known, or set by the data's range, when the others are fitted.
@@ -150,7 +157,7 @@ def learn_fits(family: Any, x: Array, frequency: Array | None, search: Search) -
     densities = FittedDensities(components, x.shape[1])
     log_weights = search.weights.learn(counts)[0]
     members = join_members(components)
-    free = 0 if members is None else sum(map(_free_parameters, components[0]))
+    free = 0 if members is None else sum(map(free_parameters, components[0]))
     trace = np.array(ascent.trace)
     per_row = np.logaddexp.reduce(densities.log_prob(x) + log_weights, axis=1)
     value = per_row.sum() if frequency is None else per_row @ frequency
@@ -177,7 +184,7 @@ def _found(
     return LearnedMixture(sums[:, 0], trace, float(value), ascent.n_iter, ascent.converged, nothing)
 
 
-def _free_parameters(member: Any) -> int:
+def free_parameters(member: Any) -> int:
     """Return how many numbers a fit has chosen; probabilities sum to 1."""
     names = {name.rstrip("=") for name in member._shown} - _KNOWN
     return sum(int(np.size(getattr(member, name))) - (name == "probabilities") for name in names)

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.chains.hidden_markov import (
+from posteriori.inference.state_chains.hidden_markov import (
     forward_backward,
     impossible_steps,
     most_likely_path,
-    run_series,
     sample_path,
 )
+from posteriori.inference.state_chains.series_batches import run_series
 from posteriori.modeling.binding.labelled import Axis, Table, count_of, gather, shape_of
 from posteriori.modeling.binding.places import add_tables
 from posteriori.modeling.exact.discrete.discrete_graph import Chained, Graph

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.chains.hidden_markov import forward_backward, run_series
+from posteriori.inference.state_chains.hidden_markov import forward_backward
+from posteriori.inference.state_chains.series_batches import run_series
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
 from posteriori.modeling.binding.places import add_tables, same_place
 from posteriori.modeling.variational.densities.monomials import Monomial

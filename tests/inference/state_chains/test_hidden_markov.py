@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from posteriori.inference import forward_backward, impossible_steps, most_likely_path, sample_path
-from posteriori.inference.chains import hidden_markov
+from posteriori.inference.state_chains import hidden_markov
+from posteriori.inference.state_chains.chain_weights import chain_weights
+from posteriori.inference.state_chains.scaled_chains import scaled_filter
 from tests.inference.oracles import enumerate_paths
 
 
@@ -220,8 +222,7 @@ def test_scaling_hands_over_to_log_space_when_a_state_would_be_lost():
     transition = log([[1.0, 0.0], [0.0, 1.0]])
     likelihood = np.tile([0.0, -1.0], (2000, 1))
     likelihood[-1] = [-np.inf, 0.0]
-    inputs = hidden_markov._checked(log([0.5, 0.5]), transition, likelihood)
-    assert hidden_markov._scaled_pass(inputs, np.zeros((1, 2, 2)), np.empty((1, 0, 2, 2))) is None
+    assert scaled_filter(chain_weights(log([0.5, 0.5]), transition, likelihood)) is None
     post = forward_backward(log([0.5, 0.5]), transition, likelihood)
     np.testing.assert_allclose(post.log_evidence, np.log(0.5) - 1999.0, rtol=1e-13)
     np.testing.assert_array_equal(post.probabilities[:, 1], 1.0)

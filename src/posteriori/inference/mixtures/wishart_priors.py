@@ -1,4 +1,4 @@
-"""Normal–Wishart priors of components: the default, and any in the units of the rows."""
+"""Normal–Wishart beliefs about components: the default prior, and any in the units of the rows and back."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import numpy as np
 
 from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.inference.classes.class_moments import blocks_of_rows
+from posteriori.inference.mixtures.normal_beliefs import NormalBelief
 from posteriori.inference.mixtures.normal_maximum import NormalPrior
 from posteriori.inference.mixtures.normal_units import Units
 from posteriori.numerics.types import Array
 
-__all__ = ["column_moments", "default_prior", "has_names", "prior_in_units"]
+__all__ = ["belief_in_rows", "column_moments", "default_prior", "has_names", "prior_in_units"]
 
 #: Rows that the default prior of the means is worth, as in ``GaussianDiscriminant``.
 _MEAN_STRENGTH = 0.1
@@ -48,6 +49,14 @@ def prior_in_units(prior: NormalWishart, units: Units, k: int) -> NormalPrior:
         np.broadcast_to(prior.dof, (k,)),
         np.broadcast_to(units.covs_of(prior.inverse_scale), (k, d, d)),
     )
+
+
+def belief_in_rows(belief: NormalBelief, units: Units) -> NormalWishart:
+    """Return beliefs about components of z as such about components of x."""
+    to_z = np.swapaxes(units.inverse, 0, 1)  # V = L⁻ᵀ V_z L⁻¹
+    scale = to_z @ belief.scale @ to_z.T
+    scale = 0.5 * (scale + np.swapaxes(scale, 1, 2))
+    return NormalWishart(units.raw_means(belief.means), belief.strength, belief.dof, scale)
 
 
 def column_moments(x: Array, frequency: Array | None) -> tuple[Array, Array, Array]:

@@ -1,0 +1,1 @@
+"""Hidden chains learned from sequences: emissions, laws of states, the ascent, evidence by draws."""

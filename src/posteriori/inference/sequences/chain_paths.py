@@ -1,0 +1,142 @@
+r"""Paths of hidden states with one law of transitions: what rows say of them, and what laws are learned from.
+
+.. math:: p(z) = π_{z_1} \prod_{t=2}^{T} A_{z_{t-1} z_t}, \qquad
+   N_k = \sum_s w_s γ_{s1}(k), \qquad N_{jk} = \sum_s w_s \sum_{t \ge 2} ξ_{st}(j, k).
+
+π is the share of *sequences* that start in a state; transitions into a first row are none.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from posteriori.inference.sequences.chain_rows import ChainRows
+from posteriori.inference.sequences.dirichlet_rows import DirichletRows
+from posteriori.inference.sequences.emissions.emission_contract import Sums
+from posteriori.inference.state_chains.hidden_markov import forward_backward, most_likely_path
+from posteriori.numerics.types import Array, IntArray
+
+__all__ = ["ChainPaths", "PathModel", "PathPass"]
+
+
+class PathPass(NamedTuple):
+    """What rows say of the paths of their states.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        Σ_s w_s ln p(x_s), of a certain path Σ_s w_s max ln p(x_s, z).
+    bonus : float
+        What the laws of paths add to the objective.
+    shares : (T, K)
+        p(z_t = k | x), times how often the row counts.
+    sums : tuple
+        What the laws are learned from next.
+    """
+
+    log_likelihood: float
+    bonus: float
+    shares: Array
+    sums: Sums
+
+
+class PathModel(Protocol):
+    """Laws of paths, and sequences that follow them."""
+
+    @property
+    def n_sums(self) -> int:
+        """Number of parts of the sums."""
+        ...
+
+    def start(self, states: IntArray) -> Sums:
+        """Return sums near those of given paths, under which everything possible stays so."""
+
+    def expect(self, sums: Sums, scores: Array) -> PathPass:
+        """Return what rows say of paths; ``scores`` (T, K) may be overwritten."""
+
+    def learn(self, sums: Sums) -> Any:
+        """Return the laws of states of these sums."""
+
+    def reorder(self, sums: Sums, order: Array) -> Sums:
+        """Return the sums of states in another order."""
+
+
+class ChainPaths(NamedTuple):
+    """Paths of a Markov chain of order 1.
+
+    Attributes
+    ----------
+    rows : ChainRows
+    initial : DirichletRows
+        Of K probabilities.
+    transition : DirichletRows
+        Of a table (K, K).
+    hard : bool
+        Whether the most probable path is taken for certain.
+    """
+
+    rows: ChainRows
+    initial: DirichletRows
+    transition: DirichletRows
+    hard: bool = False
+
+    @property
+    def n_sums(self) -> int:
+        """Counts of first states, and of transitions."""
+        return 2
+
+    @property
+    def n_states(self) -> int:
+        """K."""
+        return len(self.initial.concentration)
+
+    def start(self, states: IntArray) -> Sums:
+        """Return the counts of given paths, and one more of everything possible."""
+        k = self.n_states
+        weights = self.rows.weights
+        first = np.bincount(states[self.rows.first], weights, minlength=k)
+        moves = self.rows.count_pairs(states, k) + 1.0
+        return (first + 1.0) * self.initial.possible, moves * self.transition.possible
+
+    def expect(self, sums: Sums, scores: Array) -> PathPass:
+        """Return what rows say of paths under the laws of these sums."""
+        log_initial, one = self.initial.learn(sums[0])
+        log_transition, other = self.transition.learn(sums[1])
+        return self.expect_under(log_initial, log_transition, scores)._replace(bonus=one + other)
+
+    def expect_under(self, log_initial: Array, log_transition: Array, scores: Array) -> PathPass:
+        """Return what rows say of paths under known laws."""
+        rows = self.rows
+        scores = rows.clamp(scores)
+        if self.hard:
+            return self._best(log_initial, log_transition, scores)
+        found = forward_backward(
+            log_initial, log_transition, scores, lengths=rows.lengths, weights=rows.weights
+        )
+        shares, first = found.probabilities, found.probabilities[rows.first]
+        started = first.sum(axis=0) if rows.weights is None else rows.weights @ first
+        frequency = rows.frequency
+        if frequency is not None:
+            shares *= frequency[:, None]
+        value = rows.sum_sequences(found.log_evidence)
+        return PathPass(value, 0.0, shares, (started, found.pair_sums))
+
+    def learn(self, sums: Sums) -> tuple[Array, Array]:
+        """Return π and A, or what beliefs expect of them."""
+        return self.initial.mean(sums[0]), self.transition.mean(sums[1])
+
+    def reorder(self, sums: Sums, order: Array) -> Sums:
+        """Return the counts of states in another order."""
+        return sums[0][order], sums[1][order][:, order]
+
+    def _best(self, log_initial: Array, log_transition: Array, scores: Array) -> PathPass:
+        rows, k = self.rows, self.n_states
+        found = most_likely_path(log_initial, log_transition, scores, lengths=rows.lengths)
+        shares = np.zeros(scores.shape)
+        frequency = rows.frequency
+        shares[np.arange(len(shares)), found.states] = 1.0 if frequency is None else frequency
+        first = np.bincount(found.states[rows.first], rows.weights, minlength=k).astype(np.float64)
+        value = rows.sum_sequences(found.log_joint)
+        return PathPass(value, 0.0, shares, (first, rows.count_pairs(found.states, k)))

@@ -1,0 +1,1 @@
+"""What the states of a hidden chain emit: how it is learned, family by family."""

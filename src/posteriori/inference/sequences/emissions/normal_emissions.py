@@ -1,0 +1,265 @@
+r"""States that emit normal rows, with gaps or without, in the units in which mixtures of normals are learned.
+
+.. math:: s_{tk} = a_k - \tfrac12 (z_t - m_k)^\top P_k (z_t - m_k), \qquad
+   \sum_t r_{tk}, \quad \sum_t r_{tk} z_t, \quad \sum_t r_{tk} z_t z_t^\top.
+
+Missing entries are integrated out, each state completing them in its own way. A column without spread is
+measured in units of its size, and no covariance falls below a part of the spread of all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.batches import take_members
+from posteriori.distributions.conjugate.pair import find_pair
+from posteriori.distributions.joint.normal_wishart import NormalWishart
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.inference.gaps.normal_gaps import (
+    Normals,
+    expected_moments,
+    integrated_scores,
+    normals_from_precisions,
+)
+from posteriori.inference.mixtures.mixture_rows import (
+    CompleteRows,
+    GappyRows,
+    MixtureRows,
+    about_origin,
+    full_precisions,
+)
+from posteriori.inference.mixtures.normal_beliefs import (
+    component_divergence,
+    expected_scores,
+    learn_belief,
+)
+from posteriori.inference.mixtures.normal_maximum import (
+    NormalParts,
+    NormalPrior,
+    most_likely,
+    prior_density,
+    scores_of,
+)
+from posteriori.inference.mixtures.normal_scores import (
+    NormalFeatures,
+    NormalScores,
+    NormalStatistics,
+    theta_of,
+)
+from posteriori.inference.mixtures.normal_starts import with_known_spread
+from posteriori.inference.mixtures.normal_units import RowMoments, table_moments
+from posteriori.inference.mixtures.wishart_priors import (
+    belief_in_rows,
+    column_moments,
+    prior_in_units,
+)
+from posteriori.inference.sequences.dirichlet_rows import Estimate
+from posteriori.inference.sequences.emissions.emission_contract import (
+    EmissionDraws,
+    EmissionView,
+    LearnedEmission,
+    Sums,
+)
+from posteriori.inference.sequences.emissions.feature_emissions import linear_scores
+from posteriori.numerics.linalg import triangular_inverse
+from posteriori.numerics.rank import exceeds_rounding, is_definite
+from posteriori.numerics.special import LOG_2PI
+from posteriori.numerics.types import Array
+
+__all__ = ["NormalEmission", "column_scale", "normal_emission"]
+
+#: What is added to each column's variance, relative to it, where columns depend on one another.
+_RIDGE = 1e-6
+
+
+class NormalEmission(NamedTuple):
+    """Normal rows.
+
+    Attributes
+    ----------
+    rows : MixtureRows
+        In units of their own.
+    prior : NormalPrior or None
+        In these units; of estimates of highest density, and of beliefs.
+    estimate : {"likelihood", "mode", "belief"}
+    """
+
+    rows: MixtureRows
+    prior: NormalPrior | None
+    estimate: Estimate
+
+    @property
+    def numeric(self) -> bool:
+        """Sums are numbers."""
+        return True
+
+    @property
+    def exact(self) -> bool:
+        """Whether beliefs are exact where the states are known."""
+        return isinstance(self.rows, CompleteRows)
+
+    @property
+    def n_sums(self) -> int:
+        """Number of parts of the sums."""
+        return 3
+
+    def share_out(self, shares: Array) -> Sums:
+        """Return sums over rows, gaps completed by one normal of all rows."""
+        return tuple(self.rows._replace(frequency=None).share_out(shares.T))
+
+    def look(self, sums: Sums) -> EmissionView:
+        """Return the quadratic functions at all rows."""
+        scores, bonus = self._scores(NormalStatistics(*sums))
+        rows, constant = self.rows, -self.rows.log_scale
+        if isinstance(rows, CompleteRows) and rows.kind == "tied":
+            constant -= 0.5 * float(np.vdot(scores.precisions, rows.squares))  # of all rows at once
+        return EmissionView(self._values(scores), constant, bonus, self._summing(scores))
+
+    def learn(self, sums: Sums) -> LearnedEmission:
+        """Return normals, or the Student's t that beliefs predict."""
+        units, kind, d = self.rows.units, self.rows.kind, sums[1].shape[1]
+        if self.estimate == "belief":
+            belief = belief_in_rows(learn_belief(NormalStatistics(*sums), self._prior), units)
+            return LearnedEmission(find_pair(belief, MvNormal).predictive(belief), belief)
+        parts = self._parts(NormalStatistics(*sums))
+        means = units.raw_means(parts.means)
+        if kind == "diag":
+            variance = parts.covs * np.diag(units.root) ** 2
+            member = (
+                Normal(means[:, 0], variance=variance[:, 0])
+                if d == 1
+                else Normal(means, variance=variance)
+            )
+            return LearnedEmission(member, None, 2 * d)
+        k = len(means)
+        spherical = kind == "spherical"
+        covs = (
+            parts.covs[:, None, None] * np.eye(d)
+            if spherical
+            else np.broadcast_to(parts.covs, (k, d, d))
+        )
+        free = d + (1 if spherical else d * (d + 1) // 2)
+        return LearnedEmission(MvNormal(means, cov=units.raw_covs(covs)), None, free)
+
+    def reorder(self, sums: Sums, order: Array) -> Sums:
+        """Return the sums of states in another order."""
+        counts, first, second = sums
+        return counts[order], first[order], second if self.rows.kind == "tied" else second[order]
+
+    def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
+        """Draw means and precisions, in the units of the rows, from the beliefs about them."""
+        p, d = self._prior, sums[1].shape[1]
+        drawn = self._beliefs(sums).sample(size, rng=rng)
+        height = 0.5 * (np.linalg.slogdet(drawn.precision)[1] - d * LOG_2PI)
+        white = triangular_inverse(np.linalg.cholesky(p.inverse_scale))
+        prior = NormalWishart(p.means, p.strength, p.dof, np.swapaxes(white, 1, 2) @ white)
+
+        def scores(s: int) -> Array:
+            return self._values(NormalScores(height[s], drawn.mean[s], drawn.precision[s]))
+
+        def log_beliefs(other: Sums) -> Array:
+            q, states = self._beliefs(other), range(len(other[0]))
+            return np.stack([take_members(q, j).log_prob(drawn) for j in states], axis=1)
+
+        return EmissionDraws(scores, log_beliefs, prior.log_prob(drawn))
+
+    # -- steps -------------------------------------------------------------------------------
+
+    @property
+    def _prior(self) -> NormalPrior:
+        assert self.prior is not None  # beliefs have one
+        return self.prior
+
+    def _beliefs(self, sums: Sums) -> NormalWishart:
+        q = learn_belief(NormalStatistics(*sums), self._prior)
+        return NormalWishart(q.means, q.strength, q.dof, q.scale)
+
+    def _parts(self, statistics: NormalStatistics) -> NormalParts:
+        d = statistics.sums.shape[1]
+        found = most_likely(statistics, self.rows.kind, np.eye(d), self.prior)
+        return found._replace(weights=np.ones(len(found.weights)))
+
+    def _scores(self, statistics: NormalStatistics) -> tuple[NormalScores, float]:
+        """Return quadratic functions of rows, and what else the objective has."""
+        if statistics.counts.min() < 0.0:  # a jump went too far
+            raise ValueError("a state has less than no rows")
+        if self.estimate == "belief":
+            belief = learn_belief(statistics, self._prior)
+            even = np.zeros(len(statistics.counts))
+            return expected_scores(belief, even), -component_divergence(belief, self._prior)
+        parts = self._parts(statistics)
+        beside = 0.0 if self.prior is None else prior_density(parts, self.prior)
+        return scores_of(parts, self.rows.kind), beside
+
+    def _values(self, scores: NormalScores) -> Array:
+        rows = self.rows
+        if isinstance(rows, GappyRows):
+            normals = self._normals(scores)
+            return integrated_scores(rows.z, rows.patterns, normals, scores.log_norm)
+        features = NormalFeatures(rows.kind, rows.units)
+        return linear_scores(features, rows.x, theta_of(scores, rows.kind))
+
+    def _summing(self, scores: NormalScores) -> Callable[[Array], Sums]:
+        """Return the function from shares to sums; each state completes rows in its own way."""
+        rows = self.rows
+        if not isinstance(rows, GappyRows):
+            return self.share_out
+        normals = self._normals(scores)
+
+        def summarize(shares: Array) -> Sums:
+            found = expected_moments(rows.z, rows.patterns, normals, shares)
+            return tuple(about_origin(found, scores.means, rows.kind))
+
+        return summarize
+
+    def _normals(self, scores: NormalScores) -> Normals:
+        return normals_from_precisions(scores.means, full_precisions(scores, self.rows.kind))
+
+
+def normal_emission(
+    x: Array,
+    frequency: Array | None,
+    kind: str,
+    k: int,
+    prior: NormalWishart | None,
+    estimate: Estimate,
+) -> NormalEmission:
+    """Return the model of normal rows.
+
+    Parameters
+    ----------
+    x : (T, D)
+        NaN is missing.
+    frequency : (T,) or None
+    kind : {"full", "tied", "diag", "spherical"}
+    k : int
+        States.
+    prior : NormalWishart or None
+        Of "full": one, or a batch of k.
+    estimate : {"likelihood", "mode", "belief"}
+    """
+    _, mean, variance = column_moments(x, frequency)
+    wider = np.where(
+        exceeds_rounding(np.sqrt(variance), np.abs(mean)), 0.0, column_scale(mean, 0.0)
+    )
+    rows: MixtureRows
+    if np.isnan(x).any():
+        rows = with_known_spread(GappyRows.of(x, frequency, kind, wider))
+    else:
+        moments = table_moments(x, frequency)
+        cov = moments.cov + np.diag(wider)
+        if kind in ("full", "tied") and not is_definite(cov):
+            cov = cov + _RIDGE * np.diag(np.diag(cov))
+        rows = CompleteRows.of(x, frequency, kind, RowMoments(moments.total, moments.mean, cov))
+    told = None if prior is None else prior_in_units(prior, rows.units, k)
+    return NormalEmission(rows, told, estimate)
+
+
+def column_scale(mean: Array, variance: Array) -> Array:
+    """Return variances of columns, and for such without spread the square of their size, or 1."""
+    size = np.where(mean != 0.0, mean**2, 1.0)
+    return np.where(exceeds_rounding(np.sqrt(variance), np.abs(mean)), variance, size)

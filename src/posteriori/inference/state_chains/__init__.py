@@ -1,0 +1,1 @@
+"""Chains of discrete states: forward–backward, Viterbi, draws, run lengths."""

@@ -1,0 +1,83 @@
+"""Priors of what states emit: as they are given, or by default on the scale of the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
+from posteriori.distributions.joint.normal_wishart import NormalWishart
+from posteriori.distributions.numbers.gamma import Gamma
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.inference.classes.class_priors import default_columns_prior
+from posteriori.inference.mixtures.wishart_priors import column_moments, default_prior
+from posteriori.inference.sequences.emissions.normal_emissions import column_scale
+from posteriori.numerics.types import Array
+
+__all__ = ["are_separate", "columns_prior", "counts_prior", "rows_prior", "symbols_prior"]
+
+
+def are_separate(prior: Any) -> bool:
+    """Tell whether mean and precision have priors of their own: a pair (Normal, Gamma)."""
+    return isinstance(prior, tuple) and list(map(type, prior)) == [Normal, Gamma]
+
+
+def columns_prior(prior: Any, x: Array, frequency: Array | None) -> Any:
+    """Return the prior of mean and variance of each column, as of ``NaiveBayes`` by default."""
+    if prior is None:
+        _, mean, variance = column_moments(x, frequency)
+        return default_columns_prior(mean, column_scale(mean, variance))
+    return _proper(prior)
+
+
+def rows_prior(prior: Any, x: Array, frequency: Array | None) -> NormalWishart:
+    """Return the prior of mean and precision of rows, as of ``BayesianGaussianMixture`` by default."""
+    if prior is None:
+        _, mean, variance = column_moments(x, frequency)
+        return default_prior(mean, column_scale(mean, variance))
+    if isinstance(prior, NormalInverseWishart):
+        inverse = np.linalg.inv(prior.scale)
+        return NormalWishart(
+            prior.location,
+            prior.mean_strength,
+            prior.dof,
+            0.5 * (inverse + np.swapaxes(inverse, -1, -2)),
+        )
+    if not isinstance(prior, NormalWishart):
+        raise TypeError(
+            f"emission_prior must be a NormalWishart or NormalInverseWishart, got {prior!r}"
+        )
+    return prior
+
+
+def counts_prior(prior: Any, x: Array, frequency: Array | None) -> Any:
+    """Return the prior of rates, by default exponential with the mean of the column."""
+    if prior is None:
+        _, mean, _ = column_moments(x, frequency)
+        return Gamma(1.0, rate=1.0 / np.where(mean > 0, mean, 1.0))
+    return _proper(prior)
+
+
+def symbols_prior(prior: Any, sizes: list[int]) -> list[Array]:
+    """Return the concentrations of each column's symbols, 1 by default."""
+    if prior is None:
+        return [np.ones(size) for size in sizes]
+    given = list(prior) if isinstance(prior, list | tuple) else [prior] * len(sizes)
+    for one, size in zip(given, sizes, strict=len(given) == len(sizes)):
+        if not isinstance(one, Dirichlet) or one.concentration.shape != (size,):
+            raise ValueError(
+                f"emission_prior must be a Dirichlet of the {size} symbols of each column, got {one!r}"
+            )
+    if len(given) != len(sizes):
+        raise ValueError(
+            f"emission_prior must have a Dirichlet for each of the {len(sizes)} columns"
+        )
+    return [np.asarray(one.concentration) for one in given]
+
+
+def _proper(prior: Any) -> Any:
+    if not getattr(prior, "_all_proper", False):
+        raise ValueError(f"emission_prior must be a proper conjugate distribution, got {prior!r}")
+    return prior

@@ -1,0 +1,270 @@
+r"""A hidden Markov chain with known parameters: a value that answers every question about states.
+
+.. math:: p(x, z) = \pi_{z_1} \prod_{t=2}^{T} A_{z_{t-1} z_t} \prod_{t=1}^{T} p(x_t\mid z_t)
+
+The answers are exact: sums and maxima over all :math:`K^T` paths by the passes of
+:mod:`posteriori.inference`, in O(T K²).
+
+Reference: Rabiner (1989), A tutorial on hidden Markov models; Bishop (2006), section 13.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.factors import Factor
+from posteriori.inference.state_chains.hidden_markov import (
+    HiddenMarkovPosterior,
+    MostLikelyPath,
+    forward_backward,
+    most_likely_path,
+    sample_path,
+)
+from posteriori.inference.state_chains.state_filters import (
+    FilteredStates,
+    filter_states,
+    step_states,
+)
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.validation import probability_vector
+from posteriori.sequence.chain_parameters import (
+    check_rows,
+    check_states,
+    decode_states,
+    encode_states,
+    log_of,
+)
+from posteriori.sequence.emission_densities import emission_densities
+
+__all__ = ["HiddenMarkovChain", "HiddenMarkovSample"]
+
+
+class HiddenMarkovSample(NamedTuple):
+    """A draw from a hidden Markov chain: states (T,), and what they emitted, (T,) or (T, D)."""
+
+    states: Any
+    observations: Any
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenMarkovChain:
+    """A hidden Markov chain with known parameters.
+
+    Parameters
+    ----------
+    initial : (K,)
+        π, probabilities of the first state.
+    transition : (K, K)
+        A, from row to column; rows sum to 1.
+    emission : distribution, or object with ``log_prob`` and ``sample``
+        What states emit. A distribution with batch (K,), whose event is a row of data (a number, a
+        symbol, a vector), or with batch (K, D): columns that are independent given the state. Of
+        any other object ``log_prob(x)`` gives (T, K) for rows (T, D), and ``sample(codes, rng)``
+        a row for each state.
+    states : sequence of K names, optional
+        Names of the states; answers hold names then, not numbers.
+
+    Notes
+    -----
+    A sequence ``x`` is an array (T,) or (T, D), a table, or a list of rows. NaN is missing: by entry
+    for independent columns and for ``MvNormal``, by row for other vectors.
+
+    Examples
+    --------
+    >>> from posteriori import Categorical
+    >>> hmm = HiddenMarkovChain(
+    ...     [0.6, 0.4], [[0.7, 0.3], [0.4, 0.6]], Categorical([[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
+    ... )
+    >>> x = [0, 1, 2]
+    >>> np.exp(hmm.log_prob(x)).round(5)
+    np.float64(0.03628)
+    >>> hmm.smooth(x).probabilities.round(4)
+    array([[0.8765, 0.1235],
+           [0.6229, 0.3771],
+           [0.2121, 0.7879]])
+    >>> hmm.decode(x).states
+    array([0, 0, 1])
+    """
+
+    initial: Any
+    transition: Any
+    emission: Any
+    _: KW_ONLY
+    states: Any = None
+
+    def __post_init__(self) -> None:
+        size = len(probability_vector("initial", self.initial))
+        checked = {
+            "initial": check_rows("initial", self.initial, (size,)),
+            "transition": check_rows("transition", self.transition, (size, size)),
+            "states": check_states(self.states, size),
+            "densities": emission_densities(self.emission, size),
+        }
+        self.__dict__.update(checked)
+
+    @property
+    def n_states(self) -> int:
+        """Number of states K."""
+        return len(self.initial)
+
+    # -- probabilities -----------------------------------------------------------------------
+
+    def log_prob(self, x: Any) -> Any:
+        """Return ln p(x), summed over all paths: a number, or (S,) of a list of S sequences.
+
+        Raises
+        ------
+        ValueError
+            When a sequence is impossible; its first impossible row is named.
+        """
+        if not self._is_list(x):
+            return np.float64(self.filter(x).log_evidence)
+        sequences = [self.densities.read(one) for one in x]
+        rows, lengths = np.concatenate(sequences), [len(one) for one in sequences]
+        return filter_states(*self._logs, self._scores(rows), lengths=lengths).log_evidence
+
+    def smooth(self, x: Any, *, pairs: bool = False) -> HiddenMarkovPosterior:
+        """Return P(z_t | x), expected transitions and ln p(x); P(z_t, z_{t+1} | x) by ``pairs``."""
+        return forward_backward(*self._logs, self._read(x), pairs=pairs)
+
+    def joint_log_prob(self, x: Any, states: Any) -> np.float64:
+        """Return ln p(x, z) of a path; −inf where it is impossible."""
+        scores = self._read(x)
+        path = encode_states(states, self.states, self.n_states)
+        if path.shape != (len(scores),):
+            raise ValueError(f"states must have shape ({len(scores)},) as x has, got {path.shape}")
+        initial, transition = self._logs
+        moves = transition[path[:-1], path[1:]].sum()
+        return np.float64(initial[path[0]] + moves + scores[np.arange(len(path)), path].sum())
+
+    # -- paths -------------------------------------------------------------------------------
+
+    def decode(self, x: Any) -> MostLikelyPath:
+        """Return the most probable path (Viterbi) and its ln p(x, z); of equals, the lower state."""
+        path = most_likely_path(*self._logs, self._read(x))
+        return path._replace(states=decode_states(path.states, self.states))
+
+    def sample_paths(self, x: Any, size: int = 1, *, rng: Seed = None) -> Any:
+        """Draw whole paths (size, T) from P(z | x)."""
+        paths = sample_path(*self._logs, self._read(x), size, rng=rng)
+        return decode_states(paths, self.states)
+
+    # -- as rows arrive ----------------------------------------------------------------------
+
+    def filter(self, x: Any) -> FilteredStates:
+        """Return P(z_t | x_1, …, x_t) of every row, and ln p(x); :meth:`step` goes on from it."""
+        return filter_states(*self._logs, self._read(x))
+
+    def step(self, now: FilteredStates, row: Any) -> FilteredStates:
+        """Go on with one more row.
+
+        Examples
+        --------
+        >>> from posteriori import Categorical
+        >>> hmm = HiddenMarkovChain(
+        ...     [0.6, 0.4],
+        ...     [[0.7, 0.3], [0.4, 0.6]],
+        ...     Categorical([[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]]),
+        ... )
+        >>> now = hmm.step(hmm.filter([0, 1]), 2)
+        >>> bool(np.isclose(now.log_evidence, hmm.log_prob([0, 1, 2])))
+        True
+        """
+        return step_states(now, self._logs[1], self._read([row]))
+
+    def forecast(self, x: Any, horizon: int) -> Any:
+        """Return the distributions of the next rows: a batch (horizon,) of mixtures.
+
+        Of independent columns the batch is (horizon, D): each column by itself.
+        """
+        return self.densities.mix(self._future(self.filter(x), horizon))
+
+    def sample(self, length: int, *, rng: Seed = None) -> HiddenMarkovSample:
+        """Draw a sequence of states and what they emit."""
+        generator = as_generator(rng)
+        codes = sample_path(*self._logs, np.zeros((length, self.n_states)), rng=generator)[0]
+        drawn = self.densities.sample(codes, generator)
+        return HiddenMarkovSample(decode_states(codes, self.states), drawn)
+
+    # -- as a graph --------------------------------------------------------------------------
+
+    def to_factors(self, x: Any) -> list[Factor]:
+        """Return p(x, z) as factors h(z1), f(z1, z2), …, with the emissions absorbed.
+
+        Examples
+        --------
+        >>> from posteriori import Categorical
+        >>> from posteriori.factors import contract
+        >>> hmm = HiddenMarkovChain(
+        ...     [0.6, 0.4],
+        ...     [[0.7, 0.3], [0.4, 0.6]],
+        ...     Categorical([[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]]),
+        ... )
+        >>> contract(hmm.to_factors([0, 1, 2]), "z2").normalize().factor
+        Factor over z2
+        z2  value
+        0   0.622933
+        1   0.377067
+        """
+        scores, (initial, transition) = self._read(x), self._logs
+        names = [f"z{t + 1}" for t in range(len(scores))]
+        labels = dict.fromkeys(names, self.states or range(self.n_states))
+        pairs = zip(names, names[1:], scores[1:], strict=False)
+        first = Factor.from_log(names[0], initial + scores[0], {names[0]: labels[names[0]]})
+        return [first] + [
+            Factor.from_log([a, b], transition + score, {a: labels[a], b: labels[b]})
+            for a, b, score in pairs
+        ]
+
+    # -- reading -----------------------------------------------------------------------------
+
+    @cached_property
+    def _logs(self) -> tuple[Array, Array]:
+        return log_of(self.initial), log_of(self.transition)
+
+    def _read(self, x: Any) -> Array:
+        """Return ln p(x_t | z_t = k), (T, K), of one sequence."""
+        if self._is_list(x):
+            raise ValueError("x must be one sequence here; of a list, ask for each sequence")
+        return self._scores(self.densities.read(x))
+
+    def _scores(self, rows: Array) -> Array:
+        scores = self.densities.log_prob(rows)
+        if scores.shape != (len(rows), self.n_states):
+            raise ValueError(
+                f"log_prob of the emission must give ({len(rows)}, {self.n_states}) for as many "
+                f"rows and states, got {scores.shape}"
+            )
+        return scores
+
+    def _is_list(self, x: Any) -> bool:
+        """Tell a list of sequences from one sequence by the axes of its first entry."""
+        if not isinstance(x, list | tuple) or not len(x) or isinstance(x[0], str):
+            return np.ndim(x) == 3 if isinstance(x, np.ndarray) else False
+        return np.ndim(x[0]) > (0 if self.densities.scalar else 1)
+
+    def _future(self, now: FilteredStates, horizon: int) -> Array:
+        """Return P(z_{T+h} | x), (horizon, K)."""
+        if horizon < 1:
+            raise ValueError(f"horizon must be at least 1, got {horizon}")
+        p, future = np.exp(now.belief), np.empty((horizon, self.n_states))
+        for h in range(horizon):
+            p = future[h] = p @ self.transition
+        return future
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HiddenMarkovChain):
+            return NotImplemented
+        return (
+            np.array_equal(self.initial, other.initial)
+            and np.array_equal(self.transition, other.transition)
+            and self.states == other.states
+            and bool(self.emission == other.emission)
+        )
+
+    __hash__ = None  # type: ignore[assignment]

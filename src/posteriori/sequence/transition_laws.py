@@ -1,0 +1,80 @@
+"""Laws of first states and transitions: which moves are allowed, and what is believed of them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from posteriori.inference.sequences.chain_rows import ChainRows
+from posteriori.inference.sequences.dirichlet_rows import DirichletRows, Estimate
+from posteriori.numerics.types import Array
+
+__all__ = ["allowed_moves", "initial_law", "transition_law", "warn_of_states_never_left"]
+
+
+def allowed_moves(transitions: Any, k: int) -> Array:
+    """Return which moves are allowed, (K, K): all, those to the same or later states, or as a mask says."""
+    if isinstance(transitions, str):
+        if transitions not in ("full", "left-to-right"):
+            raise ValueError(
+                f'transitions must be "full", "left-to-right" or a boolean mask, got {transitions!r}'
+            )
+        everything = np.ones((k, k), dtype=bool)
+        return everything if transitions == "full" else np.triu(everything)
+    mask = np.asarray(transitions)
+    if mask.dtype != bool or mask.shape != (k, k):
+        raise ValueError(
+            f"transitions must be a boolean mask of shape {(k, k)}, from row to column; got "
+            f"{mask.dtype} of shape {mask.shape}"
+        )
+    if not mask.any(axis=1).all():
+        raise ValueError(
+            f"state {int(np.argmin(mask.any(axis=1)))} has no allowed move in transitions; let it stay"
+        )
+    return mask
+
+
+def initial_law(concentration: Any, k: int, estimate: Estimate) -> DirichletRows:
+    """Return the law of first states."""
+    alpha = _concentrations("initial_concentration", concentration, (k,), estimate)
+    return DirichletRows(alpha, estimate)
+
+
+def transition_law(
+    concentration: Any, to_itself: float, allowed: Array, estimate: Estimate
+) -> DirichletRows:
+    """Return the law of transitions, ``to_itself`` added on the diagonal; what is not allowed stays so."""
+    alpha = _concentrations("transition_concentration", concentration, allowed.shape, estimate)
+    return DirichletRows(np.where(allowed, alpha + to_itself * np.eye(len(alpha)), 0.0), estimate)
+
+
+def _concentrations(name: str, given: Any, shape: tuple[int, ...], estimate: Estimate) -> Array:
+    try:
+        alpha = np.broadcast_to(np.asarray(given, dtype=np.float64), shape).copy()
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be a number, or numbers of shape {shape}; got {given!r}"
+        ) from None
+    if not (np.isfinite(alpha).all() and (alpha > 0).all()):
+        raise ValueError(f"{name} must be positive, got {given!r}")
+    if estimate == "mode" and (alpha < 1).any():
+        raise ValueError(
+            f'{name} must be at least 1 with method="map", whose densities have no mode below; got {given!r}'
+        )
+    return alpha
+
+
+def warn_of_states_never_left(rows: ChainRows, counts: Array) -> None:
+    """Say which labelled states are never left, so that nothing is known of where they lead."""
+    if rows.labels is None:
+        return
+    labelled = np.unique(rows.labels[rows.labels >= 0])
+    stuck = [int(k) for k in labelled if counts[k].sum() == 0.0]
+    if stuck:
+        warnings.warn(
+            f"states {stuck} are never left: their transitions are even over all allowed moves",
+            UserWarning,
+            stacklevel=3,
+        )
