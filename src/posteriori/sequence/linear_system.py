@@ -26,6 +26,7 @@ from posteriori.inference.chains.linear_gaussian_chain import (
     sample_chain_posterior,
     smooth_chain,
 )
+from posteriori.inference.systems.gap_expectations import impute_chain
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import real
@@ -151,6 +152,16 @@ class LinearSystem:
         return self._each(
             y, lambda series: sample_chain_posterior(self.chain, series, size, rng=generator)
         )
+
+    def impute(self, y: Any) -> Any:
+        """Fill in what is missing of series by its expectation given all that is seen.
+
+        Examples
+        --------
+        >>> LinearSystem(1.0, 0.5, 1.0, 1.0, 0.0, 1.0).impute([1.0, np.nan, 2.0])[:, 0]
+        array([1. , 1.1, 2. ])
+        """
+        return self._each(y, lambda series: impute_chain(self.chain, series))
 
     # -- what comes next ---------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Series of numbers as users give them: one array, or a list of arrays of different lengths."""
+"""Series of numbers as users give them to systems: one array, or a list of arrays of different lengths."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.sequence.sequence_rows import is_list_of_sequences
+
 __all__ = ["is_list_of_series"]
 
 
 def is_list_of_series(y: Any, n_outputs: int) -> bool:
     """Tell a list of series from one series that is written as a list.
+
+    An array is never one: more axes are a batch. Lists of numbers are series where an observation is a
+    number.
 
     Examples
     --------
@@ -19,9 +24,7 @@ def is_list_of_series(y: Any, n_outputs: int) -> bool:
     >>> is_list_of_series([[1.0, 2.0], [3.0, 4.0]], 2)  # two observations
     False
     """
-    if not isinstance(y, list | tuple) or not y:
+    if not isinstance(y, list | tuple):
         return False
-    axes = {np.ndim(part) for part in y}
-    if axes == {1} and n_outputs == 1:
-        return any(len(part) != 1 for part in y)  # of numbers in brackets, a column
-    return axes == {2} or axes == {1, 2}
+    numbers = n_outputs == 1 and any(np.ndim(part) == 1 and len(part) != 1 for part in y)
+    return numbers or is_list_of_sequences(y)

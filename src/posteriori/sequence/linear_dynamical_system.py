@@ -1,0 +1,388 @@
+r"""Linear dynamical systems that are learned from sequences.
+
+.. math:: s_t = A s_{t-1} + B u_t + N(0, \Gamma), \qquad y_t = C s_t + d + F u_t + N(0, \Sigma), \qquad
+          s_1 \sim N(\mu_0, V_0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
+from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, check_parameters, one_of
+from posteriori.inference.chains.chain_forecast import ChainSample
+from posteriori.inference.systems.linear_learning import (
+    LearnedSystem,
+    SystemParameters,
+    group_series,
+    learn_linear_system,
+    system_chain,
+)
+from posteriori.inference.systems.subspace_start import start_by_subspace
+from posteriori.numerics.rank import exceeds_rounding
+from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.validation import require_moderate
+from posteriori.sequence.linear_system import LinearSystem
+from posteriori.sequence.sequence_rows import SequenceTable, join_sequences, split_rows
+
+__all__ = ["LinearDynamicalSystem"]
+
+_WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
+
+#: What can be kept.
+_NAMES = (
+    "transition",
+    "transition_cov",
+    "emission",
+    "emission_cov",
+    "initial_mean",
+    "initial_cov",
+    "emission_offset",
+)
+
+
+class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A linear system of highest likelihood, learned by expectation–maximisation.
+
+    Parameters
+    ----------
+    n_states : int
+        Length D of the hidden state.
+    fixed : tuple of str
+        What is kept as ``start`` has it: "transition", "transition_cov", "emission", "emission_cov",
+        "initial_mean", "initial_cov", "emission_offset".
+    noise : {"full", "diagonal"}
+        Covariance of the observations' noise.
+    start : LinearSystem, optional
+        Where learning begins; by default at a system found from the covariances of rows some steps apart
+        (subspace identification).
+    tol : float
+        Nats that a step must gain.
+    max_iter : int
+        Steps of the ascent.
+    callback : callable, optional
+        Is told the number of the step and the log likelihood, and stops the ascent by answering True.
+
+    Attributes
+    ----------
+    model_ : LinearSystem
+        What was learned, with inputs 0.
+    transition_inputs_, emission_inputs_ : (D, M) and (P, M)
+        B and F; M = 0 without inputs.
+    log_likelihood_ : float
+        ln p(X) of the seen entries.
+    n_parameters_ : int
+        Free ones: states may be measured in any coordinates, which takes D² off where all is learned.
+    bic_ : float
+        −2 ln p(X) + n_parameters_ ln N for N rows.
+    floored_ : tuple of str
+        Covariances that have reached their least value (Notes).
+    n_iter_ : int
+    converged_ : bool
+    trace_ : tuple of float
+        The log likelihood at the start and after every step.
+
+    Notes
+    -----
+    Data are a table (T, P), one series or several by ``lengths=``, or a list of tables; NaN entries are
+    missing.
+
+    The coordinates of the state are arbitrary: what they do not change are the eigenvalues of the transition,
+    likelihoods and forecasts. From one series the first state can be learned as surely as one likes, so that
+    V₀ shrinks towards 0; its variances stop at 1e-6 of those of the states, and ``floored_`` says so. Other
+    floors are 1e-8 of the columns' variances for the noise and 1e-10 of the states' for Γ. A start below
+    a floor lowers it.
+
+    Examples
+    --------
+    A damped oscillation, seen by two sensors:
+
+    >>> turn = 0.97 * np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
+    >>> truth = LinearSystem(
+    ...     turn, 0.1 * np.eye(2), [[1, 0], [1, 1]], 0.2 * np.eye(2), [2, 0], np.eye(2)
+    ... )
+    >>> y = truth.sample(500, rng=0).observations
+    >>> m = LinearDynamicalSystem(2).fit(y)
+    >>> np.abs(np.linalg.eigvals(m.model_.transition)).round(2)
+    array([0.98, 0.98])
+    >>> bool(m.log_likelihood_ > truth.log_prob(y))
+    True
+    """
+
+    _constraints = {
+        "n_states": _WHOLE,
+        "noise": one_of("full", "diagonal"),
+        "tol": NOT_NEGATIVE,
+        "max_iter": _WHOLE,
+    }
+
+    def __init__(
+        self,
+        n_states: int = 2,
+        *,
+        fixed: tuple[str, ...] = (),
+        noise: str = "full",
+        start: LinearSystem | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 500,
+        callback: Callable[[int, float], Any] | None = None,
+    ) -> None:
+        self.n_states = n_states
+        self.fixed = fixed
+        self.noise = noise
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.callback = callback
+
+    # -- learning ----------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, lengths: Any = None, inputs: Any = None) -> Self:
+        """Learn from sequences.
+
+        Parameters
+        ----------
+        X : (T, P), or a list of them
+            NaN is missing.
+        y : ignored
+        lengths : (S,), optional
+            Rows of each sequence, where X is one table.
+        inputs : (T, M), or a list of them, optional
+            What is known to act on states and observations, row by row as X: the inputs of a row act on the
+            step that leads to it.
+        """
+        check_parameters(self)
+        fixed = self._check_fixed()
+        table, x, u = self._read_table(X, lengths, inputs, reset=True)
+        centre = self._check_columns(x)
+        groups = group_series(x - centre, table.lengths, u)
+        n_inputs = 0 if u is None else u.shape[1]
+        if self.start is None:
+            begin = start_by_subspace(groups, int(self.n_states), n_inputs)
+        else:
+            begin = _from_system(self._check_start(x.shape[1]), centre, n_inputs)
+        if self.noise == "diagonal" and "emission_cov" not in fixed:
+            begin = begin._replace(emission_cov=np.diag(np.diagonal(begin.emission_cov)))
+        found = learn_linear_system(
+            groups,
+            begin,
+            fixed=fixed,
+            diagonal=self.noise == "diagonal",
+            tol=self.tol,
+            max_iter=int(self.max_iter),
+            callback=self.callback,
+        )
+        self._keep(found, centre, n_inputs, len(x))
+        return self
+
+    def _keep(self, found: LearnedSystem, centre: Array, n_inputs: int, n_rows: int) -> None:
+        parameters, size = found.parameters, int(self.n_states)
+        emission = parameters.emission.copy()
+        emission[:, size] += centre
+        self._parameters = parameters._replace(emission=emission)
+        self.model_ = _as_system(self._parameters, None)
+        self.transition_inputs_ = parameters.transition[:, size + 1 :]
+        self.emission_inputs_ = parameters.emission[:, size + 1 :]
+        self.log_likelihood_ = found.ascent.trace[-1]
+        self.n_parameters_ = self._count_parameters(n_inputs)
+        self.bic_ = -2.0 * self.log_likelihood_ + self.n_parameters_ * float(np.log(n_rows))
+        self.floored_ = found.floored
+        self.n_iter_, self.converged_ = found.ascent.n_iter, found.ascent.converged
+        self.trace_ = found.ascent.trace
+
+    def _count_parameters(self, n_inputs: int) -> int:
+        d, p = self.model_.n_states, self.model_.n_outputs
+        sizes = {
+            "transition": d * d,
+            "transition_cov": d * (d + 1) // 2,
+            "emission": p * d,
+            "emission_cov": p if self.noise == "diagonal" else p * (p + 1) // 2,
+            "initial_mean": d,
+            "initial_cov": d * (d + 1) // 2,
+            "emission_offset": p,
+        }
+        free = sum(size for name, size in sizes.items() if name not in self.fixed)
+        coordinates = 0 if set(self.fixed) - {"emission_cov", "emission_offset"} else d * d
+        return free + (d + p) * n_inputs - coordinates
+
+    def _read_table(
+        self, X: Any, lengths: Any, inputs: Any, *, reset: bool
+    ) -> tuple[SequenceTable, Array, Array | None]:
+        """Return sequences, their rows (N, P) and the inputs of the rows (N, M)."""
+        table = join_sequences(X, lengths)
+        x = check_gappy_inputs(self, table.table, reset=reset)
+        if not table.listed:  # whatever has rows, also without saying how many
+            table = table._replace(lengths=np.array([len(x)]))
+        return table, x, _check_inputs(inputs, table)
+
+    def _check_fixed(self) -> frozenset[str]:
+        names = (self.fixed,) if isinstance(self.fixed, str) else tuple(self.fixed)
+        for name in names:
+            if name not in _NAMES:
+                raise ValueError(f"fixed must hold names among {', '.join(_NAMES)}; got {name!r}")
+        if names and self.start is None:
+            raise ValueError(
+                f"fixed={self.fixed!r} keeps what start has: give start=LinearSystem(…)"
+            )
+        return frozenset((*names, "transition_offset"))  # the emission's offset says as much
+
+    def _check_start(self, width: int) -> LinearSystem:
+        start = self.start
+        if not isinstance(start, LinearSystem):
+            raise TypeError(f"start must be a LinearSystem, got {type(start).__name__}")
+        if start.n_states != self.n_states or start.n_outputs != width:
+            raise ValueError(
+                f"start has {start.n_states} states and {start.n_outputs} outputs, but "
+                f"n_states={self.n_states} and X has {width} columns"
+            )
+        if any(
+            np.ndim(getattr(start, name)) > (1 if name.endswith("offset") else 2)
+            for name in (*_NAMES, "transition_offset")
+        ):
+            raise ValueError("start has matrices with a time axis; learning is of constant ones")
+        return start
+
+    def _check_columns(self, x: Array) -> Array:
+        """Return the means of the columns, or refuse those that teach nothing."""
+        require_moderate("X", x)
+        if len(x) < 2:
+            raise ValueError("X has 1 sample, which tells nothing of steps: give more rows")
+        names = column_names(self)
+        empty = np.isnan(x).all(axis=0)
+        if empty.any():
+            raise ValueError(
+                f"{names[int(np.argmax(empty))]} of X is missing in all rows; leave it out"
+            )
+        centre = np.nanmean(x, axis=0)
+        constant = ~exceeds_rounding(np.nanstd(x, axis=0), np.abs(centre))
+        if constant.any():
+            raise ValueError(
+                f"{names[int(np.argmax(constant))]} of X is constant, so that it has no noise to learn; "
+                "leave it out"
+            )
+        return np.asarray(centre)
+
+    # -- asking ------------------------------------------------------------------------------
+
+    def transform(self, X: Any, *, lengths: Any = None, inputs: Any = None) -> Any:
+        """Return expectations of the states given all rows of a sequence, (T, D), or a list of them."""
+        table, parts, systems = self._read(X, lengths, inputs)
+        means = [s.smooth(part).mean for s, part in zip(systems, parts, strict=True)]
+        return split_rows(np.concatenate(means), table)
+
+    def impute(self, X: Any, *, lengths: Any = None, inputs: Any = None) -> Any:
+        """Fill in the gaps (NaN) of rows by their expectations given all that is seen."""
+        table, parts, systems = self._read(X, lengths, inputs)
+        filled = [s.impute(part) for s, part in zip(systems, parts, strict=True)]
+        return split_rows(np.concatenate(filled), table)
+
+    def log_prob(self, X: Any, *, lengths: Any = None, inputs: Any = None) -> Any:
+        """Return ln p(x) of each sequence, (S,), or a number for one table."""
+        table, parts, systems = self._read(X, lengths, inputs)
+        found = np.array([s.log_prob(part) for s, part in zip(systems, parts, strict=True)])
+        return found if table.listed else np.float64(found[0])
+
+    def score(self, X: Any, y: Any = None, *, lengths: Any = None, inputs: Any = None) -> float:
+        """Return ln p(X) per row."""
+        table, parts, systems = self._read(X, lengths, inputs)
+        found = [s.log_prob(part) for s, part in zip(systems, parts, strict=True)]
+        return float(np.sum(found) / table.lengths.sum())
+
+    def forecast(
+        self,
+        X: Any,
+        steps: int,
+        *,
+        lengths: Any = None,
+        inputs: Any = None,
+        future_inputs: Any = None,
+    ) -> Any:
+        """Return the distributions of the next rows: a batch (steps,) of ``MvNormal``, or a list of them.
+
+        ``future_inputs`` are those of the steps ahead, (steps, M), for all sequences.
+        """
+        table, parts, systems = self._read(X, lengths, inputs)
+        ahead = self.system_for(future_inputs, steps)
+        found = [
+            s.forecast(part, steps, future=ahead) for s, part in zip(systems, parts, strict=True)
+        ]
+        return found if table.listed else found[0]
+
+    def sample(self, length: int = 1, rng: Seed = None, *, inputs: Any = None) -> ChainSample:
+        """Draw states (length, D) and rows (length, P)."""
+        check_is_fitted(self)
+        return self.system_for(inputs, length).sample(length, rng=rng)
+
+    def system_for(self, inputs: Any, length: int) -> LinearSystem:
+        """Return what was learned as the system of a sequence with these inputs, (length, M)."""
+        check_is_fitted(self)
+        m = self.transition_inputs_.shape[1]
+        if not m and inputs is None:
+            return self.model_
+        u = None if inputs is None else np.asarray(inputs, dtype=np.float64).reshape(length, -1)
+        if u is None or u.shape[1] != m or not np.isfinite(u).all():
+            shape = None if u is None else u.shape
+            raise ValueError(
+                f"inputs must be finite numbers ({length}, {m}) as fit had {m} inputs, got {shape}"
+            )
+        return _as_system(self._parameters, u)
+
+    def _read(
+        self, X: Any, lengths: Any, inputs: Any
+    ) -> tuple[SequenceTable, list[Array], list[LinearSystem]]:
+        check_is_fitted(self)
+        table, x, u = self._read_table(X, lengths, inputs, reset=False)
+        cuts = np.cumsum(table.lengths)[:-1]
+        parts = np.split(x, cuts)
+        given = [None] * len(parts) if u is None else np.split(u, cuts)
+        systems = [self.system_for(v, len(part)) for v, part in zip(given, parts, strict=True)]
+        return table, parts, systems
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.model_.n_states
+
+
+def _check_inputs(inputs: Any, table: SequenceTable) -> Array | None:
+    """Return inputs row by row as the table has them, (N, M)."""
+    if inputs is None:
+        return None
+    u = np.asarray(join_sequences(inputs).table, dtype=np.float64)
+    u = u[:, None] if u.ndim == 1 else u
+    if len(u) != table.lengths.sum() or u.ndim != 2:
+        raise ValueError(
+            f"inputs must have the {int(table.lengths.sum())} rows of X, got shape {u.shape}"
+        )
+    if not np.isfinite(u).all():
+        row = int(np.argwhere(~np.isfinite(u))[0, 0])
+        raise ValueError(f"inputs must be finite, row {row} is not; fill it in")
+    return u
+
+
+def _from_system(start: LinearSystem, centre: Array, n_inputs: int) -> SystemParameters:
+    """Return a system as parameters of rows from which the means have been taken."""
+    d, p = start.n_states, start.n_outputs
+    offsets = start.transition_offset[:, None], (start.emission_offset - centre)[:, None]
+    return SystemParameters(
+        np.concatenate([start.transition, offsets[0], np.zeros((d, n_inputs))], axis=1),
+        start.transition_cov,
+        np.concatenate([start.emission, offsets[1], np.zeros((p, n_inputs))], axis=1),
+        start.emission_cov,
+        start.initial_mean,
+        start.initial_cov,
+    )
+
+
+def _as_system(parameters: SystemParameters, inputs: Array | None) -> LinearSystem:
+    chain = system_chain(parameters, inputs)
+    return LinearSystem(**chain._asdict())
