@@ -329,7 +329,11 @@ def expected_failures(estimator):
 
 
 @every_check(
-    [LinearDynamicalSystem(1, tol=1.0), LinearDynamicalSystem(2, noise="diagonal", tol=1.0)],
+    [
+        LinearDynamicalSystem(1, tol=1.0),
+        LinearDynamicalSystem(2, noise="diagonal", tol=1.0),
+        LinearDynamicalSystem(1, method="variational", tol=1.0),
+    ],
     expected_failures,
 )
 def test_scikit_learn_accepts_it(estimator, check):

@@ -14,16 +14,30 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
-from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, check_parameters, one_of
+from posteriori.estimators.parameters import (
+    AT_LEAST_ONE,
+    NOT_NEGATIVE,
+    check_parameters,
+    one_of,
+    or_none,
+)
+from posteriori.inference.ascent.expectation_maximization import EMResult
 from posteriori.inference.chains.chain_forecast import ChainSample
 from posteriori.inference.systems.linear_learning import (
-    LearnedSystem,
+    SeriesGroup,
     SystemParameters,
     group_series,
     learn_linear_system,
     system_chain,
 )
 from posteriori.inference.systems.subspace_start import start_by_subspace
+from posteriori.inference.systems.variational_system import (
+    SystemBeliefs,
+    SystemPriors,
+    learn_system_beliefs,
+    start_beliefs,
+)
+from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import require_moderate
@@ -47,17 +61,21 @@ _NAMES = (
 
 
 class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A linear system of highest likelihood, learned by expectation–maximisation.
+    """A linear system learned from sequences: of highest likelihood, or as beliefs about its matrices.
 
     Parameters
     ----------
     n_states : int
         Length D of the hidden state.
+    method : {"em", "variational"}
+        Highest likelihood by expectation–maximisation, or beliefs about A, C and the noise with a lower bound
+        of the evidence.
     fixed : tuple of str
         What is kept as ``start`` has it: "transition", "transition_cov", "emission", "emission_cov",
         "initial_mean", "initial_cov", "emission_offset".
-    noise : {"full", "diagonal"}
-        Covariance of the observations' noise.
+    noise : {"full", "diagonal"}, optional
+        Covariance of the observations' noise: full by default, and diagonal for ``method="variational"``,
+        which has no other.
     start : LinearSystem, optional
         Where learning begins; by default at a system found from the covariances of rows some steps apart
         (subspace identification).
@@ -71,21 +89,26 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     Attributes
     ----------
     model_ : LinearSystem
-        What was learned, with inputs 0.
+        What was learned, with inputs 0; of beliefs, at their means.
     transition_inputs_, emission_inputs_ : (D, M) and (P, M)
         B and F; M = 0 without inputs.
     log_likelihood_ : float
-        ln p(X) of the seen entries.
+        ln p(X) of the seen entries; as the next three, for ``method="em"``.
     n_parameters_ : int
         Free ones: states may be measured in any coordinates, which takes D² off where all is learned.
     bic_ : float
         −2 ln p(X) + n_parameters_ ln N for N rows.
     floored_ : tuple of str
         Covariances that have reached their least value (Notes).
+    log_evidence_ : LogEvidence
+        A lower bound of ln p(X), for ``method="variational"``.
+    posterior_ : SystemBeliefs
+        Beliefs about A, C and the precisions of the noise, of columns in units of their standard deviations,
+        for ``method="variational"``.
     n_iter_ : int
     converged_ : bool
     trace_ : tuple of float
-        The log likelihood at the start and after every step.
+        The log likelihood, or the bound in units of the columns, at the start and after every step.
 
     Notes
     -----
@@ -97,6 +120,11 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     V₀ shrinks towards 0; its variances stop at 1e-6 of those of the states, and ``floored_`` says so. Other
     floors are 1e-8 of the columns' variances for the noise and 1e-10 of the states' for Γ. A start below
     a floor lowers it.
+
+    Beliefs (``method="variational"``) are those of the model of the gallery page "Linear dynamical system with
+    unknown matrices": states start at N(0, I) and have noise I, entries of A are N(0, 1), those of C N(0, 4),
+    precisions Gamma(1, 0.1), for columns of mean 0 and variance 1. States are believed in independently of the
+    matrices: that makes the evidence a bound, and beliefs too narrow. Bounds compare numbers of states.
 
     Examples
     --------
@@ -116,7 +144,8 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     _constraints = {
         "n_states": _WHOLE,
-        "noise": one_of("full", "diagonal"),
+        "method": one_of("em", "variational"),
+        "noise": or_none(one_of("full", "diagonal")),
         "tol": NOT_NEGATIVE,
         "max_iter": _WHOLE,
     }
@@ -125,14 +154,16 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self,
         n_states: int = 2,
         *,
+        method: str = "em",
         fixed: tuple[str, ...] = (),
-        noise: str = "full",
+        noise: str | None = None,
         start: LinearSystem | None = None,
         tol: float = 1e-4,
         max_iter: int = 500,
         callback: Callable[[int, float], Any] | None = None,
     ) -> None:
         self.n_states = n_states
+        self.method = method
         self.fixed = fixed
         self.noise = noise
         self.start = start
@@ -157,15 +188,19 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             step that leads to it.
         """
         check_parameters(self)
-        fixed = self._check_fixed()
         table, x, u = self._read_table(X, lengths, inputs, reset=True)
         centre = self._check_columns(x)
-        groups = group_series(x - centre, table.lengths, u)
-        n_inputs = 0 if u is None else u.shape[1]
-        if self.start is None:
-            begin = start_by_subspace(groups, int(self.n_states), n_inputs)
+        if self.method == "em":
+            self._climb(x, table, u, centre)
         else:
-            begin = _from_system(self._check_start(x.shape[1]), centre, n_inputs)
+            self._believe(x, table, u, centre)
+        return self
+
+    def _climb(self, x: Array, table: SequenceTable, u: Array | None, centre: Array) -> None:
+        """Find the highest likelihood."""
+        fixed, n_inputs = self._check_fixed(), 0 if u is None else u.shape[1]
+        groups = group_series(x - centre, table.lengths, u)
+        begin = self._begin(groups, centre, n_inputs)
         if self.noise == "diagonal" and "emission_cov" not in fixed:
             begin = begin._replace(emission_cov=np.diag(np.diagonal(begin.emission_cov)))
         found = learn_linear_system(
@@ -177,23 +212,49 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             max_iter=int(self.max_iter),
             callback=self.callback,
         )
-        self._keep(found, centre, n_inputs, len(x))
-        return self
+        self._keep(found.parameters, found.ascent, centre)
+        self.log_likelihood_, self.floored_ = found.ascent.trace[-1], found.floored
+        self.n_parameters_ = self._count_parameters(n_inputs)
+        self.bic_ = -2.0 * self.log_likelihood_ + self.n_parameters_ * float(np.log(len(x)))
 
-    def _keep(self, found: LearnedSystem, centre: Array, n_inputs: int, n_rows: int) -> None:
-        parameters, size = found.parameters, int(self.n_states)
-        emission = parameters.emission.copy()
+    def _believe(self, x: Array, table: SequenceTable, u: Array | None, centre: Array) -> None:
+        """Find the best beliefs, in units of the columns."""
+        if u is not None or len(self.fixed) or self.noise == "full":
+            raise ValueError(
+                'method="variational" takes neither inputs nor fixed, and its noise is diagonal: use '
+                'method="em", or describe the system as a posteriori.Model'
+            )
+        priors, scale, counts = SystemPriors(), np.nanstd(x, axis=0), (~np.isnan(x)).sum(axis=0)
+        groups = group_series((x - centre) / scale, table.lengths)
+        begin = self._begin(group_series(x - centre, table.lengths), centre, 0)
+        in_units = begin._replace(
+            emission=begin.emission / scale[:, None],
+            emission_cov=begin.emission_cov / scale[:, None] / scale,
+        )
+        start = start_beliefs(in_units, priors, counts)
+        how = {"tol": self.tol, "max_iter": int(self.max_iter), "callback": self.callback}
+        self.posterior_, ascent = learn_system_beliefs(groups, start, priors, **how)
+        self._keep(_at_means(self.posterior_, scale), ascent, centre)
+        self.log_evidence_ = LogEvidence(
+            ascent.trace[-1] - float(counts @ np.log(scale)),
+            kind="bound",
+            of="X",
+            fingerprint=Fingerprint().update(x),
+        )
+
+    def _begin(self, groups: list[SeriesGroup], centre: Array, n_inputs: int) -> SystemParameters:
+        if self.start is None:
+            return start_by_subspace(groups, int(self.n_states), n_inputs)
+        return _from_system(self._check_start(len(centre)), centre, n_inputs)
+
+    def _keep(self, parameters: SystemParameters, ascent: EMResult, centre: Array) -> None:
+        size, emission = int(self.n_states), parameters.emission.copy()
         emission[:, size] += centre
         self._parameters = parameters._replace(emission=emission)
         self.model_ = _as_system(self._parameters, None)
         self.transition_inputs_ = parameters.transition[:, size + 1 :]
         self.emission_inputs_ = parameters.emission[:, size + 1 :]
-        self.log_likelihood_ = found.ascent.trace[-1]
-        self.n_parameters_ = self._count_parameters(n_inputs)
-        self.bic_ = -2.0 * self.log_likelihood_ + self.n_parameters_ * float(np.log(n_rows))
-        self.floored_ = found.floored
-        self.n_iter_, self.converged_ = found.ascent.n_iter, found.ascent.converged
-        self.trace_ = found.ascent.trace
+        self.n_iter_, self.converged_, self.trace_ = ascent.n_iter, ascent.converged, ascent.trace
 
     def _count_parameters(self, n_inputs: int) -> int:
         d, p = self.model_.n_states, self.model_.n_outputs
@@ -380,6 +441,19 @@ def _from_system(start: LinearSystem, centre: Array, n_inputs: int) -> SystemPar
         start.emission_cov,
         start.initial_mean,
         start.initial_cov,
+    )
+
+
+def _at_means(beliefs: SystemBeliefs, scale: Array) -> SystemParameters:
+    """Return the system at the means of beliefs, of columns in their own units."""
+    d, p = len(beliefs.transition), len(beliefs.emission)
+    return SystemParameters(
+        np.concatenate([beliefs.transition, np.zeros((d, 1))], axis=1),
+        np.eye(d),
+        np.concatenate([beliefs.emission * scale[:, None], np.zeros((p, 1))], axis=1),
+        np.diag(scale**2 * beliefs.rate / beliefs.shape),
+        np.zeros(d),
+        np.eye(d),
     )
 
 

@@ -110,8 +110,8 @@ def sum_chain_moments(
     >>> walk = LinearGaussianChain(0.0, 1.0, 1.0, 0.0, 0.5, 1.0, 0.0, 1.0)
     >>> y = np.array([[1.0], [2.0], [1.5]])
     >>> sums = sum_chain_moments(smooth_chain(walk, y), y, np.array([[1.0, 0.0]]), np.eye(1))
-    >>> sums.transition.count, sums.transition.across[0]  # Σ E[s_t s_{t−1}], Σ E[s_t]
-    (2.0, array([3.43164062, 2.6875    ]))
+    >>> sums.transition.count, sums.transition.across[0].round(4)  # Σ E[s_t s_{t−1}], Σ E[s_t]
+    (2.0, array([3.4316, 2.6875]))
     """
     assert posterior.cross_cov is not None
     size, length = posterior.mean.shape[-1], posterior.mean.shape[-2]

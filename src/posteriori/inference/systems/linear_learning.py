@@ -37,6 +37,9 @@ __all__ = [
 #: Variances are at least this part of those of the data, or of the states at the start.
 _LEAST_NOISE, _LEAST_STEP, _LEAST_START = 1e-8, 1e-10, 1e-6
 
+#: A variance this part of its floor lies on it, but for rounding.
+_AT_FLOOR = 1.0 - 1e-6
+
 
 class SystemParameters(NamedTuple):
     """What is learned.
@@ -124,7 +127,7 @@ def learn_linear_system(
 
     def expect(parameters: SystemParameters) -> tuple[Any, float]:
         if floors and any(
-            part < 0.99 for part in _parts_of_floors(parameters, fixed, floors[0]).values()
+            part < _AT_FLOOR for part in _parts_of_floors(parameters, fixed, floors[0]).values()
         ):
             raise ValueError("a jump led below the least covariances")
         sums, value = _expect(groups, parameters)
