@@ -142,7 +142,7 @@ def test_sums_with_gaps_are_those_of_rows_one_by_one():
         cross = slope @ zz + np.outer(constant, z)
         squares, across, count = squares + zz, across + cross, count + 1
         targets = targets + cross @ slope.T + np.outer(mean_y, constant) + rest
-    assert sums.emission.count == count
+    assert sums.emission.steps == count
     np.testing.assert_allclose(sums.emission.regressors, squares, rtol=1e-11)
     np.testing.assert_allclose(sums.emission.across, across, rtol=1e-11)
     np.testing.assert_allclose(sums.emission.targets, targets, rtol=1e-11)

@@ -56,3 +56,10 @@ from posteriori.inference.state_chains.hidden_markov import (
     most_likely_path as most_likely_path,
     sample_path as sample_path,
 )
+from posteriori.inference.systems.chain_sums import (
+    ChainSums as ChainSums,
+    RegressionSums as RegressionSums,
+    sum_chain_moments as sum_chain_moments,
+)
+from posteriori.inference.systems.gap_expectations import impute_chain as impute_chain
+from posteriori.inference.systems.variational_system import SystemBeliefs as SystemBeliefs

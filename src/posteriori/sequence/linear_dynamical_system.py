@@ -232,8 +232,14 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             emission_cov=begin.emission_cov / scale[:, None] / scale,
         )
         start = start_beliefs(in_units, priors, counts)
-        how = {"tol": self.tol, "max_iter": int(self.max_iter), "callback": self.callback}
-        self.posterior_, ascent = learn_system_beliefs(groups, start, priors, **how)
+        self.posterior_, ascent = learn_system_beliefs(
+            groups,
+            start,
+            priors,
+            tol=self.tol,
+            max_iter=int(self.max_iter),
+            callback=self.callback,
+        )
         self._keep(_at_means(self.posterior_, scale), ascent, centre)
         self.log_evidence_ = LogEvidence(
             ascent.trace[-1] - float(counts @ np.log(scale)),

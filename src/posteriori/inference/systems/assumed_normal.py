@@ -147,7 +147,7 @@ def smooth_nonlinear(chain: NonlinearChain, y: Array) -> ChainPosterior:
     """Return moments of each state, and of neighbours, given all observations (T, P)."""
     beliefs: list[NormalBelief] = []
     steps: list[_Reversal] = []
-    log_evidence = 0.0
+    log_evidence = np.float64(0.0)
     for t, row in enumerate(y):
         if t:
             steps.append(_reverse_transition(chain, beliefs[-1]))
@@ -163,7 +163,7 @@ def smooth_nonlinear(chain: NonlinearChain, y: Array) -> ChainPosterior:
         mean[t] += step.gain @ (mean[t + 1] - step.predicted.mean)  # m + G(m_{t+1|T} − m⁻)
         cross[t] = cov[t + 1] @ step.gain.T
         cov[t] = step.rest @ step.rest.T + step.gain @ cross[t]  # Σ + G V Gᵀ
-    return ChainPosterior(mean, cov, cross, np.float64(log_evidence))
+    return ChainPosterior(mean, cov, cross, np.asarray(log_evidence))
 
 
 def predict_nonlinear(chain: NonlinearChain, belief: NormalBelief, steps: int) -> ChainForecast:
@@ -219,7 +219,7 @@ def _reverse(spread: Spread, noise: Array) -> _Reversal:
 
 def _triangular(factor: Array) -> Array:
     """Return lower-triangular L (D, D) with LLᵀ = SSᵀ."""
-    return np.asarray(np.linalg.qr(factor.T, mode="r").T)
+    return np.asarray(np.linalg.qr(factor.T, mode="r")).T
 
 
 def _semidefinite_root(cov: Array) -> Array:

@@ -32,20 +32,25 @@ class RegressionSums(NamedTuple):
 
     Attributes
     ----------
-    count : float
-        Steps.
+    steps : float
+        How many.
     targets, across, regressors : (M, M), (M, K) and (K, K)
         Σ E[vvᵀ], Σ E[vzᵀ] and Σ E[zzᵀ].
     """
 
-    count: float
+    steps: float
     targets: Array
     across: Array
     regressors: Array
 
     def add(self, other: RegressionSums) -> RegressionSums:
         """Return the sums of both."""
-        return RegressionSums(*(a + b for a, b in zip(self, other, strict=True)))
+        return RegressionSums(
+            self.steps + other.steps,
+            self.targets + other.targets,
+            self.across + other.across,
+            self.regressors + other.regressors,
+        )
 
 
 class ChainSums(NamedTuple):
@@ -110,7 +115,7 @@ def sum_chain_moments(
     >>> walk = LinearGaussianChain(0.0, 1.0, 1.0, 0.0, 0.5, 1.0, 0.0, 1.0)
     >>> y = np.array([[1.0], [2.0], [1.5]])
     >>> sums = sum_chain_moments(smooth_chain(walk, y), y, np.array([[1.0, 0.0]]), np.eye(1))
-    >>> sums.transition.count, sums.transition.across[0].round(4)  # Σ E[s_t s_{t−1}], Σ E[s_t]
+    >>> sums.transition.steps, sums.transition.across[0].round(4)  # Σ E[s_t s_{t−1}], Σ E[s_t]
     (2.0, array([3.4316, 2.6875]))
     """
     assert posterior.cross_cov is not None
@@ -184,8 +189,8 @@ def _complete(sums: RegressionSums, seen: Array, emission: Array, noise: Array) 
     targets = np.empty(noise.shape)
     targets[np.ix_(seen, seen)] = sums.targets
     targets[np.ix_(gone, seen)], targets[np.ix_(seen, gone)] = mixed, mixed.T
-    targets[np.ix_(gone, gone)] = across[gone] @ slope.T + mixed @ gain.T + sums.count * rest
-    return RegressionSums(sums.count, targets, across, sums.regressors)
+    targets[np.ix_(gone, gone)] = across[gone] @ slope.T + mixed @ gain.T + sums.steps * rest
+    return RegressionSums(sums.steps, targets, across, sums.regressors)
 
 
 def _flat(a: Array) -> Array:

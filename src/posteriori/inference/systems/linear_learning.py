@@ -197,7 +197,7 @@ def _maximize(
         "emission_cov": (sums.emission, seen, floors.emission, diagonal),
     }
     found = {
-        name: getattr(now, name) if name in fixed or not given[0].count else _noise(*given)
+        name: getattr(now, name) if name in fixed or not given[0].steps else _noise(*given)
         for name, given in covs.items()
     }
     return now._replace(
@@ -218,7 +218,7 @@ def _free(name: str, now: SystemParameters, fixed: frozenset[str]) -> Array:
 
 def _regress(sums: RegressionSums, weights: Array, free: Array) -> Array:
     """Return W with its free columns at their best given the others."""
-    if not free.any() or not sums.count:
+    if not free.any() or not sums.steps:
         return weights
     kept = ~free
     right = sums.across[:, free] - weights[:, kept] @ sums.regressors[np.ix_(kept, free)]
@@ -238,7 +238,7 @@ def _noise(sums: RegressionSums, weights: Array, floor: Array, diagonal: bool) -
     """Return Σ = (Σ E[vvᵀ] − W Σ E[zvᵀ] − Σ E[vzᵀ] Wᵀ + W Σ E[zzᵀ] Wᵀ)/n, at least the floor."""
     half = sums.across - 0.5 * weights @ sums.regressors
     rest = sums.targets - weights @ half.T - half @ weights.T
-    rest = 0.5 * (rest + rest.T) / sums.count
+    rest = 0.5 * (rest + rest.T) / sums.steps
     if diagonal:
         return np.diag(np.maximum(np.diagonal(rest), floor))
     unit = np.sqrt(np.maximum(floor, np.finfo(float).tiny))
@@ -254,7 +254,7 @@ def _find_floors(
 ) -> _Floors:
     """Return floors by the spread of the columns and of the states, no higher than the start."""
     size = len(start.initial_mean)
-    states = np.diagonal(sums.emission.regressors)[:size] / max(sums.emission.count, 1.0)
+    states = np.diagonal(sums.emission.regressors)[:size] / max(sums.emission.steps, 1.0)
     rows = np.concatenate([group.y.reshape(-1, group.y.shape[-1]) for group in groups])
     spread = np.nanvar(rows, axis=0)
     return _Floors(
