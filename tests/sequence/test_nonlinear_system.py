@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posteriori.inference.systems.assumed_normal import NormalBelief, sigma_points
+from posteriori.inference.systems.assumed_normal import StateBelief, sigma_points
 from posteriori.sequence import LinearSystem, NonlinearSystem
 
 METHODS = ("unscented", "cubature", "extended")
@@ -45,7 +45,7 @@ def normal_moments(function, mean, variance):
 
 def spread_moments(function, mean, variance, centre):
     rule = sigma_points(lambda s: function(s), centre)
-    found = rule(NormalBelief(np.array([mean]), np.array([[np.sqrt(variance)]])))
+    found = rule(StateBelief(np.array([mean]), np.array([[np.sqrt(variance)]])))
     return (
         found.mean[0],
         (found.values @ found.values.T)[0, 0],

@@ -19,7 +19,7 @@ from posteriori.inference.chains.linear_gaussian_chain import ChainPosterior, Fi
 from posteriori.inference.chains.semidefinite import factor_semidefinite
 from posteriori.inference.systems.assumed_normal import (
     NonlinearChain,
-    NormalBelief,
+    StateBelief,
     filter_nonlinear,
     linearized,
     predict_nonlinear,
@@ -182,7 +182,7 @@ class NonlinearSystem:
     @property
     def _chain(self) -> NonlinearChain:
         return NonlinearChain(
-            NormalBelief.from_moments(self.initial_mean, self.initial_cov),
+            StateBelief.from_moments(self.initial_mean, self.initial_cov),
             self._rule(self._move, self.transition_jacobian),
             factor_semidefinite("transition_cov", self.transition_cov[None])[0],
             self._rule(self._see, self.emission_jacobian),
@@ -225,5 +225,5 @@ def _value(name: str, function: Function, state: Array, size: int) -> Array:
     return value
 
 
-def _last(now: FilteredChain | ChainPosterior) -> NormalBelief:
-    return NormalBelief.from_moments(now.mean[-1], now.cov[-1])
+def _last(now: FilteredChain | ChainPosterior) -> StateBelief:
+    return StateBelief.from_moments(now.mean[-1], now.cov[-1])

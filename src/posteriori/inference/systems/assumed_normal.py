@@ -24,7 +24,7 @@ from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
 __all__ = [
-    "NormalBelief",
+    "StateBelief",
     "NonlinearChain",
     "Spread",
     "filter_nonlinear",
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-class NormalBelief(NamedTuple):
+class StateBelief(NamedTuple):
     """A normal by its mean (D,) and any S (D, D) with SSᵀ its covariance."""
 
     mean: Array
@@ -47,7 +47,7 @@ class NormalBelief(NamedTuple):
         return np.asarray(self.factor @ self.factor.T)
 
     @classmethod
-    def from_moments(cls, mean: Array, cov: Array) -> NormalBelief:
+    def from_moments(cls, mean: Array, cov: Array) -> StateBelief:
         """Return the belief with a covariance that may be singular."""
         return cls(mean, _semidefinite_root(cov))
 
@@ -61,7 +61,7 @@ class Spread(NamedTuple):
 
 
 #: From a belief, what a function makes of it.
-Rule = Callable[[NormalBelief], Spread]
+Rule = Callable[[StateBelief], Spread]
 
 
 class NonlinearChain(NamedTuple):
@@ -69,7 +69,7 @@ class NonlinearChain(NamedTuple):
 
     Attributes
     ----------
-    initial : NormalBelief
+    initial : StateBelief
         About the first state.
     transition, emission : callables
         What f and g make of a belief: :func:`linearized` or :func:`sigma_points`.
@@ -77,7 +77,7 @@ class NonlinearChain(NamedTuple):
         Square root of Q, and R.
     """
 
-    initial: NormalBelief
+    initial: StateBelief
     transition: Rule
     transition_factor: Array
     emission: Rule
@@ -87,7 +87,7 @@ class NonlinearChain(NamedTuple):
 class _Reversal(NamedTuple):
     """The belief about s given s' or y, as a function of it: mean + G(s' − m'), rest."""
 
-    predicted: NormalBelief
+    predicted: StateBelief
     gain: Array
     rest: Array
 
@@ -95,7 +95,7 @@ class _Reversal(NamedTuple):
 def linearized(function: Callable[[Array], Array], slope: Callable[[Array], Array]) -> Rule:
     """Return the rule that puts the tangent at the mean in place of a function (extended filter)."""
 
-    def spread(belief: NormalBelief) -> Spread:
+    def spread(belief: StateBelief) -> Spread:
         return Spread(
             function(belief.mean), slope(belief.mean) @ belief.factor, belief.factor
         )  # E = J S
@@ -110,7 +110,7 @@ def sigma_points(function: Callable[[Array], Array], centre: float) -> Rule:
     moments of each direction, where D ≤ 3.
     """
 
-    def spread(belief: NormalBelief) -> Spread:
+    def spread(belief: StateBelief) -> Spread:
         mean, factor = belief
         reach = len(mean) + centre
         steps = np.sqrt(reach) * factor.T
@@ -126,7 +126,7 @@ def sigma_points(function: Callable[[Array], Array], centre: float) -> Rule:
 
 
 def filter_nonlinear(
-    chain: NonlinearChain, y: Array, start: NormalBelief | None = None
+    chain: NonlinearChain, y: Array, start: StateBelief | None = None
 ) -> FilteredChain:
     """Return moments of each state given the observations (T, P) up to it; NaN is missing.
 
@@ -145,7 +145,7 @@ def filter_nonlinear(
 
 def smooth_nonlinear(chain: NonlinearChain, y: Array) -> ChainPosterior:
     """Return moments of each state, and of neighbours, given all observations (T, P)."""
-    beliefs: list[NormalBelief] = []
+    beliefs: list[StateBelief] = []
     steps: list[_Reversal] = []
     log_evidence = np.float64(0.0)
     for t, row in enumerate(y):
@@ -166,7 +166,7 @@ def smooth_nonlinear(chain: NonlinearChain, y: Array) -> ChainPosterior:
     return ChainPosterior(mean, cov, cross, np.asarray(log_evidence))
 
 
-def predict_nonlinear(chain: NonlinearChain, belief: NormalBelief, steps: int) -> ChainForecast:
+def predict_nonlinear(chain: NonlinearChain, belief: StateBelief, steps: int) -> ChainForecast:
     """Return moments of states and observations 1, …, ``steps`` after a belief about the last state."""
     states, seen = [], []
     for _ in range(steps):
@@ -178,13 +178,13 @@ def predict_nonlinear(chain: NonlinearChain, belief: NormalBelief, steps: int) -
     return ChainForecast(*moments)
 
 
-def _reverse_transition(chain: NonlinearChain, belief: NormalBelief) -> _Reversal:
+def _reverse_transition(chain: NonlinearChain, belief: StateBelief) -> _Reversal:
     return _reverse(chain.transition(belief), chain.transition_factor)
 
 
 def _absorb(
-    chain: NonlinearChain, ahead: NormalBelief, row: Array, t: int
-) -> tuple[NormalBelief, float]:
+    chain: NonlinearChain, ahead: StateBelief, row: Array, t: int
+) -> tuple[StateBelief, float]:
     """Return the belief after an observation, and ln p(y_t | …)."""
     seen = ~np.isnan(row)
     if not seen.any():
@@ -202,7 +202,7 @@ def _absorb(
         )
     standard = np.linalg.solve(root, surprise)
     height = -0.5 * len(surprise) * LOG_2PI - np.log(scale).sum()
-    after = NormalBelief(ahead.mean + step.gain @ surprise, step.rest)
+    after = StateBelief(ahead.mean + step.gain @ surprise, step.rest)
     return after, float(height - 0.5 * standard @ standard)
 
 
@@ -213,7 +213,7 @@ def _reverse(spread: Spread, noise: Array) -> _Reversal:
         [spread.arguments, np.zeros((len(spread.arguments), noise.shape[1]))], axis=1
     )
     gain = np.linalg.lstsq(values.T, arguments.T, rcond=None)[0].T
-    predicted = NormalBelief(spread.mean, _triangular(values))
+    predicted = StateBelief(spread.mean, _triangular(values))
     return _Reversal(predicted, gain, _triangular(arguments - gain @ values))
 
 
