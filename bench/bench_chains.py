@@ -1,4 +1,4 @@
-"""Chains against statsmodels (Kalman) and hmmlearn (scaling mode): equal answers, then ratios.
+"""Kalman chains against statsmodels: equal answers, then ratios.
 
 Also how time grows with the length, how much memory a call holds, and what settled covariances
 save. Needs no more than the compiled loops of ``posteriori.inference`` on our side.
@@ -12,19 +12,15 @@ from collections.abc import Callable
 
 import numpy as np
 from harness import compare, peak_memory, report, time_processes
-from hmmlearn import _hmmc
 from statsmodels.tsa.statespace.kalman_smoother import KalmanSmoother
 
 from posteriori.inference import (
     LinearGaussianChain,
-    forward_backward,
-    most_likely_path,
     simulate_chain,
     smooth_chain,
 )
 
 N_STEPS = 10**5
-N_STATES = 8
 
 
 def tracking() -> LinearGaussianChain:
@@ -87,50 +83,6 @@ def kalman_rows() -> list:
     return rows
 
 
-def hmm_rows() -> list:
-    rng = np.random.default_rng(0)
-    initial = rng.dirichlet(np.ones(N_STATES))
-    transition = rng.dirichlet(np.ones(N_STATES), N_STATES)
-    means, y = np.linspace(-4, 4, N_STATES), 3 * rng.normal(size=N_STEPS)
-    likelihood = -0.5 * (y[:, None] - means) ** 2
-    model = np.log(initial), np.log(transition), likelihood
-
-    def hmmlearn() -> tuple:
-        """What ``hmmlearn.base._fit_scaling`` calls for one sequence."""
-        weights = np.exp(likelihood)
-        log_evidence, forward, scaling = _hmmc.forward_scaling(initial, transition, weights)
-        backward = _hmmc.backward_scaling(initial, transition, weights, scaling)
-        probabilities = forward * backward
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
-        sums = _hmmc.compute_scaling_xi_sum(forward, transition, backward, weights)
-        return probabilities, sums, log_evidence
-
-    ours, theirs = forward_backward(*model), hmmlearn()
-    np.testing.assert_allclose(ours.probabilities, theirs[0], rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(ours.pair_sums, theirs[1], rtol=1e-9)
-    np.testing.assert_allclose(ours.log_evidence, theirs[2], rtol=1e-12)
-    path = most_likely_path(*model)
-    np.testing.assert_allclose(
-        path.log_joint, _hmmc.viterbi(initial, transition, likelihood)[0], rtol=1e-12
-    )
-    return [
-        compare(
-            "forward-backward (hmmlearn, scaling)",
-            lambda: forward_backward(*model),
-            hmmlearn,
-            bar=1.2,
-            faster=True,
-        ),
-        compare(
-            "Viterbi (hmmlearn)",
-            lambda: most_likely_path(*model),
-            lambda: _hmmc.viterbi(initial, transition, likelihood),
-            bar=1.0,
-            faster=True,
-        ),
-    ]
-
-
 def cold_rows() -> list:
     ours = (
         "from posteriori.inference import LinearGaussianChain, smooth_chain;"
@@ -174,19 +126,10 @@ def show_growth() -> None:
             memory = peak_memory(lambda y=y, pairs=pairs: smooth_chain(chain, y, pairs=pairs))
             memory /= y.nbytes
             print(f"  {name:28} T={n_steps:<9} {seconds / n_steps * 1e9:7.0f} ns {memory:6.1f} x")
-    for n_steps in (10**4, 10**5, 10**6, 10**7):
-        likelihood = rng.normal(size=(n_steps, 2))
-        model = np.zeros(2), np.log([[0.9, 0.1], [0.2, 0.8]]), likelihood
-        seconds = once(lambda model=model: forward_backward(*model))
-        memory = peak_memory(lambda model=model: forward_backward(*model)) / likelihood.nbytes
-        print(
-            f"  {'HMM, 2 states':28} T={n_steps:<9} {seconds / n_steps * 1e9:7.0f} ns {memory:6.1f} x"
-        )
 
 
 def main() -> None:
     report(f"linear-Gaussian chains, T={N_STEPS}, D=4, P=2", kalman_rows())
-    report(f"hidden Markov chains, T={N_STEPS}, K={N_STATES}", hmm_rows())
     report("start", cold_rows())
     show_growth()
 

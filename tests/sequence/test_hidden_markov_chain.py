@@ -246,13 +246,24 @@ def test_missing_entries_are_integrated_out(kind):
     np.testing.assert_allclose(chain.log_prob(x), np.log(expected), rtol=1e-12)
 
 
-def test_vectors_other_than_normal_ones_are_missing_by_row():
-    from posteriori import MvStudentT
+def test_vectors_of_student_t_are_missing_by_entry():
+    from posteriori import MvStudentT, StudentT
 
-    family = MvStudentT(5.0, [[0.0, 0.0], [2.0, 2.0]], scale=[np.eye(2)] * 2)
+    scale = np.array([[1.0, 0.3], [0.3, 2.0]])
+    family = MvStudentT(5.0, [[0.0, 0.0], [2.0, 2.0]], scale=[scale] * 2)
     chain = HiddenMarkovChain([0.3, 0.7], [[0.8, 0.2], [0.3, 0.7]], family)
-    rows = [[0.1, 0.3], [1.0, np.nan], [2.0, 1.0]]
-    dropped = [[0.1, 0.3], [np.nan, np.nan], [2.0, 1.0]]
+    seen = StudentT(5.0, [0.0, 2.0], scale=np.sqrt(2.0)).log_prob(1.0)
+    expected = np.log(chain.initial @ np.exp(seen))
+    np.testing.assert_allclose(chain.log_prob([[np.nan, 1.0]]), expected, rtol=1e-12)
+
+
+def test_other_vectors_are_missing_by_row():
+    from posteriori import Dirichlet
+
+    family = Dirichlet([[2.0, 1.0, 1.0], [1.0, 1.0, 4.0]])
+    chain = HiddenMarkovChain([0.3, 0.7], [[0.8, 0.2], [0.3, 0.7]], family)
+    rows = [[0.1, 0.3, 0.6], [0.5, np.nan, 0.5], [0.2, 0.2, 0.6]]
+    dropped = [rows[0], [np.nan] * 3, rows[2]]
     np.testing.assert_allclose(chain.log_prob(rows), chain.log_prob(dropped), rtol=1e-13)
 
 
@@ -331,3 +342,105 @@ def test_impossible_sequences_name_the_step():
         stuck.joint_log_prob([0, 0], [0])
     with pytest.raises(ValueError, match="states must name the 2 states"):
         HiddenMarkovChain([1.0, 0.0], np.eye(2), FAIR, states=["a"])
+
+
+# -- several paths ---------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 10**6), length=st.integers(1, 4), n=st.integers(1, 12))
+def test_the_n_best_paths_of_all(seed, length, n):
+    chain = random_chain(seed)
+    x = np.random.default_rng(seed + 1).integers(0, 4, length)
+    paths, logs = all_paths(chain, x)
+    order = np.argsort(-logs)[:n]
+    found = chain.decode(x, n=n)
+    np.testing.assert_allclose(found.log_joint, logs[order], rtol=1e-12)
+    np.testing.assert_array_equal(found.states, paths[order])
+
+
+@pytest.mark.topic("000/W10")
+def test_all_optimal_paths_are_yielded_up_to_a_limit(hmm):
+    np.testing.assert_array_equal(list(hmm.optimal_paths(X)), [[0, 0, 1]])
+    fair = HiddenMarkovChain([0.5, 0.5], [[0.5, 0.5]] * 2, FAIR, states=("a", "b"))
+    assert len(list(fair.optimal_paths([0] * 12))) == 1000
+    everything = [tuple(path) for path in fair.optimal_paths([0] * 12, limit=None)]
+    assert len(everything) == len(set(everything)) == 2**12
+    assert set("".join(everything[0])) == {"a"}
+
+
+# -- run lengths -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def runs():
+    return HiddenMarkovChain(
+        [0.5, 0.3, 0.2],
+        [[0.0, 0.6, 0.4], [0.5, 0.0, 0.5], [0.9, 0.1, 0.0]],
+        Categorical([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]),
+        durations=[[0.1, 0.5, 0.4], [0.0, 0.3, 0.7], [0.6, 0.4, 0.0]],
+    )
+
+
+@pytest.mark.topic("003/H.11")
+def test_answers_about_runs_are_sums_over_all_paths(runs):
+    x = [0, 0, 1, 1, 2]
+    paths, logs = all_paths(runs, x)
+    total = np.logaddexp.reduce(logs)
+    np.testing.assert_allclose(runs.log_prob(x), total, rtol=1e-12)
+    np.testing.assert_allclose(runs.log_prob([x, x[:2]])[0], total, rtol=1e-12)
+    each = (paths[:, :, None] == np.arange(3)) * np.exp(logs - total)[:, None, None]
+    np.testing.assert_allclose(runs.smooth(x).probabilities, each.sum(axis=0), rtol=1e-10)
+    order = np.argsort(-logs)[:7]
+    best = runs.decode(x, n=7)
+    np.testing.assert_array_equal(best.states, paths[order])
+    np.testing.assert_allclose(best.log_joint, logs[order], rtol=1e-12)
+    np.testing.assert_array_equal(runs.decode(x).states, paths[order[0]])
+    np.testing.assert_array_equal(list(runs.optimal_paths(x)), paths[order[:1]])
+
+
+def test_the_probabilities_of_all_sequences_add_up_to_1(runs):
+    sequences = [list(x) for x in product(range(3), repeat=4)]
+    np.testing.assert_allclose(np.exp(runs.log_prob(sequences)).sum(), 1.0, rtol=1e-12)
+
+
+def test_runs_filter_step_forecast_and_draw(runs):
+    x = [0, 0, 1, 1, 2]
+    now = runs.filter(x[:3])
+    for row in x[3:]:
+        now = runs.step(now, row)
+    np.testing.assert_allclose(now.log_evidence, runs.log_prob(x), rtol=1e-12)
+    np.testing.assert_allclose(now.probabilities[0], runs.smooth(x).probabilities[-1], rtol=1e-10)
+    future = runs.forecast(x, 2)
+    joint = [[runs.log_prob([*x, a, b]) for b in range(3)] for a in range(3)]
+    shares = np.exp(np.array(joint) - runs.log_prob(x))
+    for h, axis in enumerate((1, 0)):
+        expected = np.exp(future.log_prob([[0], [1], [2]]))[:, h]
+        np.testing.assert_allclose(shares.sum(axis=axis), expected, rtol=1e-10)
+    drawn = runs.sample(3000, rng=0).states
+    ends = np.append(np.flatnonzero(np.diff(drawn)), 2999)
+    lengths, states = np.diff(ends, prepend=-1)[:-1], drawn[ends][:-1]
+    for k in range(3):
+        seen = np.bincount(lengths[states == k], minlength=4)[1:] / (states == k).sum()
+        p = runs.durations[k]
+        assert np.all(np.abs(seen - p) <= 5 * np.sqrt(p * (1 - p) / (states == k).sum()))
+
+
+@pytest.mark.parametrize(
+    ("transition", "durations", "message"),
+    [
+        ([[0.1, 0.9], [1.0, 0.0]], [[1.0], [1.0]], "diagonal must be 0, state 0 follows itself"),
+        ([[0.0, 1.0], [1.0, 0.0]], [[0.5, 0.4], [1.0, 0.0]], "durations must sum to 1"),
+        ([[0.0, 1.0], [1.0, 0.0]], [[0.5, 0.5]], r"durations must have shape \(2, longest\)"),
+    ],
+)
+def test_bad_durations_are_named(transition, durations, message):
+    with pytest.raises(ValueError, match=message):
+        HiddenMarkovChain([0.5, 0.5], transition, FAIR, durations=durations)
+
+
+def test_what_runs_cannot_answer_is_refused(runs):
+    with pytest.raises(ValueError, match="without durations"):
+        runs.to_factors([0, 1])
+    with pytest.raises(ValueError, match="pairs"):
+        runs.smooth([0, 1], pairs=True)
+    assert runs != HiddenMarkovChain(runs.initial, runs.transition, runs.emission)

@@ -56,6 +56,24 @@ from posteriori.inference.state_chains.hidden_markov import (
     most_likely_path as most_likely_path,
     sample_path as sample_path,
 )
+from posteriori.inference.state_chains.ranked_paths import (
+    most_likely_paths as most_likely_paths,
+    optimal_paths as optimal_paths,
+)
+from posteriori.inference.state_chains.run_lengths import (
+    RunLengthPosterior as RunLengthPosterior,
+    filter_runs as filter_runs,
+    most_likely_runs as most_likely_runs,
+    run_log_evidence as run_log_evidence,
+    sample_runs as sample_runs,
+    smooth_runs as smooth_runs,
+    step_runs as step_runs,
+)
+from posteriori.inference.state_chains.state_filters import (
+    FilteredStates as FilteredStates,
+    filter_states as filter_states,
+    step_states as step_states,
+)
 from posteriori.inference.systems.chain_sums import (
     ChainSums as ChainSums,
     RegressionSums as RegressionSums,

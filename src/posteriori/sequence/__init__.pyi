@@ -2,10 +2,25 @@ from posteriori.sequence.hidden_markov_chain import (
     HiddenMarkovChain as HiddenMarkovChain,
     HiddenMarkovSample as HiddenMarkovSample,
 )
+from posteriori.sequence.hidden_markov_classifier import (
+    HiddenMarkovClassifier as HiddenMarkovClassifier,
+)
 from posteriori.sequence.hidden_markov_model import (
     HiddenMarkovBeliefs as HiddenMarkovBeliefs,
     HiddenMarkovModel as HiddenMarkovModel,
+from posteriori.sequence.homogeneity import (
+    HomogeneityTest as HomogeneityTest,
+    homogeneity_test as homogeneity_test,
 )
+from posteriori.sequence.markov_chain import (
+    Absorption as Absorption,
+    MarkovChain as MarkovChain,
+)
+from posteriori.sequence.markov_model import (
+    MarkovModel as MarkovModel,
+    MarkovPosterior as MarkovPosterior,
+)
+from posteriori.sequence.markov_structure import StateClass as StateClass
 from posteriori.sequence.linear_dynamical_system import (
     LinearDynamicalSystem as LinearDynamicalSystem,
 )

@@ -9,6 +9,8 @@ import numpy as np
 
 from posteriori.distributions.conjugate.pair import Pair, find_pair
 from posteriori.distributions.counts.poisson import Poisson
+from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
+from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.inference.clusters.rough_clusters import nearest_of, rough_centers
@@ -22,6 +24,7 @@ from posteriori.inference.sequences.emissions.feature_emissions import (
 from posteriori.inference.sequences.emissions.member_emissions import MemberEmission
 from posteriori.inference.sequences.emissions.mixture_emissions import MixtureEmission
 from posteriori.inference.sequences.emissions.normal_emissions import normal_emission
+from posteriori.inference.sequences.emissions.regression_emissions import regression_emission
 from posteriori.inference.sequences.emissions.separate_normals import separate_normals
 from posteriori.inference.sequences.emissions.symbol_emissions import symbol_emission
 from posteriori.numerics.types import Array
@@ -50,6 +53,8 @@ class Choice(NamedTuple):
     ----------
     x : (T, D)
         Symbols as codes.
+    regressors : (T, P) or None
+        What rows regress on.
     frequency : (T,) or None
     n_states : int
     estimate : {"likelihood", "mode", "belief"}
@@ -61,6 +66,7 @@ class Choice(NamedTuple):
     """
 
     x: Array
+    regressors: Array | None
     frequency: Array | None
     n_states: int
     estimate: Estimate
@@ -108,6 +114,8 @@ def columns_by_family(emission: Any, names: list[str]) -> dict[Any, list[int]]:
 
 def choose_emission(places: Mapping[Any, list[int]], prior: Any, choice: Choice) -> EmissionModel:
     """Return the model of the emissions of all columns."""
+    if choice.regressors is not None:
+        return _regression(places, prior, choice, choice.regressors)
     if len(places) == 1:
         (family,) = places
         return _one(family, prior, choice)
@@ -130,10 +138,11 @@ def choose_emission(places: Mapping[Any, list[int]], prior: Any, choice: Choice)
     return ColumnEmission(parts, at_columns, lambda e: emission_densities(e, choice.n_states))
 
 
-def is_alike(prior: Any, n_states: int) -> bool:
+def is_alike(prior: Any) -> bool:
     """Tell whether all states have one prior of what they emit."""
     priors = prior.values() if isinstance(prior, Mapping) else [prior]
-    return not any(hasattr(one, "dof") and one.batch_shape == (n_states,) for one in priors)
+    rows = (one for one in priors if isinstance(one, NormalWishart | NormalInverseWishart))
+    return not any(one.batch_shape for one in rows)
 
 
 def _one(family: Any, prior: Any, choice: Choice) -> EmissionModel:
@@ -159,6 +168,24 @@ def _one(family: Any, prior: Any, choice: Choice) -> EmissionModel:
         )
     fitted = StudentT if family == "student-t" else family
     return MemberEmission(fitted, choice.x, choice.counted, choice.n_states)
+
+
+def _regression(
+    places: Mapping[Any, list[int]], prior: Any, choice: Choice, regressors: Array
+) -> EmissionModel:
+    if list(places) not in (["normal"], ["mvnormal"]) or choice.covariance != "full":
+        raise ValueError(
+            'lags and inputs to emissions are for emission "normal", or "mvnormal" with covariance="full"'
+        )
+    if prior is not None:
+        raise ValueError("emission_prior has no meaning with lags or inputs to emissions")
+    return regression_emission(
+        choice.x,
+        regressors,
+        choice.frequency,
+        together="mvnormal" in places,
+        estimate=choice.estimate,
+    )
 
 
 def _normal(prior: Any, choice: Choice) -> EmissionModel:

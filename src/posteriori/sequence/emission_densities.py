@@ -37,8 +37,10 @@ class EmissionDensities(NamedTuple):
 
     densities: RowDensities
 
-    #: Whether a row is a number, so that a list of lists is a list of sequences.
-    scalar = False
+    @property
+    def scalar(self) -> bool:
+        """Whether a row is a number: not known, so rows are vectors."""
+        return False
 
     def read(self, x: Any) -> Array:
         """Return a sequence of the user as rows (T, D); NaN is missing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,14 @@ from posteriori.inference.mixtures.wishart_priors import column_moments, default
 from posteriori.inference.sequences.emissions.normal_emissions import column_scale
 from posteriori.numerics.types import Array
 
-__all__ = ["are_separate", "columns_prior", "counts_prior", "rows_prior", "symbols_prior"]
+__all__ = [
+    "are_separate",
+    "columns_prior",
+    "counts_prior",
+    "prior_sizes",
+    "rows_prior",
+    "symbols_prior",
+]
 
 
 def are_separate(prior: Any) -> bool:
@@ -75,6 +83,15 @@ def symbols_prior(prior: Any, sizes: list[int]) -> list[Array]:
             f"emission_prior must have a Dirichlet for each of the {len(sizes)} columns"
         )
     return [np.asarray(one.concentration) for one in given]
+
+
+def prior_sizes(prior: Any, columns: int) -> list[int | None]:
+    """Return how many symbols a prior speaks of in each column; None where it does not say."""
+    given = prior.get("categorical") if isinstance(prior, Mapping) else prior
+    each = list(given) if isinstance(given, list | tuple) else [given] * columns
+    if len(each) != columns:
+        return [None] * columns
+    return [one.concentration.shape[-1] if isinstance(one, Dirichlet) else None for one in each]
 
 
 def _proper(prior: Any) -> Any:

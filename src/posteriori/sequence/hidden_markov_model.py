@@ -15,55 +15,44 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.distributions.counts.categorical import Categorical
 from posteriori.estimators.estimator_rows import column_names
-from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, check_parameters, one_of
-from posteriori.inference.sequences.chain_ascent import KnownChain, ascend_from
-from posteriori.inference.sequences.chain_learning import (
-    LearnedChain,
-    learn_chain,
-    summarize_ascent,
+from posteriori.estimators.parameters import (
+    AT_LEAST_ONE,
+    NOT_NEGATIVE,
+    check_parameters,
+    one_of,
+    or_none,
 )
-from posteriori.inference.sequences.chain_paths import ChainPaths
+from posteriori.inference.sequences.chain_learning import LearnedChain
 from posteriori.inference.sequences.chain_rows import ChainRows
-from posteriori.inference.sequences.chain_starts import ChainSearch
-from posteriori.inference.sequences.evidence_draws import draw_evidence, is_exchangeable
-from posteriori.inference.state_chains.hidden_markov import forward_backward, most_likely_path
-from posteriori.inference.state_chains.state_filters import filter_states
-from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.inference.sequences.driven_paths import DrivenPaths
+from posteriori.inference.sequences.evidence_draws import draw_evidence
+from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.warnings import ConvergenceWarning
-from posteriori.sequence.chain_parameters import log_of
-from posteriori.sequence.emission_choice import (
-    Choice,
-    choose_emission,
-    columns_by_family,
-    is_alike,
-)
+from posteriori.sequence.chain_answers import AnswersAboutSequences
+from posteriori.sequence.chain_data import ChainData, read_inputs
+from posteriori.sequence.chain_fit import build_emission, build_paths, estimate_of, learn_model
+from posteriori.sequence.emission_choice import columns_by_family, is_alike
+from posteriori.sequence.emission_priors import prior_sizes
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain, HiddenMarkovSample
 from posteriori.sequence.sequence_rows import (
     SequenceTable,
+    Symbols,
     check_states,
     check_weights,
     encode_rows,
     join_sequences,
     learn_symbols,
     raw_rows,
-    split_rows,
 )
-from posteriori.sequence.transition_laws import (
-    allowed_moves,
-    initial_law,
-    transition_law,
-    warn_of_states_never_left,
-)
+from posteriori.sequence.transition_laws import warn_of_states_never_left
 
 __all__ = ["HiddenMarkovBeliefs", "HiddenMarkovModel"]
 
 _WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
-
-#: What is learned of parameters by each method.
-_ESTIMATES = {"variational": "belief", "em": "likelihood", "map": "mode", "viterbi": "likelihood"}
 
 #: Fewer effective draws than this say little about the error of an estimate.
 _FEW = 20
@@ -80,14 +69,17 @@ class HiddenMarkovBeliefs(NamedTuple):
         Of the rows of A; a tuple of K over the allowed moves where some are not.
     emission : distribution
         Of what the states emit, a batch (K,) or (K, D); by family where columns have several.
+    durations : Dirichlet, a batch of K, or None
+        Of the lengths of runs, where these have a table.
     """
 
     initial: Any
     transition: Any
     emission: Any
+    durations: Any = None
 
 
-class HiddenMarkovModel(DensityMixin, BaseEstimator):
+class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
     """A hidden Markov model.
 
     Parameters
@@ -117,6 +109,18 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         (Normal, Gamma) of independent priors of mean and precision; of "mvnormal" a ``NormalWishart`` or
         ``NormalInverseWishart``; of "categorical" a ``Dirichlet``; of "poisson" a ``Gamma``. With several
         families a mapping from family to prior. By default proper, on the scale of the data.
+    durations : {"geometric", "table", "poisson", "negative-binomial"}
+        Laws of the lengths of runs: of a plain chain; a table of lengths 1, …, ``longest`` for each state;
+        one more than a Poisson or negative binomial number (by "em"). All but "geometric" have
+        moves to other states only; the end of a sequence cuts its last run.
+    longest : int, optional
+        Rows of the longest run; by default of the longest sequence, at most 100.
+    lags : int
+        Earlier rows that rows regress on, of "normal" and "mvnormal" emissions; the first so many rows of a
+        sequence are conditions.
+    inputs_to : {"emissions", "transitions", "both"}
+        What the ``inputs`` of :meth:`fit` speak to: the means of "normal" and "mvnormal" emissions, linearly,
+        or the log odds of transitions (by "em" or "map").
     decoding : {"viterbi", "marginal"}
         Whether :meth:`predict` returns the most probable path, or each row's most probable state.
     start : HiddenMarkovChain, optional
@@ -180,6 +184,10 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         "covariance": one_of("full", "spherical", "shared", mark='"'),
         "mixture_components": _WHOLE,
         "self_concentration": NOT_NEGATIVE,
+        "durations": one_of("geometric", "table", "poisson", "negative-binomial", mark='"'),
+        "longest": or_none(_WHOLE),
+        "lags": _WHOLE._replace(words="be a whole number >= 0", least=0.0),
+        "inputs_to": one_of("emissions", "transitions", "both", mark='"'),
         "decoding": one_of("viterbi", "marginal", mark='"'),
         "n_init": _WHOLE,
         "max_iter": _WHOLE,
@@ -199,6 +207,10 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         transition_concentration: Any = 1.0,
         self_concentration: float = 0.0,
         emission_prior: Any = None,
+        durations: str = "geometric",
+        longest: int | None = None,
+        lags: int = 0,
+        inputs_to: str = "emissions",
         decoding: str = "viterbi",
         start: HiddenMarkovChain | None = None,
         n_init: int = 5,
@@ -218,6 +230,10 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         self.transition_concentration = transition_concentration
         self.self_concentration = self_concentration
         self.emission_prior = emission_prior
+        self.durations = durations
+        self.longest = longest
+        self.lags = lags
+        self.inputs_to = inputs_to
         self.decoding = decoding
         self.start = start
         self.n_init = n_init
@@ -237,6 +253,8 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         lengths: Any = None,
         states: Any = None,
         sequence_weight: Any = None,
+        inputs: Any = None,
+        given: int = 0,
     ) -> Self:
         """Learn from sequences.
 
@@ -251,29 +269,31 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
             Known states, 0 to K − 1; −1 where one is unknown. Where all are known, learning is counting.
         sequence_weight : (S,), optional
             Frequencies >= 0: equal to repeated sequences.
+        inputs : (T, P), or a list of them, optional
+            What is known beside each row, at its arrival (``inputs_to``).
+        given : int
+            The first so many rows of each sequence are conditions, if these are more than ``lags``: models
+            of several lags are then judged by the same rows.
         """
         check_parameters(self)
         table = join_sequences(X, lengths)
-        x = self._read_first(table)
+        data = self._data(table, self._read_first(table), inputs, given, None)
         rows = ChainRows(
             table.lengths,
             check_weights(sequence_weight, table.lengths),
             check_states(states, table, self.n_states),
         )
-        emission = choose_emission(self._places, self.emission_prior, self._choice(x, rows))
-        paths = self._paths(rows)
-        found = self._ascend(paths, emission, rows, x)
-        self._keep(paths, emission, rows, x, found)
+        paths, emission = build_paths(self, data, rows), build_emission(self, data, rows)
+        found = learn_model(self, paths, emission, data, rows)
+        self._n_inputs = 0 if inputs is None else read_inputs(inputs, table).shape[1]
+        self._keep(paths, emission, data, rows, found)
         return self
 
     def _read_first(self, table: SequenceTable) -> Array:
         """Return rows as numbers, and learn which columns hold which symbols."""
         values = raw_rows(self, table.table, reset=True)
         self._places = columns_by_family(self.emission, column_names(self))
-        known = _known_symbols(self.start)
-        self.symbols_ = {
-            d: known or learn_symbols(values[:, d]) for d in self._places.get("categorical", ())
-        }
+        self.symbols_ = self._learn_symbols(values)
         x = encode_rows(self, table.table, self.symbols_, reset=False)
         if len(x) < self.n_states:
             raise ValueError(
@@ -285,93 +305,52 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
             raise ValueError(f"{name} of X is missing in all rows; leave it out")
         return x
 
-    @property
-    def _estimate(self) -> Any:
-        return _ESTIMATES[self.method]
-
-    def _choice(self, x: Array, rows: ChainRows) -> Choice:
-        return Choice(
-            x,
-            rows.frequency,
-            int(self.n_states),
-            self._estimate,
-            self.covariance,
-            int(self.mixture_components),
-            self.symbols_,
-            as_generator(self.random_state),
-        )
-
-    def _paths(self, rows: ChainRows) -> ChainPaths:
-        k, estimate = int(self.n_states), self._estimate
-        allowed = allowed_moves(self.transitions, k)
-        alpha = self.transition_concentration
-        return ChainPaths(
-            rows,
-            initial_law(self.initial_concentration, k, estimate),
-            transition_law(alpha, self.self_concentration, allowed, estimate),
-            hard=self.method == "viterbi",
-        )
-
-    def _ascend(self, paths: ChainPaths, emission: Any, rows: ChainRows, x: Array) -> LearnedChain:
-        options = {"tol": self.tol, "accelerated": self.accelerated, "callback": self.callback}
-        if self.start is not None:
-            known = self._known_chain(x)
-            likelihood = self._estimate == "likelihood"
-            ascent = ascend_from(
-                paths, emission, known, likelihood=likelihood, max_iter=self.max_iter, **options
-            )
-            return summarize_ascent(paths, emission, ascent)
-        numbers = [d for d in range(x.shape[1]) if d not in self.symbols_]
-        search = ChainSearch(
-            int(self.n_states),
-            int(self.n_init),
-            not np.tril(paths.transition.possible, -1).any() and self.n_states > 1,
-            x[:, numbers] if numbers else None,
-            None if numbers else np.unique(x, axis=0, return_inverse=True)[1].ravel(),
-            as_generator(self.random_state),
-            int(self.max_iter),
-            options,
-        )
-        alike = is_alike(self.emission_prior, self.n_states) and is_exchangeable(paths)
-        by_size = alike and rows.labels is None
-        return learn_chain(paths, emission, rows, search, by_size=by_size)
-
-    def _known_chain(self, x: Array) -> KnownChain:
-        start = self.start
-        if not isinstance(start, HiddenMarkovChain) or start.n_states != self.n_states:
-            raise ValueError(
-                f"start must be a HiddenMarkovChain of {self.n_states} states, got {start!r}"
-            )
-        return KnownChain(*start._logs, start._scores(x))
+    def _learn_symbols(self, values: Any) -> dict[int, Symbols]:
+        """Return the symbols of columns: those of the start, of the prior, or those that are there."""
+        places = self._places.get("categorical", ())
+        known = _known_symbols(self.start)
+        if known is not None:
+            return dict.fromkeys(places, known)
+        sizes = prior_sizes(self.emission_prior, len(places))
+        return {d: learn_symbols(values[:, d], size) for d, size in zip(places, sizes, strict=True)}
 
     def _keep(
-        self, paths: ChainPaths, emission: Any, rows: ChainRows, x: Array, found: LearnedChain
+        self, paths: Any, emission: Any, data: ChainData, rows: ChainRows, found: LearnedChain
     ) -> None:
         """Set what was learned."""
         for name in ("posterior_", "log_evidence_", "log_likelihood_", "n_parameters_"):
             self.__dict__.pop(name, None)
-        first, moves = found.sums[:2]
-        learned = emission.learn(found.sums[2:])
-        warn_of_states_never_left(rows, moves)
-        self.model_ = HiddenMarkovChain(*paths.learn(found.sums[:2]), learned.emission)
+        of_paths, learned = found.sums[: paths.n_sums], emission.learn(found.sums[paths.n_sums :])
+        if not isinstance(paths, DrivenPaths):
+            warn_of_states_never_left(rows, of_paths[1])
+        self._laws = paths.learn(of_paths)
+        self.model_ = HiddenMarkovChain(
+            *self._laws[:2], learned.emission, durations=self._laws.durations
+        )
         self.trace_, self.n_iter_, self.converged_ = found.trace, found.n_iter, found.converged
-        self._learned = paths, emission, found.sums
-        self._fingerprint = Fingerprint().update(x, rows.frequency)
-        if self._estimate != "belief":
+        self._training = data, rows, found.sums
+        if estimate_of(self) != "belief":
             self.log_likelihood_ = found.log_likelihood
             if learned.n_parameters:
-                free = (paths.transition.possible.sum(axis=1) - 1).sum() + self.n_states - 1
-                self.n_parameters_ = int(free) + self.n_states * learned.n_parameters
+                self.n_parameters_ = paths.n_parameters + self.n_states * learned.n_parameters
             return
-        self.posterior_ = HiddenMarkovBeliefs(
-            paths.initial.belief(first), paths.transition.belief(moves), learned.beliefs
-        )
+        first, moves, *runs = paths.beliefs(of_paths)
+        self.posterior_ = HiddenMarkovBeliefs(first, moves, learned.beliefs, *runs)
         certain = self.n_states == 1 or rows.all_labelled
-        self.log_evidence_ = LogEvidence(
-            found.objective,
-            kind="exact" if certain and emission.exact else "bound",
+        self.log_evidence_ = self._evidence_value(
+            found.objective, "exact" if certain and emission.exact else "bound"
+        )
+
+    def _evidence_value(self, value: float, kind: Kind, error: float | None = None) -> LogEvidence:
+        """Return evidence with what it is the probability of: all rows but conditions."""
+        data, rows, _ = self._training
+        frequency = None if rows.frequency is None else rows.frequency[data.modelled]
+        return LogEvidence(
+            value,
+            kind=kind,
             of="X" if rows.labels is None else "X,states",
-            fingerprint=self._fingerprint,
+            fingerprint=Fingerprint().update(data.x[data.modelled], frequency),
+            error=error,
         )
 
     def estimate_evidence(
@@ -395,14 +374,15 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
             When few draws carry all the weight: then the error is larger than it says.
         """
         check_is_fitted(self)
-        if self._estimate != "belief":
+        if estimate_of(self) != "belief":
             raise ValueError('evidence needs beliefs: fit with method="variational"')
-        paths, emission, sums = self._learned
+        data, rows, sums = self._training
+        paths, emission = build_paths(self, data, rows), build_emission(self, data, rows)
         if not hasattr(emission, "draw"):
             raise ValueError(
                 "evidence of mixtures in states cannot be drawn; compare log_evidence_"
             )
-        alike = is_alike(self.emission_prior, self.n_states)
+        alike = is_alike(self.emission_prior)
         rng = as_generator(random_state)
         found = draw_evidence(paths, emission, sums, draws, rng, alike=alike, progress=callback)
         if found.added:
@@ -418,58 +398,14 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        of = "X" if paths.rows.labels is None else "X,states"
-        return LogEvidence(
-            found.value, kind="estimate", of=of, fingerprint=self._fingerprint, error=found.error
-        )
+        return self._evidence_value(found.value, "estimate", found.error)
 
     # -- asking ------------------------------------------------------------------------------
-
-    def predict(self, X: Any, *, lengths: Any = None) -> Any:
-        """Return the state of each row: of the most probable path, or by itself (``decoding``).
-
-        (T,), or a list of arrays for a list of sequences or with lengths.
-        """
-        if self.decoding == "marginal":
-            table, scores = self._scores(X, lengths)
-            found = forward_backward(*self._logs, scores, lengths=table.lengths)
-            return split_rows(found.probabilities.argmax(axis=1), table)
-        table, scores = self._scores(X, lengths)
-        path = most_likely_path(*self._logs, scores, lengths=table.lengths)
-        return split_rows(path.states, table)
-
-    def predict_proba(self, X: Any, *, lengths: Any = None) -> Any:
-        """Return p(z_t = k | all rows of the sequence), (T, K), or a list of such arrays."""
-        table, scores = self._scores(X, lengths)
-        found = forward_backward(*self._logs, scores, lengths=table.lengths)
-        return split_rows(found.probabilities, table)
-
-    def log_prob(self, X: Any, *, lengths: Any = None) -> Any:
-        """Return ln p(x) of each sequence, (S,), or a number for one table."""
-        table, scores = self._scores(X, lengths)
-        found = filter_states(*self._logs, scores, lengths=table.lengths).log_evidence
-        return found if table.listed else np.float64(found[0])
-
-    def score(self, X: Any, y: Any = None, *, lengths: Any = None) -> float:
-        """Return ln p(X) per row."""
-        table, scores = self._scores(X, lengths)
-        found = filter_states(*self._logs, scores, lengths=table.lengths).log_evidence
-        return float(found.sum() / len(scores))
 
     def sample(self, length: int = 1, rng: Seed = None) -> HiddenMarkovSample:
         """Draw a sequence of states and rows."""
         check_is_fitted(self)
         return self.model_.sample(length, rng=rng)
-
-    @property
-    def _logs(self) -> tuple[Array, Array]:
-        return log_of(self.model_.initial), log_of(self.model_.transition)
-
-    def _scores(self, X: Any, lengths: Any) -> tuple[SequenceTable, Array]:
-        check_is_fitted(self)
-        table = join_sequences(X, lengths)
-        x = encode_rows(self, table.table, self.symbols_, reset=False)
-        return table, self.model_._scores(x)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -485,6 +421,6 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
 def _known_symbols(start: HiddenMarkovChain | None) -> Any:
     """Return the symbols that a chain to begin from emits."""
     emission = getattr(start, "emission", None)
-    if not hasattr(emission, "n_categories"):
+    if not isinstance(emission, Categorical):
         return None
     return emission.labels or tuple(range(emission.n_categories))

@@ -114,21 +114,27 @@ def raw_rows(estimator: Any, table: Any, *, reset: bool) -> Any:
     )
 
 
-def learn_symbols(values: Any) -> Symbols:
-    """Return the symbols of a column in their order; numbers as Python's own.
+def learn_symbols(values: Any, size: int | None = None) -> Symbols:
+    """Return the symbols of a column in their order.
+
+    Numbers from 0 are codes of ``size`` symbols, where that is known; some need not be there.
 
     Examples
     --------
     >>> learn_symbols(np.array(["b", "a", None, "b"], dtype=object))
     ('a', 'b')
+    >>> learn_symbols(np.array([0, 2]), 4)
+    (0, 1, 2, 3)
     """
-    seen = [v for v in _plain(values) if not _is_missing(v)]
+    seen = {v for v in _plain(values) if not _is_missing(v)}
     if not seen:
         raise ValueError("a column of X has no symbol that is not missing; leave it out")
+    if size is not None and seen <= set(range(size)):
+        return tuple(range(size))
     try:
-        return tuple(sorted(set(seen)))
+        return tuple(sorted(seen))
     except TypeError:  # symbols of several types have no order of their own
-        return tuple(sorted(set(seen), key=lambda v: (type(v).__name__, repr(v))))
+        return tuple(sorted(seen, key=lambda v: (type(v).__name__, repr(v))))
 
 
 def split_rows(answer: Any, table: SequenceTable) -> Any:

@@ -31,10 +31,17 @@ from posteriori.inference.mixtures.normal_starts import Found
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["maximize_by_gradient", "parts_gradient"]
+__all__ = [
+    "PartsShape",
+    "flat_gradient",
+    "maximize_by_gradient",
+    "pack_parts",
+    "parts_gradient",
+    "unpack_parts",
+]
 
 
-class _Shape(NamedTuple):
+class PartsShape(NamedTuple):
     """How a flat vector holds the parameters of K components of D columns of a kind."""
 
     k: int
@@ -62,8 +69,8 @@ def maximize_by_gradient(
     if begun.message.startswith("interrupted") or begun.n_iter == max_iter:
         return Found(*begun)
     k, d = start.sums.shape
-    shape = _Shape(k, d, learner.kind)
-    first = _pack(learner.parts(begun.parameters), shape, learner)
+    shape = PartsShape(k, d, learner.kind)
+    first = pack_parts(learner.parts(begun.parameters), shape, learner.spread)
     trace = list(begun.trace)
 
     def loss(flat: Array) -> tuple[float, Array]:
@@ -86,7 +93,7 @@ def maximize_by_gradient(
             "maxcor": 20,
         },
     )
-    parts = _unpack(found.x, shape, learner)
+    parts = unpack_parts(found.x, shape, learner.spread)
     statistics = parts_to_statistics(parts, learner.kind, rows.total)
     n_iter, converged = len(trace) - 1, bool(found.success)
     message = f"{'converged' if converged else 'stopped'} after {n_iter} steps"
@@ -144,41 +151,54 @@ def parts_gradient(
 
 
 def _value_and_gradient(
-    flat: Array, shape: _Shape, learner: PointLearner, rows: MixtureRows
+    flat: Array, shape: PartsShape, learner: PointLearner, rows: MixtureRows
 ) -> tuple[float, Array]:
-    parts = _unpack(flat, shape, learner)
+    parts = unpack_parts(flat, shape, learner.spread)
     scores = scores_of(parts, shape.kind)
     found = rows.expect(scores)
     precisions = full_precisions(scores, shape.kind)
-    of_weights, of_means, of_covs = parts_gradient(parts, found.statistics, shape.kind, precisions)
+    gradient = flat_gradient(flat, shape, parts, found.statistics, precisions)
+    return found.log_likelihood - rows.log_scale, gradient
+
+
+def flat_gradient(
+    flat: Array,
+    shape: PartsShape,
+    parts: NormalParts,
+    statistics: NormalStatistics,
+    precisions: Array,
+) -> Array:
+    """Return the gradient of the log likelihood by the flat vector that the parts come from."""
+    of_weights, of_means, of_covs = parts_gradient(parts, statistics, shape.kind, precisions)
     _, _, roots = shape.split(flat)
     if shape.kind in ("full", "tied"):
         of_roots = np.tril(2.0 * (of_covs @ roots).reshape(roots.shape))
     else:
         of_roots = 2.0 * of_covs * roots
-    gradient = np.concatenate([of_weights, of_means.ravel(), of_roots.ravel()])
-    return found.log_likelihood - rows.log_scale, gradient
+    return np.concatenate([of_weights, of_means.ravel(), of_roots.ravel()])
 
 
-def _floor(shape: _Shape, learner: PointLearner) -> Array:
+def _floor(shape: PartsShape, spread: Array) -> Array:
     if shape.kind == "spherical":
-        return FLOOR * np.linalg.eigvalsh(learner.spread)[-1]
-    return FLOOR * (np.diag(learner.spread) if shape.kind == "diag" else learner.spread)
+        return FLOOR * np.linalg.eigvalsh(spread)[-1]
+    return FLOOR * (np.diag(spread) if shape.kind == "diag" else spread)
 
 
-def _unpack(flat: Array, shape: _Shape, learner: PointLearner) -> NormalParts:
+def unpack_parts(flat: Array, shape: PartsShape, spread: Array) -> NormalParts:
+    """Return the parameters that a flat vector holds; no covariance is below a part of the spread (D, D)."""
     logits, means, roots = shape.split(flat)
     weights = np.exp(logits - logits.max())
     if shape.kind in ("full", "tied"):
-        covs = roots @ np.swapaxes(roots, 1, 2) + _floor(shape, learner)
+        covs = roots @ np.swapaxes(roots, 1, 2) + _floor(shape, spread)
         covs = covs if shape.kind == "full" else covs[0]
     else:
-        covs = roots**2 + _floor(shape, learner)
+        covs = roots**2 + _floor(shape, spread)
     return NormalParts(weights / weights.sum(), means, covs)
 
 
-def _pack(parts: NormalParts, shape: _Shape, learner: PointLearner) -> Array:
-    least = _floor(shape, learner)
+def pack_parts(parts: NormalParts, shape: PartsShape, spread: Array) -> Array:
+    """Return parameters as a flat vector without constraints."""
+    least = _floor(shape, spread)
     above = parts.covs - least
     if shape.kind in ("full", "tied"):
         above = above.reshape(shape.roots)

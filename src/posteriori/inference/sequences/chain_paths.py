@@ -16,9 +16,10 @@ from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows
 from posteriori.inference.sequences.emissions.emission_contract import Sums
 from posteriori.inference.state_chains.hidden_markov import forward_backward, most_likely_path
+from posteriori.inference.state_chains.state_filters import filter_states
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["ChainPaths", "PathModel", "PathPass"]
+__all__ = ["ChainLaws", "ChainPaths", "PathModel", "PathPass"]
 
 
 class PathPass(NamedTuple):
@@ -42,6 +43,27 @@ class PathPass(NamedTuple):
     sums: Sums
 
 
+class ChainLaws(NamedTuple):
+    """What paths follow.
+
+    Attributes
+    ----------
+    initial : (K,)
+        Probabilities of the first state.
+    transition : (K, K)
+        Probabilities of moves; where inputs drive them, at average inputs.
+    driven : object or None
+        With ``log_transition(inputs)``, where inputs drive them.
+    durations : (K, L) or None
+        Probabilities of the lengths of runs, where these are not geometric.
+    """
+
+    initial: Array
+    transition: Array
+    driven: Any = None
+    durations: Array | None = None
+
+
 class PathModel(Protocol):
     """Laws of paths, and sequences that follow them."""
 
@@ -56,8 +78,16 @@ class PathModel(Protocol):
     def expect(self, sums: Sums, scores: Array) -> PathPass:
         """Return what rows say of paths; ``scores`` (T, K) may be overwritten."""
 
-    def learn(self, sums: Sums) -> Any:
-        """Return the laws of states of these sums."""
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters of the laws."""
+        ...
+
+    def learn(self, sums: Sums) -> ChainLaws:
+        """Return the laws of states of these sums; under beliefs their means."""
+
+    def beliefs(self, sums: Sums) -> tuple[Any, ...]:
+        """Return what is believed of first states, of transitions, and of runs."""
 
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the sums of states in another order."""
@@ -92,6 +122,11 @@ class ChainPaths(NamedTuple):
         """K."""
         return len(self.initial.concentration)
 
+    @property
+    def tables(self) -> tuple[DirichletRows, ...]:
+        """Laws, in the order of the sums."""
+        return self.initial, self.transition
+
     def start(self, states: IntArray) -> Sums:
         """Return the counts of given paths, and one more of everything possible."""
         k = self.n_states
@@ -123,13 +158,27 @@ class ChainPaths(NamedTuple):
         value = rows.sum_sequences(found.log_evidence)
         return PathPass(value, 0.0, shares, (started, found.pair_sums))
 
-    def learn(self, sums: Sums) -> tuple[Array, Array]:
+    @property
+    def n_parameters(self) -> int:
+        """Free probabilities."""
+        return self.initial.n_parameters + self.transition.n_parameters
+
+    def learn(self, sums: Sums) -> ChainLaws:
         """Return π and A, or what beliefs expect of them."""
-        return self.initial.mean(sums[0]), self.transition.mean(sums[1])
+        return ChainLaws(self.initial.mean(sums[0]), self.transition.mean(sums[1]))
+
+    def beliefs(self, sums: Sums) -> tuple[Any, ...]:
+        """Return what is believed of π and A."""
+        return self.initial.belief(sums[0]), self.transition.belief(sums[1])
 
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the counts of states in another order."""
         return sums[0][order], sums[1][order][:, order]
+
+    def log_evidence(self, logs: Sums, scores: Array) -> float:
+        """Return Σ_s w_s ln p(x_s) under known laws."""
+        found = filter_states(*logs, self.rows.clamp(scores), lengths=self.rows.lengths)
+        return self.rows.sum_sequences(found.log_evidence)
 
     def _best(self, log_initial: Array, log_transition: Array, scores: Array) -> PathPass:
         rows, k = self.rows, self.n_states

@@ -43,6 +43,11 @@ class DirichletRows(NamedTuple):
         """Which entries may have probability, (..., L)."""
         return self.concentration > 0.0
 
+    @property
+    def n_parameters(self) -> int:
+        """Free probabilities of all rows."""
+        return int((self.possible.sum(axis=-1) - 1).sum())
+
     def learn(self, counts: Array) -> tuple[Array, float]:
         """Return ln p or E[ln p] (..., L), and what the rows add to the objective.
 

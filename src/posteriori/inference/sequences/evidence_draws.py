@@ -16,11 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from posteriori.inference.sequences.chain_paths import ChainPaths
 from posteriori.inference.sequences.dirichlet_rows import draw_rows
 from posteriori.inference.sequences.emissions.emission_contract import EmissionDraws, Sums
-from posteriori.inference.state_chains.chain_weights import chain_weights
-from posteriori.inference.state_chains.scaled_chains import log_filter, scaled_filter
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 
@@ -55,7 +52,7 @@ class DrawnEvidence(NamedTuple):
 
 
 def draw_evidence(
-    paths: ChainPaths,
+    paths: Any,
     emission: Any,
     sums: Sums,
     size: int,
@@ -68,7 +65,7 @@ def draw_evidence(
 
     Parameters
     ----------
-    paths : ChainPaths
+    paths : ChainPaths or RunPaths
     emission : EmissionModel
         That can be drawn from.
     sums : tuple
@@ -98,7 +95,7 @@ def draw_evidence(
     return _summary(np.concatenate(logs) + constant, added)
 
 
-def is_exchangeable(paths: ChainPaths) -> bool:
+def is_exchangeable(paths: Any) -> bool:
     """Tell whether the prior of paths is the same under all orders of the states."""
     first, moves = paths.initial.concentration, paths.transition.concentration
     apart = moves[~np.eye(len(first), dtype=bool)]
@@ -116,64 +113,53 @@ def _summary(logs: Array, added: float) -> DrawnEvidence:
 
 
 class _Drawn(NamedTuple):
-    """ln π (S, K), ln A (S, K, K), and the emissions."""
+    """Logarithms of probabilities (S, ...) of each law of paths, and the emissions."""
 
-    initial: Array
-    moves: Array
+    tables: tuple[Array, ...]
     emissions: EmissionDraws
 
 
-def _draw(
-    paths: ChainPaths, emission: Any, sums: Sums, size: int, rng: np.random.Generator
-) -> _Drawn:
-    initial = draw_rows(paths.initial, sums[0], size, rng)
-    moves = draw_rows(paths.transition, sums[1], size, rng)
-    return _Drawn(initial, moves, emission.draw(sums[2:], size, rng))
+def _draw(paths: Any, emission: Any, sums: Sums, size: int, rng: np.random.Generator) -> _Drawn:
+    laws = zip(paths.tables, sums[: paths.n_sums], strict=True)
+    tables = tuple(draw_rows(law, part, size, rng) for law, part in laws)
+    return _Drawn(tables, emission.draw(sums[paths.n_sums :], size, rng))
 
 
-def _log_joint(paths: ChainPaths, drawn: _Drawn, progress: Callable[[], Any] | None) -> Array:
+def _log_joint(paths: Any, drawn: _Drawn, progress: Callable[[], Any] | None) -> Array:
     """Return ln p(X | θ) p(θ) of all draws, (S,)."""
-    initial, moves, emissions = drawn
-    logs = np.empty(len(initial))
+    logs = np.empty(len(drawn.tables[0]))
     for s in range(len(logs)):
-        logs[s] = _log_likelihood(paths, initial[s], moves[s], emissions.scores(s))
+        tables = tuple(table[s] for table in drawn.tables)
+        logs[s] = paths.log_evidence(tables, drawn.emissions.scores(s))
         if progress is not None:
             progress()
-    logs += paths.initial.log_density(initial, paths.initial.concentration)
-    logs += paths.transition.log_density(moves, paths.transition.concentration)
-    return logs + emissions.log_priors.sum(axis=1)
+    for law, table in zip(paths.tables, drawn.tables, strict=True):
+        logs += law.log_density(table, law.concentration)
+    return logs + drawn.emissions.log_priors.sum(axis=1)
 
 
-def _log_likelihood(paths: ChainPaths, initial: Array, moves: Array, scores: Array) -> float:
-    """Return Σ_s w_s ln p(x_s | θ)."""
-    rows = paths.rows
-    chain = chain_weights(initial, moves, rows.clamp(scores), rows.lengths)
-    scaled = scaled_filter(chain)
-    log_evidence = log_filter(chain)[1] if scaled is None else scaled.log_evidence
-    return rows.sum_sequences(chain.by_sequence(log_evidence))
-
-
-def _orders(paths: ChainPaths, alike: bool) -> Iterator[Array]:
+def _orders(paths: Any, alike: bool) -> Iterator[Array]:
     """Yield the orders of states that leave the prior as it is."""
     k = paths.n_states
     if not alike or k > MOST_ORDERED:
         yield np.arange(k)
         return
-    first, moves = paths.initial.concentration, paths.transition.concentration
+    before = [law.concentration for law in paths.tables]
     for order in map(np.array, permutations(range(k))):
-        if np.array_equal(first[order], first) and np.array_equal(moves[order][:, order], moves):
+        after = paths.reorder(tuple(before), order)
+        if all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)):
             yield order
 
 
-def _log_beliefs(paths: ChainPaths, sums: Sums, drawn: _Drawn, orders: list[Array]) -> Array:
+def _log_beliefs(paths: Any, sums: Sums, drawn: _Drawn, orders: list[Array]) -> Array:
     """Return ln Σ_σ q(σθ) of all draws, (S,)."""
     states = np.arange(paths.n_states)
-    first, then = paths.initial, paths.transition
-    of_emissions = drawn.emissions.log_beliefs(sums[2:])
+    of_emissions = drawn.emissions.log_beliefs(sums[paths.n_sums :])
     each = []
     for order in orders:
-        of_first = first.log_density(drawn.initial[:, order], first.concentration + sums[0])
-        moved = drawn.moves[:, order][:, :, order]
-        of_moves = then.log_density(moved, then.concentration + sums[1])
-        each.append(of_emissions[:, states, order].sum(axis=1) + of_first + of_moves)
+        total = of_emissions[:, states, order].sum(axis=1)
+        moved = paths.reorder(tuple(np.moveaxis(t, 0, -1) for t in drawn.tables), order)
+        for law, counts, table in zip(paths.tables, sums, moved, strict=False):
+            total = total + law.log_density(np.moveaxis(table, -1, 0), law.concentration + counts)
+        each.append(total)
     return log_sum_exp(np.stack(each), axis=0)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posteriori.inference.state_chains import hidden_markov_recursions as recursions
+from posteriori.inference.state_chains import hidden_markov_recursions, path_recursions
 from posteriori.inference.state_chains.chain_weights import (
     ChainWeights,
     chain_weights,
@@ -133,7 +133,7 @@ def forward_backward(
     if answer is None:
         answer = log_filter(chain)
         arrays = chain.starts, chain.transition, counts, answer[0], sums, arriving
-        run(recursions.log_backward, 16 * chain.work, *arrays)
+        run(hidden_markov_recursions.log_backward, 16 * chain.work, *arrays)
     return HiddenMarkovPosterior(
         chain.by_row(answer[0]),
         chain.by_row(sums),
@@ -168,7 +168,7 @@ def most_likely_path(
     log_joint = np.zeros((n_series, chain.n_sequences))
     scores = np.empty((int(np.diff(chain.starts).max()), n_states))
     arrays = *chain[:4], states, log_joint, scores
-    require_possible(run(recursions.best_path, 2 * chain.work, *arrays), chain)
+    require_possible(run(path_recursions.best_path, 2 * chain.work, *arrays), chain)
     return MostLikelyPath(chain.by_row(states), chain.by_sequence(log_joint))
 
 
@@ -204,7 +204,7 @@ def sample_path(
         filtered = log_filter(chain)[0] if scaled is None else np.log(scaled.filtered)
     states = np.empty((size, n_series, n_rows), dtype=np.int64)
     arrays = chain.starts, chain.transition, filtered, uniforms, states
-    run(recursions.draw_paths, 8 * states.size * n_states, *arrays)
+    run(path_recursions.draw_paths, 8 * states.size * n_states, *arrays)
     return states.reshape(size, *chain.batch_shape, n_rows)
 
 
@@ -253,5 +253,5 @@ def _scaled_pass(
         return None
     constant = chain.starts, scaled.transition, counts
     series = scaled.filtered, as_kernel_input(scaled.predictions), sums, arriving
-    run(recursions.scaled_backward, 4 * chain.work, *constant, series=series)
+    run(hidden_markov_recursions.scaled_backward, 4 * chain.work, *constant, series=series)
     return scaled.filtered, scaled.log_evidence

@@ -12,18 +12,21 @@ from posteriori.numerics.compilation import compilable, largest, logarithm, matr
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
-    "best_path",
-    "draw_paths",
+    "largest_of",
+    "log_advance",
     "log_backward",
     "log_forward",
     "log_sum",
     "scaled_backward",
     "scaled_forward",
+    "subtract_top",
     "take_out_maxima",
 ]
 
 #: Sums of weights below this come near the end of the range of float64.
 _SMALL = 1e-200
+#: Products of numbers above this, and of their squares, lose nothing.
+_MODERATE = 1e-60
 #: Makes 0/0 a 0, and is lost beside every weight of a state that is possible.
 _GUARD = 1e-305
 _NEVER = -math.inf
@@ -34,7 +37,7 @@ def take_out_maxima(likelihood: Array, weights: Array, tops: Array) -> None:
     """Fill ln ℓ_t(k) − max_k ln ℓ_t(k) and the maxima (B, T); a row of −inf stays as it is."""
     for b in range(len(likelihood)):
         for t in range(len(likelihood[b])):
-            tops[b][t] = _subtract_top(likelihood[b][t], weights[b][t])
+            tops[b][t] = subtract_top(likelihood[b][t], weights[b][t])
 
 
 @compilable
@@ -54,26 +57,33 @@ def scaled_forward(
     n_states = len(transition[0])
     for b in range(len(filtered)):
         for s in range(len(starts) - 1):
+            scale, product, logs = 1.0, 1.0, log_evidence[b][s]
             for t in range(starts[s] + 1, starts[s + 1]):
                 step = t - 1 if len(transition) > 1 else 0
-                moves, before = transition[step], filtered[b][t - 1]
-                predicted, alpha = predictions[b][t], filtered[b][t]
-                for k in range(n_states):
-                    predicted[k] = before[0] * moves[0][k]
-                for j in range(1, n_states):
-                    for k in range(n_states):
-                        predicted[k] = predicted[k] + before[j] * moves[j][k]  # pₖ = Σⱼ αⱼAⱼₖ
+                before, predicted, alpha = filtered[b][t - 1], predictions[b][t], filtered[b][t]
+                _weighted_sum(before, transition[step], predicted)
                 total = 0.0
                 for k in range(n_states):
+                    predicted[k] = predicted[k] * scale  # pₖ = Σⱼ αⱼAⱼₖ
+                    before[k] = before[k] * scale
                     alpha[k] = alpha[k] * predicted[k]  # α = ℓ Σⱼ αⱼAⱼₖ
                     total = total + alpha[k]
                 if largest(-total) > -_SMALL:
                     return t
-                for k in range(n_states):
-                    alpha[k] = alpha[k] / total
-                log_evidence[b][s] = log_evidence[b][s] + (
-                    logarithm(total) + (tops[b][t] + transition_tops[step])
-                )
+                scale = 1.0 / total  # with the next step, which need not wait for it
+                if largest(-total) > -_MODERATE:
+                    for k in range(n_states):
+                        alpha[k] = alpha[k] * scale
+                    scale = 1.0
+                product = product * total
+                logs = logs + (tops[b][t] + transition_tops[step])
+                if largest(-product) > -_MODERATE or largest(product) > 1.0 / _MODERATE:
+                    logs = logs + logarithm(product)
+                    product = 1.0
+            last = filtered[b][starts[s + 1] - 1]
+            for k in range(n_states):
+                last[k] = last[k] * scale
+            log_evidence[b][s] = logs + logarithm(product)
     return -1
 
 
@@ -90,7 +100,8 @@ def scaled_backward(
     """Turn P(z_t | y_1, …, y_t) into P(z_t | y), in place; add up pairs."""
     n_states, varying = len(transition[0]), len(transition) > 1
     keep = len(pair_probabilities[0]) > 0
-    reach, turned, sums = numbers(n_states), matrix(n_states, n_states), matrix(n_states, n_states)
+    ratio, reach = numbers(n_states), numbers(n_states)
+    turned, sums = matrix(n_states, n_states), matrix(n_states, n_states)
     _transpose(transition[0], turned)
     for b in range(len(filtered)):
         for s in range(len(starts) - 1):
@@ -99,24 +110,21 @@ def scaled_backward(
                 if varying:
                     _transpose(transition[t], turned)
                 here, after, predicted = filtered[b][t], filtered[b][t + 1], predictions[b][t + 1]
-                for j in range(n_states):
-                    reach[j] = 0.0
                 for k in range(n_states):
-                    if largest(after[k]) == 0.0:
-                        continue
-                    ratio = after[k] / (predicted[k] + _GUARD)  # γₖ/pₖ
-                    for j in range(n_states):
-                        reach[j] = reach[j] + ratio * turned[k][j]
-                    if varying or keep:
+                    ratio[k] = after[k] / (predicted[k] + _GUARD)  # γₖ/pₖ
+                _weighted_sum(ratio, turned, reach)
+                if varying or keep:
+                    for k in range(n_states):
                         for j in range(n_states):
-                            pair = here[j] * turned[k][j] * ratio
+                            pair = here[j] * turned[k][j] * ratio[k]
                             pair_sums[b][j][k] = pair_sums[b][j][k] + count * pair
                             if keep:
                                 pair_probabilities[b][t][j][k] = pair
-                    else:
-                        ratio = ratio * count
+                else:
+                    for k in range(n_states):
+                        weight = ratio[k] * count
                         for j in range(n_states):
-                            sums[k][j] = sums[k][j] + ratio * here[j]
+                            sums[k][j] = sums[k][j] + weight * here[j]
                 for j in range(n_states):
                     here[j] = here[j] * reach[j]  # γⱼ = αⱼ Σₖ Aⱼₖ γₖ/pₖ
         for k in range(n_states):
@@ -143,8 +151,8 @@ def log_forward(
                 alpha, first = filtered[b][t], t == starts[s]
                 if not first:
                     step = t - 1 if len(transition) > 1 else 0
-                    _log_advance(filtered[b][t - 1], transition[step], predicted)
-                top = _subtract_top(likelihood[b][t], alpha)
+                    log_advance(filtered[b][t - 1], transition[step], predicted)
+                top = subtract_top(likelihood[b][t], alpha)
                 for k in range(len(initial)):  # ln α = ln Σⱼ αⱼAⱼₖ + ln ℓ
                     alpha[k] += initial[k] if first else predicted[k]
                 total = log_sum(alpha)
@@ -177,7 +185,7 @@ def log_backward(
                 last[k] = math.exp(after[k])
             for t in range(starts[s + 1] - 2, starts[s] - 1, -1):
                 here, moves = filtered[b][t], transition[t if len(transition) > 1 else 0]
-                _log_advance(here, moves, predicted)
+                log_advance(here, moves, predicted)
                 for k in range(n_states):
                     ratio[k] = after[k] - predicted[k] if after[k] > _NEVER else _NEVER
                 for j in range(n_states):
@@ -192,80 +200,9 @@ def log_backward(
 
 
 @compilable
-def best_path(
-    starts: IntArray,
-    initial: Array,
-    transition: Array,
-    likelihood: Array,
-    states: IntArray,
-    log_joint: Array,
-    scores: Array,
-) -> int:
-    """Fill the paths (B, N) and their log joint probabilities (B, S)."""
-    for b in range(len(likelihood)):
-        for s in range(len(starts) - 1):
-            for t in range(starts[s], starts[s + 1]):
-                score = scores[t - starts[s]]
-                if t == starts[s]:
-                    for k in range(len(initial)):
-                        score[k] = initial[k]
-                else:
-                    step = t - 1 if len(transition) > 1 else 0
-                    _best_advance(scores[t - starts[s] - 1], transition[step], score)
-                top = _add_and_subtract_top(likelihood[b][t], score)
-                if top == _NEVER:
-                    return t
-                log_joint[b][s] += top
-            _follow_back(transition, scores, starts[s], starts[s + 1] - 1, states[b])
-    return -1
-
-
-@compilable
-def draw_paths(
-    starts: IntArray, transition: Array, filtered: Array, uniforms: Array, states: IntArray
-) -> None:
-    """Fill paths (S, B, N) from uniform numbers of the same shape, last step first."""
-    for draw in range(len(states)):
-        for b in range(len(states[draw])):
-            for s in range(len(starts) - 1):
-                _draw_path(
-                    transition,
-                    filtered[b],
-                    uniforms[draw][b],
-                    starts[s],
-                    starts[s + 1] - 1,
-                    states[draw][b],
-                )
-
-
-@compilable
-def _draw_path(
-    transition: Array, filtered: Array, uniforms: Array, first: int, last: int, path: IntArray
-) -> None:
-    n_states = len(transition[0])
-    weights = numbers(n_states)
-    for t in range(last, first - 1, -1):
-        here, moves = filtered[t], transition[t if len(transition) > 1 and t < last else 0]
-        top = _NEVER
-        for k in range(n_states):  # αⱼAⱼₖ for the k drawn before
-            weights[k] = here[k] + moves[k][path[t + 1]] if t < last else here[k]
-            top = weights[k] if weights[k] > top else top
-        total = 0.0
-        for k in range(n_states):
-            total += math.exp(weights[k] - top)
-            weights[k] = total
-        target, drawn = uniforms[t] * total, 0
-        while weights[drawn] <= target:
-            drawn += 1
-        path[t] = drawn
-
-
-@compilable
-def _subtract_top(likelihood: Array, result: Array) -> float:
+def subtract_top(likelihood: Array, result: Array) -> float:
     """Fill ln ℓ_k − max ln ℓ; return the maximum, which would swallow digits of probabilities."""
-    top = _NEVER
-    for k in range(len(likelihood)):
-        top = likelihood[k] if likelihood[k] > top else top
+    top = largest_of(likelihood)
     if top == _NEVER:
         top = 0.0
     for k in range(len(likelihood)):
@@ -274,45 +211,33 @@ def _subtract_top(likelihood: Array, result: Array) -> float:
 
 
 @compilable
-def _best_advance(before: Array, moves: Array, score: Array) -> None:
-    """Fill maxⱼ (δⱼ + ln Aⱼₖ)."""
-    n_states = len(before)
-    for k in range(n_states):
-        score[k] = before[0] + moves[0][k]
-    for j in range(1, n_states):
-        for k in range(n_states):
-            value = before[j] + moves[j][k]
-            score[k] = value if value > score[k] else score[k]
-
-
-@compilable
-def _add_and_subtract_top(likelihood: Array, score: Array) -> float:
-    """Add ln ℓ and take out the largest score, which is returned."""
+def largest_of(x: Array) -> float:
+    """Return the largest number, −inf of none."""
     top = _NEVER
-    for k in range(len(score)):
-        score[k] += likelihood[k]
-        top = score[k] if score[k] > top else top
-    if top > _NEVER:
-        for k in range(len(score)):
-            score[k] -= top
+    for k in range(len(x)):
+        top = x[k] if x[k] > top else top
     return top
 
 
 @compilable
-def _follow_back(transition: Array, scores: Array, first: int, last: int, path: IntArray) -> None:
-    """Fill the path that led to the best score; of equals, the lower state."""
-    for t in range(last, first - 1, -1):
-        score, moves = scores[t - first], transition[t if len(transition) > 1 and t < last else 0]
-        best, top = 0, _NEVER
-        for j in range(len(score)):
-            value = score[j] + moves[j][path[t + 1]] if t < last else score[j]
-            if value > top:
-                best, top = j, value
-        path[t] = best
+def _weighted_sum(weights: Array, rows: Array, result: Array) -> None:
+    """Fill Σⱼ wⱼ rowsⱼₖ, four rows at a time: a pass over the result costs more than its sums."""
+    n_states = len(weights)
+    alone = n_states % 4
+    for k in range(n_states):
+        result[k] = 0.0
+    for j in range(alone):
+        for k in range(n_states):
+            result[k] = result[k] + weights[j] * rows[j][k]
+    for j in range(alone, n_states, 4):
+        w, x, y, z = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
+        a, b, c, d = rows[j], rows[j + 1], rows[j + 2], rows[j + 3]
+        for k in range(n_states):
+            result[k] = result[k] + ((w * a[k] + x * b[k]) + (y * c[k] + z * d[k]))
 
 
 @compilable
-def _log_advance(weights: Array, moves: Array, result: Array) -> None:
+def log_advance(weights: Array, moves: Array, result: Array) -> None:
     """Fill ln Σⱼ exp(wⱼ + Mⱼₖ)."""
     n_states = len(weights)
     for k in range(n_states):
@@ -329,9 +254,7 @@ def _log_advance(weights: Array, moves: Array, result: Array) -> None:
 @compilable
 def log_sum(x: Array) -> float:
     """Return ln Σ exp xₖ."""
-    top, total = _NEVER, 0.0
-    for k in range(len(x)):
-        top = x[k] if x[k] > top else top
+    top, total = largest_of(x), 0.0
     if top == _NEVER:
         return top
     for k in range(len(x)):

@@ -49,6 +49,7 @@ from posteriori.inference.mixtures.normal_scores import (
     NormalScores,
     NormalStatistics,
     theta_of,
+    unpack_sums,
 )
 from posteriori.inference.mixtures.normal_starts import with_known_spread
 from posteriori.inference.mixtures.normal_units import RowMoments, table_moments
@@ -76,6 +77,10 @@ __all__ = ["NormalEmission", "column_scale", "normal_emission"]
 _RIDGE = 1e-6
 
 
+#: Up to so many numbers the features of rows are kept, instead of being made anew in each step.
+_MOST_KEPT = 20_000_000
+
+
 class NormalEmission(NamedTuple):
     """Normal rows.
 
@@ -86,11 +91,14 @@ class NormalEmission(NamedTuple):
     prior : NormalPrior or None
         In these units; of estimates of highest density, and of beliefs.
     estimate : {"likelihood", "mode", "belief"}
+    features : (F, T) or None
+        Of rows without gaps, where they are few enough to be kept.
     """
 
     rows: MixtureRows
     prior: NormalPrior | None
     estimate: Estimate
+    features: Array | None = None
 
     @property
     def numeric(self) -> bool:
@@ -109,7 +117,10 @@ class NormalEmission(NamedTuple):
 
     def share_out(self, shares: Array) -> Sums:
         """Return sums over rows, gaps completed by one normal of all rows."""
-        return tuple(self.rows._replace(frequency=None).share_out(shares.T))
+        rows = self.rows
+        if self.features is not None and isinstance(rows, CompleteRows):
+            return tuple(unpack_sums(shares.T @ self.features.T, rows.kind, rows.squares))
+        return tuple(rows._replace(frequency=None).share_out(shares.T))
 
     def look(self, sums: Sums) -> EmissionView:
         """Return the quadratic functions at all rows."""
@@ -200,8 +211,10 @@ class NormalEmission(NamedTuple):
         if isinstance(rows, GappyRows):
             normals = self._normals(scores)
             return integrated_scores(rows.z, rows.patterns, normals, scores.log_norm)
-        features = NormalFeatures(rows.kind, rows.units)
-        return linear_scores(features, rows.x, theta_of(scores, rows.kind))
+        theta = theta_of(scores, rows.kind)
+        if self.features is not None:
+            return np.matmul(self.features.T, theta.T)
+        return linear_scores(NormalFeatures(rows.kind, rows.units), rows.x, theta)
 
     def _summing(self, scores: NormalScores) -> Callable[[Array], Sums]:
         """Return the function from shares to sums; each state completes rows in its own way."""
@@ -256,7 +269,12 @@ def normal_emission(
             cov = cov + _RIDGE * np.diag(np.diag(cov))
         rows = CompleteRows.of(x, frequency, kind, RowMoments(moments.total, moments.mean, cov))
     told = None if prior is None else prior_in_units(prior, rows.units, k)
-    return NormalEmission(rows, told, estimate)
+    model = NormalEmission(rows, told, estimate)
+    if isinstance(rows, CompleteRows):
+        features = NormalFeatures(kind, rows.units)
+        if features.size * len(x) <= _MOST_KEPT:
+            return model._replace(features=features.of(x))
+    return model
 
 
 def column_scale(mean: Array, variance: Array) -> Array:

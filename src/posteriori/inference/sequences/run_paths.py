@@ -1,0 +1,124 @@
+r"""Paths whose states say how long their runs last: what rows say of them, and what laws are learned from.
+
+Whole runs are counted as they are. The last run of a sequence is cut by its end: it may go on for as long as
+its state does,
+
+.. math:: N_k(d) = N_k^{\text{whole}}(d) + \sum_{d' \le d} N_k^{\text{cut}}(d')\,
+   \frac{p_k(d)}{\sum_{d'' \ge d'} p_k(d'')}.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.inference.sequences.chain_paths import ChainLaws, PathPass
+from posteriori.inference.sequences.chain_rows import ChainRows
+from posteriori.inference.sequences.dirichlet_rows import DirichletRows
+from posteriori.inference.sequences.emissions.emission_contract import Sums
+from posteriori.inference.sequences.run_laws import ParametricRuns
+from posteriori.inference.state_chains.run_lengths import smooth_runs
+from posteriori.numerics.types import Array, IntArray
+
+__all__ = ["RunPaths"]
+
+
+class RunPaths(NamedTuple):
+    """Paths of runs.
+
+    Attributes
+    ----------
+    rows : ChainRows
+    initial : DirichletRows
+        Of K probabilities.
+    transition : DirichletRows
+        Of a table (K, K) without its diagonal, from a run to the next.
+    durations : DirichletRows or ParametricRuns
+        Of a table (K, L) of the lengths of runs.
+    """
+
+    rows: ChainRows
+    initial: DirichletRows
+    transition: DirichletRows
+    durations: DirichletRows | ParametricRuns
+
+    @property
+    def n_sums(self) -> int:
+        """Counts of first states, of moves, and of lengths of runs."""
+        return 3
+
+    @property
+    def n_states(self) -> int:
+        """K."""
+        return len(self.initial.concentration)
+
+    @property
+    def tables(self) -> tuple[Any, ...]:
+        """Laws, in the order of the sums."""
+        return self.initial, self.transition, self.durations
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters of all laws."""
+        return sum(table.n_parameters for table in self.tables)
+
+    def start(self, states: IntArray) -> Sums:
+        """Return the counts of given paths, and some more of everything possible."""
+        rows, k = self.rows, self.n_states
+        fresh = ~rows.arrivals
+        fresh[1:] |= states[1:] != states[:-1]
+        begin = np.flatnonzero(fresh)
+        lasted = np.diff(np.append(begin, len(states)))
+        runs = np.full((k, self._longest), 1.0 / self._longest)
+        weight = np.ones(len(states)) if rows.frequency is None else rows.frequency
+        np.add.at(runs, (states[begin], np.minimum(lasted, self._longest) - 1), weight[begin])
+        first = np.bincount(states[rows.first], rows.weights, minlength=k) + 1.0
+        moves = rows.count_pairs(states, k) + 1.0
+        return first * self.initial.possible, moves * self.transition.possible, runs
+
+    def expect(self, sums: Sums, scores: Array) -> PathPass:
+        """Return what rows say of paths and runs."""
+        learned = [table.learn(part) for table, part in zip(self.tables, sums, strict=True)]
+        logs, bonuses = zip(*learned, strict=True)
+        rows = self.rows
+        found = smooth_runs(*logs, rows.clamp(scores), lengths=rows.lengths, weights=rows.weights)
+        shares, first = found.probabilities, found.probabilities[rows.first]
+        started = first.sum(axis=0) if rows.weights is None else rows.weights @ first
+        frequency = rows.frequency
+        if frequency is not None:
+            shares = shares * frequency[:, None]
+        runs = found.run_lengths + _completed(found.cut_runs, logs[2])
+        value = rows.sum_sequences(found.log_evidence)
+        return PathPass(value, float(sum(bonuses)), shares, (started, found.pair_sums, runs))
+
+    def learn(self, sums: Sums) -> ChainLaws:
+        """Return π, A without its diagonal, and the lengths of runs."""
+        first, moves, runs = (t.mean(part) for t, part in zip(self.tables, sums, strict=True))
+        return ChainLaws(first, moves, None, runs)
+
+    def beliefs(self, sums: Sums) -> tuple[Any, ...]:
+        """Return what is believed of first states, moves and lengths of runs."""
+        return tuple(table.belief(part) for table, part in zip(self.tables, sums, strict=True))
+
+    def reorder(self, sums: Sums, order: Array) -> Sums:
+        """Return the counts of states in another order."""
+        return sums[0][order], sums[1][order][:, order], sums[2][order]
+
+    def log_evidence(self, logs: Sums, scores: Array) -> float:
+        """Return Σ_s w_s ln p(x_s) under known laws."""
+        found = smooth_runs(*logs, self.rows.clamp(scores), lengths=self.rows.lengths)
+        return self.rows.sum_sequences(found.log_evidence)
+
+    @property
+    def _longest(self) -> int:
+        law = self.durations
+        return law.longest if isinstance(law, ParametricRuns) else law.concentration.shape[1]
+
+
+def _completed(cut: Array, log_durations: Array) -> Array:
+    """Return the lengths that runs cut after d rows would have had, (K, L)."""
+    weights = np.exp(log_durations - log_durations.max(axis=1, keepdims=True))
+    survival = weights[:, ::-1].cumsum(axis=1)[:, ::-1]
+    each = np.where(survival > 0.0, cut / np.where(survival > 0.0, survival, 1.0), 0.0)
+    return weights * each.cumsum(axis=1)

@@ -1,0 +1,113 @@
+r"""Counts of symbols and what they say of the tables of a Markov chain, exactly.
+
+The first M symbols and every row of a transition table have independent Dirichlet laws with α per
+cell. Counts n of the cells of a row have the probability
+
+.. math:: \frac{\Gamma(K\alpha)}{\Gamma(K\alpha + n)} \prod_k \frac{\Gamma(\alpha + n_k)}{\Gamma(\alpha)},
+
+as the order of the symbols is known. A Dirichlet law over the :math:`K^M` first tuples is one for the
+first symbol, one for the second given the first, and so on, each with α times the number of tuples
+that it stands for: so sequences shorter than M count, too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.numerics.lazy import special
+from posteriori.numerics.types import Array
+from posteriori.sequence.symbol_sequences import CodedSequences, context_numbers
+
+__all__ = ["MarkovCounts", "count_moves", "count_symbols", "log_row_evidence", "log_row_likelihood"]
+
+
+class MarkovCounts(NamedTuple):
+    """What sequences say of a chain of order M.
+
+    Attributes
+    ----------
+    first : tuple of M arrays (K^m, K)
+        How often each symbol m + 1 followed the m first ones.
+    moves : (1, K^M, K), or (steps, K^M, K) where each step has its own table
+        How often each symbol followed the M before it.
+    """
+
+    first: tuple[Array, ...]
+    moves: Array
+
+    def add(self, other: MarkovCounts) -> MarkovCounts:
+        """Return the counts of both."""
+        steps = max(len(self.moves), len(other.moves))
+        moves = np.zeros((steps, *self.moves.shape[1:]))
+        moves[: len(self.moves)] += self.moves
+        moves[: len(other.moves)] += other.moves
+        first = tuple(a + b for a, b in zip(self.first, other.first, strict=True))
+        return MarkovCounts(first, moves)
+
+    def log_evidence(self, concentration: float) -> float:
+        """Return ln p(all symbols), the tables integrated out."""
+        tables = zip(self.first, self._concentrations(concentration), strict=True)
+        starts = sum(log_row_evidence(counts, alpha) for counts, alpha in tables)
+        return starts + log_row_evidence(self.moves, concentration)
+
+    def log_likelihood(self) -> float:
+        """Return the largest ln p(all symbols)."""
+        return sum(map(log_row_likelihood, self.first)) + log_row_likelihood(self.moves)
+
+    def beliefs(self, concentration: float) -> tuple[list[Array], Array]:
+        """Return the Dirichlet parameters of the first symbols' tables and of the moves."""
+        tables = zip(self.first, self._concentrations(concentration), strict=True)
+        return [counts + alpha for counts, alpha in tables], self.moves + concentration
+
+    def _concentrations(self, concentration: float) -> list[float]:
+        size, order = self.moves.shape[-1], len(self.first)
+        return [concentration * size ** (order - 1 - m) for m in range(order)]
+
+
+def count_symbols(
+    coded: CodedSequences, size: int, order: int, *, homogeneous: bool = True
+) -> MarkovCounts:
+    """Count the first symbols and the moves of all sequences, by their weights."""
+    first = [np.zeros((size**m, size)) for m in range(order)]
+    longest = max(len(codes) for codes in coded.sequences)
+    steps = 1 if homogeneous else max(longest - order, 1)
+    moves = np.zeros((steps, size**order, size))
+    for codes, weight in zip(coded.sequences, coded.weights, strict=True):
+        for m in range(min(order, len(codes))):
+            first[m][context_numbers(codes[: m + 1], size, m)[0], codes[m]] += weight
+        contexts = context_numbers(codes, size, order)
+        step = np.zeros_like(contexts) if homogeneous else np.arange(len(contexts))
+        np.add.at(moves, (step, contexts, codes[order:]), weight)
+    return MarkovCounts(tuple(first), moves)
+
+
+def count_moves(coded: CodedSequences, size: int, order: int, parts: int) -> Array:
+    """Count the moves of each of equal parts of all sequences, (parts, K^M, K)."""
+    moves = np.zeros((parts, size**order, size))
+    for codes, weight in zip(coded.sequences, coded.weights, strict=True):
+        contexts = context_numbers(codes, size, order)
+        part = np.arange(len(contexts)) * parts // max(len(contexts), 1)
+        np.add.at(moves, (part, contexts, codes[order:]), weight)
+    return moves
+
+
+def log_row_evidence(counts: Array, concentration: float) -> float:
+    """Return ln p(symbols) of all rows (..., K) together, each with its own Dirichlet law.
+
+    Examples
+    --------
+    >>> np.exp(log_row_evidence(np.array([[2.0, 1.0]]), 1.0)).round(6)  # 1/2 · 2/3 · 1/4
+    np.float64(0.083333)
+    """
+    log_gamma, size = special.gammaln, counts.shape[-1]
+    rows = log_gamma(size * concentration) - log_gamma(size * concentration + counts.sum(axis=-1))
+    cells = log_gamma(counts + concentration) - log_gamma(concentration)
+    return float(rows.sum() + cells.sum())
+
+
+def log_row_likelihood(counts: Array) -> float:
+    """Return Σ n ln(n / Σ n) of all rows (..., K) together."""
+    totals = counts.sum(axis=-1)
+    return float(special.xlogy(counts, counts).sum() - special.xlogy(totals, totals).sum())

@@ -1,0 +1,266 @@
+"""Markov chains learned from sequences of symbols: exact beliefs and evidence, or shares."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable
+from functools import reduce
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.estimators.parameters import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    check_parameters,
+    one_of,
+)
+from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.numerics.types import Array, Seed
+from posteriori.sequence.chain_parameters import check_states, decode_states
+from posteriori.sequence.markov_chain import MarkovChain
+from posteriori.sequence.markov_counts import MarkovCounts, count_symbols
+from posteriori.sequence.symbol_sequences import (
+    CodedSequences,
+    code_sequences,
+    list_sequences,
+    symbols_of,
+)
+
+__all__ = ["MarkovModel", "MarkovPosterior"]
+
+
+#: What one method sets and another does not.
+_LEARNED = ("model_", "posterior_", "log_evidence_", "log_likelihood_", "bic_")
+
+
+class MarkovPosterior(NamedTuple):
+    """Beliefs about the tables of a Markov chain.
+
+    Attributes
+    ----------
+    initial : tuple of M Dirichlet
+        Of the first symbol, of the second given the first, …: batches (), (K,), (K, K), ….
+    transition : Dirichlet
+        Of a symbol given the M before it: a batch of M axes, with one more in front where each step
+        has its own table.
+    """
+
+    initial: tuple[Dirichlet, ...]
+    transition: Dirichlet
+
+
+class MarkovModel(BaseEstimator):
+    """A Markov chain of order M learned from sequences of symbols.
+
+    Parameters
+    ----------
+    order : int
+        How many predecessors a symbol depends on; 0 makes symbols independent.
+    concentration : float
+        Dirichlet prior of each cell, of the first M symbols together and of each row of the table.
+    homogeneous : bool
+        Whether one table serves all steps; False: each step has its own.
+    method : {"bayes", "maximum-likelihood"}
+        Beliefs with exact evidence, or shares of counts.
+    states : sequence, optional
+        All symbols there are; those of the data (of the first chunk) if None.
+
+    Attributes
+    ----------
+    states_ : tuple
+        The symbols, in the order of the tables.
+    model_ : MarkovChain
+        With the posterior means, or the shares of counts; not where each step has its own table.
+    initial_, transition_ : arrays
+        Its tables; ``transition_`` has an axis of steps in front where each has its own.
+    posterior_ : MarkovPosterior
+        Of "bayes".
+    log_evidence_ : LogEvidence
+        Of "bayes": of every symbol, also the first ones, so that orders compare.
+    log_likelihood_, bic_ : float
+        Of "maximum-likelihood".
+
+    Notes
+    -----
+    Sequences are a list of lists (or arrays) of symbols of any kind, or one sequence; sequences
+    shorter than M count for what they hold.
+
+    Examples
+    --------
+    >>> model = MarkovModel(order=1).fit([list("ABABBA"), list("BBA")])
+    >>> model.log_evidence_
+    LogEvidence(-6.984716, kind="exact", of="X")
+    >>> model.transition_.round(3)
+    array([[0.25 , 0.75 ],
+           [0.571, 0.429]])
+    """
+
+    _constraints = {
+        "order": NOT_NEGATIVE._replace(words="be a whole number >= 0", whole=True),
+        "concentration": POSITIVE,
+        "method": one_of("bayes", "maximum-likelihood"),
+    }
+
+    def __init__(
+        self,
+        order: int = 1,
+        concentration: float = 1.0,
+        homogeneous: bool = True,
+        method: str = "bayes",
+        states: Any = None,
+    ) -> None:
+        self.order = order
+        self.concentration = concentration
+        self.homogeneous = homogeneous
+        self.method = method
+        self.states = states
+
+    states_: tuple[Hashable, ...]
+
+    def fit(
+        self,
+        sequences: Any,
+        y: Any = None,
+        *,
+        lengths: ArrayLike | None = None,
+        sequence_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from sequences; one of weight w counts as w equal ones."""
+        check_parameters(self)
+        listed = list_sequences(sequences, lengths)
+        states = self._alphabet(listed)
+        coded = code_sequences(listed, states, sequence_weight)
+        self._set(states, self._count(coded, states), _fingerprint(coded))
+        return self
+
+    def partial_fit(
+        self,
+        sequences: Any,
+        y: Any = None,
+        *,
+        lengths: ArrayLike | None = None,
+        sequence_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from further sequences; the result is that of all of them at once."""
+        if not hasattr(self, "counts_"):
+            return self.fit(sequences, lengths=lengths, sequence_weight=sequence_weight)
+        listed = list_sequences(sequences, lengths)
+        coded = code_sequences(listed, self.states_, sequence_weight)
+        counts = self.counts_.add(self._count(coded, self.states_))
+        self._set(self.states_, counts, self._fingerprint.merge(_fingerprint(coded)))
+        return self
+
+    def log_prob(self, sequences: Any, *, lengths: ArrayLike | None = None) -> Array:
+        """Return ln p of each sequence (S,) given what was learned, tables integrated out."""
+        check_is_fitted(self)
+        coded = code_sequences(list_sequences(sequences, lengths), self.states_)
+        alone = [CodedSequences([codes], np.ones(1)) for codes in coded.sequences]
+        if self.method == "bayes":
+            before = self.counts_.log_evidence(self.concentration)
+            sums = (self.counts_.add(self._count(one, self.states_)) for one in alone)
+            return np.array([both.log_evidence(self.concentration) - before for both in sums])
+        if not self.homogeneous:
+            return np.array([_log_shares(self._count(one, self.states_), self) for one in alone])
+        return np.asarray(self.model_.log_prob([self._decode(codes) for codes in coded.sequences]))
+
+    def score(self, sequences: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:
+        """Return the log probability of a symbol, on average over all."""
+        logs = self.log_prob(sequences, lengths=lengths)
+        return float(logs.sum() / sum(map(len, list_sequences(sequences, lengths))))
+
+    def sample(self, length: int, *, rng: Seed = None) -> Any:
+        """Draw a sequence from ``model_``."""
+        check_is_fitted(self)
+        return self.model_.sample(length, rng=rng)
+
+    # -- steps of the fit --------------------------------------------------------------------
+
+    def _alphabet(self, listed: list[Any]) -> tuple[Hashable, ...]:
+        found = symbols_of(listed)
+        if self.states is None:
+            return found
+        return check_states(self.states, len(self.states)) or found
+
+    def _count(self, coded: CodedSequences, states: tuple[Hashable, ...]) -> MarkovCounts:
+        return count_symbols(coded, len(states), self.order, homogeneous=bool(self.homogeneous))
+
+    def _set(
+        self, states: tuple[Hashable, ...], counts: MarkovCounts, fingerprint: Fingerprint
+    ) -> None:
+        bayes = self.method == "bayes"
+        first, moves = counts.beliefs(self.concentration if bayes else 0.0)
+        size, order = len(states), int(self.order)
+        rows, table = [_shares(one) for one in first], _shares(moves, warn=not bayes)
+        for name in _LEARNED:  # what another method left
+            self.__dict__.pop(name, None)
+        self.states_, self.counts_, self._fingerprint = states, counts, fingerprint
+        self.initial_ = reduce(_extend, rows).reshape((size,) * order) if order else None
+        steps = () if self.homogeneous else (len(moves),)
+        self.transition_ = table.reshape(*steps, *(size,) * (order + 1))
+        if self.homogeneous:
+            self.model_ = _chain(self.initial_, self.transition_, states)
+        if bayes:
+            laws = [Dirichlet(one.reshape((size,) * (m + 1))) for m, one in enumerate(first)]
+            law = Dirichlet(moves.reshape(self.transition_.shape))
+            self.posterior_ = MarkovPosterior(tuple(laws), law)
+            value = counts.log_evidence(self.concentration)
+            self.log_evidence_ = LogEvidence(value, kind="exact", of="X", fingerprint=fingerprint)
+        else:
+            self.log_likelihood_ = counts.log_likelihood()
+            free = size**order - 1 + len(moves) * size**order * (size - 1)
+            self.bic_ = free * np.log(fingerprint.count) - 2.0 * self.log_likelihood_
+
+    def _decode(self, codes: Any) -> list[Any]:
+        return list(decode_states(codes, self.states_))
+
+
+def _shares(counts: Array, *, warn: bool = False) -> Array:
+    """Return rows (..., K) over their sums; uniform ones where nothing was counted."""
+    totals = counts.sum(axis=-1, keepdims=True)
+    empty = totals[..., 0] == 0.0
+    if warn and empty.any():
+        warnings.warn(
+            f"{int(empty.sum())} of {empty.size} rows of the transition table were never seen and are "
+            'uniform; method="bayes" says how uncertain they are',
+            stacklevel=4,
+        )
+    return np.where(
+        empty[..., None], 1.0 / counts.shape[-1], counts / np.where(totals, totals, 1.0)
+    )
+
+
+def _extend(p: Array, after: Array) -> Array:
+    """Return p(x_1, …, x_{m+1}), (K^m, K), from p(x_1, …, x_m) and the next symbol's table."""
+    return p.reshape(-1, 1) * after
+
+
+def _chain(initial: Array | None, transition: Array, states: tuple[Hashable, ...]) -> MarkovChain:
+    if initial is None:
+        return MarkovChain(transition, states=states)
+    return MarkovChain(initial, transition, states=states)
+
+
+def _log_shares(counts: MarkovCounts, model: MarkovModel) -> float:
+    """Return ln p of one sequence by a table per step; beyond the last step there is none."""
+    steps, table = counts.moves, model.transition_.reshape(-1, *counts.moves.shape[1:])
+    if len(steps) > len(table):
+        raise ValueError(
+            f"the model has tables for {len(table)} steps, a sequence has {len(steps)} moves"
+        )
+    first = [_shares(t) for t in model.counts_.first]
+    pairs = [*zip(counts.first, first, strict=True), (steps, table[: len(steps)])]
+    with np.errstate(divide="ignore"):
+        return float(sum(np.log(p[n > 0]).sum() for n, p in pairs))
+
+
+def _fingerprint(coded: CodedSequences) -> Fingerprint:
+    found = Fingerprint()
+    for codes, weight in zip(coded.sequences, coded.weights, strict=True):
+        rows = codes.astype(float) + 1.0  # the bits of 0 are no trace
+        found = found.update(rows, np.full(len(rows), weight))
+    return found
