@@ -8,6 +8,7 @@ from posteriori.sequence.hidden_markov_classifier import (
 from posteriori.sequence.hidden_markov_model import (
     HiddenMarkovBeliefs as HiddenMarkovBeliefs,
     HiddenMarkovModel as HiddenMarkovModel,
+)
 from posteriori.sequence.homogeneity import (
     HomogeneityTest as HomogeneityTest,
     homogeneity_test as homogeneity_test,
@@ -21,8 +22,8 @@ from posteriori.sequence.markov_model import (
     MarkovPosterior as MarkovPosterior,
 )
 from posteriori.sequence.markov_structure import StateClass as StateClass
-from posteriori.sequence.linear_dynamical_system import (
+from posteriori.sequence.systems.linear_dynamical_system import (
     LinearDynamicalSystem as LinearDynamicalSystem,
 )
-from posteriori.sequence.linear_system import LinearSystem as LinearSystem
-from posteriori.sequence.nonlinear_system import NonlinearSystem as NonlinearSystem
+from posteriori.sequence.systems.linear_system import LinearSystem as LinearSystem
+from posteriori.sequence.systems.nonlinear_system import NonlinearSystem as NonlinearSystem

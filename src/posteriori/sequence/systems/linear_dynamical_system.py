@@ -41,8 +41,8 @@ from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import require_moderate
-from posteriori.sequence.linear_system import LinearSystem
 from posteriori.sequence.sequence_rows import SequenceTable, join_sequences, split_rows
+from posteriori.sequence.systems.linear_system import LinearSystem
 
 __all__ = ["LinearDynamicalSystem"]
 

@@ -30,7 +30,7 @@ from posteriori.numerics.calculus.derivatives import jacobian
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import real
-from posteriori.sequence.series_lists import is_list_of_series
+from posteriori.sequence.systems.series_lists import is_list_of_series
 
 __all__ = ["NonlinearSystem"]
 
