@@ -10,14 +10,13 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable
 from importlib.util import find_spec
 
 import numpy as np
 from harness import Comparison, compare, report
-from statsmodels.tsa.statespace.kalman_smoother import KalmanSmoother
+from kalman_peers import statsmodels_smoother
 
-from posteriori.inference import LinearGaussianChain, smooth_chain
+from posteriori.inference import smooth_chain
 from posteriori.numerics import ConvergenceWarning
 from posteriori.sequence import LinearDynamicalSystem, LinearSystem
 
@@ -37,19 +36,6 @@ def two_oscillations() -> LinearSystem:
     return LinearSystem(
         step, 0.1 * np.eye(4), seen, [[0.5, 0.1], [0.1, 0.3]], np.zeros(4), np.eye(4)
     )
-
-
-def statsmodels_smoother(chain: LinearGaussianChain, y: np.ndarray) -> Callable[[], object]:
-    def run() -> object:
-        model = KalmanSmoother(k_endog=2, k_states=4, k_posdef=4)
-        model.bind(y.copy())
-        model["transition"], model["state_cov"] = chain.transition, chain.transition_cov
-        model["design"], model["obs_cov"] = chain.emission, chain.emission_cov
-        model["selection"] = np.eye(4)
-        model.initialize_known(chain.initial_mean, chain.initial_cov)
-        return model.smooth()
-
-    return run
 
 
 def smoother_rows(system: LinearSystem, y: np.ndarray) -> list[Comparison]:

@@ -28,11 +28,9 @@ from posteriori.inference.systems.linear_learning import (
     SystemParameters,
     group_series,
     learn_linear_system,
-    system_chain,
 )
 from posteriori.inference.systems.subspace_start import start_by_subspace
 from posteriori.inference.systems.variational_system import (
-    SystemBeliefs,
     SystemPriors,
     learn_system_beliefs,
     start_beliefs,
@@ -43,21 +41,18 @@ from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import require_moderate
 from posteriori.sequence.sequence_rows import SequenceTable, join_sequences, split_rows
 from posteriori.sequence.systems.linear_system import LinearSystem
+from posteriori.sequence.systems.system_forms import (
+    as_system,
+    check_fixed,
+    check_row_inputs,
+    check_start,
+    from_system,
+    system_at_means,
+)
 
 __all__ = ["LinearDynamicalSystem"]
 
 _WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
-
-#: What can be kept.
-_NAMES = (
-    "transition",
-    "transition_cov",
-    "emission",
-    "emission_cov",
-    "initial_mean",
-    "initial_cov",
-    "emission_offset",
-)
 
 
 class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -198,7 +193,7 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _climb(self, x: Array, table: SequenceTable, u: Array | None, centre: Array) -> None:
         """Find the highest likelihood."""
-        fixed, n_inputs = self._check_fixed(), 0 if u is None else u.shape[1]
+        fixed, n_inputs = check_fixed(self.fixed, self.start), 0 if u is None else u.shape[1]
         groups = group_series(x - centre, table.lengths, u)
         begin = self._begin(groups, centre, n_inputs)
         if self.noise == "diagonal" and "emission_cov" not in fixed:
@@ -214,7 +209,7 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         )
         self._keep(found.parameters, found.ascent, centre)
         self.log_likelihood_, self.floored_ = found.ascent.trace[-1], found.floored
-        self.n_parameters_ = self._count_parameters(n_inputs)
+        self.n_parameters_ = self._count_parameters(n_inputs, fixed)
         self.bic_ = -2.0 * self.log_likelihood_ + self.n_parameters_ * float(np.log(len(x)))
 
     def _believe(self, x: Array, table: SequenceTable, u: Array | None, centre: Array) -> None:
@@ -240,7 +235,7 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             max_iter=int(self.max_iter),
             callback=self.callback,
         )
-        self._keep(_at_means(self.posterior_, scale), ascent, centre)
+        self._keep(system_at_means(self.posterior_, scale), ascent, centre)
         self.log_evidence_ = LogEvidence(
             ascent.trace[-1] - float(counts @ np.log(scale)),
             kind="bound",
@@ -251,18 +246,20 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def _begin(self, groups: list[SeriesGroup], centre: Array, n_inputs: int) -> SystemParameters:
         if self.start is None:
             return start_by_subspace(groups, int(self.n_states), n_inputs)
-        return _from_system(self._check_start(len(centre)), centre, n_inputs)
+        return from_system(
+            check_start(self.start, int(self.n_states), len(centre)), centre, n_inputs
+        )
 
     def _keep(self, parameters: SystemParameters, ascent: EMResult, centre: Array) -> None:
         size, emission = int(self.n_states), parameters.emission.copy()
         emission[:, size] += centre
         self._parameters = parameters._replace(emission=emission)
-        self.model_ = _as_system(self._parameters, None)
+        self.model_ = as_system(self._parameters, None)
         self.transition_inputs_ = parameters.transition[:, size + 1 :]
         self.emission_inputs_ = parameters.emission[:, size + 1 :]
         self.n_iter_, self.converged_, self.trace_ = ascent.n_iter, ascent.converged, ascent.trace
 
-    def _count_parameters(self, n_inputs: int) -> int:
+    def _count_parameters(self, n_inputs: int, fixed: frozenset[str]) -> int:
         d, p = self.model_.n_states, self.model_.n_outputs
         sizes = {
             "transition": d * d,
@@ -273,8 +270,9 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             "initial_cov": d * (d + 1) // 2,
             "emission_offset": p,
         }
-        free = sum(size for name, size in sizes.items() if name not in self.fixed)
-        coordinates = 0 if set(self.fixed) - {"emission_cov", "emission_offset"} else d * d
+        free = sum(size for name, size in sizes.items() if name not in fixed)
+        tied = fixed - {"emission_cov", "emission_offset", "transition_offset"}
+        coordinates = 0 if tied else d * d
         return free + (d + p) * n_inputs - coordinates
 
     def _read_table(
@@ -285,34 +283,7 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         x = check_gappy_inputs(self, table.table, reset=reset)
         if not table.listed:  # whatever has rows, also without saying how many
             table = table._replace(lengths=np.array([len(x)]))
-        return table, x, _check_inputs(inputs, table)
-
-    def _check_fixed(self) -> frozenset[str]:
-        names = (self.fixed,) if isinstance(self.fixed, str) else tuple(self.fixed)
-        for name in names:
-            if name not in _NAMES:
-                raise ValueError(f"fixed must hold names among {', '.join(_NAMES)}; got {name!r}")
-        if names and self.start is None:
-            raise ValueError(
-                f"fixed={self.fixed!r} keeps what start has: give start=LinearSystem(…)"
-            )
-        return frozenset((*names, "transition_offset"))  # the emission's offset says as much
-
-    def _check_start(self, width: int) -> LinearSystem:
-        start = self.start
-        if not isinstance(start, LinearSystem):
-            raise TypeError(f"start must be a LinearSystem, got {type(start).__name__}")
-        if start.n_states != self.n_states or start.n_outputs != width:
-            raise ValueError(
-                f"start has {start.n_states} states and {start.n_outputs} outputs, but "
-                f"n_states={self.n_states} and X has {width} columns"
-            )
-        if any(
-            np.ndim(getattr(start, name)) > (1 if name.endswith("offset") else 2)
-            for name in (*_NAMES, "transition_offset")
-        ):
-            raise ValueError("start has matrices with a time axis; learning is of constant ones")
-        return start
+        return table, x, check_row_inputs(inputs, table)
 
     def _check_columns(self, x: Array) -> Array:
         """Return the means of the columns, or refuse those that teach nothing."""
@@ -397,7 +368,7 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             raise ValueError(
                 f"inputs must be finite numbers ({length}, {m}) as fit had {m} inputs, got {shape}"
             )
-        return _as_system(self._parameters, u)
+        return as_system(self._parameters, u)
 
     def _read(
         self, X: Any, lengths: Any, inputs: Any
@@ -418,51 +389,3 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     @property
     def _n_features_out(self) -> int:
         return self.model_.n_states
-
-
-def _check_inputs(inputs: Any, table: SequenceTable) -> Array | None:
-    """Return inputs row by row as the table has them, (N, M)."""
-    if inputs is None:
-        return None
-    u = np.asarray(join_sequences(inputs).table, dtype=np.float64)
-    u = u[:, None] if u.ndim == 1 else u
-    if len(u) != table.lengths.sum() or u.ndim != 2:
-        raise ValueError(
-            f"inputs must have the {int(table.lengths.sum())} rows of X, got shape {u.shape}"
-        )
-    if not np.isfinite(u).all():
-        row = int(np.argwhere(~np.isfinite(u))[0, 0])
-        raise ValueError(f"inputs must be finite, row {row} is not; fill it in")
-    return u
-
-
-def _from_system(start: LinearSystem, centre: Array, n_inputs: int) -> SystemParameters:
-    """Return a system as parameters of rows from which the means have been taken."""
-    d, p = start.n_states, start.n_outputs
-    offsets = start.transition_offset[:, None], (start.emission_offset - centre)[:, None]
-    return SystemParameters(
-        np.concatenate([start.transition, offsets[0], np.zeros((d, n_inputs))], axis=1),
-        start.transition_cov,
-        np.concatenate([start.emission, offsets[1], np.zeros((p, n_inputs))], axis=1),
-        start.emission_cov,
-        start.initial_mean,
-        start.initial_cov,
-    )
-
-
-def _at_means(beliefs: SystemBeliefs, scale: Array) -> SystemParameters:
-    """Return the system at the means of beliefs, of columns in their own units."""
-    d, p = len(beliefs.transition), len(beliefs.emission)
-    return SystemParameters(
-        np.concatenate([beliefs.transition, np.zeros((d, 1))], axis=1),
-        np.eye(d),
-        np.concatenate([beliefs.emission * scale[:, None], np.zeros((p, 1))], axis=1),
-        np.diag(scale**2 * beliefs.rate / beliefs.shape),
-        np.zeros(d),
-        np.eye(d),
-    )
-
-
-def _as_system(parameters: SystemParameters, inputs: Array | None) -> LinearSystem:
-    chain = system_chain(parameters, inputs)
-    return LinearSystem(**chain._asdict())
