@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 from harness import compare, peak_memory, report, time_processes
-from statsmodels.tsa.statespace.kalman_smoother import KalmanSmoother
+from kalman_peers import statsmodels_smoother
 
 from posteriori.inference import (
     LinearGaussianChain,
@@ -30,19 +30,6 @@ def tracking() -> LinearGaussianChain:
     noise = np.block([[dt**3 / 3 * eye, dt**2 / 2 * eye], [dt**2 / 2 * eye, dt * eye]])
     start = np.zeros(4), 10.0 * np.eye(4)
     return LinearGaussianChain(*start, step, 0.0, noise, np.eye(2, 4), 0.0, 0.25 * eye)
-
-
-def statsmodels_smoother(chain: LinearGaussianChain, y: np.ndarray) -> Callable[[], object]:
-    def run() -> object:
-        model = KalmanSmoother(k_endog=2, k_states=4, k_posdef=4)
-        model.bind(y.copy())
-        model["transition"], model["state_cov"] = chain.transition, chain.transition_cov
-        model["design"], model["obs_cov"] = chain.emission, chain.emission_cov
-        model["selection"] = np.eye(4)
-        model.initialize_known(chain.initial_mean, chain.initial_cov)
-        return model.smooth()
-
-    return run
 
 
 def check_kalman(ours: object, theirs: object) -> None:

@@ -74,3 +74,10 @@ from posteriori.inference.state_chains.state_filters import (
     filter_states as filter_states,
     step_states as step_states,
 )
+from posteriori.inference.systems.chain_sums import (
+    ChainSums as ChainSums,
+    RegressionSums as RegressionSums,
+    sum_chain_moments as sum_chain_moments,
+)
+from posteriori.inference.systems.gap_expectations import impute_chain as impute_chain
+from posteriori.inference.systems.variational_system import SystemBeliefs as SystemBeliefs

@@ -22,3 +22,8 @@ from posteriori.sequence.markov_model import (
     MarkovPosterior as MarkovPosterior,
 )
 from posteriori.sequence.markov_structure import StateClass as StateClass
+from posteriori.sequence.systems.linear_dynamical_system import (
+    LinearDynamicalSystem as LinearDynamicalSystem,
+)
+from posteriori.sequence.systems.linear_system import LinearSystem as LinearSystem
+from posteriori.sequence.systems.nonlinear_system import NonlinearSystem as NonlinearSystem

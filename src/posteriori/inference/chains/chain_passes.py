@@ -97,8 +97,10 @@ def _filter(chain: ChainArrays, y: Array, *, in_two_words: bool) -> tuple[Filter
         given.setflags(write=False)
     per_mean = 20 + (20 if in_two_words else 2) * (size + n_outputs) * size
     work = n_steps * (200 + 6 * size**3 + 4 * n_outputs * size**2 + n_series * per_mean)
-    shared = _locked(chain), missing, changes, in_two_words, filtered.factor, filtered.repeated
+    limit = np.inf if in_two_words else _CANCELLATION
+    given = _locked(chain), missing, changes, in_two_words, limit
     series = as_kernel_input(y), filtered.mean, filtered.low, filtered.log_predictive
+    shared = *given, filtered.factor, filtered.repeated
     failed, cancellation = run(recursions.filter_forward, work, *shared, series=series)
     return filtered, failed, cancellation
 

@@ -44,6 +44,7 @@ def filter_forward(
     missing: Array,
     changes: Array,
     in_two_words: bool,
+    most_cancelled: float,
     factors: Array,
     repeated: Array,
     y: Array,
@@ -51,7 +52,10 @@ def filter_forward(
     low: Array,
     log_predictive: Array,
 ) -> tuple[int, float]:
-    """Fill the arrays of results; return the step that has no density (or −1) and cancellation."""
+    """Fill the arrays of results; return the step that has no density (or −1) and cancellation.
+
+    It ends where that exceeds ``most_cancelled``: the means need two words then, from the first on.
+    """
     n_steps, n_outputs, size = len(missing), len(missing[0]), len(chain.initial_mean)
     fixed_noise = len(chain.emission) == 1 and len(chain.emission_cov) == 1
     fixed = fixed_noise and len(chain.transition) == 1 and len(chain.transition_factor) == 1
@@ -89,6 +93,8 @@ def filter_forward(
                 emission, offset, y[b][t], update, count, in_two_words, mean, lo
             )
             cancellation = max(cancellation, lost)
+        if cancellation > most_cancelled:
+            break
     return -1, cancellation
 
 

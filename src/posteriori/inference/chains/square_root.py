@@ -44,8 +44,8 @@ __all__ = [
     "take_root",
 ]
 
-#: A row whose residual is below this part of its length depends on the rows before it.
-_RANK_TOLERANCE = 8 * sys.float_info.epsilon
+#: A row whose squared residual is below this part of its squared length depends on the rows before it.
+_RANK_TOLERANCE = (8 * sys.float_info.epsilon) ** 2
 #: A noise-free value whose variance is this part of what it was made of was known already.
 _KNOWN_TOLERANCE = 1e-29
 #: Covariances are steady once they differ by less than this part of the variances from those of
@@ -141,23 +141,24 @@ def condition(factor: Array, count: int, update: Update) -> bool:
         least = _KNOWN_TOLERANCE * _size_of_terms(factor, row) if alpha == 0.0 else 0.0
         for k in range(size):
             reach[k] = 0.0
+        root = math.sqrt(alpha)
         for j in range(size):
             f = 0.0  # f = Sᵀc
             for k in range(size):
                 f += row[k] * factor[k][j]
-            before = alpha
-            alpha = before + f * f  # αⱼ = r + Σ_{i≤j} fᵢ²
+            alpha += f * f  # αⱼ = r + Σ_{i≤j} fᵢ²
             if alpha == 0.0:
                 continue  # neither noise nor variance so far: nothing to rotate
-            shrink = math.sqrt(before / alpha)
-            pull = f / (math.sqrt(before) * math.sqrt(alpha)) if before > 0.0 else 0.0
+            before, root = root, math.sqrt(alpha)
+            shrink = before / root
+            pull = f / (before * root) if before > 0.0 else 0.0
             for k in range(size):  # Sⱼ ← Sⱼ √(αⱼ₋₁/αⱼ) − bⱼ₋₁ fⱼ/√(αⱼ₋₁αⱼ), bⱼ = Σ_{i≤j} Sᵢfᵢ
                 old = factor[k][j]
                 factor[k][j] = old * shrink - reach[k] * pull
                 reach[k] += old * f
         if alpha <= least:
             return True
-        update.weights[i] = 1.0 / math.sqrt(alpha)
+        update.weights[i] = 1.0 / root
         update.heights[i] = -0.5 * (LOG_2PI + math.log(alpha))
         for k in range(size):
             reach[k] = reach[k] / alpha  # k = Sf/α
@@ -189,20 +190,26 @@ def reverse_step(
     _sort_sources(sources, 2 * size)
     rank = 0
     for i in range(size):
-        length, left = _length(rows[i], 0), _length(rows[i], rank)
-        if left > _RANK_TOLERANCE * length:
-            _reflect(rows, i, rank, 2 * size)
+        explained, left = 0.0, _length(rows[i], rank)
+        for r in range(rank):
+            explained += rows[i][r] * rows[i][r]
+        if left * left > _RANK_TOLERANCE * (explained + left * left):
+            _reflect(rows, i, rank, 2 * size, left)
             pivots[rank] = i
             rank += 1
     for i in range(size):
-        row, solved = rows[size + i], gain[i]
         for k in range(size):
-            solved[k] = 0.0
-        for r in range(rank - 1, -1, -1):  # back substitution of G S⁻ = Cov(s, s') S⁻⁻ᵀ
-            value = row[r]
+            gain[i][k] = 0.0
+    for r in range(rank - 1, -1, -1):  # back substitution of G S⁻ = Cov(s, s') S⁻⁻ᵀ
+        pivot = pivots[r]
+        scale = 1.0 / rows[pivot][r]
+        for i in range(size):
+            value = rows[size + i][r]
             for q in range(r + 1, rank):
-                value -= rows[pivots[q]][r] * solved[pivots[q]]
-            solved[pivots[r]] = value / rows[pivots[r]][r]
+                value -= rows[pivots[q]][r] * gain[i][pivots[q]]
+            gain[i][pivot] = value * scale
+    for i in range(size):
+        row = rows[size + i]
         for j in range(i + 1):
             value, other = 0.0, rows[size + j]
             for r in range(rank, 2 * size):  # Σ = what the prediction does not explain
@@ -309,7 +316,7 @@ def _triangularize(sources: Sources, factor: Array) -> None:
     size = len(factor)
     _sort_sources(sources, size)
     for i in range(size):
-        _reflect(sources.rows, i, i, size)
+        _reflect(sources.rows, i, i, size, _length(sources.rows[i], i))
         for j in range(size):
             factor[i][j] = sources.rows[i][j] if j <= i else 0.0
 
@@ -345,21 +352,21 @@ def _length(row: Array, first: int) -> float:
 
 
 @compilable
-def _reflect(rows: Array, pivot: int, first: int, n_rows: int) -> None:
-    """Reflect the sources from ``first`` on so that row ``pivot`` keeps one entry there."""
+def _reflect(rows: Array, pivot: int, first: int, n_rows: int, length: float) -> None:
+    """Reflect the sources from ``first`` on so that row ``pivot`` keeps one entry there, its length."""
     v = rows[pivot]
-    n_sources, length = len(v), _length(v, first)
+    n_sources = len(v)
     if length == 0.0:
         return  # nothing to reflect
     signed = math.copysign(length, v[first])
     v[first] += signed
-    scale = signed * v[first]
+    scale = 1.0 / (signed * v[first])
     for i in range(pivot + 1, n_rows):  # H = I − vvᵀ/(σ v₁)
         row = rows[i]
         dot = 0.0
         for r in range(first, n_sources):
             dot += v[r] * row[r]
-        dot /= scale
+        dot *= scale
         for r in range(first, n_sources):
             row[r] -= v[r] * dot
     v[first] = -signed

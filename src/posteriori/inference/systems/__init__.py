@@ -1,0 +1,1 @@
+"""Systems of continuous states: learning of linear ones, filters of nonlinear ones."""

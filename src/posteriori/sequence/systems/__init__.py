@@ -1,0 +1,1 @@
+"""Systems with continuous states: linear and nonlinear ones, known and learned."""
