@@ -56,3 +56,17 @@ from posteriori.inference.predictors.fixed_form import (
     FixedForm as FixedForm,
     fit_normal_belief as fit_normal_belief,
 )
+from posteriori.inference.series.matern_chain import (
+    MaternChain as MaternChain,
+    matern_chain as matern_chain,
+)
+from posteriori.inference.series.scalar_chain import (
+    Entries as Entries,
+    FilteredSeries as FilteredSeries,
+    ScalarChain as ScalarChain,
+    SeriesScore as SeriesScore,
+    SmoothedSeries as SmoothedSeries,
+    filter_series as filter_series,
+    score_series as score_series,
+    smooth_series as smooth_series,
+)

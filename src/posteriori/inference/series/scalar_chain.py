@@ -1,0 +1,333 @@
+r"""Series of numbers as chains: likelihood, its slope in the scales, last state, smoothed parts.
+
+.. math:: y_t = z_t^\top a_t + \varepsilon_t, \quad \varepsilon_t \sim N(0, v_0), \qquad
+          a_{t+1} = T_t a_t + \eta_t, \quad \eta_t \sim N\Big(0, \sum_p v_p W_{pt}\Big),
+
+with sparse :math:`T_t, W_{pt}` and variances :math:`v` of the parts. Start values without a prior are
+regressed on: with :math:`V` their columns among the innovations and F the spreads,
+
+.. math:: \lim_{\kappa\to\infty} \ln p(y) + \tfrac d2\ln\kappa = -\tfrac12\Big[n\ln 2\pi +
+          \sum_t\ln F_t + \ln|V^\top F^{-1}V| + \min_\delta (v+V\delta)^\top F^{-1}(v+V\delta)\Big].
+
+References: P. de Jong, "The diffuse Kalman filter", 1991; S. J. Koopman & N. Shephard, "Exact score
+for time series models in state space form", 1992.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.inference.series.scalar_recursions import (
+    filter_forward_scalar,
+    smooth_backward_scalar,
+)
+from posteriori.numerics.lazy import scipy_linalg
+from posteriori.numerics.special import LOG_2PI
+from posteriori.numerics.types import Array, IntArray
+
+__all__ = [
+    "Entries",
+    "FilteredSeries",
+    "ScalarChain",
+    "SeriesScore",
+    "SmoothedSeries",
+    "filter_series",
+    "score_series",
+    "smooth_series",
+]
+
+#: Start values of which the data say less than this, relative to their own sum, are not determined.
+_UNSEEN = 1e-11
+
+
+class Entries(NamedTuple):
+    """Entries of a sparse matrix, which may differ from step to step.
+
+    Attributes
+    ----------
+    rows, columns : (E,)
+    weights : (1, E) or (T, E)
+        Row t is that of the step from t to t + 1.
+    """
+
+    rows: IntArray
+    columns: IntArray
+    weights: Array
+
+
+class ScalarChain(NamedTuple):
+    """A chain that is seen through one number a step.
+
+    Attributes
+    ----------
+    emission : (1, D) or (T, D)
+    transition : Entries
+    noise : Entries
+        Of the W of all parts.
+    parts : (Q,)
+        To which part each entry of the noise belongs, 1, 2, …; part 0 is the noise of observations.
+    initial_mean, initial_cov : (D,), (D, D)
+        Of the state at the first step.
+    diffuse : (D,) of bool
+        States to which a start value without a prior is added.
+    """
+
+    emission: Array
+    transition: Entries
+    noise: Entries
+    parts: IntArray
+    initial_mean: Array
+    initial_cov: Array
+    diffuse: Array
+
+
+class FilteredSeries(NamedTuple):
+    """What each value looked like from the ones before it.
+
+    Attributes
+    ----------
+    count : int
+        How many values were observed.
+    innovations, spreads : (T,), (T,)
+        y_t − E[y_t | past] (of gaps: −E) and Var[y_t | past]; with start values without a prior these
+        are given their estimates.
+    log_volume : float
+        Σ ln F_t over observed values, and ln |VᵀF⁻¹V|.
+    quadratic : float
+        Σ v_t²/F_t.
+    mean, cov : (D,), (D, D)
+        Of the state at the last step, given all values.
+    """
+
+    count: int
+    innovations: Array
+    spreads: Array
+    log_volume: float
+    quadratic: float
+    mean: Array
+    cov: Array
+
+    @property
+    def log_likelihood(self) -> float:
+        """Ln p(y), or its limit."""
+        return -0.5 * (self.count * LOG_2PI + self.log_volume + self.quadratic)
+
+
+class SeriesScore(NamedTuple):
+    """A likelihood and its slopes in the variances of parts.
+
+    Attributes
+    ----------
+    filtered : FilteredSeries
+    fit : (P,)
+        −∂ quadratic / ∂ v_p.
+    complexity : (P,)
+        ∂ log_volume / ∂ v_p.
+    """
+
+    filtered: FilteredSeries
+    fit: Array
+    complexity: Array
+
+    @property
+    def gradient(self) -> Array:
+        """∂ ln p(y) / ∂ v_p, (P,)."""
+        return 0.5 * (self.fit - self.complexity)
+
+
+class SmoothedSeries(NamedTuple):
+    """Views of the states given all values: means and variances, (T, V)."""
+
+    filtered: FilteredSeries
+    means: Array
+    variances: Array
+
+
+class _Forward(NamedTuple):
+    """What the pass forward leaves behind, columns for start values not yet resolved."""
+
+    innovations: Array
+    spreads: Array
+    gains: Array
+    mean: Array
+    cov: Array
+    seen: Array
+    reaches: Array
+
+
+def filter_series(chain: ScalarChain, variances: Array, y: Array) -> FilteredSeries:
+    """Return predictions of each value from earlier ones, and the last state; O(T·D·(D + E)).
+
+    Parameters
+    ----------
+    chain : ScalarChain
+    variances : (P,)
+    y : (T,)
+        NaN is missing.
+
+    Raises
+    ------
+    ValueError
+        When the values do not determine the start values that have no prior.
+
+    Examples
+    --------
+    >>> one = Entries(np.zeros(1, int), np.zeros(1, int), np.ones((1, 1)))
+    >>> level = ScalarChain(
+    ...     np.ones((1, 1)), one, one, np.ones(1, int), np.zeros(1), np.eye(1), np.array([True])
+    ... )
+    >>> done = filter_series(level, np.array([1.0, 0.5]), np.array([1.0, np.nan, 2.0, 2.5]))
+    >>> round(done.log_likelihood, 6), done.mean.round(6), done.cov.round(6)
+    (-4.01964, array([2.115385]), array([[0.538462]]))
+    """
+    forward = _run_forward(chain, variances, y, np.empty((0, 0, len(chain.initial_mean))))
+    return _resolve(forward, y)
+
+
+def score_series(chain: ScalarChain, variances: Array, y: Array) -> SeriesScore:
+    """Return the likelihood and its slopes, by smoothed disturbances.
+
+    Parameters
+    ----------
+    chain, variances, y
+        As of :func:`filter_series`.
+    """
+    forward = _run_forward(chain, variances, y, np.empty((0, 0, len(chain.initial_mean))))
+    filtered = _resolve(forward, y)
+    fit, complexity = np.zeros(len(variances)), np.zeros(len(variances))
+    _run_backward(chain, y, forward, fit, complexity, np.empty((len(y), 0)))
+    return SeriesScore(filtered, fit, complexity)
+
+
+def smooth_series(chain: ScalarChain, variances: Array, y: Array, views: Array) -> SmoothedSeries:
+    """Return what views show of the states, given all values.
+
+    Parameters
+    ----------
+    chain, variances, y
+        As of :func:`filter_series`.
+    views : (1, V, D) or (T, V, D)
+        Weights of the states; the identity shows the states themselves.
+    """
+    forward = _run_forward(chain, variances, y, np.ascontiguousarray(views, dtype=np.float64))
+    filtered = _resolve(forward, y)
+    shown = np.broadcast_to(views, (len(y), *views.shape[1:]))
+    spread = np.einsum("tvi,tvi->tv", forward.reaches, shown)  # wᵀPw
+    fit, complexity = np.zeros(len(variances)), np.zeros(len(variances))
+    _run_backward(chain, y, forward, fit, complexity, spread)
+    return SmoothedSeries(filtered, forward.seen[:, :, 0], np.maximum(spread, 0.0))
+
+
+def _run_forward(chain: ScalarChain, variances: Array, y: Array, views: Array) -> _Forward:
+    unknown = np.flatnonzero(chain.diffuse)
+    size, many, steps = len(chain.initial_mean), 1 + len(unknown), len(y)
+    mean, cov = np.zeros((size, many)), np.array(chain.initial_cov, dtype=np.float64)
+    mean[:, 0] = chain.initial_mean
+    mean[unknown, np.arange(1, many)] = 1.0
+    shown = views.shape[1]
+    made = _Forward(
+        np.empty((steps, many)),
+        np.empty(steps),
+        np.empty((steps, size)),
+        mean,
+        cov,
+        np.empty((steps, shown, many)),
+        np.empty((steps, shown, size)),
+    )
+    filter_forward_scalar(
+        chain.emission,
+        *chain.transition,
+        chain.noise.rows,
+        chain.noise.columns,
+        chain.parts,
+        chain.noise.weights,
+        variances,
+        y,
+        views,
+        mean,
+        cov,
+        np.empty((max(size, 2), max(size, many))),
+        made.innovations,
+        made.spreads,
+        made.gains,
+        made.seen,
+        made.reaches,
+    )
+    return made
+
+
+def _resolve(forward: _Forward, y: Array) -> FilteredSeries:
+    """Give start values without a prior their estimates, and whiten their columns."""
+    observed = ~np.isnan(y)
+    spreads, cov = forward.spreads[observed], forward.cov
+    log_volume = float(np.log(spreads).sum())
+    if forward.mean.shape[1] > 1:
+        v = forward.innovations[observed]
+        moments = (v / spreads[:, None]).T @ v
+        root = _root_of_precision(moments[1:, 1:])
+        estimate = -scipy_linalg.cho_solve((root, True), moments[1:, 0], check_finite=False)
+        for columns in (forward.innovations, forward.mean, forward.seen):
+            columns[..., 0] += columns[..., 1:] @ estimate
+            columns[..., 1:] = _whiten(root, columns[..., 1:])
+        log_volume += 2.0 * float(np.log(np.diag(root)).sum())
+        cov = cov + forward.mean[:, 1:] @ forward.mean[:, 1:].T
+    first = forward.innovations[:, 0]
+    v = first[observed]
+    quadratic = float(((v * v) / spreads).sum())
+    state = forward.mean[:, 0], cov
+    return FilteredSeries(len(v), first, forward.spreads, log_volume, quadratic, *state)
+
+
+def _root_of_precision(precision: Array) -> Array:
+    """Return L of VᵀF⁻¹V = LLᵀ."""
+    try:
+        root = np.linalg.cholesky(precision)
+    except np.linalg.LinAlgError:
+        root = np.zeros_like(precision)
+    if not np.all(np.diag(root) ** 2 > _UNSEEN * np.diag(precision)):
+        raise ValueError(
+            f"the series does not determine all {len(precision)} start values; give it more values, or "
+            "start values a prior (initial='proper')"
+        )
+    return root
+
+
+def _whiten(root: Array, columns: Array) -> Array:
+    """Return columns L⁻ᵀ."""
+    flat = columns.reshape(-1, columns.shape[-1]).T
+    return scipy_linalg.solve_triangular(root, flat, lower=True, check_finite=False).T.reshape(
+        columns.shape
+    )
+
+
+def _run_backward(
+    chain: ScalarChain,
+    y: Array,
+    forward: _Forward,
+    fit: Array,
+    complexity: Array,
+    seen_variances: Array,
+) -> None:
+    size, many = forward.mean.shape
+    smooth_backward_scalar(
+        chain.emission,
+        *chain.transition,
+        chain.noise.rows,
+        chain.noise.columns,
+        chain.parts,
+        chain.noise.weights,
+        y,
+        forward.innovations,
+        forward.spreads,
+        forward.gains,
+        forward.reaches,
+        np.zeros((size, many)),
+        np.zeros((size, size)),
+        np.empty((max(size, 2), max(size, many))),
+        fit,
+        complexity,
+        forward.seen,
+        seen_variances,
+    )
