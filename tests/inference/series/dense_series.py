@@ -54,6 +54,8 @@ def write_out(chain, variances, steps, kappa=0.0):
     cov = np.zeros_like(root)
     mean[:size] = chain.initial_mean
     cov[:size, :size] = chain.initial_cov + kappa * np.diag(chain.diffuse.astype(float))
+    started = chain.start.weights[0] * variances[chain.start_parts]
+    cov[:size, :size] += dense(chain.start, started, size)
     emission = np.zeros((steps, steps * size))
     for t in range(steps):
         here = slice(t * size, (t + 1) * size)
@@ -86,7 +88,11 @@ def random_chain(rng, size, steps, varying, diffuse):
     unknown = np.arange(size) < diffuse
     emission = rng.normal(size=(length, size))
     start = rng.normal(size=size), root @ root.T + 0.1 * np.eye(size)
-    chain = ScalarChain(emission, transition, noise, parts, *start, unknown)
+    equilibrium = Entries(
+        np.array([2, 2, 3, 3]), np.array([2, 3, 2, 3]), np.array([[2, 0.5, 0.5, 3]])
+    )
+    begun = equilibrium, np.array([2, 2, 2, 2])
+    chain = ScalarChain(emission, transition, noise, parts, *start, *begun, unknown)
     y = rng.normal(size=steps)
     y[[3, 4, 7]] = np.nan
     return chain, rng.uniform(0.3, 2.0, 3), y

@@ -5,6 +5,7 @@ import pytest
 
 from posteriori.datasets import load_nile
 from posteriori.inference.series.scalar_chain import (
+    NO_ENTRIES,
     Entries,
     ScalarChain,
     filter_series,
@@ -90,7 +91,7 @@ def test_predictions_are_those_of_earlier_values():
 def test_the_likelihood_of_nile_is_the_published_one():
     """Durbin & Koopman, 2012, table 2.1 and section 2.9: the diffuse log-likelihood of the local level."""
     one = Entries(np.zeros(1, int), np.zeros(1, int), np.ones((1, 1)))
-    start = np.zeros(1), np.eye(1), np.ones(1, bool)
+    start = np.zeros(1), np.eye(1), NO_ENTRIES, np.zeros(0, int), np.ones(1, bool)
     level = ScalarChain(np.ones((1, 1)), one, one, np.ones(1, int), *start)
     y = np.asarray(load_nile()["flow"], dtype=float)
     done = filter_series(level, np.array([15098.5, 1469.2]), y)

@@ -30,6 +30,7 @@ from posteriori.numerics.types import Array, IntArray
 __all__ = [
     "Entries",
     "FilteredSeries",
+    "NO_ENTRIES",
     "ScalarChain",
     "SeriesScore",
     "SmoothedSeries",
@@ -57,6 +58,10 @@ class Entries(NamedTuple):
     weights: Array
 
 
+#: A matrix of zeros.
+NO_ENTRIES = Entries(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((1, 0)))
+
+
 class ScalarChain(NamedTuple):
     """A chain that is seen through one number a step.
 
@@ -70,6 +75,9 @@ class ScalarChain(NamedTuple):
         To which part each entry of the noise belongs, 1, 2, …; part 0 is the noise of observations.
     initial_mean, initial_cov : (D,), (D, D)
         Of the state at the first step.
+    start : Entries
+        What is added to that covariance, times the variance of a part: starts in equilibrium.
+    start_parts : (E,)
     diffuse : (D,) of bool
         States to which a start value without a prior is added.
     """
@@ -80,6 +88,8 @@ class ScalarChain(NamedTuple):
     parts: IntArray
     initial_mean: Array
     initial_cov: Array
+    start: Entries
+    start_parts: IntArray
     diffuse: Array
 
 
@@ -176,7 +186,15 @@ def filter_series(chain: ScalarChain, variances: Array, y: Array) -> FilteredSer
     --------
     >>> one = Entries(np.zeros(1, int), np.zeros(1, int), np.ones((1, 1)))
     >>> level = ScalarChain(
-    ...     np.ones((1, 1)), one, one, np.ones(1, int), np.zeros(1), np.eye(1), np.array([True])
+    ...     emission=np.ones((1, 1)),
+    ...     transition=one,
+    ...     noise=one,
+    ...     parts=np.ones(1, int),
+    ...     initial_mean=np.zeros(1),
+    ...     initial_cov=np.eye(1),
+    ...     start=NO_ENTRIES,
+    ...     start_parts=np.zeros(0, int),
+    ...     diffuse=np.array([True]),
     ... )
     >>> done = filter_series(level, np.array([1.0, 0.5]), np.array([1.0, np.nan, 2.0, 2.5]))
     >>> round(done.log_likelihood, 6), done.mean.round(6), done.cov.round(6)
@@ -224,6 +242,11 @@ def _run_forward(chain: ScalarChain, variances: Array, y: Array, views: Array) -
     unknown = np.flatnonzero(chain.diffuse)
     size, many, steps = len(chain.initial_mean), 1 + len(unknown), len(y)
     mean, cov = np.zeros((size, many)), np.array(chain.initial_cov, dtype=np.float64)
+    np.add.at(
+        cov,
+        (chain.start.rows, chain.start.columns),
+        chain.start.weights[0] * variances[chain.start_parts],
+    )
     mean[:, 0] = chain.initial_mean
     mean[unknown, np.arange(1, many)] = 1.0
     shown = views.shape[1]
@@ -311,6 +334,7 @@ def _run_backward(
     seen_variances: Array,
 ) -> None:
     size, many = forward.mean.shape
+    pull, precision = np.zeros((size, many)), np.zeros((size, size))
     smooth_backward_scalar(
         chain.emission,
         *chain.transition,
@@ -323,11 +347,16 @@ def _run_backward(
         forward.spreads,
         forward.gains,
         forward.reaches,
-        np.zeros((size, many)),
-        np.zeros((size, size)),
+        pull,
+        precision,
         np.empty((max(size, 2), max(size, many))),
         fit,
         complexity,
         forward.seen,
         seen_variances,
     )
+    if len(chain.start_parts):
+        i, j, weights = chain.start.rows, chain.start.columns, chain.start.weights[0]
+        held = precision - pull[:, 1:] @ pull[:, 1:].T
+        np.add.at(fit, chain.start_parts, weights * pull[i, 0] * pull[j, 0])
+        np.add.at(complexity, chain.start_parts, weights * held[i, j])

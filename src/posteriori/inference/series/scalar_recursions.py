@@ -103,7 +103,7 @@ def smooth_backward_scalar(
     The state after a step has the log-likelihood r of later values as slope and −N as curvature
     (columns of r beside the first belong to start values, whitened).
     """
-    size, many = pull.shape
+    many = pull.shape[1]
     for t in range(len(y) - 1, -1, -1):
         if t < len(y) - 1:
             u = noise_weights[t if len(noise_weights) > 1 else 0]

@@ -1,0 +1,5 @@
+"""Sequences: Markov chains and hidden Markov models, with evidence."""
+
+from posteriori.numerics.lazy import load_on_use
+
+__all__, __getattr__, __dir__ = load_on_use(__name__, __file__)
