@@ -12,7 +12,7 @@ from posteriori.numerics.types import Array
 __all__ = ["SeriesClock", "read_times", "set_clock"]
 
 #: A lattice may have so many steps for each value; sparser times are irregular.
-_SPARSE = 50
+_SPARSE = 10
 #: Steps of numbers are equal if they differ by less, relative to the shortest.
 _EQUAL = 1e-6
 
@@ -98,7 +98,7 @@ def read_times(time: Any, count: int) -> Any:
         return numbers
     parsed = pandas.to_datetime(pandas.Series(list(time)), errors="coerce", format="mixed")
     _refuse(parsed.isna().to_numpy(), time, "cannot be read as a date or a number")
-    return pandas.DatetimeIndex(parsed)
+    return pandas.DatetimeIndex(parsed).as_unit("ns")
 
 
 def set_clock(times: Any) -> SeriesClock:
@@ -132,8 +132,9 @@ def _set_calendar(times: Any) -> SeriesClock:
 
 def _are_business_days(times: Any) -> bool:
     """Tell whether weekends, and nothing but weekends and the odd holiday, are left out."""
-    steps = np.busday_count(times[0].date(), times[-1].date()) + 1
-    return bool((times.dayofweek < 5).all()) and len(times) >= 10 and len(times) > 0.5 * steps
+    days = times.values.astype("datetime64[D]")
+    steps = np.busday_count(days[0], days[-1]) + 1
+    return bool(np.is_busday(days).all()) and len(days) >= 10 and len(days) > 0.5 * steps
 
 
 def _refuse(wrong: Array, time: Any, why: str) -> None:

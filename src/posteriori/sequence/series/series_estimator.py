@@ -209,7 +209,7 @@ class SeriesEstimator(BaseEstimator, ABC):
         rows = self._later(np.full(count, np.nan), time, inputs)
         if time is None:
             return rows, np.arange(1, count + 1)
-        places = rows.clock.positions(np.sort(read_times(time, count)))
+        places = np.sort(rows.clock.positions(read_times(time, count)))
         return rows, np.searchsorted(rows.positions, places - 1e-6)
 
 

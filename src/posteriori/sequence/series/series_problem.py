@@ -193,8 +193,9 @@ def running_log_prob(done: FilteredSeries, y: Array, shape: float, rate: float) 
     """Return ln p(y_1 … y_t) for every t, (T,), from a scale σ² ~ IG(shape, rate) or σ² = rate."""
     seen = ~np.isnan(y)
     count = np.cumsum(seen)
-    log_volume = np.cumsum(np.where(seen, np.log(done.spreads), 0.0))
-    square = np.cumsum(np.where(seen, done.innovations**2 / done.spreads, 0.0))
+    spreads = np.where(seen, done.spreads, 1.0)
+    log_volume = np.cumsum(np.log(spreads))
+    square = np.cumsum(np.where(seen, done.innovations, 0.0) ** 2 / spreads)
     half = -0.5 * (count * LOG_2PI + log_volume)
     if shape == KNOWN_SCALE:
         return half - 0.5 * (square / rate + count * np.log(rate))
