@@ -22,6 +22,7 @@ from posteriori import (
     plotting as plotting,
     regression as regression,
     selection as selection,
+    sequence as sequence,
     tables as tables,
     tree as tree,
 )

@@ -66,7 +66,7 @@ from posteriori.inference.series.scalar_chain import (
     ScalarChain as ScalarChain,
     SeriesScore as SeriesScore,
     SmoothedSeries as SmoothedSeries,
-    filter_series as filter_series,
-    score_series as score_series,
-    smooth_series as smooth_series,
+    filter_scalar as filter_scalar,
+    score_scalar as score_scalar,
+    smooth_scalar as smooth_scalar,
 )

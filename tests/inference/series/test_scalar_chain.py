@@ -8,9 +8,9 @@ from posteriori.inference.series.scalar_chain import (
     NO_ENTRIES,
     Entries,
     ScalarChain,
-    filter_series,
-    score_series,
-    smooth_series,
+    filter_scalar,
+    score_scalar,
+    smooth_scalar,
 )
 from tests.inference.series.dense_series import random_chain, write_out
 
@@ -25,7 +25,7 @@ def make(varying, diffuse, size=4):
 @pytest.mark.parametrize(("varying", "diffuse"), CASES)
 def test_log_likelihood_is_that_of_the_joint_distribution_or_its_limit(varying, diffuse):
     chain, variances, y = make(varying, diffuse)
-    ours = filter_series(chain, variances, y).log_likelihood
+    ours = filter_scalar(chain, variances, y).log_likelihood
     kappa = 1e7 if diffuse else 0.0
     limit = write_out(chain, variances, STEPS, kappa).log_prob(y)
     limit += 0.5 * diffuse * np.log(kappa) if diffuse else 0.0
@@ -37,7 +37,7 @@ def test_log_likelihood_is_that_of_the_joint_distribution_or_its_limit(varying, 
 def test_states_are_those_of_the_joint_distribution(varying, diffuse):
     chain, variances, y = make(varying, diffuse)
     size = len(chain.initial_mean)
-    smoothed = smooth_series(chain, variances, y, np.eye(size)[None])
+    smoothed = smooth_scalar(chain, variances, y, np.eye(size)[None])
     mean, cov = write_out(chain, variances, STEPS, 1e7 if diffuse else 0.0).states(y)
     close = {"rtol": 1e-4, "atol": 1e-4} if diffuse else {"rtol": 1e-9, "atol": 1e-10}
     np.testing.assert_allclose(smoothed.means.ravel(), mean, **close)
@@ -49,7 +49,7 @@ def test_states_are_those_of_the_joint_distribution(varying, diffuse):
 def test_views_may_change_from_step_to_step():
     chain, variances, y = make(True, 0)
     views = np.random.default_rng(0).normal(size=(STEPS, 2, 4))
-    smoothed = smooth_series(chain, variances, y, views)
+    smoothed = smooth_scalar(chain, variances, y, views)
     mean, cov = write_out(chain, variances, STEPS).states(y)
     for t in range(STEPS):
         here = slice(4 * t, 4 * t + 4)
@@ -61,11 +61,11 @@ def test_views_may_change_from_step_to_step():
 @pytest.mark.parametrize(("varying", "diffuse"), CASES)
 def test_slopes_are_those_of_finite_differences(varying, diffuse):
     chain, variances, y = make(varying, diffuse)
-    score = score_series(chain, variances, y)
+    score = score_scalar(chain, variances, y)
     for part in range(len(variances)):
         step = np.zeros(len(variances))
         step[part] = 1e-5
-        up, down = (filter_series(chain, variances + s, y) for s in (step, -step))
+        up, down = (filter_scalar(chain, variances + s, y) for s in (step, -step))
         assert score.fit[part] == pytest.approx(
             -(up.quadratic - down.quadratic) / 2e-5, rel=1e-6, abs=1e-7
         )
@@ -76,7 +76,7 @@ def test_slopes_are_those_of_finite_differences(varying, diffuse):
 
 def test_predictions_are_those_of_earlier_values():
     chain, variances, y = make(True, 0)
-    filtered = filter_series(chain, variances, y)
+    filtered = filter_scalar(chain, variances, y)
     joint = write_out(chain, variances, STEPS)
     for t in (1, 4, 9):
         past = y.copy()
@@ -94,7 +94,7 @@ def test_the_likelihood_of_nile_is_the_published_one():
     start = np.zeros(1), np.eye(1), NO_ENTRIES, np.zeros(0, int), np.ones(1, bool)
     level = ScalarChain(np.ones((1, 1)), one, one, np.ones(1, int), *start)
     y = np.asarray(load_nile()["flow"], dtype=float)
-    done = filter_series(level, np.array([15098.5, 1469.2]), y)
+    done = filter_scalar(level, np.array([15098.5, 1469.2]), y)
     assert done.log_likelihood == pytest.approx(-633.46456, abs=5e-6)
 
 
@@ -102,4 +102,4 @@ def test_start_values_that_no_value_tells_are_refused():
     chain, variances, y = make(False, 3)
     y[2:] = np.nan
     with pytest.raises(ValueError, match="does not determine all 3 start values"):
-        filter_series(chain, variances, y)
+        filter_scalar(chain, variances, y)

@@ -8,7 +8,7 @@ from scipy.interpolate import make_smoothing_spline
 from scipy.stats import invgamma, multivariate_normal, norm
 
 from posteriori.datasets import load_air_passengers, load_nile
-from posteriori.inference.series.scalar_chain import filter_series, smooth_series
+from posteriori.inference.series.scalar_chain import filter_scalar, smooth_scalar
 from posteriori.sequence import StructuralSeries
 from posteriori.sequence.series.series_form import join_parts
 from posteriori.sequence.series.series_parts import matern_part, trend_part
@@ -199,7 +199,7 @@ def test_a_smooth_trend_is_the_natural_cubic_spline():
     steps = np.append(np.diff(times), 1.0)
     chain = join_parts([trend_part("smooth", steps, 1.0, 1.0, 1.0)], ["slope"], diffuse=True)
     noise, slope = 0.09, 0.5
-    done = smooth_series(chain, np.array([noise, slope]), y, np.array([[[1.0, 0.0]]]))
+    done = smooth_scalar(chain, np.array([noise, slope]), y, np.array([[[1.0, 0.0]]]))
     spline = make_smoothing_spline(times, y, lam=noise / slope)
     np.testing.assert_allclose(done.means[:, 0], spline(times), atol=1e-7)
 
@@ -214,9 +214,9 @@ def test_a_matern_part_is_the_dense_process(nu):
     shape = {0.5: 1.0, 1.5: 1 + r, 2.5: 1 + r + r**2 / 3}[nu]
     kernel = 2.0 * shape * np.exp(-r)
     expected = multivariate_normal(np.zeros(30), kernel + 0.4 * np.eye(30)).logpdf(y)
-    assert filter_series(chain, variances, y).log_likelihood == pytest.approx(expected, abs=1e-9)
+    assert filter_scalar(chain, variances, y).log_likelihood == pytest.approx(expected, abs=1e-9)
     view = np.eye(len(part.initial_cov))[:1][None]
-    means = smooth_series(chain, variances, y, view).means[:, 0]
+    means = smooth_scalar(chain, variances, y, view).means[:, 0]
     np.testing.assert_allclose(means, kernel @ np.linalg.solve(kernel + 0.4 * np.eye(30), y))
 
 

@@ -21,7 +21,7 @@ from posteriori.numerics.lazy import optimize, scipy_linalg, special
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["ModeDraws", "NormalPrior", "Peak", "climb_to_peak", "draw_around_peak"]
+__all__ = ["ModeDraws", "ParameterPrior", "Peak", "climb_to_peak", "draw_around_peak"]
 
 #: Degrees of freedom of the draws around the mode: tails heavier than those of the posterior.
 _DOF = 5.0
@@ -33,7 +33,7 @@ _LEAST_KNOWN = 0.3
 Slopes = Callable[[Array], tuple[float, Array]]
 
 
-class NormalPrior(NamedTuple):
+class ParameterPrior(NamedTuple):
     """A normal prior of K numbers by mean (K,) and precision (K, K)."""
 
     mean: Array
@@ -78,14 +78,14 @@ class ModeDraws(NamedTuple):
     log_weights: Array
 
 
-def climb_to_peak(log_likelihood: Slopes, prior: NormalPrior, start: Array) -> Peak:
+def climb_to_peak(log_likelihood: Slopes, prior: ParameterPrior, start: Array) -> Peak:
     """Return the mode of a posterior from values and slopes of the log-likelihood.
 
     Parameters
     ----------
     log_likelihood : callable
         From θ (K,) to ln p(y | θ) and its slope (K,).
-    prior : NormalPrior
+    prior : ParameterPrior
     start : (K,)
     """
 
@@ -104,7 +104,7 @@ def climb_to_peak(log_likelihood: Slopes, prior: NormalPrior, start: Array) -> P
     return Peak(found.x, -float(found.fun), _at_least(precision, prior.precision))
 
 
-def draw_around_peak(peak: Peak, prior: NormalPrior, around: int, before: int) -> ModeDraws:
+def draw_around_peak(peak: Peak, prior: ParameterPrior, around: int, before: int) -> ModeDraws:
     """Return points with weights: so many around a mode, so many from the prior."""
     size = len(peak.at)
     u = _lattice(around + before, size + 1)

@@ -34,9 +34,9 @@ __all__ = [
     "ScalarChain",
     "SeriesScore",
     "SmoothedSeries",
-    "filter_series",
-    "score_series",
-    "smooth_series",
+    "filter_scalar",
+    "score_scalar",
+    "smooth_scalar",
 ]
 
 #: Start values of which the data say less than this, relative to their own sum, are not determined.
@@ -167,7 +167,7 @@ class _Forward(NamedTuple):
     reaches: Array
 
 
-def filter_series(chain: ScalarChain, variances: Array, y: Array) -> FilteredSeries:
+def filter_scalar(chain: ScalarChain, variances: Array, y: Array) -> FilteredSeries:
     """Return predictions of each value from earlier ones, and the last state; O(T·D·(D + E)).
 
     Parameters
@@ -196,7 +196,7 @@ def filter_series(chain: ScalarChain, variances: Array, y: Array) -> FilteredSer
     ...     start_parts=np.zeros(0, int),
     ...     diffuse=np.array([True]),
     ... )
-    >>> done = filter_series(level, np.array([1.0, 0.5]), np.array([1.0, np.nan, 2.0, 2.5]))
+    >>> done = filter_scalar(level, np.array([1.0, 0.5]), np.array([1.0, np.nan, 2.0, 2.5]))
     >>> round(done.log_likelihood, 6), done.mean.round(6), done.cov.round(6)
     (-4.01964, array([2.115385]), array([[0.538462]]))
     """
@@ -204,13 +204,13 @@ def filter_series(chain: ScalarChain, variances: Array, y: Array) -> FilteredSer
     return _resolve(forward, y)
 
 
-def score_series(chain: ScalarChain, variances: Array, y: Array) -> SeriesScore:
+def score_scalar(chain: ScalarChain, variances: Array, y: Array) -> SeriesScore:
     """Return the likelihood and its slopes, by smoothed disturbances.
 
     Parameters
     ----------
     chain, variances, y
-        As of :func:`filter_series`.
+        As of :func:`filter_scalar`.
     """
     forward = _run_forward(chain, variances, y, np.empty((0, 0, len(chain.initial_mean))))
     filtered = _resolve(forward, y)
@@ -219,13 +219,13 @@ def score_series(chain: ScalarChain, variances: Array, y: Array) -> SeriesScore:
     return SeriesScore(filtered, fit, complexity)
 
 
-def smooth_series(chain: ScalarChain, variances: Array, y: Array, views: Array) -> SmoothedSeries:
+def smooth_scalar(chain: ScalarChain, variances: Array, y: Array, views: Array) -> SmoothedSeries:
     """Return what views show of the states, given all values.
 
     Parameters
     ----------
     chain, variances, y
-        As of :func:`filter_series`.
+        As of :func:`filter_scalar`.
     views : (1, V, D) or (T, V, D)
         Weights of the states; the identity shows the states themselves.
     """

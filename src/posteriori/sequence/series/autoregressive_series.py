@@ -23,7 +23,7 @@ from posteriori.inference.series.scalar_chain import (
     Entries,
     FilteredSeries,
     ScalarChain,
-    filter_series,
+    filter_scalar,
 )
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
@@ -122,7 +122,7 @@ class AutoregressiveSeries(SeriesEstimator):
         units = measure_series(rows, ())
         z = (rows.y - units.center) / units.unit
         orders = self._orders(len(z))
-        made = [filter_series(_first_chain(z, p, units.level), _ONE, z) for p in orders]
+        made = [filter_scalar(_first_chain(z, p, units.level), _ONE, z) for p in orders]
         sums = np.array([running_log_prob(done, z, SHAPE, RATE) for done in made])
         self._center, self._unit = units.center, units.unit
         # the state beside the weights is the first value's own
@@ -143,7 +143,7 @@ class AutoregressiveSeries(SeriesEstimator):
         for k, (order, belief) in enumerate(zip(self._orders_kept, self._beliefs, strict=True)):
             whole = np.concatenate([before, z])
             lags = _lags(whole, order)[len(before) :]
-            made.append(filter_series(_weights_chain(lags, belief.mean, belief.cov), _ONE, z))
+            made.append(filter_scalar(_weights_chain(lags, belief.mean, belief.cov), _ONE, z))
             sums[k] = self._log_weights[k] + running_log_prob(made[-1], z, self._shape, belief.rate)
         self._beliefs = [
             _OrderBelief(d.mean, d.cov, b.rate + 0.5 * d.quadratic)

@@ -15,7 +15,7 @@ from posteriori.inference.series.scalar_chain import (
     NO_ENTRIES,
     FilteredSeries,
     ScalarChain,
-    filter_series,
+    filter_scalar,
 )
 from posteriori.numerics.lazy import optimize, special
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
@@ -218,7 +218,7 @@ def later_chain(problem: SeriesProblem, belief: SeriesBelief, k: int) -> ScalarC
 
 def _filter_on(problem: SeriesProblem, belief: SeriesBelief) -> Iterator[FilteredSeries]:
     for k in range(len(belief.log_weights)):
-        yield filter_series(later_chain(problem, belief, k), belief.variances[k], problem.y)
+        yield filter_scalar(later_chain(problem, belief, k), belief.variances[k], problem.y)
 
 
 def _weigh(problem: SeriesProblem, draws: ModeDraws) -> Learned:

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.inference.series.mode_draws import NormalPrior
+from posteriori.inference.series.mode_draws import ParameterPrior
 from posteriori.inference.series.scalar_chain import (
     FilteredSeries,
     ScalarChain,
-    filter_series,
-    score_series,
+    filter_scalar,
+    score_scalar,
 )
 from posteriori.numerics.lazy import special
 from posteriori.numerics.logspace import softmax
@@ -73,7 +73,7 @@ class SeriesProblem:
         self.n_ratios = 0 if scales else len(self.names) - 1
 
     @cached_property
-    def prior(self) -> NormalPrior:
+    def prior(self) -> ParameterPrior:
         """Of log ratios of variances to the first, and of the numbers that are no scales."""
         shapes, free = self.form.shapes, self.n_ratios
         expected = self.form.expected_scales
@@ -83,7 +83,7 @@ class SeriesProblem:
         precision[:free, :free] = (np.eye(free) - 1.0 / (free + 1)) / _VAGUE**2
         for k, shape in enumerate(shapes):
             precision[free + k, free + k] = 1.0 / shape.std**2
-        return NormalPrior(np.array(mean, dtype=np.float64), precision)
+        return ParameterPrior(np.array(mean, dtype=np.float64), precision)
 
     def variances(self, theta: Array) -> Array:
         """Return the variances of noise and of all parts, (1 + P,), noise 0 where there is none."""
@@ -112,7 +112,7 @@ class SeriesProblem:
 
     def filter(self, theta: Array) -> FilteredSeries:
         """Filter the series."""
-        return filter_series(self.chain(theta), self.variances(theta), self.y)
+        return filter_scalar(self.chain(theta), self.variances(theta), self.y)
 
     @property
     def shape(self) -> float:
@@ -126,7 +126,7 @@ class SeriesProblem:
 
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:
         """Return ln p(y | θ), the common scale integrated out, and its slope."""
-        score = score_series(self.chain(theta), self.variances(theta), self.y)
+        score = score_scalar(self.chain(theta), self.variances(theta), self.y)
         done = score.filtered
         value = log_marginal(done, self.shape)
         weight = 1.0 if self.scales else (SHAPE + 0.5 * done.count) / (RATE + 0.5 * done.quadratic)
@@ -135,7 +135,7 @@ class SeriesProblem:
 
     def profile_likelihood(self, theta: Array) -> tuple[float, Array]:
         """Return the largest log-likelihood over common scales, and its slope."""
-        score = score_series(self.chain(theta), self.variances(theta), self.y)
+        score = score_scalar(self.chain(theta), self.variances(theta), self.y)
         done = score.filtered
         weight = 1.0 / self.best_scale(done)
         slope = self._slope(theta, 0.5 * (weight * score.fit - score.complexity))

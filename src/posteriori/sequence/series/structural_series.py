@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.parameters import Constraint, one_of, or_none
-from posteriori.inference.series.scalar_chain import smooth_series
+from posteriori.inference.series.scalar_chain import smooth_scalar
 from posteriori.inference.series.series_paths import simulate_series
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.lazy import pandas
@@ -287,7 +287,7 @@ def _smooth_parts(problem: SeriesProblem, belief: SeriesBelief) -> tuple[Array, 
     for k, weight in enumerate(np.exp(belief.log_weights)):
         views = _views(problem, belief.thetas[k])
         chain = problem.chain(belief.thetas[k])
-        done = smooth_series(chain, belief.variances[k], problem.y, views)
+        done = smooth_scalar(chain, belief.variances[k], problem.y, views)
         scale = belief.mean_squares[k]
         means = means + weight * done.means
         squares = squares + weight * (scale * done.variances + done.means**2)
