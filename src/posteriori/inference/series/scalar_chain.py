@@ -23,7 +23,7 @@ from posteriori.inference.series.scalar_recursions import (
     filter_forward_scalar,
     smooth_backward_scalar,
 )
-from posteriori.numerics.lazy import scipy_linalg
+from posteriori.numerics.lazy import lapack
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, IntArray
 
@@ -98,7 +98,7 @@ class FilteredSeries(NamedTuple):
 
     Attributes
     ----------
-    count : int
+    n_observed : int
         How many values were observed.
     innovations, spreads : (T,), (T,)
         y_t − E[y_t | past] (of gaps: −E) and Var[y_t | past]; with start values without a prior these
@@ -111,7 +111,7 @@ class FilteredSeries(NamedTuple):
         Of the state at the last step, given all values.
     """
 
-    count: int
+    n_observed: int
     innovations: Array
     spreads: Array
     log_volume: float
@@ -122,7 +122,7 @@ class FilteredSeries(NamedTuple):
     @property
     def log_likelihood(self) -> float:
         """Ln p(y), or its limit."""
-        return -0.5 * (self.count * LOG_2PI + self.log_volume + self.quadratic)
+        return -0.5 * (self.n_observed * LOG_2PI + self.log_volume + self.quadratic)
 
 
 class SeriesScore(NamedTuple):
@@ -290,7 +290,7 @@ def _resolve(forward: _Forward, y: Array) -> FilteredSeries:
         v = forward.innovations[observed]
         moments = (v / spreads[:, None]).T @ v
         root = _root_of_precision(moments[1:, 1:])
-        estimate = -scipy_linalg.cho_solve((root, True), moments[1:, 0], check_finite=False)
+        estimate = -lapack.dpotrs(root, moments[1:, 0], lower=1)[0]
         for columns in (forward.innovations, forward.mean, forward.seen):
             columns[..., 0] += columns[..., 1:] @ estimate
             columns[..., 1:] = _whiten(root, columns[..., 1:])
@@ -319,10 +319,10 @@ def _root_of_precision(precision: Array) -> Array:
 
 def _whiten(root: Array, columns: Array) -> Array:
     """Return columns L⁻ᵀ."""
+    if not columns.size:
+        return columns
     flat = columns.reshape(-1, columns.shape[-1]).T
-    return scipy_linalg.solve_triangular(root, flat, lower=True, check_finite=False).T.reshape(
-        columns.shape
-    )
+    return lapack.dtrtrs(root, flat, lower=1)[0].T.reshape(columns.shape)
 
 
 def _run_backward(

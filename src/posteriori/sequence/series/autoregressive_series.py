@@ -93,6 +93,7 @@ class AutoregressiveSeries(SeriesEstimator):
     }
 
     order_: Categorical
+    _orders_kept: list[int]
     _beliefs: list[_OrderBelief]
     _log_weights: Array
     _shape: float
@@ -112,7 +113,7 @@ class AutoregressiveSeries(SeriesEstimator):
     def weights_(self) -> Array:
         """Mean weights of the lags."""
         check_is_fitted(self)
-        made = np.zeros(max(map(int, self.order_.labels)))
+        made = np.zeros(max(self._orders_kept))
         for p, belief in zip(np.exp(self._log_weights), self._beliefs, strict=True):
             made[: len(belief.mean) - 1] += p * belief.mean[1:]
         return made
@@ -201,12 +202,9 @@ class AutoregressiveSeries(SeriesEstimator):
             return [int(self.order)]
         return list(range(min(_LARGEST_ORDER, count // _VALUES_PER_ORDER) + 1))
 
-    @property
-    def _orders_kept(self) -> list[int]:
-        return [int(label) for label in self.order_.labels]
-
     def _weigh(self, log_weights: Array, orders: list[int]) -> None:
         self._log_weights = log_softmax(log_weights)
+        self._orders_kept = orders
         self.order_ = Categorical(np.exp(self._log_weights), labels=tuple(orders))
 
 

@@ -103,8 +103,14 @@ class SeriesBelief(NamedTuple):
 
     def take(self, places: Array) -> SeriesBelief:
         """Return some of the draws."""
-        fields = (self.thetas, self.variances, self.log_weights, self.means, self.covs)
-        return SeriesBelief(*(field[places] for field in fields), self.shape, self.rates[places])
+        return self._replace(
+            thetas=self.thetas[places],
+            variances=self.variances[places],
+            log_weights=self.log_weights[places],
+            means=self.means[places],
+            covs=self.covs[places],
+            rates=self.rates[places],
+        )
 
 
 class Learned(NamedTuple):
@@ -139,7 +145,7 @@ def find_most_likely(problem: SeriesProblem) -> Learned:
             jac=True,
             method="L-BFGS-B",
             bounds=[(-_WIDEST_RATIO, _WIDEST_RATIO)] * len(theta),
-            options={"ftol": 1e-12, "gtol": 1e-5, "maxiter": 500},
+            options={"ftol": 1e-11, "gtol": 1e-4, "maxiter": 500},
         ).x
     return _believe_at(problem, theta)
 
@@ -172,7 +178,7 @@ def continue_belief(problem: SeriesProblem, belief: SeriesBelief) -> tuple[Serie
             done, problem.y, belief.shape, float(belief.rates[k])
         )
         made.append(done)
-    count = made[0].count
+    count = made[0].n_observed
     later = SeriesBelief(
         belief.thetas,
         belief.variances,
@@ -240,7 +246,7 @@ def _weigh(problem: SeriesProblem, draws: ModeDraws) -> Learned:
         log_softmax(seen[places]),
         np.array([done.mean for done in dones]),
         np.array([done.cov for done in dones]),
-        problem.shape + 0.5 * dones[0].count,
+        problem.shape + 0.5 * dones[0].n_observed,
         np.array([problem.rate + 0.5 * done.quadratic for done in dones]),
     )
     if belief.known_scale:

@@ -222,14 +222,17 @@ def join_parts(parts: list[SeriesPart], names: list[str], diffuse: bool) -> Scal
 
 def _entries_of(matrices: Array, start: int) -> Entries:
     """Return the entries of matrices (1, D, D) or (T, D, D) that are not always 0."""
-    rows, columns = np.nonzero((matrices != 0.0).any(axis=0))
-    weights = np.ascontiguousarray(matrices[:, rows, columns], dtype=np.float64)
+    full = bool((matrices[0] != 0.0).all())  # then there is nothing to leave out
+    rows, columns = np.nonzero(matrices[0] != 0.0 if full else (matrices != 0.0).any(axis=0))
+    weights = matrices.reshape(len(matrices), -1) if full else matrices[:, rows, columns]
     return Entries(rows + start, columns + start, weights)
 
 
 def _joined(entries: list[Entries]) -> Entries:
     if not entries:
         return NO_ENTRIES
+    if len(entries) == 1:
+        return entries[0]._replace(weights=np.ascontiguousarray(entries[0].weights))
     weights = np.concatenate(_same_length([e.weights for e in entries]), axis=1)
     rows = np.concatenate([e.rows for e in entries]).astype(np.int64)
     columns = np.concatenate([e.columns for e in entries]).astype(np.int64)

@@ -129,7 +129,9 @@ class SeriesProblem:
         score = score_scalar(self.chain(theta), self.variances(theta), self.y)
         done = score.filtered
         value = log_marginal(done, self.shape)
-        weight = 1.0 if self.scales else (SHAPE + 0.5 * done.count) / (RATE + 0.5 * done.quadratic)
+        weight = (
+            1.0 if self.scales else (SHAPE + 0.5 * done.n_observed) / (RATE + 0.5 * done.quadratic)
+        )
         slope = self._slope(theta, 0.5 * (weight * score.fit - score.complexity))
         return value, self._with_shapes(theta, slope, lambda d: log_marginal(d, self.shape))
 
@@ -150,10 +152,10 @@ class SeriesProblem:
     def _profile(self, done: FilteredSeries) -> float:
         scale, freedom = self.best_scale(done), self._freedom(done)
         square = done.quadratic / scale + freedom * np.log(scale)
-        return float(-0.5 * (done.count * LOG_2PI + done.log_volume + square))
+        return float(-0.5 * (done.n_observed * LOG_2PI + done.log_volume + square))
 
     def _freedom(self, done: FilteredSeries) -> int:
-        return max(done.count - self.unknown_starts, 1)
+        return max(done.n_observed - self.unknown_starts, 1)
 
     @cached_property
     def unknown_starts(self) -> int:
@@ -183,8 +185,8 @@ def log_marginal(done: FilteredSeries, shape: float) -> float:
     """Return ln p(y | θ), the common scale integrated out unless it is known."""
     if shape == KNOWN_SCALE:
         return done.log_likelihood
-    after = shape + 0.5 * done.count
-    value = -0.5 * (done.count * LOG_2PI + done.log_volume)
+    after = shape + 0.5 * done.n_observed
+    value = -0.5 * (done.n_observed * LOG_2PI + done.log_volume)
     value += special.gammaln(after) - special.gammaln(shape)
     return float(value + shape * np.log(RATE) - after * np.log(RATE + 0.5 * done.quadratic))
 
