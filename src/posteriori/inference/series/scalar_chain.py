@@ -294,7 +294,7 @@ def _resolve(forward: _Forward, y: Array) -> FilteredSeries:
         for columns in (forward.innovations, forward.mean, forward.seen):
             columns[..., 0] += columns[..., 1:] @ estimate
             columns[..., 1:] = _whiten(root, columns[..., 1:])
-        log_volume += 2.0 * float(np.log(np.diag(root)).sum())
+        log_volume += 2.0 * float(np.log(root.diagonal()).sum())
         cov = cov + forward.mean[:, 1:] @ forward.mean[:, 1:].T
     first = forward.innovations[:, 0]
     v = first[observed]
@@ -305,11 +305,8 @@ def _resolve(forward: _Forward, y: Array) -> FilteredSeries:
 
 def _root_of_precision(precision: Array) -> Array:
     """Return L of VᵀF⁻¹V = LLᵀ."""
-    try:
-        root = np.linalg.cholesky(precision)
-    except np.linalg.LinAlgError:
-        root = np.zeros_like(precision)
-    if not np.all(np.diag(root) ** 2 > _UNSEEN * np.diag(precision)):
+    root, failed = lapack.dpotrf(precision, lower=1, clean=1)
+    if failed or not (root.diagonal() ** 2 > _UNSEEN * precision.diagonal()).all():
         raise ValueError(
             f"the series does not determine all {len(precision)} start values; give it more values, or "
             "start values a prior (initial='proper')"

@@ -21,7 +21,6 @@ from posteriori.inference.series.scalar_chain import (
     score_scalar,
 )
 from posteriori.numerics.lazy import special
-from posteriori.numerics.logspace import softmax
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_form import SeriesForm
@@ -70,12 +69,13 @@ class SeriesProblem:
         self.form, self.y, self.steps, self.inputs = form, y, steps, inputs
         self.scales, self.diffuse = scales, diffuse
         self.names = form.scale_names
+        self.shapes = form.shapes
         self.n_ratios = 0 if scales else len(self.names) - 1
 
     @cached_property
     def prior(self) -> ParameterPrior:
         """Of log ratios of variances to the first, and of the numbers that are no scales."""
-        shapes, free = self.form.shapes, self.n_ratios
+        shapes, free = self.shapes, self.n_ratios
         expected = self.form.expected_scales
         mean = [*(expected[1 : 1 + free] - expected[0]), *(shape.mean for shape in shapes)]
         precision = np.diag(np.ones(len(mean)))
@@ -90,13 +90,14 @@ class SeriesProblem:
         if self.scales:
             found = np.array([self.scales[name] for name in self.names])
         else:
-            ratios = np.clip(theta[: self.n_ratios], -_FAR, _FAR)
-            found = softmax(np.concatenate([[0.0], ratios]))
+            found = np.ones(len(self.names))
+            found[1:] = np.exp(np.minimum(np.maximum(theta[: self.n_ratios], -_FAR), _FAR))
+            found /= found.sum()
         return found if self.names[0] == "noise" else np.concatenate([[0.0], found])
 
     def chain(self, theta: Array) -> ScalarChain:
         """Return the chain."""
-        if not self.form.shapes:
+        if not self.shapes:
             return self._chain
         return self.form.chain(theta[self.n_ratios :], self.steps, self.inputs, self.diffuse)
 
@@ -126,21 +127,23 @@ class SeriesProblem:
 
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:
         """Return ln p(y | θ), the common scale integrated out, and its slope."""
-        score = score_scalar(self.chain(theta), self.variances(theta), self.y)
+        variances = self.variances(theta)
+        score = score_scalar(self.chain(theta), variances, self.y)
         done = score.filtered
         value = log_marginal(done, self.shape)
         weight = (
             1.0 if self.scales else (SHAPE + 0.5 * done.n_observed) / (RATE + 0.5 * done.quadratic)
         )
-        slope = self._slope(theta, 0.5 * (weight * score.fit - score.complexity))
+        slope = self._slope(variances, len(theta), 0.5 * (weight * score.fit - score.complexity))
         return value, self._with_shapes(theta, slope, lambda d: log_marginal(d, self.shape))
 
     def profile_likelihood(self, theta: Array) -> tuple[float, Array]:
         """Return the largest log-likelihood over common scales, and its slope."""
-        score = score_scalar(self.chain(theta), self.variances(theta), self.y)
+        variances = self.variances(theta)
+        score = score_scalar(self.chain(theta), variances, self.y)
         done = score.filtered
         weight = 1.0 / self.best_scale(done)
-        slope = self._slope(theta, 0.5 * (weight * score.fit - score.complexity))
+        slope = self._slope(variances, len(theta), 0.5 * (weight * score.fit - score.complexity))
         return self._profile(done), self._with_shapes(theta, slope, self._profile)
 
     def best_scale(self, done: FilteredSeries) -> float:
@@ -162,11 +165,11 @@ class SeriesProblem:
         """How many start values have no prior."""
         return int(self.chain(self.prior.mean).diffuse.sum())
 
-    def _slope(self, theta: Array, slopes: Array) -> Array:
+    def _slope(self, variances: Array, size: int, slopes: Array) -> Array:
         """Turn slopes in variances into those in log ratios; the rest is 0."""
-        made = np.zeros(len(theta))
+        made = np.zeros(size)
         if self.n_ratios:
-            shares = self.variances(theta)[-len(self.names) :]
+            shares = variances[-len(self.names) :]
             towards = shares * slopes[-len(self.names) :]
             made[: self.n_ratios] = (towards - shares * towards.sum())[1:]
         return made
