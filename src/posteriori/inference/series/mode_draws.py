@@ -12,7 +12,7 @@ Reference: A. Owen & Y. Zhou, "Safe and effective importance sampling", 2000.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from posteriori.numerics.lazy import optimize, scipy_linalg, special
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["ModeDraws", "ParameterPrior", "Peak", "climb_to_peak", "draw_around_peak"]
+__all__ = ["ModeDraws", "ParameterPrior", "Peak", "climb_to_peak", "draw_around_peaks", "next_peak"]
 
 #: Degrees of freedom of the draws around the mode: tails heavier than those of the posterior.
 _DOF = 5.0
@@ -104,23 +104,65 @@ def climb_to_peak(log_likelihood: Slopes, prior: ParameterPrior, start: Array) -
     return Peak(found.x, -float(found.fun), _at_least(precision, prior.precision))
 
 
-def draw_around_peak(peak: Peak, prior: ParameterPrior, around: int, before: int) -> ModeDraws:
-    """Return points with weights: so many around a mode, so many from the prior."""
-    size = len(peak.at)
-    u = _lattice(around + before, size + 1)
+def draw_around_peaks(
+    peaks: Sequence[Peak], prior: ParameterPrior, around: int, before: int
+) -> ModeDraws:
+    """Return points with weights: so many around each mode, so many from the prior."""
+    size, total = len(prior.mean), around * len(peaks) + before
+    u = _lattice(total, size + 1)
     normals = special.ndtri(u[:, :size])
-    spread = scipy_linalg.solve_triangular(
-        np.linalg.cholesky(peak.precision).T, normals[:around].T, lower=False
-    ).T
-    tails = np.sqrt(_DOF / special.chdtri(_DOF, u[:around, size]))
-    root = np.linalg.cholesky(prior.precision).T
-    wide = scipy_linalg.solve_triangular(root, normals[around:].T, lower=False).T
-    points = np.concatenate([peak.at + tails[:, None] * spread, prior.mean + wide])
-    log_prior = prior.log_density(points)
-    share = around / (around + before)
-    log_near = np.log(share) + _log_student(points, peak)
-    log_mix = np.logaddexp(log_near, np.log1p(-share) + log_prior)
-    return ModeDraws(points, log_prior - log_mix - np.log(len(points)))
+    tails = np.sqrt(_DOF / special.chdtri(_DOF, u[:, size]))
+    points = [prior.mean + _spread(prior.precision, normals[around * len(peaks) :])]
+    for k, peak in enumerate(peaks):
+        here = slice(around * k, around * (k + 1))
+        points.append(peak.at + tails[here, None] * _spread(peak.precision, normals[here]))
+    made = np.concatenate(points)
+    log_prior = prior.log_density(made)
+    log_mix = np.log(before / total) + log_prior
+    for peak in peaks:
+        log_mix = np.logaddexp(log_mix, np.log(around / total) + _log_student(made, peak))
+    return ModeDraws(made, log_prior - log_mix - np.log(total))
+
+
+def next_peak(
+    log_likelihood: Slopes,
+    prior: ParameterPrior,
+    peaks: Sequence[Peak],
+    draws: Array,
+    weights: Array,
+) -> Peak:
+    """Return a further mode, found from the draw of largest weight, or the spread of the draws.
+
+    A few draws have all the weight where the others were not looked for: around another mode, or in
+    a tail that is wider than the curvature at the top says.
+
+    Parameters
+    ----------
+    log_likelihood, prior
+        As of :func:`climb_to_peak`.
+    peaks : sequence of Peak
+        Those that are known.
+    draws, weights : (S, K), (S,)
+        Draws of the posterior.
+    """
+    found = climb_to_peak(log_likelihood, prior, draws[np.argmax(weights)])
+    if all(_are_apart(found, peak) for peak in peaks):
+        return found
+    mean = weights @ draws
+    gaps = draws - mean
+    cov = (weights[:, None] * gaps).T @ gaps + np.linalg.inv(peaks[0].precision)
+    return Peak(mean, peaks[0].log_height, np.linalg.inv(cov))
+
+
+def _are_apart(one: Peak, other: Peak) -> bool:
+    gap = one.at - other.at
+    return bool(gap @ other.precision @ gap > 1.0)
+
+
+def _spread(precision: Array, normals: Array) -> Array:
+    """Turn standard normals (S, K) into those of a precision."""
+    root = np.linalg.cholesky(precision).T
+    return scipy_linalg.solve_triangular(root, normals.T, lower=False).T
 
 
 def _at_least(precision: Array, least: Array) -> Array:

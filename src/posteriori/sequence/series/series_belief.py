@@ -10,7 +10,12 @@ import numpy as np
 from posteriori.distributions.composites.mixture import Mixture
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
-from posteriori.inference.series.mode_draws import ModeDraws, climb_to_peak, draw_around_peak
+from posteriori.inference.series.mode_draws import (
+    ModeDraws,
+    climb_to_peak,
+    draw_around_peaks,
+    next_peak,
+)
 from posteriori.inference.series.scalar_chain import (
     NO_ENTRIES,
     FilteredSeries,
@@ -38,8 +43,11 @@ __all__ = [
 
 #: Logarithms of ratios of variances are looked for within this.
 _WIDEST_RATIO = 30.0
-#: Draws around the mode, and from the prior.
-_AROUND, _BEFORE = 300, 100
+#: Draws around the mode, and from the prior; a quarter of them once a series is so long that Laplace's
+#: method alone would do.
+_AROUND, _BEFORE, _LONG = 300, 100, 20_000
+#: An error of the evidence above this asks for draws around a further place, up to so many.
+_ROUGH, _MOST_PEAKS = 0.15, 4
 #: Draws with less than this share of the weight of the heaviest are left out.
 _FAINT = 1e-6
 
@@ -127,7 +135,15 @@ def believe(problem: SeriesProblem, start: Array | None = None) -> Learned:
     if len(begin) == 0:
         return _weigh(problem, ModeDraws(begin[None], np.zeros(1)))
     peak = climb_to_peak(problem.log_likelihood, problem.prior, begin)
-    return _weigh(problem, draw_around_peak(peak, problem.prior, _AROUND, _BEFORE))
+    share = 4 if len(problem.y) > _LONG else 1
+    counts = _AROUND // share, _BEFORE // share
+    learned = _weigh(problem, draw_around_peaks([peak], problem.prior, *counts))
+    peaks = [peak]
+    while learned.error > _ROUGH and len(peaks) < _MOST_PEAKS:
+        known = learned.belief.thetas, np.exp(learned.belief.log_weights)
+        peaks.append(next_peak(problem.log_likelihood, problem.prior, peaks, *known))
+        learned = _weigh(problem, draw_around_peaks(peaks, problem.prior, *counts))
+    return learned
 
 
 def find_most_likely(problem: SeriesProblem) -> Learned:
