@@ -92,6 +92,19 @@ class ScalarChain(NamedTuple):
     start_parts: IntArray
     diffuse: Array
 
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """Emission, transition and noise, as the passes take them."""
+        noise = self.noise.rows, self.noise.columns, self.parts, self.noise.weights
+        return self.emission, *self.transition, *noise
+
+    def start_cov(self, variances: Array) -> Array:
+        """Return the covariance of the first state, for variances of the parts."""
+        cov = np.array(self.initial_cov, dtype=np.float64)
+        added = self.start.weights[0] * variances[self.start_parts]
+        np.add.at(cov, (self.start.rows, self.start.columns), added)
+        return cov
+
 
 class FilteredSeries(NamedTuple):
     """What each value looked like from the ones before it.
@@ -241,43 +254,21 @@ def smooth_scalar(chain: ScalarChain, variances: Array, y: Array, views: Array) 
 def _run_forward(chain: ScalarChain, variances: Array, y: Array, views: Array) -> _Forward:
     unknown = np.flatnonzero(chain.diffuse)
     size, many, steps = len(chain.initial_mean), 1 + len(unknown), len(y)
-    mean, cov = np.zeros((size, many)), np.array(chain.initial_cov, dtype=np.float64)
-    np.add.at(
-        cov,
-        (chain.start.rows, chain.start.columns),
-        chain.start.weights[0] * variances[chain.start_parts],
-    )
+    mean = np.zeros((size, many))
     mean[:, 0] = chain.initial_mean
     mean[unknown, np.arange(1, many)] = 1.0
-    shown = views.shape[1]
     made = _Forward(
-        np.empty((steps, many)),
-        np.empty(steps),
-        np.empty((steps, size)),
-        mean,
-        cov,
-        np.empty((steps, shown, many)),
-        np.empty((steps, shown, size)),
+        innovations=np.empty((steps, many)),
+        spreads=np.empty(steps),
+        gains=np.empty((steps, size)),
+        mean=mean,
+        cov=chain.start_cov(variances),
+        seen=np.empty((steps, views.shape[1], many)),
+        reaches=np.empty((steps, views.shape[1], size)),
     )
-    filter_forward_scalar(
-        chain.emission,
-        *chain.transition,
-        chain.noise.rows,
-        chain.noise.columns,
-        chain.parts,
-        chain.noise.weights,
-        variances,
-        y,
-        views,
-        mean,
-        cov,
-        np.empty((max(size, 2), max(size, many))),
-        made.innovations,
-        made.spreads,
-        made.gains,
-        made.seen,
-        made.reaches,
-    )
+    states = made.mean, made.cov, np.empty((max(size, 2), max(size, many)))
+    kept = made.innovations, made.spreads, made.gains, made.seen, made.reaches
+    filter_forward_scalar(*chain.arrays, variances, y, views, *states, *kept)
     return made
 
 
@@ -332,26 +323,10 @@ def _run_backward(
 ) -> None:
     size, many = forward.mean.shape
     pull, precision = np.zeros((size, many)), np.zeros((size, size))
-    smooth_backward_scalar(
-        chain.emission,
-        *chain.transition,
-        chain.noise.rows,
-        chain.noise.columns,
-        chain.parts,
-        chain.noise.weights,
-        y,
-        forward.innovations,
-        forward.spreads,
-        forward.gains,
-        forward.reaches,
-        pull,
-        precision,
-        np.empty((max(size, 2), max(size, many))),
-        fit,
-        complexity,
-        forward.seen,
-        seen_variances,
-    )
+    states = pull, precision, np.empty((max(size, 2), max(size, many)))
+    seen = forward.innovations, forward.spreads, forward.gains, forward.reaches
+    sums = fit, complexity, forward.seen, seen_variances
+    smooth_backward_scalar(*chain.arrays, y, *seen, *states, *sums)
     if len(chain.start_parts):
         i, j, weights = chain.start.rows, chain.start.columns, chain.start.weights[0]
         held = precision - pull[:, 1:] @ pull[:, 1:].T

@@ -108,7 +108,7 @@ class StructuralSeries(SeriesEstimator):
     >>> flow = load_nile()["flow"]
     >>> level = StructuralSeries(trend="level").fit(flow)
     >>> {name: round(scale) for name, scale in level.scales_.items()}
-    {'noise': 122, 'level': 42}
+    {'noise': 121, 'level': 41}
     >>> level.forecast(3).median.round(-1)
     array([800., 800., 800.])
     >>> given = StructuralSeries(scales={"noise": 122.9, "level": 38.3}).fit(flow)
