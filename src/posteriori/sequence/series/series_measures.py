@@ -16,7 +16,7 @@ __all__ = ["measure_series"]
 _LEVEL = 3.0
 #: A line through the whole series has a slope of √12 standard deviations a length.
 _SLOPE = 4.0
-#: No unit is smaller than this share of the standard deviation of the series, or of a constant.
+#: No unit is smaller than this share of the standard deviation; that of a constant is one of its size.
 _FINEST, _CONSTANT = 1e-4, 1e-9
 
 
@@ -38,7 +38,7 @@ def measure_series(rows: SeriesRows, periods: tuple[float, ...]) -> SeriesUnits:
     tempo = 1.0 if rows.clock.regular else float(rows.steps.mean())
     span = float(rows.positions[-1] - rows.positions[0]) / tempo
     rest = span, tempo, *_column_scales(rows.inputs)
-    if spread <= _CONSTANT * abs(center):
+    if seen.min() == seen.max():
         warnings.warn(
             f"y is constant ({center:.6g}); forecasts repeat it", UserWarning, stacklevel=4
         )
