@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.numerics.lazy import optimize, scipy_linalg, special
+from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -150,13 +151,17 @@ def next_peak(
         return found
     mean = weights @ draws
     gaps = draws - mean
-    cov = (weights[:, None] * gaps).T @ gaps + np.linalg.inv(peaks[0].precision)
-    return Peak(mean, peaks[0].log_height, np.linalg.inv(cov))
+    cov = (weights[:, None] * gaps).T @ gaps + _inverse(peaks[0].precision)
+    return Peak(mean, peaks[0].log_height, _inverse(cov))
 
 
 def _are_apart(one: Peak, other: Peak) -> bool:
     gap = one.at - other.at
     return bool(gap @ other.precision @ gap > 1.0)
+
+
+def _inverse(cov: Array) -> Array:
+    return inverse_from_factor(np.linalg.cholesky(cov))
 
 
 def _spread(precision: Array, normals: Array) -> Array:

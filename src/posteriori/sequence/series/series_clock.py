@@ -13,6 +13,8 @@ __all__ = ["SeriesClock", "read_times", "set_clock"]
 
 #: A lattice may have so many steps for each value; sparser times are irregular.
 _SPARSE = 10
+#: Nanoseconds of a day, in which irregular dates are counted.
+_DAY = 86_400e9
 #: Steps of numbers are equal if they differ by less, relative to the shortest.
 _EQUAL = 1e-6
 
@@ -76,9 +78,6 @@ class SeriesClock(NamedTuple):
             return self.origin + pandas.to_timedelta(np.asarray(positions) * unit, unit="ns")
         unit = self.step if self.regular else 1.0
         return pandas.Index(self.origin + np.asarray(positions) * unit)
-
-
-_DAY = 86_400e9
 
 
 def read_times(time: Any, count: int) -> Any:
