@@ -93,10 +93,13 @@ class ScalarChain(NamedTuple):
     diffuse: Array
 
     @property
-    def arrays(self) -> tuple[Array, ...]:
+    def arrays(
+        self,
+    ) -> tuple[Array, IntArray, IntArray, Array, IntArray, IntArray, IntArray, Array]:
         """Emission, transition and noise, as the passes take them."""
-        noise = self.noise.rows, self.noise.columns, self.parts, self.noise.weights
-        return self.emission, *self.transition, *noise
+        noise = self.noise
+        rest = noise.rows, noise.columns, self.parts, noise.weights
+        return self.emission, *self.transition, *rest
 
     def start_cov(self, variances: Array) -> Array:
         """Return the covariance of the first state, for variances of the parts."""
