@@ -48,6 +48,20 @@ from posteriori.inference.predictors.fixed_form import (
     FixedForm as FixedForm,
     fit_normal_belief as fit_normal_belief,
 )
+from posteriori.inference.series.matern_chain import (
+    MaternChain as MaternChain,
+    matern_chain as matern_chain,
+)
+from posteriori.inference.series.scalar_chain import (
+    Entries as Entries,
+    FilteredSeries as FilteredSeries,
+    ScalarChain as ScalarChain,
+    SeriesScore as SeriesScore,
+    SmoothedSeries as SmoothedSeries,
+    filter_scalar as filter_scalar,
+    score_scalar as score_scalar,
+    smooth_scalar as smooth_scalar,
+)
 from posteriori.inference.state_chains.hidden_markov import (
     HiddenMarkovPosterior as HiddenMarkovPosterior,
     MostLikelyPath as MostLikelyPath,

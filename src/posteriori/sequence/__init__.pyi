@@ -22,6 +22,11 @@ from posteriori.sequence.markov_model import (
     MarkovPosterior as MarkovPosterior,
 )
 from posteriori.sequence.markov_structure import StateClass as StateClass
+from posteriori.sequence.series.autoregressive_series import (
+    AutoregressiveSeries as AutoregressiveSeries,
+)
+from posteriori.sequence.series.count_series import CountSeries as CountSeries
+from posteriori.sequence.series.structural_series import StructuralSeries as StructuralSeries
 from posteriori.sequence.systems.linear_dynamical_system import (
     LinearDynamicalSystem as LinearDynamicalSystem,
 )

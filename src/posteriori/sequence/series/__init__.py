@@ -1,0 +1,1 @@
+"""Series of numbers over time: structural models, autoregressions and counts, with forecasts."""

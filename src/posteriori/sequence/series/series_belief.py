@@ -1,0 +1,272 @@
+"""What is believed of a structural series: weighted draws of its scales, each with a last state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.composites.mixture import Mixture
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.numbers.student_t import StudentT
+from posteriori.inference.series.mode_draws import (
+    ModeDraws,
+    climb_to_peak,
+    draw_around_peaks,
+    next_peak,
+)
+from posteriori.inference.series.scalar_chain import (
+    NO_ENTRIES,
+    FilteredSeries,
+    ScalarChain,
+    filter_scalar,
+)
+from posteriori.numerics.lazy import optimize, special
+from posteriori.numerics.logspace import log_softmax, log_sum_exp
+from posteriori.numerics.types import Array
+from posteriori.sequence.series.series_problem import (
+    KNOWN_SCALE,
+    SeriesProblem,
+    running_log_prob,
+)
+
+__all__ = [
+    "Learned",
+    "SeriesBelief",
+    "believe",
+    "continue_belief",
+    "find_most_likely",
+    "later_chain",
+    "predict_values",
+]
+
+#: Logarithms of ratios of variances are looked for within this.
+_WIDEST_RATIO = 30.0
+#: Draws around the mode, and from the prior; a quarter of them once a series is so long that Laplace's
+#: method alone would do.
+_AROUND, _BEFORE, _LONG = 300, 100, 20_000
+#: An error of the evidence above this asks for draws around a further place, up to so many.
+_ROUGH, _MOST_PEAKS = 0.15, 4
+#: Draws with less than this share of the weight of the heaviest are left out.
+_FAINT = 1e-6
+
+
+class SeriesBelief(NamedTuple):
+    """Weighted draws.
+
+    Attributes
+    ----------
+    thetas : (K, ·)
+        Log ratios of variances, and numbers that are no scales.
+    variances : (K, 1 + P)
+        Of noise and parts, in units of the common scale.
+    log_weights : (K,)
+        Normalised.
+    means, covs : (K, D), (K, D, D)
+        Of the last state, the covariance in units of the common scale.
+    shape, rates : float, (K,)
+        The common scale σ² is inverse-gamma; if the shape is infinite, it is the rate.
+    """
+
+    thetas: Array
+    variances: Array
+    log_weights: Array
+    means: Array
+    covs: Array
+    shape: float
+    rates: Array
+
+    @property
+    def known_scale(self) -> bool:
+        """Whether the common scale is known."""
+        return self.shape == KNOWN_SCALE
+
+    @property
+    def mean_scales(self) -> Array:
+        """E[σ] of each draw, (K,)."""
+        if self.known_scale:
+            return np.sqrt(self.rates)
+        gammas = special.gammaln(self.shape - 0.5) - special.gammaln(self.shape)
+        return np.sqrt(self.rates) * np.exp(gammas)
+
+    @property
+    def mean_squares(self) -> Array:
+        """E[σ²] of each draw, (K,)."""
+        return self.rates if self.known_scale else self.rates / (self.shape - 1.0)
+
+    def draw_scales(self, k: int, count: int, rng: np.random.Generator) -> Array:
+        """Return values of σ for a draw, (count,)."""
+        if self.known_scale:
+            return np.full(count, np.sqrt(self.rates[k]))
+        return np.sqrt(self.rates[k] / rng.gamma(self.shape, size=count))
+
+    def resample(self, count: int) -> SeriesBelief:
+        """Return at most ``count`` draws of equal weights, evenly spaced in the cumulated ones."""
+        if len(self.log_weights) <= 1:
+            return self
+        edges = np.cumsum(np.exp(self.log_weights))
+        places = np.searchsorted(edges / edges[-1], (np.arange(count) + 0.5) / count)
+        return self.take(places)._replace(log_weights=np.full(count, -np.log(count)))
+
+    def take(self, places: Array) -> SeriesBelief:
+        """Return some of the draws."""
+        return self._replace(
+            thetas=self.thetas[places],
+            variances=self.variances[places],
+            log_weights=self.log_weights[places],
+            means=self.means[places],
+            covs=self.covs[places],
+            rates=self.rates[places],
+        )
+
+
+class Learned(NamedTuple):
+    """A belief, ln p(y_1 … y_t) of every step (T,), and the standard error of its last entry."""
+
+    belief: SeriesBelief
+    running: Array
+    error: float
+
+
+def believe(problem: SeriesProblem, start: Array | None = None) -> Learned:
+    """Return the belief after a series, unknown scales integrated out by draws."""
+    begin = problem.prior.mean if start is None else start
+    if len(begin) == 0:
+        return _weigh(problem, ModeDraws(begin[None], np.zeros(1)))
+    peak = climb_to_peak(problem.log_likelihood, problem.prior, begin)
+    share = 4 if len(problem.y) > _LONG else 1
+    counts = _AROUND // share, _BEFORE // share
+    learned = _weigh(problem, draw_around_peaks([peak], problem.prior, *counts))
+    peaks = [peak]
+    while learned.error > _ROUGH and len(peaks) < _MOST_PEAKS:
+        known = learned.belief.thetas, np.exp(learned.belief.log_weights)
+        peaks.append(next_peak(problem.log_likelihood, problem.prior, peaks, *known))
+        learned = _weigh(problem, draw_around_peaks(peaks, problem.prior, *counts))
+    return learned
+
+
+def find_most_likely(problem: SeriesProblem) -> Learned:
+    """Return the belief at the most likely scales, which are then known."""
+    theta = problem.prior.mean
+    if len(theta):
+
+        def descent(point: Array) -> tuple[float, Array]:
+            value, slope = problem.profile_likelihood(point)
+            return -value, -slope
+
+        theta = optimize.minimize(
+            descent,
+            theta,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(-_WIDEST_RATIO, _WIDEST_RATIO)] * len(theta),
+            options={"ftol": 1e-11, "gtol": 1e-4, "maxiter": 500},
+        ).x
+    return _believe_at(problem, theta)
+
+
+def _believe_at(problem: SeriesProblem, theta: Array) -> Learned:
+    """Return the belief given ratios and the most likely common scale, which is then known."""
+    done = problem.filter(theta)
+    scale = problem.best_scale(done)
+    belief = SeriesBelief(
+        theta[None],
+        problem.variances(theta)[None],
+        np.zeros(1),
+        done.mean[None],
+        done.cov[None],
+        KNOWN_SCALE,
+        np.array([scale]),
+    )
+    return Learned(belief, running_log_prob(done, problem.y, KNOWN_SCALE, scale), 0.0)
+
+
+def continue_belief(problem: SeriesProblem, belief: SeriesBelief) -> tuple[SeriesBelief, Array]:
+    """Return the belief after later values, and ln p of them by step.
+
+    ``problem`` holds the later values, behind a gap that stands for the last step before them.
+    """
+    sums = np.empty((len(belief.log_weights), len(problem.y)))
+    made: list[FilteredSeries] = []
+    for k, done in enumerate(_filter_on(problem, belief)):
+        sums[k] = belief.log_weights[k] + running_log_prob(
+            done, problem.y, belief.shape, float(belief.rates[k])
+        )
+        made.append(done)
+    count = made[0].n_observed
+    later = SeriesBelief(
+        belief.thetas,
+        belief.variances,
+        log_softmax(sums[:, -1]),
+        np.array([done.mean for done in made]),
+        np.array([done.cov for done in made]),
+        belief.shape + 0.5 * count,
+        belief.rates + 0.5 * np.array([done.quadratic for done in made]),
+    )
+    if belief.known_scale:
+        later = later._replace(rates=belief.rates)
+    return later, np.asarray(log_sum_exp(sums, axis=0))
+
+
+def predict_values(
+    problem: SeriesProblem, belief: SeriesBelief, center: float, unit: float, wanted: Array
+) -> Any:
+    """Return the distributions of later values at the wanted rows, a batch; ``problem`` is as above."""
+    made = list(_filter_on(problem, belief))
+    means = center - unit * np.array([done.innovations[wanted] for done in made]).T  # (H, K)
+    spreads = np.array([done.spreads[wanted] for done in made]).T
+    single = len(made) == 1
+    if single:
+        means, spreads = means[:, 0], spreads[:, 0]
+    if belief.known_scale:
+        members: Any = Normal(means, variance=unit**2 * spreads * belief.rates)
+    else:
+        scale = unit * np.sqrt(spreads * belief.rates / belief.shape)
+        members = StudentT(2.0 * belief.shape, means, scale=scale)
+    return members if single else Mixture(np.exp(belief.log_weights), members)
+
+
+def later_chain(problem: SeriesProblem, belief: SeriesBelief, k: int) -> ScalarChain:
+    """Return the chain that goes on from the last state of a draw."""
+    return problem.chain(belief.thetas[k])._replace(
+        initial_mean=belief.means[k],
+        initial_cov=belief.covs[k],
+        start=NO_ENTRIES,
+        start_parts=np.zeros(0, dtype=np.int64),
+        diffuse=np.zeros(len(belief.means[k]), dtype=bool),
+    )
+
+
+def _filter_on(problem: SeriesProblem, belief: SeriesBelief) -> Iterator[FilteredSeries]:
+    for k in range(len(belief.log_weights)):
+        yield filter_scalar(later_chain(problem, belief, k), belief.variances[k], problem.y)
+
+
+def _weigh(problem: SeriesProblem, draws: ModeDraws) -> Learned:
+    """Filter the series with each draw; add up ln p(y_1 … y_t) as they come."""
+    seen, running, kept = np.full(len(draws.points), -np.inf), None, {}
+    for s, (theta, log_weight) in enumerate(zip(draws.points, draws.log_weights, strict=True)):
+        done = problem.filter(theta)
+        terms = log_weight + running_log_prob(done, problem.y, problem.shape, problem.rate)
+        running = terms if running is None else np.logaddexp(running, terms)
+        seen[s] = terms[-1]
+        if seen[s] > seen.max() + np.log(_FAINT):
+            kept[s] = done
+    assert running is not None
+    places = np.array([s for s in kept if seen[s] > seen.max() + np.log(_FAINT)])
+    dones = [kept[s] for s in places]
+    belief = SeriesBelief(
+        draws.points[places],
+        np.array([problem.variances(theta) for theta in draws.points[places]]),
+        log_softmax(seen[places]),
+        np.array([done.mean for done in dones]),
+        np.array([done.cov for done in dones]),
+        problem.shape + 0.5 * dones[0].n_observed,
+        np.array([problem.rate + 0.5 * done.quadratic for done in dones]),
+    )
+    if belief.known_scale:
+        belief = belief._replace(rates=np.full(len(places), problem.rate))
+    shares = np.exp(seen - running[-1])
+    error = float(np.sqrt(((shares - 1.0 / len(shares)) ** 2).sum())) if len(shares) > 1 else 0.0
+    return Learned(belief, running, error)

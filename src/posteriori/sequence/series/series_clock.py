@@ -1,0 +1,144 @@
+"""Times of a series: which steps they are, which steps were left out, and which come next."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.numerics.lazy import pandas
+from posteriori.numerics.types import Array
+
+__all__ = ["SeriesClock", "read_times", "set_clock"]
+
+#: A lattice may have so many steps for each value; sparser times are irregular.
+_SPARSE = 10
+#: Nanoseconds of a day, in which irregular dates are counted.
+_DAY = 86_400e9
+#: Steps of numbers are equal if they differ by less, relative to the shortest.
+_EQUAL = 1e-6
+
+
+class SeriesClock(NamedTuple):
+    """How times count.
+
+    Attributes
+    ----------
+    kind : {"steps", "numbers", "moments", "months", "business days", "irregular"}
+        "steps" are 0, 1, …, without times; "moments" are dates a fixed time apart.
+    origin : object
+        Time of position 0.
+    step : float
+        From one position to the next: numbers, nanoseconds or months; 0 of irregular times, whose
+        positions are numbers, or days for dates.
+    dated : bool
+        Whether times are dates.
+    """
+
+    kind: str
+    origin: Any
+    step: float
+    dated: bool
+
+    @property
+    def regular(self) -> bool:
+        """Whether positions are whole numbers."""
+        return self.kind != "irregular"
+
+    def positions(self, times: Any) -> Array:
+        """Return the positions of times (N,): whole numbers where the clock is regular."""
+        if self.kind == "months":
+            origin = self.origin.year * 12 + self.origin.month
+            found = (times.year * 12 + times.month - origin) / self.step
+        elif self.kind == "business days":
+            first = np.datetime64(self.origin, "D")
+            found = np.busday_count(first, times.values.astype("datetime64[D]"))
+        elif self.dated:
+            passed = (times - self.origin).values.astype("timedelta64[ns]").astype(np.float64)
+            found = passed / (self.step if self.regular else _DAY)
+        else:
+            found = (np.asarray(times) - self.origin) / (self.step if self.regular else 1.0)
+        return np.asarray(found, dtype=np.float64)
+
+    def times(self, positions: Array) -> Any:
+        """Return the times of positions, an index."""
+        if self.kind == "months":
+            months = pandas.DateOffset(months=int(self.step))
+            ends = self.origin.is_month_end
+            made = [self.origin + int(p) * months for p in positions]
+            if ends:
+                made = [t + pandas.offsets.MonthEnd(0) for t in made]
+            return pandas.DatetimeIndex(made)
+        if self.kind == "business days":
+            first = np.datetime64(self.origin, "D")
+            days = np.busday_offset(first, np.asarray(positions, dtype=np.int64))
+            return pandas.DatetimeIndex(days)
+        if self.dated:
+            unit = self.step if self.regular else _DAY
+            return self.origin + pandas.to_timedelta(np.asarray(positions) * unit, unit="ns")
+        unit = self.step if self.regular else 1.0
+        return pandas.Index(self.origin + np.asarray(positions) * unit)
+
+
+def read_times(time: Any, count: int) -> Any:
+    """Return times as dates (DatetimeIndex) or numbers (N,); name the row of one that is neither.
+
+    Raises
+    ------
+    ValueError
+        When one cannot be read, or when they are not ``count``.
+    """
+    values = np.asarray(time)
+    if values.shape != (count,):
+        raise ValueError(f"time must hold one entry per value ({count}), got shape {values.shape}")
+    if values.dtype.kind in "iuf":
+        numbers = values.astype(np.float64)
+        _refuse(~np.isfinite(numbers), time, "is not a finite number")
+        return numbers
+    parsed = pandas.to_datetime(pandas.Series(list(time)), errors="coerce", format="mixed")
+    _refuse(parsed.isna().to_numpy(), time, "cannot be read as a date or a number")
+    return pandas.DatetimeIndex(parsed).as_unit("ns")
+
+
+def set_clock(times: Any) -> SeriesClock:
+    """Return the clock of sorted times that differ: the coarsest lattice that holds them all."""
+    if not isinstance(times, np.ndarray):
+        return _set_calendar(times)
+    gaps = np.diff(times)
+    step = float(gaps.min())
+    whole = np.rint(gaps / step)
+    regular = np.abs(gaps / step - whole).max() <= _EQUAL * whole.max()
+    if regular and whole.sum() <= _SPARSE * len(times):
+        return SeriesClock("numbers", times[0], float(gaps.sum() / whole.sum()), dated=False)
+    return SeriesClock("irregular", times[0], 0.0, dated=False)
+
+
+def _set_calendar(times: Any) -> SeriesClock:
+    origin = times[0]
+    same_day = len(set(times.day)) == 1 or bool(times.is_month_end.all())
+    if same_day and bool((times == times.normalize()).all()):
+        months = np.diff(times.year * 12 + times.month)
+        if months.min() > 0:
+            return SeriesClock("months", origin, float(np.gcd.reduce(months)), dated=True)
+    gaps = np.diff(times.values.astype("datetime64[ns]").astype(np.int64))
+    step = float(np.gcd.reduce(gaps))
+    if step == _DAY and _are_business_days(times):
+        return SeriesClock("business days", origin, step, dated=True)
+    if gaps.sum() / step <= _SPARSE * len(times):
+        return SeriesClock("moments", origin, step, dated=True)
+    return SeriesClock("irregular", origin, 0.0, dated=True)
+
+
+def _are_business_days(times: Any) -> bool:
+    """Tell whether weekends, and nothing but weekends and the odd holiday, are left out."""
+    days = times.values.astype("datetime64[D]")
+    steps = np.busday_count(days[0], days[-1]) + 1
+    return bool(np.is_busday(days).all()) and len(days) >= 10 and len(days) > 0.5 * steps
+
+
+def _refuse(wrong: Array, time: Any, why: str) -> None:
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"time holds {list(time)[row]!r} in row {row}, which {why}; correct it or leave the row out"
+        )

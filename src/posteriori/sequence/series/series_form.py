@@ -1,0 +1,244 @@
+"""The form of a structural series: which parts it has, what is believed of them, and their one chain."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.inference.series.scalar_chain import NO_ENTRIES, Entries, ScalarChain
+from posteriori.numerics.lazy import special
+from posteriori.numerics.types import Array
+from posteriori.sequence.series.series_parts import (
+    SeriesPart,
+    autoregressive_part,
+    cycle_part,
+    dummy_season_part,
+    harmonic_season_part,
+    input_part,
+    matern_part,
+    trend_part,
+    walking_weights,
+)
+
+__all__ = ["LARGEST_DUMMY", "SeriesForm", "SeriesUnits", "Shape", "join_parts"]
+
+#: Whole periods up to this have an effect for each step; longer and broken ones are sums of waves.
+LARGEST_DUMMY = 24
+#: Trends that have a slope.
+_SLOPED = ("line", "trend", "damped", "smooth")
+#: Expected logarithm of the variance of each part, beside that of the noise.
+_EXPECTED = {"level": -1.0, "slope": -6.0, "season": -5.0, "cycle": -2.0, "inputs": -7.0}
+
+
+#: Slopes, cycles and autoregressions are damped at least so much: their equilibrium is finite.
+_LARGEST_DAMPING = 0.998
+#: Waves of two steps or less cannot be told from slower ones.
+_SHORTEST_CYCLE = 2.0
+
+
+class SeriesUnits(NamedTuple):
+    """In which units a series is measured, and how wide it is in them.
+
+    Attributes
+    ----------
+    center, unit : float
+        Values become (y − center)/unit; unit is about the spread of what cannot be foretold.
+    level, slope, swing : float
+        Standard deviations, in units, of the first level, of the slope per step, of seasons and effects.
+    span : float
+        Time from the first value to the last, in mean steps.
+    tempo : float
+        The mean step of irregular times, 1 of regular ones.
+    input_center, input_width : (K,)
+        Inputs become (x − center)/width.
+    """
+
+    center: float
+    unit: float
+    level: float
+    slope: float
+    swing: float
+    span: float
+    tempo: float
+    input_center: Array
+    input_width: Array
+
+    def per_time(self, name: str) -> float:
+        """Return what turns a standard deviation in these units into one of y per unit of time."""
+        return self.unit * self.tempo ** {"level": -0.5, "slope": -1.5}.get(name, 0.0)
+
+
+class Shape(NamedTuple):
+    """A number that is no scale: what is believed of the real number behind it."""
+
+    name: str
+    mean: float
+    std: float
+
+    def natural(self, x: Array) -> Array:
+        """Return what real numbers stand for."""
+        if "damping" in self.name:
+            return _LARGEST_DAMPING * special.expit(x)
+        if self.name.startswith("partial"):
+            return _LARGEST_DAMPING * np.tanh(x)
+        return np.exp(x) + (_SHORTEST_CYCLE if self.name == "period" else 0.0)
+
+
+class SeriesForm(NamedTuple):
+    """Parts of a series.
+
+    Attributes
+    ----------
+    trend : str
+    seasons : tuple of (float, int)
+        Period and number of harmonics, 0 for one effect a step.
+    cycle : bool
+    autoregression : int
+    matern : float or None
+    n_inputs : int
+    drifting : bool
+    units : SeriesUnits
+    """
+
+    trend: str
+    seasons: tuple[tuple[float, int], ...]
+    cycle: bool
+    autoregression: int
+    matern: float | None
+    n_inputs: int
+    drifting: bool
+    units: SeriesUnits
+
+    @property
+    def scale_names(self) -> list[str]:
+        """Names of the scales, "noise" first."""
+        found = [] if self.trend == "walk" else ["noise"]
+        found += ["level"] if self.trend in ("walk", "level", "trend", "damped") else []
+        found += ["slope"] if self.trend in ("trend", "damped", "smooth") else []
+        found += self.season_names
+        found += ["cycle"] if self.cycle else []
+        found += ["autoregression"] if self.autoregression else []
+        found += ["matern"] if self.matern is not None else []
+        return found + (["inputs"] if self.drifting and self.n_inputs else [])
+
+    @property
+    def season_names(self) -> list[str]:
+        """Names of seasons, with their periods where there are several."""
+        several = len(self.seasons) > 1
+        return [f"season_{period:g}" if several else "season" for period, _ in self.seasons]
+
+    @property
+    def expected_scales(self) -> Array:
+        """Expected logarithms of the variances, (P,)."""
+        return np.array([_EXPECTED.get(name.split("_")[0], 0.0) for name in self.scale_names])
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """The numbers that are no scales."""
+        found: list[Shape] = []
+        if self.trend == "damped":
+            found.append(Shape("damping", 2.2, 1.0))
+        if self.cycle:
+            low, high = np.log(3.0), np.log(max(self.units.span, 12.0))
+            found += [Shape("period", 0.5 * (low + high), 0.25 * (high - low))]
+            found += [Shape("cycle_damping", 2.2, 1.0)]
+        found += [Shape(f"partial_{k + 1}", 0.0, 0.7 / (k + 1)) for k in range(self.autoregression)]
+        if self.matern is not None:
+            found.append(Shape("length", float(np.log(0.1 * self.units.span)), 1.0))
+        return found
+
+    @property
+    def accepts_irregular(self) -> bool:
+        """Whether times need not be steps."""
+        plain = self.trend in ("constant", "line", "level", "trend", "smooth")
+        drifts = self.drifting and self.n_inputs > 0
+        return plain and not (self.seasons or self.cycle or self.autoregression or drifts)
+
+    def parts(self, shape: Array, steps: Array | None, inputs: Array) -> list[SeriesPart]:
+        """Return the parts for real numbers ``shape``, over steps (None: all 1) with inputs (T, K)."""
+        named = {s.name: float(s.natural(x)) for s, x in zip(self.shapes, shape, strict=True)}
+        units = self.units
+        damping = named.get("damping", 1.0)
+        slope = units.slope if self.trend in _SLOPED else 0.0
+        made = [trend_part(self.trend, steps, units.level, slope, damping)]
+        for name, (period, harmonics) in zip(self.season_names, self.seasons, strict=True):
+            made.append(
+                harmonic_season_part(name, period, harmonics, units.swing)
+                if harmonics
+                else dummy_season_part(name, int(period), units.swing)
+            )
+        if self.cycle:
+            made.append(cycle_part(named["period"], named["cycle_damping"]))
+        if self.autoregression:
+            partial = [named[f"partial_{k + 1}"] for k in range(self.autoregression)]
+            made.append(autoregressive_part(np.array(partial)))
+        if self.matern is not None:
+            made.append(matern_part(self.matern, named["length"], steps))
+        if self.n_inputs:
+            part = input_part(inputs, units.swing)
+            made.append(walking_weights(part) if self.drifting else part)
+        return made
+
+    def chain(self, shape: Array, steps: Array | None, inputs: Array, diffuse: bool) -> ScalarChain:
+        """Return the chain of all parts."""
+        names = [name for name in self.scale_names if name != "noise"]
+        return join_parts(self.parts(shape, steps, inputs), names, diffuse)
+
+
+def join_parts(parts: list[SeriesPart], names: list[str], diffuse: bool) -> ScalarChain:
+    """Return the chain of parts side by side; noises are numbered 1, 2, … by ``names``."""
+    sizes = [len(part.initial_cov) for part in parts]
+    starts = np.cumsum([0, *sizes[:-1]])
+    total = int(sum(sizes))
+    emission = np.concatenate(_same_length([np.atleast_2d(p.emission) for p in parts]), axis=1)
+    steps = [_entries_of(part.transition, start) for part, start in zip(parts, starts, strict=True)]
+    noises, numbers, begun, begun_parts = [], [], [], []
+    initial, unknown = np.zeros((total, total)), np.zeros(total, dtype=bool)
+    for part, start, size in zip(parts, starts, sizes, strict=True):
+        here = slice(start, start + size)
+        for name, cov in part.noises.items():
+            noises.append(_entries_of(cov, start))
+            numbers.append(np.full(len(noises[-1].rows), 1 + names.index(name)))
+        if part.proper:
+            begun.append(_entries_of(part.initial_cov[None], start))
+            begun_parts.append(np.full(len(begun[-1].rows), numbers[-1][0]))
+        else:
+            initial[here, here] = part.initial_cov
+            unknown[here] = diffuse
+    none = np.zeros(0, dtype=np.int64)
+    return ScalarChain(
+        emission=np.ascontiguousarray(emission, dtype=np.float64),
+        transition=_joined(steps),
+        noise=_joined(noises),
+        parts=np.concatenate([none, *numbers]),
+        initial_mean=np.zeros(total),
+        initial_cov=initial,
+        start=_joined(begun),
+        start_parts=np.concatenate([none, *begun_parts]),
+        diffuse=unknown,
+    )
+
+
+def _entries_of(matrices: Array, start: int) -> Entries:
+    """Return the entries of matrices (1, D, D) or (T, D, D) that are not always 0."""
+    full = bool((matrices[0] != 0.0).all())  # then there is nothing to leave out
+    rows, columns = np.nonzero(matrices[0] != 0.0 if full else (matrices != 0.0).any(axis=0))
+    weights = matrices.reshape(len(matrices), -1) if full else matrices[:, rows, columns]
+    return Entries(rows + start, columns + start, weights)
+
+
+def _joined(entries: list[Entries]) -> Entries:
+    if not entries:
+        return NO_ENTRIES
+    if len(entries) == 1:
+        return entries[0]._replace(weights=np.ascontiguousarray(entries[0].weights))
+    weights = np.concatenate(_same_length([e.weights for e in entries]), axis=1)
+    rows = np.concatenate([e.rows for e in entries]).astype(np.int64)
+    columns = np.concatenate([e.columns for e in entries]).astype(np.int64)
+    return Entries(rows, columns, np.ascontiguousarray(weights))
+
+
+def _same_length(weights: list[Array]) -> list[Array]:
+    length = max(map(len, weights))
+    return [np.broadcast_to(w, (length, w.shape[1])) for w in weights]

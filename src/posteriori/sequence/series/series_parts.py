@@ -1,0 +1,167 @@
+r"""Parts of a structural series, each a small chain: trends, seasons, cycles, autoregressions, inputs.
+
+A part has states, entries of its transition and of the covariances of its noise (variance 1), and what
+is believed of its states at the first step, in units of the series. Over irregular steps Δ variances
+are multiplied by Δ; the smooth trend is Wiener's process integrated,
+
+.. math:: \mathrm{Cov} = \begin{pmatrix} Δ^3/3 & Δ^2/2 \\ Δ^2/2 & Δ \end{pmatrix}.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.inference.series.matern_chain import matern_chain
+from posteriori.numerics.lazy import scipy_linalg
+from posteriori.numerics.types import Array
+
+__all__ = [
+    "SeriesPart",
+    "autoregressive_part",
+    "cycle_part",
+    "dummy_season_part",
+    "harmonic_season_part",
+    "input_part",
+    "matern_part",
+    "trend_part",
+    "walking_weights",
+]
+
+
+class SeriesPart(NamedTuple):
+    """A part of a series.
+
+    Attributes
+    ----------
+    name : str
+        Of the component that it adds to the series.
+    emission : (D,) or (T, D)
+    transition : (1, D, D) or (T, D, D)
+    noises : dict
+        From names of scales to the covariances of their noise, (1, D, D) or (T, D, D).
+    initial_cov : (D, D)
+    proper : bool
+        Whether the start is that of an equilibrium, which needs no prior.
+    """
+
+    name: str
+    emission: Array
+    transition: Array
+    noises: dict[str, Array]
+    initial_cov: Array
+    proper: bool = False
+
+
+def trend_part(
+    kind: str, steps: Array | None, level: float, slope: float, damping: float
+) -> SeriesPart:
+    """Return a trend.
+
+    Parameters
+    ----------
+    kind : str
+        As of ``StructuralSeries``.
+    steps : (T,) or None
+        Times to the next value; None is 1.
+    level, slope : float
+        Standard deviations of the first level and slope.
+    damping : float
+        Of the slope from step to step.
+    """
+    delta = np.ones(1) if steps is None else steps
+    if kind in ("constant", "walk", "level"):
+        noises = {} if kind == "constant" else {"level": delta[:, None, None]}
+        return SeriesPart("level", np.ones(1), np.ones((1, 1, 1)), noises, np.eye(1) * level**2)
+    transition = np.zeros((len(delta), 2, 2))
+    transition[:, 0, 0] = 1.0
+    transition[:, 0, 1] = delta
+    transition[:, 1, 1] = damping
+    first, second = np.diag([1.0, 0.0]), np.diag([0.0, 1.0])
+    noises = {"level": delta[:, None, None] * first, "slope": delta[:, None, None] * second}
+    if kind == "line":
+        noises = {}
+    elif kind == "smooth":
+        rows = [[delta**3 / 3, delta**2 / 2], [delta**2 / 2, delta]]
+        noises = {"slope": np.moveaxis(np.array(rows), -1, 0)}
+    start = np.diag([level**2, slope**2])
+    return SeriesPart("level", np.array([1.0, 0.0]), transition, noises, start)
+
+
+def dummy_season_part(name: str, period: int, swing: float) -> SeriesPart:
+    """Return effects that repeat after ``period`` steps and add up to noise over them."""
+    size = period - 1
+    transition = np.eye(size, k=-1)
+    transition[0] = -1.0  # s_t = −(s_{t−1} + … + s_{t−S+1}) + ω
+    noise = np.zeros((1, size, size))
+    noise[0, 0, 0] = 1.0
+    start = swing**2 * (np.eye(size) - 1.0 / period)  # S effects about their mean
+    return SeriesPart(name, np.eye(size)[0], transition[None], {name: noise}, start)
+
+
+def harmonic_season_part(name: str, period: float, harmonics: int, swing: float) -> SeriesPart:
+    """Return waves of a period and its fractions, of which the faster ones are expected smaller."""
+    order = np.arange(1, harmonics + 1)
+    size = 2 * harmonics
+    transition = _rotations(2.0 * np.pi * order / period)
+    emission = np.tile([1.0, 0.0], harmonics)
+    widths = np.repeat(1.0 / order**2, 2)
+    start = np.diag(swing**2 * widths / widths[::2].sum())
+    return SeriesPart(name, emission, transition[None], {name: np.eye(size)[None]}, start)
+
+
+def cycle_part(period: float, damping: float) -> SeriesPart:
+    """Return a wave whose size and phase wander: ρ times a rotation, in equilibrium at the start."""
+    transition = damping * _rotations(np.array([2.0 * np.pi / period]))
+    start = np.eye(2) / (1.0 - damping**2)
+    noise = {"cycle": np.eye(2)[None]}
+    return SeriesPart("cycle", np.array([1.0, 0.0]), transition[None], noise, start, proper=True)
+
+
+def autoregressive_part(partial: Array) -> SeriesPart:
+    """Return a stationary autoregression by its partial correlations in (−1, 1)."""
+    weights, correlations = np.zeros(0), np.ones(1)
+    for r in partial:  # Durbin–Levinson
+        left = 1.0 - weights @ correlations[1:]
+        ahead = weights @ correlations[:0:-1] + r * left
+        correlations = np.append(correlations, ahead)
+        weights = np.append(weights - r * weights[::-1], r)
+    size = len(weights)
+    transition = np.eye(size, k=-1)
+    transition[0] = weights
+    noise = np.zeros((size, size))
+    noise[0, 0] = 1.0
+    variance = 1.0 / np.prod(1.0 - partial**2)
+    start = variance * scipy_linalg.toeplitz(correlations[:-1])
+    emission = np.eye(size)[0]
+    name = "autoregression"
+    return SeriesPart(name, emission, transition[None], {name: noise[None]}, start, proper=True)
+
+
+def matern_part(nu: float, length: float, steps: Array | None) -> SeriesPart:
+    """Return a Matérn process, whose scale is its standard deviation."""
+    chain = matern_chain(nu, length, np.ones(1) if steps is None else steps)
+    emission, noises = np.eye(len(chain.initial_cov))[0], {"matern": chain.noise_cov}
+    return SeriesPart("matern", emission, chain.transition, noises, chain.initial_cov, proper=True)
+
+
+def input_part(inputs: Array, swing: float) -> SeriesPart:
+    """Return weights of inputs (T, K) that stay."""
+    size = inputs.shape[1]
+    start = swing**2 * np.eye(size)
+    return SeriesPart("inputs", inputs, np.eye(size)[None], {}, start)
+
+
+def walking_weights(part: SeriesPart) -> SeriesPart:
+    """Return weights of inputs that walk."""
+    return part._replace(noises={"inputs": np.eye(len(part.initial_cov))[None]})
+
+
+def _rotations(angles: Array) -> Array:
+    """Return rotations by angles on the diagonal."""
+    made = np.zeros((2 * len(angles), 2 * len(angles)))
+    for k, angle in enumerate(angles):
+        c, s = np.cos(angle), np.sin(angle)
+        made[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = [[c, s], [-s, c]]
+    return made

@@ -1,0 +1,209 @@
+r"""The likelihood of a structural series in the shares of its scales.
+
+With a common scale :math:`\sigma^2 \sim \mathrm{IG}(a, b)` and shares of the parts that add up to 1,
+
+.. math:: p(y\mid θ) = (2\pi)^{-n/2}\,|F|^{-1/2}\,\frac{\Gamma(a + n/2)}{\Gamma(a)}\,
+          \frac{b^a}{(b + q/2)^{a+n/2}}, \qquad q = \sum_t v_t^2/F_t .
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from posteriori.inference.series.mode_draws import ParameterPrior
+from posteriori.inference.series.scalar_chain import (
+    FilteredSeries,
+    ScalarChain,
+    filter_scalar,
+    score_scalar,
+)
+from posteriori.numerics.lazy import special
+from posteriori.numerics.special import LOG_2PI
+from posteriori.numerics.types import Array
+from posteriori.sequence.series.series_form import SeriesForm
+from posteriori.sequence.series.series_parts import SeriesPart
+
+__all__ = ["KNOWN_SCALE", "RATE", "SHAPE", "SeriesProblem", "running_log_prob"]
+
+#: Inverse-gamma prior of the common scale σ², in squared units of the series.
+SHAPE, RATE = 0.5, 0.1
+#: The shape of a scale that is known.
+KNOWN_SCALE = np.inf
+#: Standard deviation of the logarithm of each variance.
+_VAGUE = 2.5
+#: Variances whose logarithms are further apart are as good as 0 beside each other.
+_FAR = 40.0
+#: Step of finite differences in numbers that are no scales.
+_STEP = 1e-4
+
+
+class SeriesProblem:
+    """A series in its units, the form it is given, and the likelihood of what is unknown.
+
+    Parameters
+    ----------
+    form : SeriesForm
+    y : (T,)
+        In units; NaN is missing.
+    steps : (T,) or None
+        Times to the next value, None for regular ones.
+    inputs : (T, K)
+    scales : dict or None
+        Variances of the parts in squared units if they are known.
+    diffuse : bool
+        Whether first states have no prior.
+    """
+
+    def __init__(
+        self,
+        form: SeriesForm,
+        y: Array,
+        steps: Array | None,
+        inputs: Array,
+        scales: dict[str, float] | None = None,
+        diffuse: bool = False,
+    ) -> None:
+        self.form, self.y, self.steps, self.inputs = form, y, steps, inputs
+        self.scales, self.diffuse = scales, diffuse
+        self.names = form.scale_names
+        self.shapes = form.shapes
+        self.n_ratios = 0 if scales else len(self.names) - 1
+
+    @cached_property
+    def prior(self) -> ParameterPrior:
+        """Of log ratios of variances to the first, and of the numbers that are no scales."""
+        shapes, free = self.shapes, self.n_ratios
+        expected = self.form.expected_scales
+        mean = [*(expected[1 : 1 + free] - expected[0]), *(shape.mean for shape in shapes)]
+        precision = np.diag(np.ones(len(mean)))
+        # ratios of P variances that vary independently: covariance τ²(I + 11ᵀ)
+        precision[:free, :free] = (np.eye(free) - 1.0 / (free + 1)) / _VAGUE**2
+        for k, shape in enumerate(shapes):
+            precision[free + k, free + k] = 1.0 / shape.std**2
+        return ParameterPrior(np.array(mean, dtype=np.float64), precision)
+
+    def variances(self, theta: Array) -> Array:
+        """Return the variances of noise and of all parts, (1 + P,), noise 0 where there is none."""
+        if self.scales:
+            found = np.array([self.scales[name] for name in self.names])
+        else:
+            found = np.ones(len(self.names))
+            found[1:] = np.exp(np.minimum(np.maximum(theta[: self.n_ratios], -_FAR), _FAR))
+            found /= found.sum()
+        return found if self.names[0] == "noise" else np.concatenate([[0.0], found])
+
+    def chain(self, theta: Array) -> ScalarChain:
+        """Return the chain."""
+        if not self.shapes:
+            return self._chain
+        return self.form.chain(theta[self.n_ratios :], self.steps, self.inputs, self.diffuse)
+
+    @cached_property
+    def _chain(self) -> ScalarChain:
+        return self.form.chain(np.zeros(0), self.steps, self.inputs, self.diffuse)
+
+    @property
+    def first_parts(self) -> list[SeriesPart]:
+        """The parts, at the prior mean of what is unknown of them."""
+        shape = np.array([shape.mean for shape in self.form.shapes])
+        return self.form.parts(shape, self.steps, self.inputs)
+
+    def filter(self, theta: Array) -> FilteredSeries:
+        """Filter the series."""
+        return filter_scalar(self.chain(theta), self.variances(theta), self.y)
+
+    @property
+    def shape(self) -> float:
+        """Prior shape of the common scale."""
+        return KNOWN_SCALE if self.scales else SHAPE
+
+    @property
+    def rate(self) -> float:
+        """Prior rate of the common scale, or the scale itself."""
+        return 1.0 if self.scales else RATE
+
+    def log_likelihood(self, theta: Array) -> tuple[float, Array]:
+        """Return ln p(y | θ), the common scale integrated out, and its slope."""
+        variances = self.variances(theta)
+        score = score_scalar(self.chain(theta), variances, self.y)
+        done = score.filtered
+        value = log_marginal(done, self.shape)
+        weight = (
+            1.0 if self.scales else (SHAPE + 0.5 * done.n_observed) / (RATE + 0.5 * done.quadratic)
+        )
+        slope = self._slope(variances, len(theta), 0.5 * (weight * score.fit - score.complexity))
+        return value, self._with_shapes(theta, slope, lambda d: log_marginal(d, self.shape))
+
+    def profile_likelihood(self, theta: Array) -> tuple[float, Array]:
+        """Return the largest log-likelihood over common scales, and its slope."""
+        variances = self.variances(theta)
+        score = score_scalar(self.chain(theta), variances, self.y)
+        done = score.filtered
+        weight = 1.0 / self.best_scale(done)
+        slope = self._slope(variances, len(theta), 0.5 * (weight * score.fit - score.complexity))
+        return self._profile(done), self._with_shapes(theta, slope, self._profile)
+
+    def best_scale(self, done: FilteredSeries) -> float:
+        """Return the most likely common scale σ²: q/(n − d) where d start values have no prior."""
+        if self.scales:
+            return 1.0
+        return done.quadratic / self._freedom(done)
+
+    def _profile(self, done: FilteredSeries) -> float:
+        scale, freedom = self.best_scale(done), self._freedom(done)
+        square = done.quadratic / scale + freedom * np.log(scale)
+        return float(-0.5 * (done.n_observed * LOG_2PI + done.log_volume + square))
+
+    def _freedom(self, done: FilteredSeries) -> int:
+        return max(done.n_observed - self.unknown_starts, 1)
+
+    @cached_property
+    def unknown_starts(self) -> int:
+        """How many start values have no prior."""
+        return int(self.chain(self.prior.mean).diffuse.sum())
+
+    def _slope(self, variances: Array, size: int, slopes: Array) -> Array:
+        """Turn slopes in variances into those in log ratios; the rest is 0."""
+        made = np.zeros(size)
+        if self.n_ratios:
+            shares = variances[-len(self.names) :]
+            towards = shares * slopes[-len(self.names) :]
+            made[: self.n_ratios] = (towards - shares * towards.sum())[1:]
+        return made
+
+    def _with_shapes(self, theta: Array, slope: Array, value: Any) -> Array:
+        """Add slopes in the numbers that are no scales, by differences."""
+        for k in range(self.n_ratios, len(theta)):
+            step = np.zeros(len(theta))
+            step[k] = _STEP
+            up, down = (value(self.filter(theta + s)) for s in (step, -step))
+            slope[k] = (up - down) / (2.0 * _STEP)
+        return slope
+
+
+def log_marginal(done: FilteredSeries, shape: float) -> float:
+    """Return ln p(y | θ), the common scale integrated out unless it is known."""
+    if shape == KNOWN_SCALE:
+        return done.log_likelihood
+    after = shape + 0.5 * done.n_observed
+    value = -0.5 * (done.n_observed * LOG_2PI + done.log_volume)
+    value += special.gammaln(after) - special.gammaln(shape)
+    return float(value + shape * np.log(RATE) - after * np.log(RATE + 0.5 * done.quadratic))
+
+
+def running_log_prob(done: FilteredSeries, y: Array, shape: float, rate: float) -> Array:
+    """Return ln p(y_1 … y_t) for every t, (T,), from a scale σ² ~ IG(shape, rate) or σ² = rate."""
+    seen = ~np.isnan(y)
+    count = np.cumsum(seen)
+    spreads = np.where(seen, done.spreads, 1.0)
+    log_volume = np.cumsum(np.log(spreads))
+    square = np.cumsum(np.where(seen, done.innovations, 0.0) ** 2 / spreads)
+    half = -0.5 * (count * LOG_2PI + log_volume)
+    if shape == KNOWN_SCALE:
+        return half - 0.5 * (square / rate + count * np.log(rate))
+    after = shape + 0.5 * count
+    gain = special.gammaln(after) - special.gammaln(shape) + shape * np.log(rate)
+    return half + gain - after * np.log(rate + 0.5 * square)
