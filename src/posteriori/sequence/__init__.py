@@ -1,4 +1,4 @@
-"""Sequences: Markov chains and hidden Markov models, with evidence."""
+"""Sequences: Markov chains, hidden Markov models, linear systems and series over time, with evidence."""
 
 from posteriori.numerics.lazy import load_on_use
 
