@@ -394,3 +394,12 @@ def test_mixtures_in_states_find_what_one_normal_cannot():
     ).fit(X)
     same = HiddenMarkovModel(2, "mvnormal", "em", random_state=0, tol=1e-9).fit(X)
     assert alone.log_likelihood_ == pytest.approx(same.log_likelihood_, abs=1e-6)
+
+
+def test_states_that_differ_in_spread_alone_are_found():
+    rng = np.random.default_rng(0)
+    z = np.repeat([0, 1] * 4, 50)
+    X = rng.normal(0.0, np.where(z == 0, 0.5, 2.5))[:, None]
+    m = HiddenMarkovModel(2, random_state=0).fit(X)
+    path = m.predict(X)
+    assert max((path == z).mean(), (path != z).mean()) > 0.95
