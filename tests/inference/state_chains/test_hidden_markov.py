@@ -54,6 +54,20 @@ def test_any_chain_equals_the_sum_over_all_paths(seed, n_steps, n_states, varyin
         assert_equals_enumeration(model)
 
 
+@given(st.integers(0, 10**6), st.integers(2, 6), st.sampled_from([50.0, 150.0, 400.0]))
+def test_weights_far_apart_lose_no_state(seed, n_steps, spread):
+    """Forbidden transitions and weights over hundreds of orders of magnitude, scaled or not."""
+    rng = np.random.default_rng(seed)
+    initial, transition, likelihood = random_model(rng, n_steps, 3, zeros=0.3, spread=spread)
+    transition = transition - 100.0 * rng.random((3, 3))
+    model = initial, transition, likelihood
+    paths = enumerate_paths(*model)
+    if np.isfinite(paths.log_best):
+        post = forward_backward(*model)
+        np.testing.assert_allclose(post.probabilities, paths.probabilities, atol=1e-11)
+        np.testing.assert_allclose(post.log_evidence, paths.log_evidence, rtol=1e-12)
+
+
 def test_impossible_states_and_transitions(engine):
     initial = log([1.0, 0.0, 0.0])  # left to right
     transition = log([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])

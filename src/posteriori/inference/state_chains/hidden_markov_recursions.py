@@ -25,8 +25,8 @@ __all__ = [
 
 #: Sums of weights below this come near the end of the range of float64.
 _SMALL = 1e-200
-#: Products of numbers above this, and of their squares, lose nothing.
-_MODERATE = 1e-60
+#: Scaling may wait for the next step above this: times 1e-190 and a weight of 1e-100, it is a number.
+_MODERATE = 1e-15
 #: Makes 0/0 a 0, and is lost beside every weight of a state that is possible.
 _GUARD = 1e-305
 _NEVER = -math.inf

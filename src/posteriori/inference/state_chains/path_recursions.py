@@ -156,18 +156,23 @@ def draw_code(weights: Array, uniform: float) -> int:
 
 @compilable
 def best_advance(before: Array, moves: Array, score: Array) -> None:
-    """Fill maxⱼ (δⱼ + ln Aⱼₖ), four rows at a time."""
+    """Fill maxⱼ (δⱼ + ln Aⱼₖ), many rows at a time: a pass over the scores costs more than maxima."""
     n_states = len(before)
-    for j in range(0, n_states - 3, 4):
+    for j in range(0, n_states - 7, 8):
+        p, q, r, s = before[j], before[j + 1], before[j + 2], before[j + 3]
+        e, f, g, h = moves[j], moves[j + 1], moves[j + 2], moves[j + 3]
+        w, x, y, z = before[j + 4], before[j + 5], before[j + 6], before[j + 7]
+        a, b, c, d = moves[j + 4], moves[j + 5], moves[j + 6], moves[j + 7]
+        for k in range(n_states):
+            low = _larger(_larger(p + e[k], q + f[k]), _larger(r + g[k], s + h[k]))
+            high = _larger(_larger(w + a[k], x + b[k]), _larger(y + c[k], z + d[k]))
+            score[k] = _larger(low, high) if j == 0 else _larger(score[k], _larger(low, high))
+    for j in range(n_states - n_states % 8, n_states - 3, 4):
         w, x, y, z = before[j], before[j + 1], before[j + 2], before[j + 3]
         a, b, c, d = moves[j], moves[j + 1], moves[j + 2], moves[j + 3]
-        if j == 0:
-            for k in range(n_states):
-                score[k] = _larger(_larger(w + a[k], x + b[k]), _larger(y + c[k], z + d[k]))
-        else:
-            for k in range(n_states):
-                best = _larger(_larger(w + a[k], x + b[k]), _larger(y + c[k], z + d[k]))
-                score[k] = _larger(score[k], best)
+        for k in range(n_states):
+            best = _larger(_larger(w + a[k], x + b[k]), _larger(y + c[k], z + d[k]))
+            score[k] = best if j == 0 else _larger(score[k], best)
     for j in range(n_states - n_states % 4, n_states):
         w, a = before[j], moves[j]
         for k in range(n_states):
