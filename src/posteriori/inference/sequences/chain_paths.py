@@ -150,11 +150,7 @@ class ChainPaths(NamedTuple):
         found = forward_backward(
             log_initial, log_transition, scores, lengths=rows.lengths, weights=rows.weights
         )
-        shares, first = found.probabilities, found.probabilities[rows.first]
-        started = first.sum(axis=0) if rows.weights is None else rows.weights @ first
-        frequency = rows.frequency
-        if frequency is not None:
-            shares *= frequency[:, None]
+        shares, started = rows.weigh(found.probabilities)
         value = rows.sum_sequences(found.log_evidence)
         return PathPass(value, 0.0, shares, (started, found.pair_sums))
 

@@ -63,6 +63,14 @@ class ChainRows(NamedTuple):
             scores[known, self.labels[known]] = kept
         return scores
 
+    def weigh(self, probabilities: Array) -> tuple[Array, Array]:
+        """Return probabilities of states (T, K) times how often rows count, and the sum of first rows (K,)."""
+        first = probabilities[self.first]
+        if self.weights is None:
+            return probabilities, first.sum(axis=0)
+        frequency = np.repeat(self.weights, self.lengths)
+        return probabilities * frequency[:, None], self.weights @ first
+
     def sum_sequences(self, each: Array) -> float:
         """Return the sum of numbers (S,), by how often each sequence counts."""
         return float(each.sum() if self.weights is None else self.weights @ each)

@@ -1,13 +1,16 @@
 r"""Where the ascent of a hidden chain begins: at clusters of rows, at random symbols, at parts of sequences.
 
 Each of several starts takes some steps, and the highest goes on. Clusters know nothing of time, but
-their members' order does: transitions begin at how often one cluster follows another.
+their members' order does: transitions begin at how often one cluster follows another. Every other start
+clusters what rows and their squares are on average around each row: states that last and differ in their
+spread, or emit mixtures, are found there.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +37,9 @@ _SAMPLE = 20_000
 
 #: Steps of k-means from the seeds.
 _ROUNDS = 10
+
+#: Rows before and after a row that are averaged around it.
+_REACH = 4
 
 #: What an unlabelled row counts for each state at the start, where others have labels.
 _HINT = 0.1
@@ -114,11 +120,13 @@ def _last(paths: PathModel, emission: EmissionModel, start: Sums, search: ChainS
 
 def _starts(rows: ChainRows, search: ChainSearch) -> Iterator[Array]:
     """Yield shares (T, K) of rows in states."""
-    while True:
+    for i in count():
         if search.ordered:
             shares = _parts_of_sequences(rows, search)
         elif search.numbers is not None:
-            shares = _clusters(search.numbers, rows.frequency, search)
+            z = _standardized(search.numbers)
+            around = z if i % 2 == 0 else _around(np.concatenate([z, z**2], axis=1), rows)
+            shares = _clusters(around, rows.frequency, search)
         else:
             shares = _random_symbols(rows.total, search)
         if rows.labels is not None:
@@ -128,14 +136,28 @@ def _starts(rows: ChainRows, search: ChainSearch) -> Iterator[Array]:
         yield shares
 
 
-def _clusters(x: Array, frequency: Array | None, search: ChainSearch) -> Array:
-    """Return the clusters of k-means, columns in units of their spread and gaps at the mean."""
-    seen, rng = x == x, search.rng
+def _standardized(x: Array) -> Array:
+    """Return columns in units of their spread, gaps at the mean."""
+    seen = x == x
     mean = np.where(seen, x, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
     z = np.where(seen, x - mean, 0.0)
     spread = z.std(axis=0)
-    z = z / np.where(spread > 0.0, spread, 1.0)
-    some, times = z, frequency
+    return z / np.where(spread > 0.0, spread, 1.0)
+
+
+def _around(z: Array, rows: ChainRows) -> Array:
+    """Return averages over the rows around each row, within its sequence, in units of their spread."""
+    sums = np.concatenate([np.zeros((1, z.shape[1])), z.cumsum(axis=0)])
+    first = np.repeat(rows.first, rows.lengths)
+    last = first + np.repeat(rows.lengths, rows.lengths)
+    place = np.arange(len(z))
+    begin, end = np.maximum(place - _REACH, first), np.minimum(place + _REACH + 1, last)
+    return _standardized((sums[end] - sums[begin]) / (end - begin)[:, None])
+
+
+def _clusters(z: Array, frequency: Array | None, search: ChainSearch) -> Array:
+    """Return the clusters of k-means, of many rows by those of a sample."""
+    some, times, rng = z, frequency, search.rng
     if len(z) > _SAMPLE:
         index = rng.choice(len(z), _SAMPLE, replace=False)
         some, times = z[index], None if frequency is None else frequency[index]

@@ -107,11 +107,7 @@ class DrivenPaths(NamedTuple):
             weights=rows.weights,
             pairs=True,
         )
-        shares, first = found.probabilities, found.probabilities[rows.first]
-        started = first.sum(axis=0) if rows.weights is None else rows.weights @ first
-        frequency = rows.frequency
-        if frequency is not None:
-            shares = shares * frequency[:, None]
+        shares, started = rows.weigh(found.probabilities)
         assert found.pair_probabilities is not None
         weights = self._maximized(sums[1], found.pair_probabilities)
         bonus -= 0.5 * self.precision * float((sums[1] ** 2).sum())

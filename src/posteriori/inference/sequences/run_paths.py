@@ -90,11 +90,7 @@ class RunPaths(NamedTuple):
             lengths=rows.lengths,
             weights=rows.weights,
         )
-        shares, first = found.probabilities, found.probabilities[rows.first]
-        started = first.sum(axis=0) if rows.weights is None else rows.weights @ first
-        frequency = rows.frequency
-        if frequency is not None:
-            shares = shares * frequency[:, None]
+        shares, started = rows.weigh(found.probabilities)
         runs = found.run_lengths + _completed(found.cut_runs, run_logs)
         value = rows.sum_sequences(found.log_evidence)
         bonus = float(sum(one for _, one in learned))

@@ -69,15 +69,15 @@ def symbols_prior(prior: Any, sizes: list[int]) -> list[Array]:
     if prior is None:
         return [np.ones(size) for size in sizes]
     given = list(prior) if isinstance(prior, list | tuple) else [prior] * len(sizes)
-    for one, size in zip(given, sizes, strict=len(given) == len(sizes)):
-        if not isinstance(one, Dirichlet) or one.concentration.shape != (size,):
-            raise ValueError(
-                f"emission_prior must be a Dirichlet of the {size} symbols of each column, got {one!r}"
-            )
     if len(given) != len(sizes):
         raise ValueError(
             f"emission_prior must have a Dirichlet for each of the {len(sizes)} columns"
         )
+    for one, size in zip(given, sizes, strict=True):
+        if not isinstance(one, Dirichlet) or one.concentration.shape != (size,):
+            raise ValueError(
+                f"emission_prior must be a Dirichlet of the {size} symbols of each column, got {one!r}"
+            )
     return [np.asarray(one.concentration) for one in given]
 
 
