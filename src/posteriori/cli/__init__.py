@@ -200,8 +200,61 @@ def cluster(
 
 
 @app.command()
+def segment(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="CSV, TSV, JSON lines or Parquet, compressed or not; - reads standard input."
+        ),
+    ],
+    columns: Annotated[
+        str, typer.Option(help="Columns that states are told by, separated by commas.")
+    ] = "",
+    time: Annotated[
+        str | None, typer.Option(help="The column that rows are ordered by.", metavar="COLUMN")
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="The column whose levels are series of their own.", metavar="COLUMN"),
+    ] = None,
+    states: Annotated[
+        str, typer.Option(help="Numbers of states to try, or the number.", metavar="RANGE")
+    ] = "1-8",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the table with the state of each row, as CSV.", dir_okay=False),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a report to this file.", dir_okay=False)
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Save the model of the states to this file.", dir_okay=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of where the search begins.", min=0)] = 0,
+    max_rows: Annotated[
+        int | None, typer.Option(help="Read no more than so many rows.", min=1)
+    ] = None,
+) -> None:
+    """Divide the rows of a table, in their order, into stretches that are alike.
+
+    After Ctrl-C nothing is written, and the exit code is 130.
+    """
+    _require_file(data)
+    for path in (html, out, save):
+        _require_place(path)
+    _require_different((html, out, save), (data,))
+    with _told_errors():
+        from posteriori.cli.segment import SegmentChoices, run_segment
+
+        run_segment(
+            SegmentChoices(data, _names(columns), time, by, states, html, out, save, seed, max_rows)
+        )
+
+
+@app.command()
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model saved by compare or cluster --save.")],
+    model: Annotated[Path, typer.Argument(help="A model saved with --save.")],
     data: Annotated[str, typer.Argument(help="A table with the same columns.")],
     out: Annotated[
         Path | None,
@@ -222,7 +275,7 @@ def predict(
 
 @app.command()
 def show(
-    model: Annotated[Path, typer.Argument(help="A model saved by compare or cluster --save.")],
+    model: Annotated[Path, typer.Argument(help="A model saved with --save.")],
 ) -> None:
     """Describe a saved model."""
     _require_file(model)

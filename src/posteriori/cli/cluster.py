@@ -10,15 +10,13 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from posteriori.analysis.fitting.cluster_model import LABELS
-from posteriori.analysis.fitting.model_files import save_model
 from posteriori.analysis.groups.cluster_words import number_rows, profile_rows
 from posteriori.analysis.groups.clustering import Clustering, cluster
 from posteriori.analysis.groups.number_search import Tried
-from posteriori.analysis.report.ranking_tables import fit_columns
-from posteriori.analysis.table.reading import read_table, reading_code
+from posteriori.analysis.table.reading import read_table
 from posteriori.analysis.table.wording import counted
 from posteriori.cli.output import PatientConsole, plain, print_notes
-from posteriori.numerics.record_files import write_whole
+from posteriori.cli.results import print_table, require_new_names, write_results
 
 __all__ = ["ClusterChoices", "run_cluster"]
 
@@ -56,19 +54,11 @@ def run_cluster(choices: ClusterChoices) -> None:
     console.print(plain(f"{choices.data}: {size}"), markup=False)
     print_notes(console, table.notes)
     if choices.out is not None:
-        _require_new_names(table.frame)
+        require_new_names(table.frame, LABELS)
     found = _cluster_with_progress(console, table.frame, choices)
     print_notes(console, found.notes)
     _print_clustering(console, found)
-    _write(console, table.frame, found, choices)
-
-
-def _require_new_names(frame: pd.DataFrame) -> None:
-    taken = [name for name in LABELS if name in frame.columns]
-    if taken:
-        raise ValueError(
-            f"the table has a column {taken[0]!r} already, which --out would append: rename it"
-        )
+    write_results(console, table.frame, found, choices, "clusters")
 
 
 def _cluster_with_progress(
@@ -96,46 +86,14 @@ def _print_clustering(console: Console, found: Clustering) -> None:
     """Print how probable each number is, what sets each cluster apart, and the verdict."""
     console.print()
     if not found.asked:
-        _print_table(console, *number_rows(found.found))
+        print_table(console, *number_rows(found.found))
         console.print()
     for profile in found.profiles if found.n_clusters > 1 else ():
         doubt = f", {profile.in_doubt:,} in doubt" if profile.in_doubt else ""
         size = counted(profile.rows, "row")
         console.print(f"group {profile.cluster}: {size}{doubt}", style="bold", markup=False)
         header = ("column", "mean or share", "90% interval", "all rows", "apart")
-        _print_table(console, header, profile_rows(profile, _TRAITS))
+        print_table(console, header, profile_rows(profile, _TRAITS))
         console.print()
     console.print(plain(found.verdict), style="green", markup=False)
     console.print()
-
-
-def _print_table(console: Console, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    lines, _ = fit_columns(header, rows, console.width)
-    for line, style in zip(lines, ("dim", *[""] * len(rows)), strict=False):
-        console.print(plain(line), style=style, markup=False, soft_wrap=True)
-
-
-def _write(
-    console: Console, frame: pd.DataFrame, found: Clustering, choices: ClusterChoices
-) -> None:
-    """Write what was asked for; all of it is made before."""
-    title = "standard input" if choices.data == "-" else Path(choices.data).name
-    loading = reading_code(choices.data, choices.max_rows)
-    page = "" if choices.html is None else found.html(title, loading)
-    text = ""
-    if choices.out is not None:
-        told = found.model.predict(frame)
-        text = pd.concat([frame, told], axis=1).to_csv(index=False)
-    if choices.save is not None:
-        save_model(found.model, choices.save)
-        _say(console, f"“{found.model.name}” saved to {choices.save}")
-    if choices.out is not None:
-        write_whole(choices.out, text.encode(errors="replace"))
-        _say(console, f"{counted(len(frame), 'row')} with their clusters written to {choices.out}")
-    if choices.html is not None:
-        write_whole(choices.html, page.encode(errors="replace"))
-        _say(console, f"Report written to {choices.html}")
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(plain(text), markup=False, soft_wrap=True)

@@ -14,6 +14,7 @@ from posteriori.analysis.fitting.cluster_model import ClusterModel
 from posteriori.analysis.fitting.column_reader import ColumnReader
 from posteriori.analysis.fitting.density_model import DensityModel
 from posteriori.analysis.fitting.model_files import load_model
+from posteriori.analysis.fitting.segment_model import SegmentModel
 from posteriori.analysis.fitting.table_model import TableModel
 from posteriori.analysis.table.reading import read_table
 from posteriori.analysis.table.wording import counted, fixed_number, short_number
@@ -62,6 +63,8 @@ def _title(model: ColumnReader) -> str:
         return f"{model.name}: tells {counted(model.facts['clusters'], 'cluster')} apart"
     if isinstance(model, DensityModel):
         return f"{model.name}: describes {counted(len(model.columns), 'column')} together"
+    if isinstance(model, SegmentModel):
+        return f"{model.name}: tells {counted(model.facts['states'], 'state')} of series"
     return f"{model.name}: predicts {model.told}"
 
 
@@ -71,6 +74,9 @@ def describe_model(model: ColumnReader) -> list[str]:
     lines = [f"learned from {counted(facts['rows'], 'row')} with posteriori {facts['version']}"]
     if isinstance(model, TableModel) and model.classes is not None:
         lines.append(f"classes: {', '.join(str(label) for label in model.classes[:20])}")
+    if isinstance(model, SegmentModel):
+        told = (("rows are ordered by", model.time), ("series are told by", model.by))
+        lines += [f"{words} {column.name!r}" for words, column in told if column is not None]
     if facts.get("prior"):
         lines.append(f"prior: {facts['prior']}")
     if facts.get("log_evidence") is not None:

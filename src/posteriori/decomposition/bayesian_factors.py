@@ -15,13 +15,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from posteriori.decomposition.factor_estimator import (
-    WHOLE,
     FactorEstimator,
     canonical_loadings,
     factor_units,
 )
 from posteriori.estimators.estimator_rows import check_gappy_inputs
-from posteriori.estimators.parameters import check_parameters, or_none
+from posteriori.estimators.parameters import WHOLE, check_parameters, or_none
 from posteriori.inference.components.factor_beliefs import (
     FactorBeliefs,
     FactorPrior,

@@ -16,7 +16,7 @@ from posteriori.decomposition.moment_stream import MomentStream
 from posteriori.decomposition.spectra import with_positive_peaks
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
-from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, check_parameters
+from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE, check_parameters
 from posteriori.inference.components.factor_posteriors import FactorPosteriors, factor_posteriors
 from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps
 from posteriori.numerics.random import as_generator
@@ -25,8 +25,6 @@ from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import require_moderate
 
 __all__ = ["FactorEstimator", "FactorUnits", "canonical_loadings", "factor_units", "units_from"]
-
-WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
 
 
 class FactorUnits(NamedTuple):

@@ -17,14 +17,12 @@ from posteriori.density.line_rows import LineRows
 from posteriori.density.segmentations import Segmentations, sum_segmentations
 from posteriori.density.step_density import StepDensity, believed_number
 from posteriori.distributions.counts.categorical import Categorical
-from posteriori.estimators.parameters import AT_LEAST_ONE, or_none
+from posteriori.estimators.parameters import WHOLE, or_none
 from posteriori.numerics.lazy import special
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 
 __all__ = ["AdaptiveHistogram"]
-
-_WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
 
 
 class AdaptiveHistogram(StepDensity):
@@ -65,7 +63,7 @@ class AdaptiveHistogram(StepDensity):
     array([0.47, 0.55, 0.46, 0.69, 0.51, 0.76, 0.46, 0.45, 0.56])
     """
 
-    _constraints = {"cells": _WHOLE, "max_segments": or_none(_WHOLE)}
+    _constraints = {"cells": WHOLE, "max_segments": or_none(WHOLE)}
 
     def __init__(
         self,

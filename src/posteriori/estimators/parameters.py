@@ -15,6 +15,7 @@ __all__ = [
     "FINITE",
     "NOT_NEGATIVE",
     "POSITIVE",
+    "WHOLE",
     "Constraint",
     "check_parameters",
     "one_of",
@@ -69,6 +70,7 @@ POSITIVE = Constraint("be a positive number", 0.0, _LARGEST, open=True)
 ABOVE_ZERO = Constraint("be positive", 0.0, np.inf, open=True)
 NOT_NEGATIVE = Constraint("be a finite number >= 0", 0.0, _LARGEST)
 AT_LEAST_ONE = Constraint("be at least 1", 1.0, np.inf)
+WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
 FINITE = Constraint("be finite", -_LARGEST, _LARGEST)
 
 

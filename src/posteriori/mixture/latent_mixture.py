@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.estimators.estimator_rows import column_names
 from posteriori.estimators.parameters import (
-    AT_LEAST_ONE,
     NOT_NEGATIVE,
     POSITIVE,
+    WHOLE,
     check_parameters,
     or_none,
 )
@@ -37,13 +37,12 @@ from posteriori.numerics.validation import unmasked
 
 __all__ = ["COMMON", "LatentMixture", "TableRows"]
 
-_WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
 
 #: What the parameters that all have may be.
 COMMON = {
-    "n_components": _WHOLE,
-    "n_init": _WHOLE,
-    "max_iter": _WHOLE,
+    "n_components": WHOLE,
+    "n_init": WHOLE,
+    "max_iter": WHOLE,
     "tol": NOT_NEGATIVE,
     "weight_concentration_prior": or_none(POSITIVE),
 }

@@ -14,6 +14,12 @@ from posteriori.plotting.classifiers import plot_boundary
 from posteriori.plotting.evidences import plot_evidence
 from posteriori.plotting.parts.part_names import short_name
 from posteriori.plotting.parts.style import Axes, axes_for
+from posteriori.plotting.pictures.chain_pictures import (
+    plot_factorial,
+    plot_hidden_model,
+    plot_state_posterior,
+    plot_transitions,
+)
 from posteriori.plotting.pictures.component_pictures import plot_components, plot_principal
 from posteriori.plotting.pictures.density_estimates import (
     plot_adaptive_histogram,
@@ -42,8 +48,13 @@ _BY_PATH: dict[str, Any] = {
     "posteriori.density.equal_bins.Histogram": plot_histogram,
     "posteriori.density.kernel_density.KernelDensity": plot_kernel_density,
     "posteriori.estimators.component_choice.ComponentChoice": plot_choice,
+    "posteriori.inference.state_chains.hidden_markov.HiddenMarkovPosterior": plot_state_posterior,
     "posteriori.mixture.partition_posterior.EnumeratedPartitions": plot_partitions,
     "posteriori.mixture.partition_posterior.SampledPartitions": plot_partitions,
+    "posteriori.sequence.factorial_model.FactorialHiddenMarkovModel": plot_factorial,
+    "posteriori.sequence.hidden_markov_chain.HiddenMarkovChain": plot_transitions,
+    "posteriori.sequence.hidden_markov_model.HiddenMarkovModel": plot_hidden_model,
+    "posteriori.sequence.markov_chain.MarkovChain": plot_transitions,
     "posteriori.tree.labelled_tree.LabelledTree": plot_tree,
 }
 
@@ -77,6 +88,10 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     density                         ``X=``
     ``choose_components(…)``        what speaks for each number of components
     posterior of partitions         which rows share a cluster, and how many there are: two Axes
+    chain, or hidden chain          its states, and where each of them leads
+    ``hmm.smooth(x)``               how probable each state is at every step
+    fitted hidden Markov model      states and their moves; with ``X=`` a column over its states
+                                    (of several chains, with ``X=``, the states of each)
     ==============================  ==============================================================
 
     Parameters

@@ -14,11 +14,18 @@ from posteriori.selection.lines.classification_lines import CLASSIFICATION
 from posteriori.selection.lines.density_lines import DENSITY
 from posteriori.selection.lines.joint_lines import JOINT
 from posteriori.selection.lines.regression_lines import REGRESSION
+from posteriori.selection.lines.segment_lines import SEGMENTS
 
 __all__ = ["CANDIDATES", "Candidate", "candidates_for"]
 
 #: All models of the command ``posteriori compare``, cheapest first within a task.
-CANDIDATES: tuple[Candidate, ...] = (*REGRESSION, *DENSITY, *CLASSIFICATION, *JOINT)
+CANDIDATES: tuple[Candidate, ...] = (
+    *REGRESSION,
+    *DENSITY,
+    *CLASSIFICATION,
+    *JOINT,
+    *SEGMENTS,
+)
 
 
 def candidates_for(

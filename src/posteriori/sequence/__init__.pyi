@@ -1,3 +1,7 @@
+from posteriori.sequence.factorial_model import (
+    FactorialHiddenMarkovModel as FactorialHiddenMarkovModel,
+    TransitionCounts as TransitionCounts,
+)
 from posteriori.sequence.hidden_markov_chain import (
     HiddenMarkovChain as HiddenMarkovChain,
     HiddenMarkovSample as HiddenMarkovSample,

@@ -16,6 +16,7 @@ from posteriori.analysis import load_model, save_model
 from posteriori.analysis.fitting.object_tree import CLASSES, from_tree, to_tree
 from posteriori.selection.candidates import CANDIDATES
 from tests.analysis.groups.grouped_tables import groups_of
+from tests.analysis.segments.segment_tables import segments_of
 from tests.analysis.tables import analysis_of, long_analysis_of, mixed_table
 
 #: Which target of the table of tests every candidate is fitted to.
@@ -50,8 +51,9 @@ SEVERAL_CLASSES = [
 
 
 def test_no_candidate_is_left_out() -> None:
-    """Those of whole tables are saved in ``tests/analysis/densities/test_density_files.py``."""
-    assert set(TARGETS) == {(c.task, c.name) for c in CANDIDATES if c.task != "joint"}
+    """Those of whole tables and of segments are saved in the tests of these."""
+    others = ("joint", "segments")
+    assert set(TARGETS) == {(c.task, c.name) for c in CANDIDATES if c.task not in others}
 
 
 def saved(target: str, task: str, name: str, path: Path) -> Any:
@@ -420,6 +422,9 @@ def test_all_classes_of_the_table_are_used(tmp_path: Path) -> None:
         analysis_of("five", "classification").table_model("logistic"),
         groups_of("blobs").model,
         groups_of("mixed").model,
+        segments_of("regimes").model,
+        segments_of("mixed").model,
+        segments_of("one category").model,
     ):
         save_model(kept, tmp_path / "m.po")
         collect(content_of(tmp_path / "m.po")[0])

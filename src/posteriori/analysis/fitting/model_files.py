@@ -16,6 +16,7 @@ from posteriori.analysis.fitting.column_reader import ColumnReader
 from posteriori.analysis.fitting.density_model import DensityModel
 from posteriori.analysis.fitting.object_tree import from_tree, to_tree
 from posteriori.analysis.fitting.preparation import NoColumns, NumberColumns
+from posteriori.analysis.fitting.segment_model import SegmentModel
 from posteriori.analysis.fitting.table_model import TARGET_KINDS, TableModel
 from posteriori.analysis.table.columns import Column
 from posteriori.estimators.contract import FillsGaps, offers
@@ -23,6 +24,7 @@ from posteriori.mixture.latent_classes import LatentClasses
 from posteriori.mixture.normal.bayesian_gaussian_mixture import BayesianGaussianMixture
 from posteriori.numerics.record_files import Format, read_record, write_record
 from posteriori.selection.averaging import ClassifierAverage, ModelAverage
+from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
 
 __all__ = ["load_model", "save_model"]
 
@@ -48,15 +50,18 @@ _CLUSTER_FACT_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("rows", "clusters", "seed"), (int,)),
     "log_evidence": (float,),
 }
-
+_SEGMENT_FACT_TYPES: dict[str, tuple[type, ...]] = {
+    "states" if name == "clusters" else name: types for name, types in _CLUSTER_FACT_TYPES.items()
+}
 
 #: All models that can be saved.
-SavedModel = TableModel | ClusterModel | DensityModel
+SavedModel = TableModel | ClusterModel | SegmentModel | DensityModel
 
 #: What each kind of them has beside name, pipeline, columns and facts.
 _OWN: dict[type, tuple[str, ...]] = {
     TableModel: ("target", "classes", "target_kind"),
     ClusterModel: ("order",),
+    SegmentModel: ("order", "symbols", "time", "by"),
     DensityModel: (),
 }
 
@@ -72,12 +77,12 @@ def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
     content = {
         "name": model.name,
         "pipeline": model.pipeline,
-        "columns": [list(vars(c).values()) for c in model.columns],
+        "columns": [_plain(c) for c in model.columns],
         "facts": model.facts,
         "trial": trial,
         "answers": answers,
     }
-    content |= {name: getattr(model, name) for name in _OWN[type(model)]}
+    content |= {name: _plain(getattr(model, name)) for name in _OWN[type(model)]}
     tree, numbers = to_tree(content)
     write_record(path, _FORMAT, tree, numbers)
 
@@ -107,9 +112,10 @@ def _read_content(content: dict[str, Any]) -> tuple[SavedModel, Any, Any]:
         raise ValueError("it holds no model")
     if not all(_is_usable(c) for c in columns):
         raise ValueError("its columns are not described as columns are")
-    read: Callable[..., SavedModel] = _read_predictions
-    if "target" not in content:
-        read = _read_clusters if "order" in content else _read_density
+    known_by = {"target": _read_predictions, "symbols": _read_segments, "order": _read_clusters}
+    read: Callable[..., SavedModel] = next(
+        (read for key, read in known_by.items() if key in content), _read_density
+    )
     return read(content, columns), content["trial"], content["answers"]
 
 
@@ -133,10 +139,48 @@ def _read_clusters(content: dict[str, Any], columns: tuple[Column, ...]) -> Clus
     if not (columns and _has_types(facts, _CLUSTER_FACT_TYPES)):
         raise ValueError("what it says about itself is not what models of clusters say")
     order = content["order"]
-    whole = isinstance(order, tuple) and all(type(k) is int for k in order)
-    if not (whole and sorted(order) == list(range(len(pipeline[-1].weights_)))):
+    if not _is_order(order, len(pipeline[-1].weights_)):
         raise ValueError("its clusters have no order")
     return ClusterModel(name, pipeline, columns, order, facts)
+
+
+def _read_segments(content: dict[str, Any], columns: tuple[Column, ...]) -> SegmentModel:
+    name, pipeline, facts = content["name"], content["pipeline"], content["facts"]
+    if not isinstance(name, str):
+        raise ValueError("its name is no text")
+    if not (isinstance(pipeline, Pipeline) and isinstance(pipeline[-1], HiddenMarkovChain)):
+        raise ValueError("it holds no hidden chain")
+    if not (columns and _has_types(facts, _SEGMENT_FACT_TYPES)):
+        raise ValueError("what it says about itself is not what models of segments say")
+    if not _is_order(content["order"], len(pipeline[-1].initial)):
+        raise ValueError("its states have no order")
+    if not _are_symbols(content["symbols"], len(columns)):
+        raise ValueError("its symbols are no codes of columns")
+    others = [None if c is None else Column(*c) for c in (content["time"], content["by"])]
+    if not all(c is None or _is_described(c) for c in others):
+        raise ValueError("its times and series are not described as columns are")
+    order, symbols = content["order"], content["symbols"]
+    return SegmentModel(name, pipeline, columns, order, symbols, others[0], others[1], facts)
+
+
+def _is_order(order: Any, count: int) -> bool:
+    whole = isinstance(order, tuple) and all(type(k) is int for k in order)
+    return whole and sorted(order) == list(range(count))
+
+
+def _are_symbols(symbols: Any, width: int) -> bool:
+    return isinstance(symbols, dict) and all(
+        type(place) is int
+        and 0 <= place < width
+        and isinstance(known, tuple)
+        and all(type(code) is float for code in known)
+        for place, known in symbols.items()
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a column as the list of its fields; files hold all else as it is."""
+    return list(vars(value).values()) if isinstance(value, Column) else value
 
 
 def _read_predictions(content: dict[str, Any], columns: tuple[Column, ...]) -> TableModel:
@@ -168,9 +212,12 @@ def _are_classes(found: Any) -> bool:
 
 
 def _is_usable(column: Column) -> bool:
+    return column.used and _is_described(column)
+
+
+def _is_described(column: Column) -> bool:
     return (
-        column.used
-        and _has_types(vars(column), _COLUMN_TYPES)
+        _has_types(vars(column), _COLUMN_TYPES)
         and len(column.limits) in (0, 2)
         and all(type(limit) is float for limit in column.limits)
         and all(type(level) is str for level in column.levels)

@@ -50,12 +50,15 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.density.target_density": ("Tail", "TargetHistogram", "TargetKernelDensity"),
     "posteriori.distributions.numbers.beta": ("Beta",),
     "posteriori.distributions.composites.mixture": ("Mixture",),
+    "posteriori.distributions.counts.categorical": ("Categorical",),
+    "posteriori.distributions.numbers.student_t": ("StudentT",),
     "posteriori.distributions.vectors.dirichlet": ("Dirichlet",),
     "posteriori.distributions.joint.normal_inverse_gamma": ("NormalInverseGamma",),
     "posteriori.distributions.joint.normal_inverse_wishart": ("NormalInverseWishart",),
     "posteriori.numerics.least_squares.regression_statistics": ("RegressionStatistics", "SafeGram"),
     "posteriori.distributions.joint.normal_wishart": ("NormalWishart",),
     "posteriori.distributions.vectors.mv_student_t": ("MvStudentT",),
+    "posteriori.distributions.vectors.mvnormal": ("MvNormal",),
     "posteriori.distributions.vectors.wishart": ("Wishart",),
     "posteriori.distributions.joint.normal_gamma": ("NormalGamma",),
     "posteriori.ensemble.forests.forest_tails": ("ForestNoise", "VoteSharpness"),
@@ -108,6 +111,8 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.regression.bayesian.priors": ("LinearPrior",),
     "posteriori.regression.generalized.robust": ("RobustRegression",),
     "posteriori.selection.averaging": ("ClassifierAverage", "ModelAverage"),
+    "posteriori.sequence.emission_densities": ("EmissionDensities", "FamilyDensities"),
+    "posteriori.sequence.hidden_markov_chain": ("HiddenMarkovChain",),
     "posteriori.tree.bayesian_tree": ("BayesianTreeClassifier", "BayesianTreeRegressor"),
     "posteriori.tree.decision_tree": (
         "DecisionStump",
@@ -299,7 +304,11 @@ class _Reader:
     def _object(self, cls: type, state: dict[str, Any], depth: int) -> Any:
         value: Any = object.__new__(cls)
         guest = cls.__module__.startswith("sklearn.")
+        parameters = cls._parameters if issubclass(cls, Distribution) else {}
         for key, item in state.items():
+            if key in parameters:  # some are read through a property that checks them
+                value.__dict__[key] = self.decode(item, depth)
+                continue
             entry = _class_entry(cls, key)
             if key.startswith("__") or callable(entry) or isinstance(entry, property):
                 raise ValueError(f"{key[:40]!r} is no attribute that files may set")

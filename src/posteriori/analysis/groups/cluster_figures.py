@@ -15,7 +15,7 @@ from posteriori.analysis.groups.cluster_profiles import IN_DOUBT
 from posteriori.analysis.report.figures import number_ticks
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import BROAD, FIRST, INK, SMALL, render_svg, short_text
-from posteriori.plotting.parts.style import COLORS, color_of, shades
+from posteriori.plotting.parts.style import COLORS, group_colors
 
 __all__ = ["draw_map", "draw_numbers", "draw_similarity"]
 
@@ -29,25 +29,20 @@ _MOST_CELLS = 250
 _REACH = 2.0
 
 
-def cluster_colors(number: int) -> list[Any]:
-    """Return a colour for each cluster."""
-    return [color_of(k) for k in range(number)] if number <= len(COLORS) else shades(number)
-
-
-def draw_numbers(numbers: Sequence[int], probabilities: Array) -> str:
-    """Draw the probability of each number of groups."""
+def draw_numbers(numbers: Sequence[int], probabilities: Array, noun: str = "groups") -> str:
+    """Draw the probability of each number of groups, or of what else is counted."""
 
     def paint(axes: Axes) -> None:
         axes.bar(list(numbers), probabilities, color=FIRST, width=0.7)
         axes.xaxis.set_major_locator(MaxNLocator(10, integer=True))
-        axes.set(xlabel="groups", ylabel="probability", ylim=(0.0, 1.03))
+        axes.set(xlabel=noun, ylabel="probability", ylim=(0.0, 1.03))
 
-    return render_svg("numbers", "Probability of each number of groups", paint, SMALL)
+    return render_svg("numbers", f"Probability of each number of {noun}", paint, SMALL)
 
 
 def draw_map(found: ClusterMap, shares: Array) -> str:
     """Draw rows in the colours of their clusters, those in doubt as rings, with an ellipse for each."""
-    colors = cluster_colors(shares.shape[1])
+    colors = group_colors(shares.shape[1])
     step = max(1, len(shares) // _MOST_POINTS)
     places, share = found.places[::step], shares[::step]
     cluster, sure = share.argmax(axis=1), share.max(axis=1) >= IN_DOUBT

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.analysis.fitting.number_weights import Found
 from posteriori.analysis.groups.cluster_profiles import ClusterProfile, Trait
-from posteriori.analysis.groups.number_search import Found
 from posteriori.analysis.table.values import dates_of
 from posteriori.analysis.table.wording import counted, fixed_number, short_number
 
@@ -18,6 +18,7 @@ __all__ = [
     "number_rows",
     "probability_words",
     "profile_rows",
+    "trait_numbers",
     "trait_words",
     "verdict_in_words",
 ]
@@ -117,7 +118,7 @@ def trait_words(trait: Trait) -> str:
     >>> trait_words(Trait("plan", "category", "year", 0.9, 0.85, 0.94, 0.5, 0.5))
     'plan is year in 90% (85% to 94%; all rows 50%)'
     """
-    mean, low, high, overall = _numbers(trait)
+    mean, low, high, overall = trait_numbers(trait)
     between = f"{low} to {high}; " if low and high else ""
     column, level = trait.column[:_LONGEST], trait.level[:_LONGEST]
     name = f"{column} is {level} in" if level else column
@@ -139,7 +140,7 @@ def profile_rows(profile: ClusterProfile, limit: int) -> list[tuple[str, ...]]:
     """Return the strongest traits as cells: column, mean or share, interval, all rows, distance."""
     rows: list[tuple[str, ...]] = []
     for trait in profile.traits[:limit]:
-        mean, low, high, overall = _numbers(trait)
+        mean, low, high, overall = trait_numbers(trait)
         column, level = trait.column[:_LONGEST], trait.level[:_LONGEST]
         name = f"{column} = {level}" if level else column
         between = f"{low} to {high}" if low and high else ""
@@ -148,7 +149,8 @@ def profile_rows(profile: ClusterProfile, limit: int) -> list[tuple[str, ...]]:
     return rows
 
 
-def _numbers(trait: Trait) -> tuple[str, ...]:
+def trait_numbers(trait: Trait) -> tuple[str, ...]:
+    """Return mean, lower and upper end of the interval, and what all rows have, as texts."""
     values = (trait.mean, trait.low, trait.high, trait.overall)
     if trait.level:
         return tuple(f"{value:.0%}" for value in values)

@@ -11,11 +11,12 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.cluster_model import ClusterModel
+from posteriori.analysis.fitting.number_weights import Found
 from posteriori.analysis.groups.cluster_profiles import ClusterProfile, make_profiles
 from posteriori.analysis.groups.cluster_words import verdict_in_words
-from posteriori.analysis.groups.number_search import Found, Tried, search_numbers
+from posteriori.analysis.groups.number_search import Tried, search_numbers
 from posteriori.analysis.groups.rows_to_group import ClusterRows, numbers_to_try, read_rows
-from posteriori.analysis.report.html_pieces import framed
+from posteriori.analysis.report.counted_finding import CountedFinding
 from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.numerics.types import Array
@@ -24,7 +25,7 @@ __all__ = ["Clustering", "cluster"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Clustering:
+class Clustering(CountedFinding):
     """The groups of the rows of a table.
 
     Attributes
@@ -72,16 +73,6 @@ class Clustering:
         return self.probabilities.argmax(axis=1) + 1
 
     @property
-    def numbers(self) -> tuple[int, ...]:
-        """Numbers of clusters that were tried."""
-        return self.found.numbers
-
-    @property
-    def number_probabilities(self) -> Array:
-        """p(number | table), all numbers equally probable before."""
-        return self.found.probabilities
-
-    @property
     def verdict(self) -> str:
         """How many groups there are, how surely, what sets them apart, and how many rows are in doubt."""
         chance = float(self.number_probabilities.max())
@@ -93,24 +84,10 @@ class Clustering:
         )
 
     def html(self, title: str = "the table", loading: str = "") -> str:
-        """Return the report: one HTML page that needs no network.
-
-        Parameters
-        ----------
-        title : str
-            What the data are called.
-        loading : str
-            Python code that makes ``table``, for those who want to repeat it.
-        """
+        """Return the report: one HTML page that needs no network."""
         from posteriori.analysis.groups.cluster_page import make_cluster_page
 
         return make_cluster_page(self, title, loading)
-
-    def _repr_html_(self) -> str:
-        return framed(self.html())
-
-    def __repr__(self) -> str:
-        return self.verdict
 
 
 def cluster(

@@ -15,10 +15,17 @@ from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_moderate
 from posteriori.selection.cross_validation import recording_step
 
-__all__ = ["ClusterRows", "column_step", "numbers_to_try", "read_rows"]
+__all__ = [
+    "FEWEST_ROWS",
+    "ClusterRows",
+    "column_step",
+    "numbers_to_try",
+    "open_rounding",
+    "read_rows",
+]
 
 #: Rows that an analysis needs.
-_FEWEST_ROWS = 5
+FEWEST_ROWS = 5
 
 #: A day of decimal years.
 _DAY = 1.0 / 365.25
@@ -71,19 +78,19 @@ def read_rows(
     encoder = CodeColumns({c.name: c.kind for c in used}).fit(converted)
     x = encoder.transform(converted)
     x = x[~np.isnan(x).all(axis=1)]  # the others say nothing
-    if len(x) < _FEWEST_ROWS:
+    if len(x) < FEWEST_ROWS:
         raise ValueError(
-            f"the table has {counted(len(x), 'row')} with an entry; at least {_FEWEST_ROWS} are needed"
+            f"the table has {counted(len(x), 'row')} with an entry; at least {FEWEST_ROWS} are needed"
         )
     rng = np.random.default_rng(seed)
     for place, column in enumerate(used):
         if column.kind in ("number", "date"):
             require_moderate(f"the column {column.name!r}", x[:, place])
-            _open_rounding(x[:, place], column.kind, rng)
+            open_rounding(x[:, place], column.kind, rng)
     return ClusterRows(converted, encoder, x)
 
 
-def _open_rounding(values: Array, kind: str, rng: np.random.Generator) -> None:
+def open_rounding(values: Array, kind: str, rng: np.random.Generator) -> None:
     """Move numbers, in place, to anywhere within the step that they are recorded to.
 
     Where a number repeats, a component on it alone would have a density without bound.

@@ -40,10 +40,14 @@ def paragraph(text: str) -> str:
     return f"<p>{escape(text)}</p>"
 
 
-def figure(svg: str, caption: str = "") -> str:
-    """Return a figure that scrolls where the window is narrower than its texts need."""
+def figure(svg: str, caption: str = "", *, long: bool = False) -> str:
+    """Return a figure that scrolls where the window is narrower than its texts need.
+
+    A long one takes the whole width of the page.
+    """
     words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f'<figure><div class="wide">{svg}</div>{words}</figure>'
+    kind = ' class="long"' if long else ""
+    return f'<figure{kind}><div class="wide">{svg}</div>{words}</figure>'
 
 
 def side_by_side(drawn: Iterable[str]) -> str:

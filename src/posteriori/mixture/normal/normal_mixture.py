@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.contract import NamesColumns, offers
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
-from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE
+from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE
 from posteriori.inference.classes.class_moments import blocks_of_rows
 from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps
 from posteriori.inference.gaps.gap_patterns import GapPatterns, gap_patterns
@@ -31,8 +31,6 @@ from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import require_moderate
 
 __all__ = ["NormalDensities", "NormalMixture", "read_rows", "require_several", "require_spread"]
-
-WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
 
 
 class NormalDensities(NamedTuple):

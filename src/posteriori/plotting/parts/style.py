@@ -27,6 +27,7 @@ __all__ = [
     "axes_for",
     "color_of",
     "dashes_of",
+    "group_colors",
     "marker_of",
     "panels_for",
     "shades",
@@ -70,6 +71,11 @@ STYLE: dict[Any, Any] = {
 def color_of(position: int) -> str:
     """Return the colour of the curve at ``position``, again from the first after the last."""
     return COLORS[position % len(COLORS)]
+
+
+def group_colors(count: int) -> list[Any]:
+    """Return a colour for each of some groups: apart while there are few, in an order beyond."""
+    return [color_of(k) for k in range(count)] if count <= len(COLORS) else shades(count)
 
 
 def dashes_of(position: int) -> Any:

@@ -17,8 +17,8 @@ class Candidate(NamedTuple):
     Attributes
     ----------
     name : str
-    task : {"regression", "classification", "density", "joint"}
-        "density" is that of one column, "joint" that of all columns together.
+    task : {"regression", "classification", "density", "joint", "segments"}
+        "density" is that of one column, "joint" that of all columns together; "segments" have hidden states.
     path : str
         Where the estimator is found, "posteriori.room.Name".
     parameters : mapping
@@ -37,7 +37,8 @@ class Candidate(NamedTuple):
     basis_parameters : mapping
     targets : {"any", "counts", "many zeros", "positive", "two classes"}
         What it can be fitted to; "many zeros" are counts with more of them than Poisson counts of the
-        same mean have. Of a joint density "numbers", "several columns of numbers" or "numbers without gaps".
+        same mean have. Of a joint density "numbers", "several columns of numbers" or "numbers without gaps"; of
+        segments "several numbers".
     most_inputs, most_rows : float
         Where it would take too long or too much memory; beyond, it runs only if it is asked for.
     fewest_rows : int

@@ -47,7 +47,8 @@ class ColumnDensities(NamedTuple):
         """Draw a row for each component code."""
         drawn = np.empty((len(codes), sum(len(at) for at in self.places.values())))
         for kind, at in self.places.items():
-            drawn[:, at] = self.parts[kind].sample(codes, rng)
+            some = self.parts[kind].sample(codes, rng)
+            drawn[:, at] = np.reshape(some, (len(codes), len(at)))  # one column may be a vector
         return drawn
 
 

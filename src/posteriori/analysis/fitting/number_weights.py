@@ -1,0 +1,109 @@
+r"""How many: models with 1, 2, … parts, weighed by their evidence.
+
+.. math:: p(K\mid X) \propto \sum_{\text{kinds}} p(X\mid K, \text{kind}),
+
+all numbers and kinds equally probable before. Every kind is a density of the same table in the same units.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.numerics.logspace import softmax
+from posteriori.numerics.types import Array
+
+__all__ = ["Found", "early_end", "heard_interrupts", "is_over", "weigh_numbers"]
+
+#: Nats below the best from which a number is as good as excluded, e⁻²⁰ is 2e-9, and how many of these in a
+#: row end the search.
+_HOPELESS, _IN_A_ROW = 20.0, 3
+
+
+class Found(NamedTuple):
+    """All models that were fitted, and what they say together.
+
+    Attributes
+    ----------
+    tried : tuple of records
+        With ``kind``, ``number``, ``log_evidence`` and ``model``.
+    numbers : tuple of int
+        From the smallest on.
+    probabilities : array
+        p(number | table).
+    best : record
+        Of the most probable number the kind of higher evidence.
+    notes : tuple of str
+        Where the search ended early, and what could not be fitted.
+    """
+
+    tried: tuple[Any, ...]
+    numbers: tuple[int, ...]
+    probabilities: Array
+    best: Any
+    notes: tuple[str, ...]
+
+
+def weigh_numbers(tried: Sequence[Any], notes: Sequence[str]) -> Found:
+    """Return p(number | X) ∝ Σ over kinds of p(X | number, kind)."""
+    numbers = tuple(sorted({one.number for one in tried}))
+    each = softmax(np.array([one.log_evidence for one in tried]))
+    place = [numbers.index(one.number) for one in tried]
+    probabilities = np.bincount(place, weights=each, minlength=len(numbers))
+    most = numbers[int(probabilities.argmax())]
+    best = max((one for one in tried if one.number == most), key=lambda one: one.log_evidence)
+    return Found(tuple(tried), numbers, probabilities, best, tuple(notes))
+
+
+def is_over(values: Sequence[float], left: int, rival: float) -> bool:
+    """Tell whether evidence has fallen for long, or rises too slowly to come near another kind's.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Log evidences of one kind, number after number.
+    left : int
+        Numbers that are still to be tried.
+    rival : float
+        The highest evidence of another kind.
+    """
+    last = values[-_IN_A_ROW:]
+    if len(last) == _IN_A_ROW and max(last) < max(values) - _HOPELESS:
+        return True
+    if len(values) < _IN_A_ROW:
+        return False
+    gain = max(max(values) - max(values[:-1]), values[-2] - values[-3], 0.0)
+    return max(values) + left * gain < rival - _HOPELESS
+
+
+def early_end(tried: Sequence[Any], kind: str, numbers: Sequence[int]) -> str:
+    """Say where the search for one kind ended; nothing if all numbers were tried."""
+    last = max((one.number for one in tried if one.kind == kind), default=numbers[-1])
+    if last == numbers[-1]:
+        return ""
+    return f"{kind}: more than {last} were not tried, as their evidence is far below the best"
+
+
+@contextmanager
+def heard_interrupts() -> Iterator[list[bool]]:
+    """Remember that Ctrl-C was pressed, which ascents take as a wish to end with what they have."""
+    pressed: list[bool] = []
+    before: Any = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield pressed
+        return
+
+    def hear(number: int, frame: Any) -> None:
+        pressed.append(True)
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, hear)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

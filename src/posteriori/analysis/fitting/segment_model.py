@@ -1,0 +1,135 @@
+"""Segments of series that were found in one table, told of the rows of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
+
+from posteriori.analysis.fitting.column_reader import ColumnReader
+from posteriori.analysis.table.columns import Column
+from posteriori.analysis.table.reading import to_pandas
+from posteriori.analysis.table.series import Arrangement, Series, arrange_rows
+from posteriori.inference.state_chains.hidden_markov import forward_backward
+from posteriori.numerics.types import Array
+
+__all__ = ["SEGMENT_LABELS", "SegmentModel", "recode"]
+
+#: Columns that are told of each row.
+SEGMENT_LABELS = ("state", "state_probability")
+
+
+@dataclass(frozen=True)
+class SegmentModel(ColumnReader):
+    """A hidden chain with the columns that it needs.
+
+    Attributes
+    ----------
+    name : str
+        "independent columns" or "related columns".
+    pipeline : Pipeline
+        Codes of columns, then the chain.
+    columns : tuple of Column
+        What states are told by.
+    order : tuple of K int
+        Which state of the chain is called 1, 2, and so on.
+    symbols : mapping from place of a column to a tuple of float
+        Codes of categories that the chain knows; others are missing to it.
+    time, by : Column or None
+        What rows are ordered by, and whose levels are series.
+    facts : dict
+        Rows, number of states, evidence, seed and version.
+    """
+
+    name: str
+    pipeline: Pipeline
+    columns: tuple[Column, ...]
+    order: tuple[int, ...]
+    symbols: Mapping[int, tuple[float, ...]]
+    time: Column | None = None
+    by: Column | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def purpose(self) -> str:
+        """What it does with a table."""
+        return "tells states by"
+
+    @property
+    def told(self) -> str:
+        """What it tells of rows."""
+        return "states"
+
+    @property
+    def pipelines(self) -> list[Pipeline]:
+        """The pipeline alone."""
+        return [self.pipeline]
+
+    def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
+        """Return the state of each row of a table, given all rows of its series.
+
+        Parameters
+        ----------
+        table : DataFrame of pandas or polars, or a mapping of columns
+        mass : float
+            Without effect, as states have no intervals; all saved models take it.
+
+        Returns
+        -------
+        DataFrame
+            ``state`` (1 is the one of lowest mean of the first column), and ``state_probability``; both are
+            missing for rows without a time or a level of the series.
+        """
+        del mass
+        frame = to_pandas(table)
+        inputs = self.read_some(frame)
+        for column in (self.time, self.by):
+            if column is not None and column.name not in frame.columns:
+                raise ValueError(
+                    f"the table lacks {column.name!r}, by which the model tells rows of a series"
+                )
+        return self._tell(inputs, arrange_rows(frame, self.time, self.by))
+
+    def predict_inputs(self, inputs: pd.DataFrame, mass: float = 0.9) -> pd.DataFrame:
+        """Return the same for columns that :meth:`read` has returned, taken for one series."""
+        del mass
+        return self._tell(inputs, Arrangement((Series("", np.arange(len(inputs))),), None, ()))
+
+    def probabilities(self, inputs: pd.DataFrame, arrangement: Arrangement) -> Array:
+        """Return p(state | all rows of the series) of every step, (ΣT, K)."""
+        x = recode(self.pipeline[0].transform(inputs), self.symbols)
+        chain = self.pipeline[-1]
+        scores = chain.densities.log_prob(arrangement.spread(x))
+        with np.errstate(divide="ignore"):
+            logs = np.log(chain.initial), np.log(chain.transition)
+        found = forward_backward(*logs, scores, lengths=arrangement.lengths)
+        return found.probabilities[:, list(self.order)]
+
+    def _tell(self, inputs: pd.DataFrame, arrangement: Arrangement) -> pd.DataFrame:
+        shares = arrangement.gather(self.probabilities(inputs, arrangement), len(inputs))
+        known = ~np.isnan(shares[:, 0])
+        state = np.where(known, shares.argmax(axis=1) + 1.0, np.nan)
+        sure = np.minimum(shares.max(axis=1), 1.0)  # but for rounding
+        told = (pd.array(state, dtype="Int64"), sure)
+        return pd.DataFrame(dict(zip(SEGMENT_LABELS, told, strict=True)), index=inputs.index)
+
+
+def recode(codes: Array, symbols: Mapping[int, tuple[float, ...]]) -> Array:
+    """Return rows with the codes of categories numbered by those that are known; others are NaN.
+
+    Examples
+    --------
+    >>> recode(np.array([[1.5, 2.0], [2.5, 0.0]]), {1: (1.0, 2.0)})
+    array([[1.5, 1. ],
+           [2.5, nan]])
+    """
+    x = codes.copy()
+    for place, known in symbols.items():
+        x[:, place] = np.nan
+        for number, code in enumerate(known):
+            x[codes[:, place] == code, place] = number
+    return x

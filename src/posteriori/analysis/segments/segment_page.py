@@ -1,0 +1,218 @@
+"""The report of segments as one HTML page: no network, no scripts; everything from the data is escaped."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.colors import to_hex
+
+from posteriori.analysis.groups.cluster_figures import draw_numbers
+from posteriori.analysis.groups.cluster_words import date_words
+from posteriori.analysis.report.html_pieces import (
+    bullet_list,
+    figure,
+    folded,
+    pair,
+    paragraph,
+    section,
+    table,
+)
+from posteriori.analysis.report.page_frame import column_table, fill_page, versions
+from posteriori.analysis.segments.regimes import find_runs, find_surprises
+from posteriori.analysis.segments.segment_figures import draw_moves, draw_runs, draw_series
+from posteriori.analysis.segments.segment_words import (
+    chain_rows,
+    regime_rows,
+    state_rows,
+    trait_table,
+)
+from posteriori.analysis.table.wording import counted, short_number
+from posteriori.numerics.types import Array
+from posteriori.plotting.parts.style import group_colors
+
+if TYPE_CHECKING:
+    from posteriori.analysis.segments.segmenting import Segmentation
+
+__all__ = ["make_segment_page", "segmenting_code"]
+
+#: Series and columns that are drawn, and surprising stretches that are listed.
+_SERIES, _COLUMNS, _SURPRISES = 6, 4, 12
+
+
+def make_segment_page(found: Segmentation, title: str, loading: str = "") -> str:
+    """Return the report.
+
+    Parameters
+    ----------
+    found : Segmentation
+    title : str
+        What the data are called.
+    loading : str
+        Python code that makes ``table`` of them.
+    """
+    shares = found.model.probabilities(found.rows.frame, found.rows.arrangement)
+    code = f"<pre><code>{escape(segmenting_code(found, loading))}</code></pre>"
+    parts = [
+        _series(found, shares),
+        _numbers(found),
+        _regimes(found, shares),
+        _surprises(found),
+        _glance(found),
+        section("The same in Python", code),
+    ]
+    return fill_page(
+        f"Segments of {title}", _lede(found), found.verdict, parts, versions(found.seed)
+    )
+
+
+def _lede(found: Segmentation) -> str:
+    arrangement = found.rows.arrangement
+    return (
+        f"States behind {counted(int((arrangement.rows >= 0).sum()), 'row')} in "
+        f"{counted(len(arrangement.series), 'series', 'series')}, told by "
+        f"{counted(len(found.rows.used), 'column')}; {counted(len(found.found.tried), 'hidden chain')} compared "
+        "by evidence."
+    )
+
+
+def _series(found: Segmentation, shares: Array) -> str:
+    rows, lengths = found.rows, found.rows.arrangement.lengths
+    numbers = [d for d, c in enumerate(rows.used) if c.kind != "category"][:_COLUMNS]
+    starts = np.cumsum(lengths) - lengths
+    drawn = []
+    for s in np.argsort(-lengths, kind="stable")[:_SERIES]:
+        part = slice(starts[s], starts[s] + lengths[s])
+        places, axis = _places(found, int(s))
+        name = rows.arrangement.series[s].name
+        head = f"<h3>{escape(name)}</h3>" if name else ""
+        figures = [
+            draw_series(
+                f"series-{s}-{d}",
+                rows.used[d].name,
+                rows.x[part, d],
+                shares[part],
+                places,
+                axis,
+                dates=rows.time is not None and rows.time.kind == "date",
+            )
+            for d in numbers
+        ]
+        drawn.append(head + "".join(figure(svg, long=True) for svg in figures))
+    more = len(lengths) - len(drawn)
+    rest = (
+        paragraph(f"And {counted(more, 'shorter series', 'shorter series')}.") if more > 0 else ""
+    )
+    said = paragraph(
+        "Behind each series stand the states in their colours, each as high as it is probable: where one "
+        "fills the whole height there is no doubt."
+    )
+    return section("The series and their states", said + _legend(found) + "".join(drawn) + rest)
+
+
+def _legend(found: Segmentation) -> str:
+    colors = map(to_hex, group_colors(found.n_states))
+    marks = [f'<span style="color:{c}">■</span> state {k}' for k, c in enumerate(colors, start=1)]
+    return f"<p>{' &nbsp; '.join(marks)}</p>"
+
+
+def _places(found: Segmentation, series: int) -> tuple[Array, str]:
+    """Return where the steps of a series are, and what that is called."""
+    arrangement, time = found.rows.arrangement, found.rows.time
+    rows = arrangement.series[series].rows
+    if arrangement.times is None or time is None:
+        return np.arange(1.0, len(rows) + 1.0), "row"
+    places, known = np.arange(len(rows), dtype=np.float64), rows >= 0
+    times = np.interp(places, places[known], arrangement.times[rows[known]])
+    return times, time.name
+
+
+def _numbers(found: Segmentation) -> str:
+    header, rows = state_rows(found.found)
+    listed = table(header, rows)
+    if len({one.kind for one in found.found.tried}) > 1:
+        listed += folded("All chains", table(*chain_rows(found.found)))
+    said = paragraph(
+        "The evidence is the log probability of the table under a hidden chain with so many states, its "
+        "parameters integrated out by draws; after ± stands the error of the estimate. All numbers and kinds "
+        "were equally probable before. The last fifth is the log density of the end of every series under a "
+        "chain that has learned from what comes before it: higher is better. Columns are independent in each "
+        "state, or related to one another; of each number the chain of higher evidence is shown."
+    )
+    if len(found.numbers) == 1:
+        return section("How many states", said + listed)
+    drawn = figure(draw_numbers(found.numbers, found.number_probabilities, "states"))
+    return section("How many states", pair([drawn, said]) + listed)
+
+
+def _regimes(found: Segmentation, shares: Array) -> str:
+    if found.n_states == 1:
+        return ""
+    order = list(found.model.order)
+    transition = found.model.pipeline[-1].transition[np.ix_(order, order)]
+    runs = find_runs(found.rows, shares)
+    moves = figure(
+        draw_moves(transition, np.array([one.share for one in found.regimes])),
+        "Discs are as large as the shares of the states; arrows tell how probably a row is followed by one of "
+        "another state.",
+    )
+    lasting = figure(
+        draw_runs(runs, transition),
+        "Dots are the runs that were seen from their beginning to their end, lines what the chain expects: "
+        "where dots leave the line, states last longer or end sooner than a chain can say.",
+    )
+    body = table(*regime_rows(found.regimes)) + table(*trait_table(found.regimes))
+    return section("What the states are like", body + pair([moves, lasting]))
+
+
+def _surprises(found: Segmentation) -> str:
+    listed = find_surprises(found.rows, found.model, found.seed, _SURPRISES)
+    if not listed:
+        return section(
+            "Surprising stretches",
+            paragraph("None: no row is less probable than the chain itself would draw."),
+        )
+    rows = []
+    for one in listed:
+        places, _ = _places(found, one.series)
+        name = found.rows.arrangement.series[one.series].name
+        ends = (places[one.start], places[one.start + one.length - 1])
+        rows.append((*_when(found, *ends), name, str(one.length), short_number(one.nats, 3)))
+    said = paragraph(
+        "Rows that are less probable, given those before them, than all but one in a thousand that the chain "
+        "would draw: outliers, or the beginning of something new."
+    )
+    header = ("from", "to", "series", "rows", "nats below usual")
+    return section("Surprising stretches", said + table(header, rows))
+
+
+def _when(found: Segmentation, first: float, last: float) -> tuple[str, str]:
+    time = found.rows.time
+    words = date_words if time is not None and time.kind == "date" else short_number
+    return words(first), words(last)
+
+
+def _glance(found: Segmentation) -> str:
+    frame = found.rows.frame
+    columns = [(column, frame.get(column.name)) for column in found.columns]
+    return section(
+        "The data at a glance", bullet_list(found.notes) + column_table(columns, len(frame))
+    )
+
+
+def segmenting_code(found: Segmentation, loading: str = "") -> str:
+    """Return code that finds the same states again."""
+    rows = found.rows
+    options = [f"columns={[c.name for c in rows.used]!r}"]
+    options += [f"{n}={c.name!r}" for n, c in (("time", rows.time), ("by", rows.by)) if c]
+    wanted = found.n_states if found.asked else (found.numbers[0], found.numbers[-1])
+    options += [f"states={wanted}", f"seed={found.seed}"]
+    return (
+        "from posteriori import segment\n"
+        f"{loading or '# table: the data that were segmented'}\n\n"
+        f"found = segment(table, {', '.join(options)})\n"
+        "found.states, found.probabilities  # of each row\n"
+        "found.regimes  # what each state is like\n"
+        "found.model.predict(table)  # of other tables as well\n"
+    )

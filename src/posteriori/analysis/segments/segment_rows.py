@@ -1,0 +1,236 @@
+"""The rows of a table as hidden chains take them: series of numbers and codes, gaps left open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from posteriori.analysis.fitting.preparation import CodeColumns
+from posteriori.analysis.fitting.segment_model import recode
+from posteriori.analysis.groups.rows_to_group import FEWEST_ROWS, open_rounding
+from posteriori.analysis.table.columns import (
+    Column,
+    column_name,
+    convert_column,
+    describe_columns,
+    guess_column,
+)
+from posteriori.analysis.table.series import Arrangement, arrange_rows
+from posteriori.analysis.table.wording import counted
+from posteriori.numerics.types import Array
+from posteriori.numerics.validation import require_moderate
+
+__all__ = ["SegmentRows", "numbers_of_states", "read_series"]
+
+
+#: Kinds that can tell times, and as what.
+_TIMES = {"number": "number", "date": "date", "identifier": "number"}
+
+
+class SegmentRows(NamedTuple):
+    """Series to be segmented.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        All columns of the table.
+    used : tuple of Column
+        What states are told by.
+    time, by : Column or None
+    frame : DataFrame
+        Converted columns, in the order of the table.
+    encoder : CodeColumns
+        Makes numbers of them.
+    symbols : mapping from place to codes
+        Of categories that occur.
+    arrangement : Arrangement
+    x : (ΣT, D)
+        Steps of all series: numbers within what rounding leaves open, codes, NaN for gaps.
+    notes : tuple of str
+    """
+
+    columns: tuple[Column, ...]
+    used: tuple[Column, ...]
+    time: Column | None
+    by: Column | None
+    frame: pd.DataFrame
+    encoder: CodeColumns
+    symbols: dict[int, tuple[float, ...]]
+    arrangement: Arrangement
+    x: Array
+    notes: tuple[str, ...]
+
+
+def read_series(
+    frame: pd.DataFrame,
+    names: Iterable[str] | str | None,
+    time: str | None,
+    by: str | None,
+    seed: int,
+) -> SegmentRows:
+    """Convert the columns of a table, and put its rows in order.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    names : iterable of str, optional
+        Columns that states are told by; by default all that hold numbers, truth values or categories.
+    time, by : str, optional
+        Columns of the order and of the series; a single column of dates is the time by default.
+    seed : int
+
+    Raises
+    ------
+    ValueError
+        When a name is unknown, no column is left, or there are too few rows.
+    """
+    if frame.empty:
+        raise ValueError("the table has no rows")
+    columns = describe_columns(frame)
+    known = {c.name: c for c in columns}
+    time_column, guessed = _time_of(frame, known, time, by)
+    by_column = None if by is None else _named(frame, known, by, "by")
+    used = _used_columns(frame, known, names, time_column, by_column)
+    arrangement = arrange_rows(frame, time_column, by_column)
+    converted = pd.DataFrame(
+        {c.name: convert_column(c, frame[c.name]) for c in used}, index=frame.index
+    ).reset_index(drop=True)
+    encoder = CodeColumns({c.name: c.kind for c in used}).fit(converted)
+    codes = encoder.transform(converted)
+    symbols = {
+        place: tuple(np.unique(codes[~np.isnan(codes[:, place]), place]).tolist())
+        for place, c in enumerate(used)
+        if c.kind in ("boolean", "category")
+    }
+    x = arrangement.spread(recode(codes, symbols))
+    _require_rows(x)
+    _open(x, used, seed)
+    notes = (*guessed, *(f"{c.name!r}: {c.note}" for c in used if c.note), *arrangement.notes)
+    left = _left_out(columns, used, (time_column, by_column))
+    return SegmentRows(
+        tuple(columns),
+        tuple(used),
+        time_column,
+        by_column,
+        converted,
+        encoder,
+        symbols,
+        arrangement,
+        x,
+        (*notes, *left),
+    )
+
+
+def numbers_of_states(rows: SegmentRows, states: Any) -> tuple[range, str]:
+    """Return the numbers of states to try, and a note if these are fewer than wanted.
+
+    Parameters
+    ----------
+    rows : SegmentRows
+    states : int or pair of int
+        The number, or the smallest and the largest one.
+    """
+    low, high = (states, states) if isinstance(states, int) else tuple(states)
+    if not 1 <= low <= high:
+        raise ValueError(
+            f"states must be a number >= 1 or a range such as 1-8, from small to large; got {states!r}"
+        )
+    seen = int((~np.isnan(rows.x)).any(axis=1).sum())
+    sensible = max(1, int(np.ceil(np.sqrt(seen))))
+    if low == high or high <= sensible:
+        if high > seen:
+            raise ValueError(f"{counted(seen, 'row')} cannot show {high} states; ask for fewer")
+        return range(low, high + 1), ""
+    note = f"{counted(seen, 'row')} can tell at most {sensible} states apart: no more were tried"
+    return range(min(low, sensible), sensible + 1), note
+
+
+def _time_of(
+    frame: pd.DataFrame, known: dict[str, Column], time: str | None, by: str | None
+) -> tuple[Column | None, tuple[str, ...]]:
+    """Return the column of times, and what was guessed."""
+    if time is not None:
+        column = _named(frame, known, time, "time")
+        if column.kind not in _TIMES:
+            raise ValueError(f"time names {column.name!r}, which holds neither numbers nor dates")
+        return replace(column, kind=_TIMES[column.kind]), ()
+    dates = [c for c in known.values() if c.kind == "date" and c.name != by]
+    if len(dates) == 1:
+        return dates[0], (f"rows are ordered by {dates[0].name!r}, the only column of dates",)
+    return None, ()
+
+
+def _named(frame: pd.DataFrame, known: dict[str, Column], name: str, option: str) -> Column:
+    """Return a column that was asked for; if it repeats another, as what it is without that."""
+    wanted = column_name(name)
+    if wanted not in known:
+        raise ValueError(f"{option} names {wanted!r}, which is no column of the table")
+    column = known[wanted]
+    if column.kind == "duplicate":
+        return guess_column(wanted, frame[wanted])
+    if column.kind == "empty":
+        raise ValueError(f"{option} names {wanted!r}, every entry of which is missing")
+    return column
+
+
+def _used_columns(
+    frame: pd.DataFrame,
+    known: dict[str, Column],
+    names: Iterable[str] | str | None,
+    *others: Column | None,
+) -> list[Column]:
+    taken = {c.name for c in others if c is not None}
+    if names is not None:
+        asked = [
+            _named(frame, known, n, "columns")
+            for n in ([names] if isinstance(names, str) else names)
+        ]
+        return [_usable(column, taken) for column in asked]
+    used = [c for c in known.values() if c.used and c.kind != "date" and c.name not in taken]
+    if not used:
+        why = "; ".join(f"{c.name!r}: {c.note}" for c in list(known.values())[:5] if c.note)
+        raise ValueError("no column is left to tell states by" + (f" ({why})" if why else ""))
+    return used
+
+
+def _usable(column: Column, taken: set[str]) -> Column:
+    """Return a column that was asked for, or refuse it."""
+    if column.name in taken:
+        raise ValueError(f"columns names {column.name!r}, which is the time or the series already")
+    if (
+        column.kind == "identifier"
+    ):  # integers of their own for each row, or texts, which are refused
+        return replace(column, kind="number", note="")
+    if not column.used or column.kind == "date":
+        why = column.note or "it holds dates, which only rise"
+        raise ValueError(f"columns names {column.name!r}, which cannot tell states: {why}")
+    return column
+
+
+def _require_rows(x: Array) -> None:
+    seen = int((~np.isnan(x)).any(axis=1).sum())
+    if seen < FEWEST_ROWS:
+        raise ValueError(
+            f"the table has {counted(seen, 'row')} with an entry; at least {FEWEST_ROWS} are needed"
+        )
+
+
+def _open(x: Array, used: list[Column], seed: int) -> None:
+    """Move numbers, in place, to anywhere within the step that they are recorded to."""
+    rng = np.random.default_rng(seed)
+    for place, column in enumerate(used):
+        if column.kind == "number":
+            require_moderate(f"the column {column.name!r}", x[:, place])
+            open_rounding(x[:, place], column.kind, rng)
+
+
+def _left_out(
+    columns: list[Column], used: list[Column], others: tuple[Column | None, ...]
+) -> tuple[str, ...]:
+    """Say why columns that nobody named are left out."""
+    told = {c.name for c in used} | {c.name for c in others if c is not None}
+    return tuple(f"{c.name!r}: {c.note}" for c in columns if c.name not in told and c.note)

@@ -1,0 +1,194 @@
+"""From a table to its segments: how many states there are, which row is in which, how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from posteriori.analysis.fitting.number_weights import Found
+from posteriori.analysis.fitting.segment_model import SegmentModel
+from posteriori.analysis.report.counted_finding import CountedFinding
+from posteriori.analysis.segments.regimes import Regime, make_regimes
+from posteriori.analysis.segments.segment_rows import SegmentRows, numbers_of_states, read_series
+from posteriori.analysis.segments.segment_words import verdict_of_states
+from posteriori.analysis.segments.state_search import TriedStates, search_states
+from posteriori.analysis.table.columns import Column
+from posteriori.analysis.table.reading import to_pandas
+from posteriori.numerics.types import Array
+
+__all__ = ["Segmentation", "segment"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Segmentation(CountedFinding):
+    """The states behind the rows of a table.
+
+    Attributes
+    ----------
+    rows : SegmentRows
+        What the chains were fitted to.
+    found : Found
+        All chains that were tried.
+    probabilities : (N, K)
+        p(state | series) of the rows of the table; NaN for rows that are left out.
+    regimes : tuple of Regime
+        Share, columns, runs and successors of every state.
+    notes : tuple of str
+        What was guessed and done.
+    seed : int
+    asked : bool
+        Whether the number of states was given.
+    model : SegmentModel
+        Tells the states of other tables, and can be saved.
+    """
+
+    rows: SegmentRows
+    found: Found
+    probabilities: Array
+    regimes: tuple[Regime, ...]
+    notes: tuple[str, ...]
+    seed: int
+    asked: bool
+    model: SegmentModel
+
+    @property
+    def n_states(self) -> int:
+        """The most probable number of states, or the one that was asked for."""
+        return int(self.found.best.number)
+
+    @property
+    def states(self) -> Any:
+        """The most probable state of each row, (N,); 1 has the lowest mean, 0 is for rows left out."""
+        known = ~np.isnan(self.probabilities[:, 0])
+        return np.where(known, self.probabilities.argmax(axis=1) + 1, 0)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns of the table."""
+        return self.rows.columns
+
+    @property
+    def verdict(self) -> str:
+        """How many states there are, how surely, what each is like, and how many rows are in doubt."""
+        arrangement = self.rows.arrangement
+        names = {one.name for one in arrangement.series}
+        return verdict_of_states(
+            self.found,
+            self.regimes,
+            int((arrangement.rows >= 0).sum()),
+            len(names),
+            asked=self.asked,
+        )
+
+    def html(self, title: str = "the table", loading: str = "") -> str:
+        """Return the report: one HTML page that needs no network."""
+        from posteriori.analysis.segments.segment_page import make_segment_page
+
+        return make_segment_page(self, title, loading)
+
+
+def segment(
+    table: Any,
+    *,
+    columns: Iterable[str] | None = None,
+    time: str | None = None,
+    by: str | None = None,
+    states: int | tuple[int, int] = (1, 8),
+    seed: int = 0,
+    on_tried: Callable[[TriedStates], None] | None = None,
+) -> Segmentation:
+    """Divide series into stretches of like rows: hidden states that follow one another.
+
+    Hidden Markov models with 1, 2, … states are fitted and weighed by their evidence, with columns that are
+    independent in each state and, where all hold numbers, with columns that depend on one another. Gaps need
+    not be filled; steps that are missing between regular times are taken as missing.
+
+    Parameters
+    ----------
+    table : DataFrame of pandas or polars, or a mapping of columns
+    columns : iterable of str, optional
+        What states are told by; by default all columns of numbers, truth values and categories.
+    time : str, optional
+        Column that rows are ordered by; by default the only column of dates, or else rows as they stand.
+    by : str, optional
+        Column whose levels are series of their own.
+    states : int or pair of int
+        The number of states, or the smallest and the largest one to try.
+    seed : int
+    on_tried : callable, optional
+        Called after every fit, with its kind, number, evidence and prediction.
+
+    Returns
+    -------
+    Segmentation
+
+    Raises
+    ------
+    ValueError
+        When no states can be told in this table, with the reason and the remedy.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> level = np.repeat([10.0, 15.0, 10.0], [60, 50, 40])
+    >>> found = segment({"load": level + rng.normal(size=150)}, states=(1, 3))
+    >>> found.n_states, [round(regime.traits[0].mean) for regime in found.regimes]
+    (2, [10, 15])
+    >>> found.states[[0, 59, 60, 110]].tolist()
+    [1, 1, 2, 1]
+    """
+    frame = to_pandas(table)
+    rows = read_series(frame, columns, time, by, seed)
+    numbers, limited = numbers_of_states(rows, states)
+    found = search_states(rows, numbers, seed, on_tried)
+    model, shares = _model_of(found, rows, seed)
+    return Segmentation(
+        rows,
+        found,
+        rows.arrangement.gather(shares, len(frame)),
+        make_regimes(rows, model, shares),
+        (*rows.notes, *([limited] if limited else ()), *found.notes),
+        seed,
+        isinstance(states, int) or states[0] == states[1],
+        model,
+    )
+
+
+def _model_of(found: Found, rows: SegmentRows, seed: int) -> tuple[SegmentModel, Array]:
+    """Return the best chain as a model of tables, lowest mean first, and what it tells of these steps."""
+    best = found.best
+    facts = {
+        "rows": len(rows.frame),
+        "states": best.number,
+        "log_evidence": best.log_evidence,
+        "kind": "estimate",
+        "seed": seed,
+        "version": version("posteriori"),
+    }
+    pipeline = Pipeline([("columns", rows.encoder), ("model", best.model.model_)])
+    model = SegmentModel(
+        best.kind,
+        pipeline,
+        rows.used,
+        tuple(range(best.number)),
+        rows.symbols,
+        rows.time,
+        rows.by,
+        facts,
+    )
+    shares = model.probabilities(rows.frame, rows.arrangement)
+    order = np.argsort(_first_means(rows, shares), kind="stable")
+    return replace(model, order=tuple(order.tolist())), shares[:, order]
+
+
+def _first_means(rows: SegmentRows, shares: Array) -> Array:
+    """Return the mean of the first column in each state; of categories, that of their codes."""
+    first = rows.x[:, 0]
+    seen = ~np.isnan(first)
+    totals = np.maximum(shares[seen].sum(axis=0), 1e-300)
+    return np.asarray(shares[seen].T @ first[seen] / totals)

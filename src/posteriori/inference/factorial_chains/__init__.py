@@ -1,0 +1,1 @@
+"""Several hidden chains whose effects add up: Kronecker passes, variational chains, learning."""

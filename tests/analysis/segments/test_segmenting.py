@@ -1,0 +1,182 @@
+"""The states behind the rows of a table: how many, which, and what they are like."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from posteriori import segment
+from posteriori.analysis.segments import state_search
+from posteriori.analysis.segments.regimes import find_runs, find_surprises, predictive_densities
+from posteriori.analysis.segments.segment_rows import read_series
+from tests.analysis.segments.segment_tables import mixed, regimes, segments_of
+
+
+def test_states_are_found_and_ordered_by_the_first_column():
+    found, (table, state) = segments_of("regimes"), regimes()
+    assert found.n_states == 2
+    assert found.number_probabilities[1] > 0.9
+    # state 1 has the lower load, which the table's states have as number 1
+    assert (found.states == 2 - state).mean() > 0.97
+    means = [regime.traits[0].mean for regime in found.regimes]
+    np.testing.assert_allclose(means, [10.0, 20.0], atol=0.6)  # three standard errors
+    assert [trait.column for trait in found.regimes[0].traits] == ["load", "heat"]
+    assert "There are 2 states behind these 240 rows" in found.verdict
+    assert found.notes[0] == "rows are ordered by 'day', the only column of dates"
+    told = found.model.predict(table)
+    np.testing.assert_array_equal(told["state"], found.states)
+    np.testing.assert_allclose(told["state_probability"], found.probabilities.max(axis=1))
+
+
+def test_the_order_of_rows_does_not_matter_where_times_are_known():
+    table, _ = regimes()
+    mixed_up = table.sample(frac=1.0, random_state=1)
+    found = segment(mixed_up, states=2, columns=["load", "heat"])
+    assert found.asked
+    again = segment(table, states=2, columns=["load", "heat"])
+    back = pd.Series(found.states, index=mixed_up.index).sort_index()
+    np.testing.assert_array_equal(back, again.states)
+
+
+def test_kinds_gaps_and_series():
+    found, (_, state) = segments_of("mixed"), mixed()
+    assert found.n_states == 2
+    assert (found.states == state + 1).mean() > 0.9
+    assert [one.name for one in found.rows.arrangement.series] == ["north", "south"]
+    assert "240 rows of 2 series" in found.verdict
+    notes = " ".join(found.notes)
+    assert "'same': always 1.0: left out" in notes
+    assert "'never': every entry is missing: left out" in notes
+    high = {trait.column: trait for trait in found.regimes[1].traits}
+    assert high["load"].mean == pytest.approx(6.0, abs=0.5)
+    assert high["alarm"].mean == pytest.approx(0.4, abs=0.2)
+
+
+def test_steps_that_are_missing_are_bridged():
+    table, state = regimes()
+    kept = np.r_[0:60, 75:240]
+    found = segment(table.iloc[kept].reset_index(drop=True), states=2)
+    assert "15 steps without a row, taken as missing" in found.notes
+    assert (found.states == 2 - state[kept]).mean() > 0.97
+    assert len(found.rows.x) == 240
+
+
+def test_runs_and_successors_are_those_of_the_states():
+    found = segments_of("regimes")
+    shares = found.model.probabilities(found.rows.frame, found.rows.arrangement)
+    runs = find_runs(found.rows, shares)
+    assert sum(run.length for run in runs) == 240
+    assert [run.state + 1 for run in runs] == [
+        int(s) for s in found.states[np.r_[True, np.diff(found.states) != 0]]
+    ]
+    assert sum(regime.runs for regime in found.regimes) == len(runs)
+    assert [regime.successors for regime in found.regimes] == [((2, 1.0),), ((1, 1.0),)]
+    assert sum(regime.share for regime in found.regimes) == pytest.approx(1.0)
+
+
+def test_surprising_rows_are_found():
+    table, _ = regimes()
+    table.loc[100, "load"] = 60.0
+    table.loc[101, "heat"] = -30.0
+    found = segment(table, states=2)
+    first = find_surprises(found.rows, found.model, 0, 5)[0]
+    assert first.series == 0
+    assert first.start in (100, 101)
+    assert first.start + first.length - 1 in (100, 101)
+
+
+def test_predictive_densities_add_up_to_the_evidence():
+    found = segments_of("mixed")
+    chain, lengths = found.model.pipeline[-1], found.rows.arrangement.lengths
+    each = predictive_densities(chain, found.rows.x, lengths)
+    parts = np.split(found.rows.x, np.cumsum(lengths)[:-1])
+    total = sum(float(chain.log_prob(part)) for part in parts)
+    np.testing.assert_allclose(each.sum(), total, rtol=1e-10)
+
+
+def test_the_last_fifth_is_predicted_from_the_rest():
+    table, _ = regimes()
+    rows = read_series(table, ["load"], "day", None, 0)
+    one = state_search._fit(rows, _independent(), 2, 0)
+    head = state_search._chain(rows, _independent(), 2, 0).fit(rows.x[:192])
+    expected = head.log_prob(rows.x) - head.log_prob(rows.x[:192])
+    np.testing.assert_allclose(one.held_out, expected, rtol=1e-8)
+
+
+def _independent():
+    return next(c for c in state_search.candidates_for("segments"))
+
+
+def test_noise_is_one_state():
+    x = np.random.default_rng(3).normal(size=120)
+    found = segment({"x": x}, states=(1, 2))
+    assert found.n_states == 1
+    assert "one state throughout" in found.verdict
+    assert found.regimes[0].successors == ()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("table", "states"),
+    [
+        ({"x": [1, 1, 1, 1, 1, 2, 2, 2, 2, 2]}, (1, 8)),
+        ({"x": [1, None, 2, 2, 9, 9.5, None, 8, 9.1, 9.2], "k": list("aabbaabbab")}, (1, 2)),
+        ({"x": [0.0] * 8 + [1e6] * 2}, (2, 2)),
+        ({"k": list("aaaabbbbab")}, (1, 2)),
+    ],
+)
+def test_ten_rows_are_enough(table, states):
+    found = segment(table, states=states)
+    assert np.isfinite(found.number_probabilities).all()
+    assert found.numbers[-1] == min(4, states[1])  # more than √10 states cannot be told apart
+    assert found.states.min() >= 1
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "words"),
+    [
+        ({"x": [1.0] * 20}, {}, "no column is left to tell states by .*'x': always 1.0"),
+        ({"x": [None] * 20}, {}, "no column is left to tell states by .*every entry is missing"),
+        ({"x": []}, {}, "the table has no rows"),
+        ({"x": [1.0, 2.0, 3.0]}, {}, "3 rows with an entry; at least 5 are needed"),
+        ({"x": range(20)}, {"columns": ["y"]}, "columns names 'y', which is no column"),
+        ({"x": range(20), "c": 1}, {"columns": ["c"]}, "cannot tell states: always 1"),
+        ({"x": range(20)}, {"time": "y"}, "time names 'y', which is no column"),
+        ({"x": range(20)}, {"by": "y"}, "by names 'y', which is no column"),
+        ({"x": range(20), "k": ["a", "b"] * 10}, {"time": "k"}, "neither numbers nor dates"),
+        ({"x": range(20), "k": ["yes", "no"] * 10}, {"time": "k"}, "neither numbers nor dates"),
+        ({"x": range(20), "k": [f"a{i}" for i in range(20)]}, {"columns": ["k"]}, "holds texts"),
+        ({"x": range(20)}, {"columns": ["x"], "time": "x"}, "the time or the series already"),
+        ({"x": np.arange(20) ** 2}, {"states": 0}, "states must be a number >= 1"),
+        ({"x": np.arange(20) ** 2}, {"states": (3, 2)}, "states must be a number >= 1"),
+        ({"x": np.arange(20) ** 2}, {"states": 21}, "20 rows cannot show 21 states"),
+    ],
+)
+def test_what_cannot_be_segmented_is_refused(table, options, words):
+    with pytest.raises(ValueError, match=words):
+        segment(pd.DataFrame(table), **options)
+
+
+def test_named_columns_are_taken_even_if_they_count_rows():
+    found = segment({"index": range(40)}, columns=["index"], states=2)
+    assert found.regimes[0].traits[0].mean < found.regimes[1].traits[0].mean
+
+
+def test_columns_that_repeat_others_can_be_named():
+    rng = np.random.default_rng(0)
+    x = np.repeat([0.0, 9.0], 20) + rng.normal(size=40)
+    table = {"x": x, "again": x, "t": range(40), "s": range(40)}
+    assert [c.name for c in segment(table, states=2, time="t").rows.used] == ["x"]
+    found = segment(table, columns=["again"], time="s", states=2)
+    assert found.rows.time.name == "s"
+    np.testing.assert_array_equal(found.states, np.repeat([1, 2], 20))
+
+
+def test_ctrl_c_is_heard(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(state_search, "_fit", interrupt)
+    with pytest.raises(KeyboardInterrupt), warnings.catch_warnings():
+        segment(regimes()[0], states=2)
