@@ -39,7 +39,8 @@ def analysis_of():
     def analyse(kind, task):
         if (kind, task) not in done:
             frame = pd.DataFrame({**table, "y": targets(kind, x)})
-            done[kind, task] = analyze(frame, "y", task=task, jobs=1)
+            names = [c.name for c in PREDICTING if c.task == task and suits(c, kind)]
+            done[kind, task] = analyze(frame, "y", task=task, models=names, jobs=1)
         return done[kind, task]
 
     return analyse
