@@ -133,10 +133,10 @@ class ChainPaths(NamedTuple):
 
     def start(self, states: IntArray) -> Sums:
         """Return the counts of given paths, and one more of everything possible."""
-        first, moves = self.count(states)
+        first, moves = self.count_paths(states)
         return (first + 1.0) * self.initial.possible, (moves + 1.0) * self.transition.possible
 
-    def count(self, states: IntArray) -> Sums:
+    def count_paths(self, states: IntArray) -> Sums:
         """Return the counts of given paths."""
         k, weights = self.n_states, self.rows.weights
         first = np.bincount(states[self.rows.first], weights, minlength=k).astype(np.float64)
@@ -198,4 +198,4 @@ class ChainPaths(NamedTuple):
         frequency = rows.frequency
         shares[np.arange(len(shares)), found.states] = 1.0 if frequency is None else frequency
         value = rows.sum_sequences(found.log_joint)
-        return PathPass(value, 0.0, shares, self.count(found.states))
+        return PathPass(value, 0.0, shares, self.count_paths(found.states))

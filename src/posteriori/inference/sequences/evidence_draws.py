@@ -136,7 +136,7 @@ def _paths_by_turns(
         frequency = paths.rows.frequency
         if frequency is not None:
             shares *= frequency[:, None]
-        sums = (*paths.count(states), *emission.share_out(shares))
+        sums = (*paths.count_paths(states), *emission.share_out(shares))
         found.append(sums)
     return found
 

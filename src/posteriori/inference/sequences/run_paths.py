@@ -65,11 +65,11 @@ class RunPaths(NamedTuple):
 
     def start(self, states: IntArray) -> Sums:
         """Return the counts of given paths, and some more of everything possible."""
-        first, moves, runs = self.count(states)
+        first, moves, runs = self.count_paths(states)
         moves = (moves + 1.0) * self.transition.possible
         return (first + 1.0) * self.initial.possible, moves, runs + 1.0 / self._longest
 
-    def count(self, states: IntArray) -> Sums:
+    def count_paths(self, states: IntArray) -> Sums:
         """Return the counts of given paths; runs that are cut count as whole ones."""
         rows, k = self.rows, self.n_states
         fresh = ~rows.arrivals
