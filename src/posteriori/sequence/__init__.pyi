@@ -9,13 +9,13 @@ from posteriori.sequence.hidden_markov_chain import (
 from posteriori.sequence.hidden_markov_classifier import (
     HiddenMarkovClassifier as HiddenMarkovClassifier,
 )
-from posteriori.sequence.hidden_markov_model import (
-    HiddenMarkovBeliefs as HiddenMarkovBeliefs,
-    HiddenMarkovModel as HiddenMarkovModel,
-)
+from posteriori.sequence.hidden_markov_model import HiddenMarkovModel as HiddenMarkovModel
 from posteriori.sequence.homogeneity import (
     HomogeneityTest as HomogeneityTest,
     homogeneity_test as homogeneity_test,
+)
+from posteriori.sequence.learning.model_evidence import (
+    HiddenMarkovBeliefs as HiddenMarkovBeliefs,
 )
 from posteriori.sequence.markov_chain import (
     Absorption as Absorption,

@@ -15,7 +15,11 @@ import numpy as np
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows
 from posteriori.inference.sequences.emissions.emission_contract import Sums
-from posteriori.inference.state_chains.hidden_markov import forward_backward, most_likely_path
+from posteriori.inference.state_chains.hidden_markov import (
+    forward_backward,
+    most_likely_path,
+    sample_path,
+)
 from posteriori.inference.state_chains.state_filters import filter_states
 from posteriori.numerics.types import Array, IntArray
 
@@ -129,11 +133,20 @@ class ChainPaths(NamedTuple):
 
     def start(self, states: IntArray) -> Sums:
         """Return the counts of given paths, and one more of everything possible."""
-        k = self.n_states
-        weights = self.rows.weights
-        first = np.bincount(states[self.rows.first], weights, minlength=k)
-        moves = self.rows.count_pairs(states, k) + 1.0
-        return (first + 1.0) * self.initial.possible, moves * self.transition.possible
+        first, moves = self.count_paths(states)
+        return (first + 1.0) * self.initial.possible, (moves + 1.0) * self.transition.possible
+
+    def count_paths(self, states: IntArray) -> Sums:
+        """Return the counts of given paths."""
+        k, weights = self.n_states, self.rows.weights
+        first = np.bincount(states[self.rows.first], weights, minlength=k).astype(np.float64)
+        return first, self.rows.count_pairs(states, k)
+
+    def draw(self, logs: Sums, scores: Array, rng: np.random.Generator) -> IntArray:
+        """Draw the paths of all sequences (T,) under known laws."""
+        first, moves = logs
+        scores = self.rows.clamp(scores)
+        return sample_path(first, moves, scores, lengths=self.rows.lengths, rng=rng)[0]
 
     def expect(self, sums: Sums, scores: Array) -> PathPass:
         """Return what rows say of paths under the laws of these sums."""
@@ -179,11 +192,10 @@ class ChainPaths(NamedTuple):
         return self.rows.sum_sequences(found.log_evidence)
 
     def _best(self, log_initial: Array, log_transition: Array, scores: Array) -> PathPass:
-        rows, k = self.rows, self.n_states
+        rows = self.rows
         found = most_likely_path(log_initial, log_transition, scores, lengths=rows.lengths)
         shares = np.zeros(scores.shape)
         frequency = rows.frequency
         shares[np.arange(len(shares)), found.states] = 1.0 if frequency is None else frequency
-        first = np.bincount(found.states[rows.first], rows.weights, minlength=k).astype(np.float64)
         value = rows.sum_sequences(found.log_joint)
-        return PathPass(value, 0.0, shares, (first, rows.count_pairs(found.states, k)))
+        return PathPass(value, 0.0, shares, self.count_paths(found.states))

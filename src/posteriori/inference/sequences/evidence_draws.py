@@ -3,7 +3,8 @@ r"""The evidence of a hidden chain, by draws of its parameters from the beliefs 
 .. math:: p(X) = E_q\!\left[\frac{p(X\mid θ)\,p(θ)}{\bar q(θ)}\right], \qquad
    \bar q(θ) = \frac1{|G|}\sum_{σ\in G} q(σθ),
 
-with paths summed out by a forward pass for each draw. G are the orders of the states that the prior does
+with paths summed out by a forward pass for each draw. q is a mixture: the beliefs, wider ones, and the
+beliefs given paths that are drawn by turns with parameters. G are the orders of the states that the prior does
 not tell apart: the posterior has a copy for each of them, of which q knows one.
 """
 
@@ -30,6 +31,11 @@ MOST_ORDERED = 6
 #: Shares of what was learned by which beliefs are drawn from, in equal parts: beliefs about parameters that
 #: know nothing of one another or of the path are too narrow, and wider ones keep the weights bounded.
 _SHARES = (1.0, 0.6, 0.35)
+
+
+#: Beliefs given drawn paths that are drawn from as well, where states have no more than so many orders: the
+#: cost grows with both.
+_TURNS, _FEW_ORDERS = 12, 24
 
 
 class DrawnEvidence(NamedTuple):
@@ -80,6 +86,8 @@ def draw_evidence(
     """
     wide = [tuple(share * part for part in sums) for share in _SHARES]
     orders = list(_orders(paths, alike))
+    if len(orders) <= _FEW_ORDERS:
+        wide += _paths_by_turns(paths, emission, sums, min(_TURNS, size // 100), rng)
     logs: list[Array] = []
     for i, own in enumerate(wide):
         some = size // len(wide) + (i < size % len(wide))
@@ -110,6 +118,27 @@ def _summary(logs: Array, added: float) -> DrawnEvidence:
     error = weights.std(ddof=1) / (mean * np.sqrt(len(logs)))
     effective = weights.sum() ** 2 / (weights**2).sum()
     return DrawnEvidence(float(top + np.log(mean)) + added, float(error), float(effective), added)
+
+
+def _paths_by_turns(
+    paths: Any, emission: Any, sums: Sums, turns: int, rng: np.random.Generator
+) -> list[Sums]:
+    """Return sums given paths and parameters that are drawn by turns, given one another (Gibbs).
+
+    The posterior is the mixture of the beliefs given all paths, so some of them cover it well.
+    """
+    found = []
+    for _ in range(turns):
+        one = _draw(paths, emission, sums, 1, rng)
+        logs = tuple(table[0] for table in one.tables)
+        states = paths.draw(logs, one.emissions.scores(0), rng)
+        shares = np.eye(paths.n_states)[states]
+        frequency = paths.rows.frequency
+        if frequency is not None:
+            shares *= frequency[:, None]
+        sums = (*paths.count_paths(states), *emission.share_out(shares))
+        found.append(sums)
+    return found
 
 
 class _Drawn(NamedTuple):

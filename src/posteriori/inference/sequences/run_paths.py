@@ -18,7 +18,7 @@ from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows
 from posteriori.inference.sequences.emissions.emission_contract import Sums
 from posteriori.inference.sequences.run_laws import ParametricRuns
-from posteriori.inference.state_chains.run_lengths import smooth_runs
+from posteriori.inference.state_chains.run_lengths import sample_runs, smooth_runs
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["RunPaths"]
@@ -65,17 +65,28 @@ class RunPaths(NamedTuple):
 
     def start(self, states: IntArray) -> Sums:
         """Return the counts of given paths, and some more of everything possible."""
+        first, moves, runs = self.count_paths(states)
+        moves = (moves + 1.0) * self.transition.possible
+        return (first + 1.0) * self.initial.possible, moves, runs + 1.0 / self._longest
+
+    def count_paths(self, states: IntArray) -> Sums:
+        """Return the counts of given paths; runs that are cut count as whole ones."""
         rows, k = self.rows, self.n_states
         fresh = ~rows.arrivals
         fresh[1:] |= states[1:] != states[:-1]
         begin = np.flatnonzero(fresh)
         lasted = np.diff(np.append(begin, len(states)))
-        runs = np.full((k, self._longest), 1.0 / self._longest)
+        runs = np.zeros((k, self._longest))
         weight = np.ones(len(states)) if rows.frequency is None else rows.frequency
         np.add.at(runs, (states[begin], np.minimum(lasted, self._longest) - 1), weight[begin])
-        first = np.bincount(states[rows.first], rows.weights, minlength=k) + 1.0
-        moves = rows.count_pairs(states, k) + 1.0
-        return first * self.initial.possible, moves * self.transition.possible, runs
+        first = np.bincount(states[rows.first], rows.weights, minlength=k).astype(np.float64)
+        return first, rows.count_pairs(states, k) * self.transition.possible, runs
+
+    def draw(self, logs: Sums, scores: Array, rng: np.random.Generator) -> IntArray:
+        """Draw the paths of all sequences (T,) under known laws."""
+        first, moves, runs = logs
+        scores = self.rows.clamp(scores)
+        return sample_runs(first, moves, runs, scores, lengths=self.rows.lengths, rng=rng)[0]
 
     def expect(self, sums: Sums, scores: Array) -> PathPass:
         """Return what rows say of paths and runs."""

@@ -1,0 +1,66 @@
+"""What is believed of a hidden Markov model, and its evidence by draws from these beliefs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+from posteriori.inference.sequences.evidence_draws import DrawnEvidence, draw_evidence
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Seed
+from posteriori.numerics.warnings import ConvergenceWarning
+from posteriori.sequence.learning.chain_fit import build_emission, build_paths, estimate_of
+from posteriori.sequence.learning.emission_choice import is_alike
+
+__all__ = ["HiddenMarkovBeliefs", "draw_model_evidence"]
+
+#: Fewer effective draws than this say little about the error of an estimate.
+_FEW = 20
+
+
+class HiddenMarkovBeliefs(NamedTuple):
+    """What is believed of the parameters of a hidden Markov model.
+
+    Attributes
+    ----------
+    initial : Dirichlet
+        Of the first state.
+    transition : Dirichlet, a batch of K
+        Of the rows of A; a tuple of K over the allowed moves where some are not.
+    emission : distribution
+        Of what the states emit, a batch (K,) or (K, D); by family where columns have several.
+    durations : Dirichlet, a batch of K, or None
+        Of the lengths of runs, where these have a table.
+    """
+
+    initial: Any
+    transition: Any
+    emission: Any
+    durations: Any = None
+
+
+def draw_model_evidence(model: Any, draws: int, random_state: Seed, callback: Any) -> DrawnEvidence:
+    """Return an estimate of the evidence of a fitted model, saying where it is weak."""
+    if estimate_of(model) != "belief":
+        raise ValueError('evidence needs beliefs: fit with method="variational"')
+    data, rows, sums = model._training
+    paths, emission = build_paths(model, data, rows), build_emission(model, data, rows)
+    if not hasattr(emission, "draw"):
+        raise ValueError("evidence of mixtures in states cannot be drawn; compare log_evidence_")
+    alike = is_alike(model.emission_prior)
+    rng = as_generator(random_state)
+    found = draw_evidence(paths, emission, sums, draws, rng, alike=alike, progress=callback)
+    if found.added:
+        warnings.warn(
+            f"orders of {model.n_states} states are counted by adding ln {model.n_states}! = {found.added:.2f}",
+            UserWarning,
+            stacklevel=3,
+        )
+    if found.effective < min(_FEW, draws / 2):
+        warnings.warn(
+            f"{found.effective:.1f} of {draws} draws carry the estimate: its error is larger than "
+            f"{found.error:.2g}; raise draws",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return found
