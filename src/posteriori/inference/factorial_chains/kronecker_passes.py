@@ -308,7 +308,7 @@ def _unmerged(sums: Array, merged: Chains, sizes: tuple[int, ...]) -> Iterator[A
 
 def _kernel_chains(chains: Chains, *, in_logs: bool) -> tuple[Array, Array, IntArray]:
     """Return π of joint states, transitions (M, K, K) with padding, and sizes."""
-    initial = np.ones(1)
+    initial: Array = np.ones(1)
     for part in chains.initial:
         initial = np.kron(initial, part)
     most = max(chains.sizes)
