@@ -157,6 +157,21 @@ def test_one_chain_is_learned_as_the_plain_model_learns():
     np.testing.assert_allclose(plain.model_.transition, model.transition_[0], atol=1e-3)
 
 
+def test_a_callback_follows_and_stops_the_ascent():
+    x, _ = switches(100)
+    told = []
+    model = FactorialHiddenMarkovModel(
+        (2, 2),
+        n_init=1,
+        tol=0.0,
+        callback=lambda step, value: told.append((step, value)) or step == 3,
+        random_state=0,
+    ).fit(x)
+    assert [step for step, _ in told] == [1, 2, 3]
+    assert model.n_iter_ == 3
+    assert told[-1][1] == model.trace_[-1]
+
+
 def test_units_do_not_matter():
     x, _ = switches(150)
     a = FactorialHiddenMarkovModel((2, 2), random_state=0).fit(x)

@@ -75,6 +75,8 @@ class FactorialHiddenMarkovModel(BaseEstimator):
         Nats that a step must gain.
     max_iter : int
         Steps of the ascent.
+    callback : callable, optional
+        Is told the number of the step and the objective, and stops the ascent by answering True.
     random_state : int, Generator or None
         Of the starts.
 
@@ -105,7 +107,7 @@ class FactorialHiddenMarkovModel(BaseEstimator):
 
     Notes
     -----
-    NaN is missing: rows or entries. Noise has at least a millionth of its column's variance.
+    Ctrl-C ends the ascent and keeps what was learned. NaN is missing: rows or entries. Noise has at least a millionth of its column's variance.
 
     Chains are independent before anything is seen, and dependent given the data: exact probabilities
     know that, variational ones do not, and are too sure.
@@ -139,6 +141,7 @@ class FactorialHiddenMarkovModel(BaseEstimator):
         n_init: int = 10,
         tol: float = 1e-4,
         max_iter: int = 500,
+        callback: Any = None,
         random_state: Seed = None,
     ) -> None:
         self.n_states = n_states
@@ -146,6 +149,7 @@ class FactorialHiddenMarkovModel(BaseEstimator):
         self.n_init = n_init
         self.tol = tol
         self.max_iter = max_iter
+        self.callback = callback
         self.random_state = random_state
 
     @staticmethod
@@ -196,6 +200,7 @@ class FactorialHiddenMarkovModel(BaseEstimator):
             n_init=int(self.n_init),
             tol=self.tol,
             max_iter=int(self.max_iter),
+            callback=self.callback,
         )
         self.inference_ = "exact" if exact else "variational"
         self.n_iter_, self.converged_, self.trace_ = found.n_iter, found.converged, found.trace

@@ -41,6 +41,12 @@ def test_one_state_has_a_short_page():
     assert "not drawn" not in page
 
 
+def test_categories_alone_show_their_states():
+    page = segment({"k": list("aaaaaaaabbbbbbbbaaaa")}, states=2).html()
+    assert "not drawn" not in page
+    assert page.split("How many states</h2>")[0].count("<svg") == 1
+
+
 def test_names_are_escaped():
     table, state = regimes()
     table = table.rename(columns={"load": "<script>alert(1)</script>"})

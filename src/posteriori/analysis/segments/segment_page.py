@@ -78,37 +78,35 @@ def _lede(found: Segmentation) -> str:
 
 
 def _series(found: Segmentation, shares: Array) -> str:
-    rows, lengths = found.rows, found.rows.arrangement.lengths
-    numbers = [d for d, c in enumerate(rows.used) if c.kind != "category"][:_COLUMNS]
-    starts = np.cumsum(lengths) - lengths
-    drawn = []
-    for s in np.argsort(-lengths, kind="stable")[:_SERIES]:
-        part = slice(starts[s], starts[s] + lengths[s])
-        places, axis = _places(found, int(s))
-        name = rows.arrangement.series[s].name
-        head = f"<h3>{escape(name)}</h3>" if name else ""
-        figures = [
-            draw_series(
-                f"series-{s}-{d}",
-                rows.used[d].name,
-                rows.x[part, d],
-                shares[part],
-                places,
-                axis,
-                dates=rows.time is not None and rows.time.kind == "date",
-            )
-            for d in numbers
-        ]
-        drawn.append(head + "".join(figure(svg, long=True) for svg in figures))
-    more = len(lengths) - len(drawn)
-    rest = (
-        paragraph(f"And {counted(more, 'shorter series', 'shorter series')}.") if more > 0 else ""
-    )
+    arrangement = found.rows.arrangement
+    longest = np.argsort(-arrangement.lengths, kind="stable")[:_SERIES].tolist()
+    drawn = [_one_series(found, shares, s) for s in longest]
+    more = len(arrangement.series) - len(drawn)
+    rest = paragraph(f"And {counted(more, 'shorter one')}.") if more > 0 else ""
     said = paragraph(
         "Behind each series stand the states in their colours, each as high as it is probable: where one "
         "fills the whole height there is no doubt."
     )
     return section("The series and their states", said + _legend(found) + "".join(drawn) + rest)
+
+
+def _one_series(found: Segmentation, shares: Array, s: int) -> str:
+    """Return the columns of numbers of one series over its states; the states alone if there are none."""
+    rows, lengths = found.rows, found.rows.arrangement.lengths
+    start = int(lengths[:s].sum())
+    part = slice(start, start + int(lengths[s]))
+    places, axis = _places(found, s)
+    dates = rows.time is not None and rows.time.kind == "date"
+    columns = [d for d, c in enumerate(rows.used) if c.kind == "number"][:_COLUMNS]
+    curves = [(rows.used[d].name, rows.x[part, d]) for d in columns]
+    curves = curves or [("probability", np.full(len(places), np.nan))]
+    name = rows.arrangement.series[s].name
+    head = f"<h3>{escape(name)}</h3>" if name else ""
+    figures = [
+        draw_series(f"series-{s}-{d}", label, values, shares[part], places, axis, dates=dates)
+        for d, (label, values) in enumerate(curves)
+    ]
+    return head + "".join(figure(svg, long=True) for svg in figures)
 
 
 def _legend(found: Segmentation) -> str:
