@@ -30,9 +30,13 @@ from posteriori.inference.factorial_chains.factorial_learning import (
     learn_factorial,
     smooth_rows,
 )
+from posteriori.inference.factorial_chains.factorial_units import (
+    log_units,
+    order_of_chains,
+    seen_units,
+)
 from posteriori.inference.factorial_chains.kronecker_passes import FactorialPosterior, Sequences
 from posteriori.numerics.random import as_generator
-from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array, IntArray, Seed
 from posteriori.numerics.validation import require_moderate
 from posteriori.sequence.sequence_rows import (
@@ -189,7 +193,8 @@ class FactorialHiddenMarkovModel(BaseEstimator):
             table.lengths, np.ones(len(table.lengths)) if weights is None else weights
         )
         _require_rows(sizes, x)
-        mean, scale = _column_units(self, x, sequences)
+        self._require_entries(x, sequences)
+        mean, scale = seen_units(x, sequences)
         rows = make_factorial_rows((x - mean) / scale, sequences)
         exact = self._is_exact(sizes)
         found = learn_factorial(
@@ -206,7 +211,7 @@ class FactorialHiddenMarkovModel(BaseEstimator):
         self.n_iter_, self.converged_, self.trace_ = found.n_iter, found.converged, found.trace
         known = smooth_rows(rows, sizes, found.parameters, exact=exact)
         self._settle(found.parameters, known, sequences, mean, scale)
-        value = sequences.weights @ (known.log_evidence - _log_units(x, scale, sequences))
+        value = sequences.weights @ (known.log_evidence - log_units(x, scale, sequences))
         self.log_likelihood_ = float(value)
         self._count_parameters(float(sequences.row_weights.sum()))
         return self
@@ -234,14 +239,14 @@ class FactorialHiddenMarkovModel(BaseEstimator):
 
     def log_prob(self, X: Any, *, lengths: Any = None) -> Any:
         """Return ln p(x) of each sequence, (S,), or a number for one table; a bound if variational."""
-        table, known, log_units = self._smooth(X, lengths)
-        found = known.log_evidence - log_units
+        table, known, units = self._smooth(X, lengths)
+        found = known.log_evidence - units
         return found if table.listed else np.float64(found[0])
 
     def score(self, X: Any, y: Any = None, *, lengths: Any = None) -> float:
         """Return ln p(X) per row."""
-        table, known, log_units = self._smooth(X, lengths)
-        return float((known.log_evidence - log_units).sum() / table.lengths.sum())
+        table, known, units = self._smooth(X, lengths)
+        return float((known.log_evidence - units).sum() / table.lengths.sum())
 
     def sample(self, size: int = 1, rng: Seed = None) -> tuple[Array, IntArray]:
         """Draw a sequence: its rows (size, D), and the states behind them (size, M)."""
@@ -267,9 +272,9 @@ class FactorialHiddenMarkovModel(BaseEstimator):
         return self.inference_ == "exact"
 
     def _smooth(self, X: Any, lengths: Any) -> tuple[SequenceTable, FactorialPosterior, Array]:
-        table, rows, parameters, log_units = self._rows_in_units(X, lengths)
+        table, rows, parameters, units = self._rows_in_units(X, lengths)
         known = smooth_rows(rows, self._chain_sizes, parameters, exact=self._exactly)
-        return table, known, log_units
+        return table, known, units
 
     def _rows_in_units(
         self, X: Any, lengths: Any
@@ -287,7 +292,14 @@ class FactorialHiddenMarkovModel(BaseEstimator):
             self.covariance_ / np.outer(scale, scale),
         )
         rows = make_factorial_rows((x - self.intercept_) / scale, sequences)
-        return table, rows, parameters, _log_units(x, scale, sequences)
+        return table, rows, parameters, log_units(x, scale, sequences)
+
+    def _require_entries(self, x: Array, sequences: Sequences) -> None:
+        require_moderate("X", x)
+        counted = ~np.isnan(x[sequences.row_weights > 0])
+        if not counted.any(axis=0).all():
+            name = column_names(self)[int(np.argmin(counted.any(axis=0)))]
+            raise ValueError(f"X has no entry in {name}: leave the column out")
 
     def _is_exact(self, sizes: tuple[int, ...]) -> bool:
         joint = math.prod(sizes)
@@ -315,7 +327,7 @@ class FactorialHiddenMarkovModel(BaseEstimator):
         middles = [share @ effect for share, effect in zip(shares, effects, strict=True)]
         effects = [effect - middle for effect, middle in zip(effects, middles, strict=True)]
         explained = [share @ (e**2).sum(axis=1) for share, e in zip(shares, effects, strict=True)]
-        order = _order_of_chains(sizes, explained)
+        order = order_of_chains(sizes, explained)
         by_effect = [np.argsort(effect[:, 0], kind="stable") for effect in effects]
         self.initial_ = tuple(chains.initial[m][by_effect[m]] for m in order)
         self.transition_ = tuple(
@@ -350,17 +362,6 @@ def _sizes(n_states: Any) -> tuple[int, ...]:
     return tuple(int(k) for k in given)
 
 
-def _order_of_chains(sizes: tuple[int, ...], explained: list[Any]) -> list[int]:
-    """Return the chains, those of equally many states by what they explain, most first."""
-    order = list(range(len(sizes)))
-    for size in set(sizes):
-        alike = [m for m, k in enumerate(sizes) if k == size]
-        ranked = sorted(alike, key=lambda m: -float(explained[m]))
-        for place, m in zip(alike, ranked, strict=True):
-            order[place] = m
-    return order
-
-
 def _draw_path(initial: Array, transition: Array, uniform: Array) -> IntArray:
     """Return the states that uniform numbers lead to."""
     edges, state = np.cumsum(transition, axis=1), -1
@@ -370,26 +371,6 @@ def _draw_path(initial: Array, transition: Array, uniform: Array) -> IntArray:
         state = min(int(np.searchsorted(row, u * row[-1], side="right")), len(row) - 1)
         path[t] = state
     return path
-
-
-def _column_units(estimator: Any, x: Array, sequences: Sequences) -> tuple[Array, Array]:
-    """Return mean and scale of what is seen of each column; 1 for a constant one."""
-    require_moderate("X", x)
-    seen = ~np.isnan(x)
-    weights = sequences.row_weights[:, None] * seen
-    totals = weights.sum(axis=0)
-    if not np.all(totals > 0):
-        name = column_names(estimator)[int(np.argmin(totals > 0))]
-        raise ValueError(f"X has no entry in {name}: leave the column out")
-    mean = (weights * np.where(seen, x, 0.0)).sum(axis=0) / totals
-    deviation = np.where(seen, x - mean, 0.0)
-    scale = np.sqrt((weights * deviation**2).sum(axis=0) / totals)
-    return mean, np.where(exceeds_rounding(scale, np.abs(mean)), scale, 1.0)
-
-
-def _log_units(x: Array, scale: Array, sequences: Sequences) -> Array:
-    """Return what the log density of each sequence loses by the units of its columns."""
-    return np.add.reduceat(~np.isnan(x) @ np.log(scale), sequences.starts)
 
 
 def _require_rows(sizes: tuple[int, ...], x: Array) -> None:

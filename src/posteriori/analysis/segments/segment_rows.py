@@ -96,16 +96,7 @@ def read_series(
     by_column = None if by is None else _named(frame, known, by, "by")
     used = _used_columns(frame, known, names, time_column, by_column)
     arrangement = arrange_rows(frame, time_column, by_column)
-    converted = pd.DataFrame(
-        {c.name: convert_column(c, frame[c.name]) for c in used}, index=frame.index
-    ).reset_index(drop=True)
-    encoder = CodeColumns({c.name: c.kind for c in used}).fit(converted)
-    codes = encoder.transform(converted)
-    symbols = {
-        place: tuple(np.unique(codes[~np.isnan(codes[:, place]), place]).tolist())
-        for place, c in enumerate(used)
-        if c.kind in ("boolean", "category")
-    }
+    converted, encoder, codes, symbols = _encode(frame, used)
     x = arrangement.spread(recode(codes, symbols))
     _require_rows(x)
     _open(x, used, seed)
@@ -209,6 +200,23 @@ def _usable(column: Column, taken: set[str]) -> Column:
         why = column.note or "it holds dates, which only rise"
         raise ValueError(f"columns names {column.name!r}, which cannot tell states: {why}")
     return column
+
+
+def _encode(
+    frame: pd.DataFrame, used: list[Column]
+) -> tuple[pd.DataFrame, CodeColumns, Array, dict[int, tuple[float, ...]]]:
+    """Return converted columns, what makes numbers of them, these, and the codes that occur."""
+    converted = pd.DataFrame(
+        {c.name: convert_column(c, frame[c.name]) for c in used}, index=frame.index
+    ).reset_index(drop=True)
+    encoder = CodeColumns({c.name: c.kind for c in used}).fit(converted)
+    codes = encoder.transform(converted)
+    symbols = {
+        place: tuple(np.unique(codes[~np.isnan(codes[:, place]), place]).tolist())
+        for place, c in enumerate(used)
+        if c.kind in ("boolean", "category")
+    }
+    return converted, encoder, codes, symbols
 
 
 def _require_rows(x: Array) -> None:

@@ -1,0 +1,41 @@
+"""Rows in units of their columns, and chains in an order of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from posteriori.inference.factorial_chains.kronecker_passes import Sequences
+from posteriori.numerics.rank import exceeds_rounding
+from posteriori.numerics.types import Array
+
+__all__ = ["log_units", "order_of_chains", "seen_units"]
+
+
+def seen_units(x: Array, sequences: Sequences) -> tuple[Array, Array]:
+    """Return mean and scale of what is seen of each column; 1 for a constant one.
+
+    Every column has an entry in a sequence that counts.
+    """
+    seen = ~np.isnan(x)
+    weights = sequences.row_weights[:, None] * seen
+    totals = weights.sum(axis=0)
+    mean = (weights * np.where(seen, x, 0.0)).sum(axis=0) / totals
+    deviation = np.where(seen, x - mean, 0.0)
+    scale = np.sqrt((weights * deviation**2).sum(axis=0) / totals)
+    return mean, np.where(exceeds_rounding(scale, np.abs(mean)), scale, 1.0)
+
+
+def log_units(x: Array, scale: Array, sequences: Sequences) -> Array:
+    """Return what the log density of each sequence loses by the units of its columns."""
+    return np.add.reduceat(~np.isnan(x) @ np.log(scale), sequences.starts)
+
+
+def order_of_chains(sizes: tuple[int, ...], explained: list[Array]) -> list[int]:
+    """Return the chains, those of equally many states by what they explain, most first."""
+    order = list(range(len(sizes)))
+    for size in set(sizes):
+        alike = [m for m, k in enumerate(sizes) if k == size]
+        ranked = sorted(alike, key=lambda m: -float(explained[m]))
+        for place, m in zip(alike, ranked, strict=True):
+            order[place] = m
+    return order
