@@ -112,10 +112,13 @@ def _read_content(content: dict[str, Any]) -> tuple[SavedModel, Any, Any]:
         raise ValueError("it holds no model")
     if not all(_is_usable(c) for c in columns):
         raise ValueError("its columns are not described as columns are")
-    known_by = {"target": _read_predictions, "symbols": _read_segments, "order": _read_clusters}
-    read: Callable[..., SavedModel] = next(
-        (read for key, read in known_by.items() if key in content), _read_density
-    )
+    readers: dict[str, Callable[..., SavedModel]] = {
+        "target": _read_predictions,
+        "symbols": _read_segments,
+        "order": _read_clusters,
+        "name": _read_density,
+    }
+    read = next(read for key, read in readers.items() if key in content)
     return read(content, columns), content["trial"], content["answers"]
 
 
