@@ -77,7 +77,7 @@ def rows() -> list:
             "Viterbi (hmmlearn, 256 states)",
             lambda: most_likely_states(chains, lambda part: likelihood[part].copy(), one),
             lambda: _hmmc.viterbi(initial, transition, likelihood),
-            bar=5.0,
+            bar=3.0,
             faster=True,
         ),
     ]
