@@ -323,6 +323,19 @@ def test_evidence_of_one_state_is_exact_and_drawn(geyser):
         assert abs(float(drawn) - float(m.log_evidence_)) < 5 * drawn.error
 
 
+def test_evidence_of_four_states_agrees_between_seeds():
+    """Errors are as large as they say where importance draws alone would hang on a few of them."""
+    rng = np.random.default_rng(0)
+    z = np.repeat(rng.integers(4, size=30), 10)
+    x = (np.array([0.0, 2.0, 4.0, 7.0])[z] + rng.normal(size=300))[:, None]
+    m = HiddenMarkovModel(4, "normal", random_state=0).fit(x)
+    found = [m.estimate_evidence(400, random_state=seed) for seed in range(3)]
+    values, errors = np.array([float(one) for one in found]), np.array([one.error for one in found])
+    assert errors.max() < 0.5
+    assert np.abs(values - values.mean()).max() < 5 * errors.max()
+    assert values.min() > float(m.log_evidence_)
+
+
 def test_many_states_add_their_orders_and_say_so():
     X = np.array([[0], [1]] * 20)
     m = HiddenMarkovModel(7, "categorical", random_state=0).fit(X)

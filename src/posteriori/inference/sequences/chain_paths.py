@@ -117,6 +117,11 @@ class ChainPaths(NamedTuple):
     hard: bool = False
 
     @property
+    def exact(self) -> bool:
+        """Whether beliefs about laws are exact where the paths are known."""
+        return True
+
+    @property
     def n_sums(self) -> int:
         """Counts of first states, and of transitions."""
         return 2

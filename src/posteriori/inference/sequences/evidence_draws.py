@@ -5,18 +5,20 @@ r"""The evidence of a hidden chain, by draws of its parameters from the beliefs 
 
 with paths summed out by a forward pass for each draw. q is a mixture: the beliefs, wider ones, and the
 beliefs given paths that are drawn by turns with parameters. G are the orders of the states that the prior does
-not tell apart: the posterior has a copy for each of them, of which q knows one.
+not tell apart: the posterior has a copy for each of them, of which q knows one. Where beliefs given a path
+are exact, half of the draws come from the posterior itself, and a bridge joins both halves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import permutations
+from itertools import count, islice, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
+from posteriori.inference.sequences.bridging import bridge
 from posteriori.inference.sequences.dirichlet_rows import draw_rows
 from posteriori.inference.sequences.emissions.emission_contract import EmissionDraws, Sums
 from posteriori.numerics.logspace import log_sum_exp
@@ -33,9 +35,12 @@ MOST_ORDERED = 6
 _SHARES = (1.0, 0.6, 0.35)
 
 
-#: Beliefs given drawn paths that are drawn from as well, where states have no more than so many orders: the
-#: cost grows with both.
-_TURNS, _FEW_ORDERS = 12, 24
+#: Beliefs given drawn paths that q has as well, where states have no more than so many orders: the cost grows
+#: with both.
+_GIVEN_PATHS, _FEW_ORDERS = 12, 24
+
+#: Paths given which parameters are drawn from the posterior; turns before the first, and from one to the next.
+_GROUPS, _FIRST, _APART = 24, 20, 3
 
 
 class DrawnEvidence(NamedTuple):
@@ -67,7 +72,7 @@ def draw_evidence(
     alike: bool,
     progress: Callable[[], Any] | None = None,
 ) -> DrawnEvidence:
-    """Return an estimate of the evidence by importance draws.
+    """Return an estimate of the evidence by draws.
 
     Parameters
     ----------
@@ -86,21 +91,30 @@ def draw_evidence(
     """
     wide = [tuple(share * part for part in sums) for share in _SHARES]
     orders = list(_orders(paths, alike))
+    turns = _paths_by_turns(paths, emission, sums, rng)
     if len(orders) <= _FEW_ORDERS:
-        wide += _paths_by_turns(paths, emission, sums, min(_TURNS, size // 100), rng)
-    logs: list[Array] = []
-    for i, own in enumerate(wide):
-        some = size // len(wide) + (i < size % len(wide))
+        wide += islice(turns, min(_GIVEN_PATHS, size // 100))
+    groups = list(islice(turns, min(_GROUPS, size // 20))) if _is_exact(paths, emission) else []
+
+    def ratios(own: Sums, some: int) -> Array:
         drawn = _draw(paths, emission, own, some, rng)
-        proposal = log_sum_exp(
-            np.stack([_log_beliefs(paths, other, drawn, orders) for other in wide]), axis=0
-        )
-        proposal -= np.log(len(wide) * len(orders))
-        logs.append(_log_joint(paths, drawn, progress) - proposal)
+        each = np.stack([_log_beliefs(paths, other, drawn, orders) for other in wide])
+        proposal = log_sum_exp(each, axis=0) - np.log(len(wide) * len(orders))
+        return _log_joint(paths, drawn, progress) - proposal
+
+    ahead = size // 2 if groups else size
+    proposed = [
+        ratios(own, some) for own, some in zip(wide, _shares_of(ahead, len(wide)), strict=True)
+    ]
+    held = [
+        ratios(own, some)
+        for own, some in zip(groups, _shares_of(size - ahead, len(groups)), strict=True)
+    ]
+    found = bridge(np.concatenate(proposed), held)
     k, whole = paths.n_states, alike and is_exchangeable(paths)
     added = float(gammaln(k + 1.0)) if whole and k > MOST_ORDERED else 0.0
     constant = emission.look(sums[paths.n_sums :]).constant
-    return _summary(np.concatenate(logs) + constant, added)
+    return DrawnEvidence(found.value + constant + added, found.error, found.effective, added)
 
 
 def is_exchangeable(paths: Any) -> bool:
@@ -111,24 +125,24 @@ def is_exchangeable(paths: Any) -> bool:
     return bool(same and (not apart.size or np.ptp(apart) == 0.0))
 
 
-def _summary(logs: Array, added: float) -> DrawnEvidence:
-    top = logs.max()
-    weights = np.exp(logs - top)
-    mean = weights.mean()
-    error = weights.std(ddof=1) / (mean * np.sqrt(len(logs)))
-    effective = weights.sum() ** 2 / (weights**2).sum()
-    return DrawnEvidence(float(top + np.log(mean)) + added, float(error), float(effective), added)
+def _is_exact(paths: Any, emission: Any) -> bool:
+    """Tell whether beliefs given paths are those of the posterior: not where a path counts more than once."""
+    return bool(paths.exact and emission.exact and paths.rows.weights is None)
+
+
+def _shares_of(size: int, parts: int) -> Iterator[int]:
+    """Yield so many draws for each of some parts."""
+    return (size // parts + (i < size % parts) for i in range(parts))
 
 
 def _paths_by_turns(
-    paths: Any, emission: Any, sums: Sums, turns: int, rng: np.random.Generator
-) -> list[Sums]:
-    """Return sums given paths and parameters that are drawn by turns, given one another (Gibbs).
+    paths: Any, emission: Any, sums: Sums, rng: np.random.Generator
+) -> Iterator[Sums]:
+    """Yield sums given paths and parameters that are drawn by turns, given one another (Gibbs).
 
     The posterior is the mixture of the beliefs given all paths, so some of them cover it well.
     """
-    found = []
-    for _ in range(turns):
+    for turn in count(1 - _FIRST):
         one = _draw(paths, emission, sums, 1, rng)
         logs = tuple(table[0] for table in one.tables)
         states = paths.draw(logs, one.emissions.scores(0), rng)
@@ -137,8 +151,8 @@ def _paths_by_turns(
         if frequency is not None:
             shares *= frequency[:, None]
         sums = (*paths.count_paths(states), *emission.share_out(shares))
-        found.append(sums)
-    return found
+        if turn >= 0 and turn % _APART == 0:
+            yield sums
 
 
 class _Drawn(NamedTuple):

@@ -44,6 +44,11 @@ class RunPaths(NamedTuple):
     durations: DirichletRows | ParametricRuns
 
     @property
+    def exact(self) -> bool:
+        """Whether beliefs about laws are exact where the paths are known."""
+        return False  # the last run of a sequence is cut
+
+    @property
     def n_sums(self) -> int:
         """Counts of first states, of moves, and of lengths of runs."""
         return 3
