@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from posteriori.analysis.fitting.object_tree import from_tree, to_tree
+from posteriori.analysis.saved.object_tree import from_tree, to_tree
 from posteriori.regression import (
     HurdleRegression,
     LogLinearRegression,

@@ -10,11 +10,11 @@ from typing import Any, overload
 from posteriori.analysis.densities.describing import TableDensity, describe_density
 from posteriori.analysis.fitting.findings import Findings, conclude
 from posteriori.analysis.fitting.running import Outcome, run_candidates
-from posteriori.analysis.fitting.table_model import TableModel
 from posteriori.analysis.fitting.table_problem import make_problem, read_target, suited_candidates
 from posteriori.analysis.report.html_pieces import framed
 from posteriori.analysis.report.ranking_tables import aligned, ranking_table
 from posteriori.analysis.report.verdict_words import verdict_of
+from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.analysis.table.reading import to_pandas
 

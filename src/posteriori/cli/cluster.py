@@ -9,10 +9,10 @@ import pandas as pd
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from posteriori.analysis.fitting.cluster_model import LABELS
 from posteriori.analysis.groups.cluster_words import number_rows, profile_rows
 from posteriori.analysis.groups.clustering import Clustering, cluster
 from posteriori.analysis.groups.number_search import Tried
+from posteriori.analysis.saved.cluster_model import LABELS
 from posteriori.analysis.table.reading import read_table
 from posteriori.analysis.table.wording import counted
 from posteriori.cli.output import PatientConsole, plain, print_notes

@@ -11,7 +11,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from posteriori.analysis.analyzing import Analysis, analyze
 from posteriori.analysis.densities.describing import TableDensity
-from posteriori.analysis.fitting.model_files import save_model
 from posteriori.analysis.report.ranking_tables import (
     detailed_table,
     explanations,
@@ -20,6 +19,7 @@ from posteriori.analysis.report.ranking_tables import (
     ranking_table,
     warnings_of,
 )
+from posteriori.analysis.saved.model_files import save_model
 from posteriori.analysis.table.reading import read_table, reading_code
 from posteriori.analysis.table.wording import counted
 from posteriori.cli.output import PatientConsole, plain, print_indented, print_notes

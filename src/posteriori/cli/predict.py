@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from posteriori.analysis.fitting.cluster_model import ClusterModel
-from posteriori.analysis.fitting.column_reader import ColumnReader
-from posteriori.analysis.fitting.density_model import DensityModel
-from posteriori.analysis.fitting.model_files import load_model
-from posteriori.analysis.fitting.segment_model import SegmentModel
-from posteriori.analysis.fitting.table_model import TableModel
+from posteriori.analysis.saved.cluster_model import ClusterModel
+from posteriori.analysis.saved.column_reader import ColumnReader
+from posteriori.analysis.saved.density_model import DensityModel
+from posteriori.analysis.saved.model_files import load_model
+from posteriori.analysis.saved.segment_model import SegmentModel
+from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.reading import read_table
 from posteriori.analysis.table.wording import counted, fixed_number, short_number
 from posteriori.cli.output import plain

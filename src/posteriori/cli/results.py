@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
-from posteriori.analysis.fitting.model_files import save_model
 from posteriori.analysis.report.ranking_tables import fit_columns
+from posteriori.analysis.saved.model_files import save_model
 from posteriori.analysis.table.reading import reading_code
 from posteriori.analysis.table.wording import counted
 from posteriori.cli.output import plain

@@ -9,7 +9,7 @@ import pandas as pd
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from posteriori.analysis.fitting.segment_model import SEGMENT_LABELS
+from posteriori.analysis.saved.segment_model import SEGMENT_LABELS
 from posteriori.analysis.segments.segment_words import regime_rows, state_rows, trait_table
 from posteriori.analysis.segments.segmenting import Segmentation, segment
 from posteriori.analysis.segments.state_search import TriedStates

@@ -10,7 +10,7 @@ from posteriori.analysis import DensityModel, load_model, save_model
 from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.selection.candidates import CANDIDATES
 from tests.analysis.densities.described_tables import customers, density_of, people, with_gaps
-from tests.analysis.fitting.test_model_files import content_of, forge_content, require_cheap_refusal
+from tests.analysis.saved.test_model_files import content_of, forge_content, require_cheap_refusal
 
 NAMES = [c.name for c in CANDIDATES if c.task == "joint"]
 

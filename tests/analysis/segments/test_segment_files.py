@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import SegmentModel, load_model, save_model
-from tests.analysis.fitting.test_model_files import content_of, forge_content, require_cheap_refusal
+from tests.analysis.saved.test_model_files import content_of, forge_content, require_cheap_refusal
 from tests.analysis.segments.segment_tables import mixed, regimes, segments_of
 
 

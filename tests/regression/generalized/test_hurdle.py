@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize, special
 from sklearn.base import clone
 
-from posteriori.analysis.fitting.object_tree import from_tree, to_tree
+from posteriori.analysis.saved.object_tree import from_tree, to_tree
 from posteriori.classification import BayesianLogisticRegression
 from posteriori.regression import HurdleRegression, NegativeBinomialRegression
 from posteriori.regression.generalized.occurrence import OccurrenceRegression

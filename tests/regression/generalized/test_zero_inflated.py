@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, special, stats
 from sklearn.base import clone
 
-from posteriori.analysis.fitting.object_tree import from_tree, to_tree
+from posteriori.analysis.saved.object_tree import from_tree, to_tree
 from posteriori.inference.predictors.pairs.two_predictors import TwoPredictors
 from posteriori.regression import (
     HurdleRegression,

@@ -13,9 +13,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from posteriori.analysis.fitting.density_model import log_density_of
 from posteriori.analysis.groups.cluster_words import date_words
 from posteriori.analysis.report.figures import number_ticks
+from posteriori.analysis.saved.density_model import log_density_of
 from posteriori.analysis.table.columns import Column
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import (

@@ -21,11 +21,11 @@ from posteriori.analysis.densities.joint_problem import (
     make_joint_problem,
 )
 from posteriori.analysis.densities.odd_rows import OddRow, find_odd_rows
-from posteriori.analysis.fitting.density_model import DensityModel
 from posteriori.analysis.fitting.ranked_outcomes import rank_outcomes, told_end, without_average
 from posteriori.analysis.fitting.running import INTERRUPTED, Outcome, run_candidates
 from posteriori.analysis.report.html_pieces import framed
 from posteriori.analysis.report.ranking_tables import aligned, ranking_table
+from posteriori.analysis.saved.density_model import DensityModel
 from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Comparison, Row

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.analysis.densities.joint_problem import JointProblem, fit_density
-from posteriori.analysis.fitting.density_model import log_density_of
+from posteriori.analysis.saved.density_model import log_density_of
 from posteriori.inference.gaps.gap_beliefs import CodeGaps
 from posteriori.inference.gaps.gap_patterns import gap_patterns
 from posteriori.numerics.types import Array

@@ -1,1 +1,1 @@
-"""Fitting candidates to a table, and saving what was learnt."""
+"""Fitting candidates to a table."""

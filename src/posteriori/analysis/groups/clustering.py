@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.fitting.cluster_model import ClusterModel
 from posteriori.analysis.fitting.number_weights import Found
 from posteriori.analysis.groups.cluster_profiles import ClusterProfile, make_profiles
 from posteriori.analysis.groups.cluster_words import verdict_in_words
 from posteriori.analysis.groups.number_search import Tried, search_numbers
 from posteriori.analysis.groups.rows_to_group import ClusterRows, numbers_to_try, read_rows
 from posteriori.analysis.report.counted_finding import CountedFinding
+from posteriori.analysis.saved.cluster_model import ClusterModel
 from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.numerics.types import Array

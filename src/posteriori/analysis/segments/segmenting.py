@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.number_weights import Found
-from posteriori.analysis.fitting.segment_model import SegmentModel
 from posteriori.analysis.report.counted_finding import CountedFinding
+from posteriori.analysis.saved.segment_model import SegmentModel
 from posteriori.analysis.segments.regimes import Regime, make_regimes
 from posteriori.analysis.segments.segment_rows import SegmentRows, numbers_of_states, read_series
 from posteriori.analysis.segments.segment_words import verdict_of_states

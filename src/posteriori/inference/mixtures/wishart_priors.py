@@ -11,7 +11,7 @@ from posteriori.inference.mixtures.normal_maximum import NormalPrior
 from posteriori.inference.mixtures.normal_units import Units
 from posteriori.numerics.types import Array
 
-__all__ = ["belief_in_rows", "column_moments", "default_prior", "has_names", "prior_in_units"]
+__all__ = ["belief_in_rows", "table_spread", "default_prior", "has_names", "prior_in_units"]
 
 #: Rows that the default prior of the means is worth, as in ``GaussianDiscriminant``.
 _MEAN_STRENGTH = 0.1
@@ -59,7 +59,7 @@ def belief_in_rows(belief: NormalBelief, units: Units) -> NormalWishart:
     return NormalWishart(units.raw_means(belief.means), belief.strength, belief.dof, scale)
 
 
-def column_moments(x: Array, frequency: Array | None) -> tuple[Array, Array, Array]:
+def table_spread(x: Array, frequency: Array | None) -> tuple[Array, Array, Array]:
     """Return how many entries columns have, by frequency, their means and variances; NaN is left out."""
     seen, total, squares = np.zeros((3, x.shape[1]))
     blocks = blocks_of_rows(x)

@@ -25,7 +25,7 @@ from posteriori.inference.mixtures.mixture_rows import full_precisions
 from posteriori.inference.mixtures.normal_maximum import NormalParts, scores_of
 from posteriori.inference.mixtures.normal_scores import NormalFeatures, theta_of, unpack_sums
 from posteriori.inference.mixtures.normal_units import Units
-from posteriori.inference.sequences.emissions.feature_emissions import linear_scores
+from posteriori.inference.sequences.emissions.feature_emissions import feature_scores
 from posteriori.numerics.logspace import log_softmax
 from posteriori.numerics.types import Array, IntArray
 
@@ -80,7 +80,7 @@ class FlatNormals(NamedTuple):
     def scores(self, flat: Array) -> Array:
         """Return ln N(x | m, Σ), (T, K)."""
         theta = theta_of(scores_of(self._parts(flat)[1], self.shape.kind), self.shape.kind)
-        return linear_scores(self._features, self.x, theta) - self.units.log_scale
+        return feature_scores(self._features, self.x, theta) - self.units.log_scale
 
     def gradient(self, flat: Array, shares: Array) -> Array:
         """Return the gradient from sums over rows."""

@@ -33,10 +33,10 @@ from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterMode
 from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_parts, join_parts
 from posteriori.inference.mixtures.wishart_priors import (
     belief_in_rows,
-    column_moments,
     default_prior,
     has_names,
     prior_in_units,
+    table_spread,
 )
 from posteriori.mixture.mixture_estimator import counted_rows
 from posteriori.mixture.normal.normal_mixture import (
@@ -226,7 +226,7 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
                 raise TypeError(f"prior must be a NormalWishart, got {self.prior!r}")
             return self.prior
         require_several(x)
-        seen, mean, variance = column_moments(x, frequency)
+        seen, mean, variance = table_spread(x, frequency)
         require_spread(self, seen, mean, variance)
         return default_prior(mean, variance)
 

@@ -13,7 +13,7 @@ from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.inference.classes.class_priors import default_columns_prior
-from posteriori.inference.mixtures.wishart_priors import column_moments, default_prior
+from posteriori.inference.mixtures.wishart_priors import default_prior, table_spread
 from posteriori.inference.sequences.emissions.normal_emissions import column_scale
 from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.types import Array
@@ -36,7 +36,7 @@ def are_separate(prior: Any) -> bool:
 def columns_prior(prior: Any, x: Array, frequency: Array | None) -> Any:
     """Return the prior of mean and variance of each column, as of ``NaiveBayes`` by default."""
     if prior is None:
-        _, mean, variance = column_moments(x, frequency)
+        _, mean, variance = table_spread(x, frequency)
         return default_columns_prior(mean, column_scale(mean, variance))
     return _proper(prior)
 
@@ -44,7 +44,7 @@ def columns_prior(prior: Any, x: Array, frequency: Array | None) -> Any:
 def rows_prior(prior: Any, x: Array, frequency: Array | None) -> NormalWishart:
     """Return the prior of mean and precision of rows, as of ``BayesianGaussianMixture`` by default."""
     if prior is None:
-        _, mean, variance = column_moments(x, frequency)
+        _, mean, variance = table_spread(x, frequency)
         return default_prior(mean, column_scale(mean, variance))
     if isinstance(prior, NormalInverseWishart):
         inverse = inverse_from_factor(np.linalg.cholesky(prior.scale))
@@ -59,7 +59,7 @@ def rows_prior(prior: Any, x: Array, frequency: Array | None) -> NormalWishart:
 def counts_prior(prior: Any, x: Array, frequency: Array | None) -> Any:
     """Return the prior of rates, by default exponential with the mean of the column."""
     if prior is None:
-        _, mean, _ = column_moments(x, frequency)
+        _, mean, _ = table_spread(x, frequency)
         return Gamma(1.0, rate=1.0 / np.where(mean > 0, mean, 1.0))
     return _proper(prior)
 

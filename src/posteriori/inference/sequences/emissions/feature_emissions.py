@@ -42,7 +42,7 @@ __all__ = [
     "FeatureEmission",
     "ModeModel",
     "likely_members",
-    "linear_scores",
+    "feature_scores",
     "of_one_column",
     "weighed_members",
 ]
@@ -172,7 +172,7 @@ class FeatureEmission(NamedTuple):
         learned = self.model.learn(sums[0])
         if not np.isfinite(learned.theta).all():
             raise ValueError("a state has no density")
-        scores = linear_scores(self.model, self.x, learned.theta)
+        scores = feature_scores(self.model, self.x, learned.theta)
         return EmissionView(scores, self.constant, learned.bonus, self.share_out)
 
     def learn(self, sums: Sums) -> LearnedEmission:
@@ -187,13 +187,13 @@ class FeatureEmission(NamedTuple):
         """Draw parameters from the beliefs about them."""
         drawn = self.model.draw(sums[0], size, rng)
         return EmissionDraws(
-            lambda s: linear_scores(self.model, self.x, drawn.theta[s]),
+            lambda s: feature_scores(self.model, self.x, drawn.theta[s]),
             lambda other: drawn.log_beliefs(other[0]),
             drawn.log_priors,
         )
 
 
-def linear_scores(model: Any, x: Array, theta: Array) -> Array:
+def feature_scores(model: Any, x: Array, theta: Array) -> Array:
     """Return ⟨θ_k, t(x)⟩ of rows, (T, K)."""
     scores = np.empty((len(x), len(theta)))
     for rows in read_blocks_of_rows(len(x), model.size):

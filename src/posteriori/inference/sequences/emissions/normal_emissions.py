@@ -55,8 +55,8 @@ from posteriori.inference.mixtures.normal_starts import with_known_spread
 from posteriori.inference.mixtures.normal_units import RowMoments, table_moments
 from posteriori.inference.mixtures.wishart_priors import (
     belief_in_rows,
-    column_moments,
     prior_in_units,
+    table_spread,
 )
 from posteriori.inference.sequences.dirichlet_rows import Estimate
 from posteriori.inference.sequences.emissions.emission_contract import (
@@ -65,7 +65,7 @@ from posteriori.inference.sequences.emissions.emission_contract import (
     LearnedEmission,
     Sums,
 )
-from posteriori.inference.sequences.emissions.feature_emissions import linear_scores
+from posteriori.inference.sequences.emissions.feature_emissions import feature_scores
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.rank import exceeds_rounding, is_definite
 from posteriori.numerics.special import LOG_2PI
@@ -214,7 +214,7 @@ class NormalEmission(NamedTuple):
         theta = theta_of(scores, rows.kind)
         if self.features is not None:
             return np.matmul(self.features.T, theta.T)
-        return linear_scores(NormalFeatures(rows.kind, rows.units), rows.x, theta)
+        return feature_scores(NormalFeatures(rows.kind, rows.units), rows.x, theta)
 
     def _summing(self, scores: NormalScores) -> Callable[[Array], Sums]:
         """Return the function from shares to sums; each state completes rows in its own way."""
@@ -255,7 +255,7 @@ def normal_emission(
         Of "full": one, or a batch of k.
     estimate : {"likelihood", "mode", "belief"}
     """
-    _, mean, variance = column_moments(x, frequency)
+    _, mean, variance = table_spread(x, frequency)
     wider = np.where(
         exceeds_rounding(np.sqrt(variance), np.abs(mean)),
         0.0,

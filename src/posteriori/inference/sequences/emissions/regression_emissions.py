@@ -24,7 +24,7 @@ from posteriori.inference.mixtures.normal_scores import (
     upper_triangle,
 )
 from posteriori.inference.mixtures.normal_units import Units
-from posteriori.inference.mixtures.wishart_priors import column_moments
+from posteriori.inference.mixtures.wishart_priors import table_spread
 from posteriori.inference.sequences.dirichlet_rows import Estimate
 from posteriori.inference.sequences.emissions.emission_contract import (
     EmissionDraws,
@@ -33,7 +33,7 @@ from posteriori.inference.sequences.emissions.emission_contract import (
     Sums,
     reordered,
 )
-from posteriori.inference.sequences.emissions.feature_emissions import linear_scores
+from posteriori.inference.sequences.emissions.feature_emissions import feature_scores
 from posteriori.inference.sequences.emissions.normal_emissions import column_scale
 from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.special import LOG_2PI
@@ -120,7 +120,7 @@ class RegressionEmission(NamedTuple):
         """Return the log densities of rows given what they regress on."""
         found, bonus = self._learn(sums[0])
         scores = np.zeros((len(self.seen), len(sums[0])))
-        scores[self.seen] = linear_scores(self._features, self.z, self._theta(found))
+        scores[self.seen] = feature_scores(self._features, self.z, self._theta(found))
         return EmissionView(scores, -self.log_scale, bonus, self.share_out)
 
     def learn(self, sums: Sums) -> LearnedEmission:
@@ -148,7 +148,7 @@ class RegressionEmission(NamedTuple):
             log_det = np.linalg.slogdet(drawn.precision[s])[1]
             one = _Regressions(drawn.weights[s], drawn.precision[s], log_det, nothing)
             values = np.zeros((len(self.seen), len(sums[0])))
-            values[self.seen] = linear_scores(self._features, self.z, self._theta(one))
+            values[self.seen] = feature_scores(self._features, self.z, self._theta(one))
             return values
 
         def log_beliefs(other: Sums) -> Array:
@@ -356,7 +356,7 @@ def regression_emission(
     if not seen.any():
         raise ValueError("no row of X is whole and follows whole rows; lower lags, or fill in X")
     counted = None if frequency is None else frequency[seen]
-    _, mean, variance = column_moments(z[seen], counted)
+    _, mean, variance = table_spread(z[seen], counted)
     scale = np.sqrt(column_scale(mean, variance))
     units = Units(mean, np.diag(scale), np.diag(1.0 / scale))
     width, total = x.shape[1], float(seen.sum() if counted is None else counted.sum())

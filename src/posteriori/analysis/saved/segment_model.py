@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.fitting.column_reader import ColumnReader
+from posteriori.analysis.saved.column_reader import ColumnReader
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.series import Arrangement, Series, arrange_rows

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis import load_model, save_model
-from posteriori.analysis.fitting.object_tree import from_tree, to_tree
+from posteriori.analysis.saved.object_tree import from_tree, to_tree
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.tree import DecisionTreeClassifier, DecisionTreeRegressor, cost_complexity_path
 from tests.analysis.tables import analysis_of, mixed_table

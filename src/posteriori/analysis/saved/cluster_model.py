@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.fitting.column_reader import ColumnReader
+from posteriori.analysis.saved.column_reader import ColumnReader
 from posteriori.analysis.table.columns import Column
 from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.types import Array

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from posteriori.analysis import load_model, save_model
-from posteriori.analysis.fitting.object_tree import CLASSES, from_tree, to_tree
+from posteriori.analysis.saved.object_tree import CLASSES, from_tree, to_tree
 from posteriori.selection.candidates import CANDIDATES
 from tests.analysis.groups.grouped_tables import groups_of
 from tests.analysis.segments.segment_tables import segments_of

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.fitting.column_reader import ColumnReader
 from posteriori.analysis.fitting.preparation import OTHER, CodeColumns
+from posteriori.analysis.saved.column_reader import ColumnReader
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.values import dates_of
 from posteriori.inference.gaps.gap_beliefs import CodeGaps, GapBelief

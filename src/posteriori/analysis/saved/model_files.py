@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.fitting.cluster_model import ClusterModel
-from posteriori.analysis.fitting.column_reader import ColumnReader
-from posteriori.analysis.fitting.density_model import DensityModel
-from posteriori.analysis.fitting.object_tree import from_tree, to_tree
 from posteriori.analysis.fitting.preparation import NoColumns, NumberColumns
-from posteriori.analysis.fitting.segment_model import SegmentModel
-from posteriori.analysis.fitting.table_model import TARGET_KINDS, TableModel
+from posteriori.analysis.saved.cluster_model import ClusterModel
+from posteriori.analysis.saved.column_reader import ColumnReader
+from posteriori.analysis.saved.density_model import DensityModel
+from posteriori.analysis.saved.object_tree import from_tree, to_tree
+from posteriori.analysis.saved.segment_model import SegmentModel
+from posteriori.analysis.saved.table_model import TARGET_KINDS, TableModel
 from posteriori.analysis.table.columns import Column
 from posteriori.estimators.contract import FillsGaps, offers
 from posteriori.mixture.latent_classes import LatentClasses
