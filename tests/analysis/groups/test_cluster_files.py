@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import ClusterModel, load_model, save_model
-from tests.analysis.saved.test_model_files import content_of, forge_content, require_cheap_refusal
 from tests.analysis.groups.grouped_tables import blobs, groups_of, mixed
+from tests.analysis.saved.test_model_files import content_of, forge_content, require_cheap_refusal
 
 
 @pytest.mark.parametrize(("kind", "table"), [("blobs", blobs), ("mixed", mixed)])
