@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -38,26 +38,14 @@ class ClusterModel(ColumnReader):
         Rows, number of clusters, evidence, seed and version.
     """
 
+    purpose: ClassVar[str] = "tells clusters by"
+    told: ClassVar[str] = "clusters"
+
     name: str
     pipeline: Pipeline
     columns: tuple[Column, ...]
     order: tuple[int, ...]
     facts: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def purpose(self) -> str:
-        """What it does with a table."""
-        return "tells clusters by"
-
-    @property
-    def told(self) -> str:
-        """What it tells of rows."""
-        return "clusters"
-
-    @property
-    def pipelines(self) -> list[Pipeline]:
-        """The pipeline alone."""
-        return [self.pipeline]
 
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
         """Return the cluster of each row of a table.

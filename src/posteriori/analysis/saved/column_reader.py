@@ -22,6 +22,8 @@ class ColumnReader(ABC):
     ----------
     name : str
         Of the model.
+    pipeline : Pipeline, or an average of several
+        Its first step prepares columns.
     columns : tuple of Column
         What it needs.
     facts : dict
@@ -29,6 +31,7 @@ class ColumnReader(ABC):
     """
 
     name: str
+    pipeline: Any
     columns: tuple[Column, ...]
     facts: dict[str, Any]
 
@@ -43,9 +46,9 @@ class ColumnReader(ABC):
         """What it tells of rows."""
 
     @property
-    @abstractmethod
     def pipelines(self) -> list[Pipeline]:
-        """All pipelines, the most important first; their first step prepares columns."""
+        """All pipelines, the most important first."""
+        return [self.pipeline]
 
     @abstractmethod
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -39,25 +39,13 @@ class DensityModel(ColumnReader):
         Rows, prior, evidence, log density of unseen rows, seed and version.
     """
 
+    purpose: ClassVar[str] = "describes"
+    told: ClassVar[str] = "the log density"
+
     name: str
     pipeline: Pipeline
     columns: tuple[Column, ...]
     facts: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def purpose(self) -> str:
-        """What it does with a table."""
-        return "describes"
-
-    @property
-    def told(self) -> str:
-        """What it tells of rows."""
-        return "the log density"
-
-    @property
-    def pipelines(self) -> list[Pipeline]:
-        """The pipeline alone."""
-        return [self.pipeline]
 
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
         """Return how probable each row of a table is, and what belongs into its gaps.

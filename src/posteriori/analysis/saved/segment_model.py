@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -45,6 +45,9 @@ class SegmentModel(ColumnReader):
         Rows, number of states, evidence, seed and version.
     """
 
+    purpose: ClassVar[str] = "tells states by"
+    told: ClassVar[str] = "states"
+
     name: str
     pipeline: Pipeline
     columns: tuple[Column, ...]
@@ -53,21 +56,6 @@ class SegmentModel(ColumnReader):
     time: Column | None = None
     by: Column | None = None
     facts: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def purpose(self) -> str:
-        """What it does with a table."""
-        return "tells states by"
-
-    @property
-    def told(self) -> str:
-        """What it tells of rows."""
-        return "states"
-
-    @property
-    def pipelines(self) -> list[Pipeline]:
-        """The pipeline alone."""
-        return [self.pipeline]
 
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
         """Return the state of each row of a table, given all rows of its series.
