@@ -153,3 +153,17 @@ def test_the_ascent_can_be_watched_and_stopped():
     m = HiddenMarkovModel(2, n_init=1, random_state=0, callback=interrupt).fit(ROWS)
     assert not m.converged_
     assert m.predict(ROWS).shape == (6,)
+
+
+def test_arrays_of_one_axis_are_sequences_of_one_column():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=20), 5.0 + rng.normal(size=30)
+    m = HiddenMarkovModel(2, random_state=0).fit([a, b])
+    same = HiddenMarkovModel(2, random_state=0).fit([a[:, None], b[:, None]])
+    assert float(m.log_evidence_) == float(same.log_evidence_)
+    assert [len(path) for path in m.predict([a, b])] == [20, 30]
+
+
+def test_rows_of_different_lengths_are_refused_with_the_remedy():
+    with pytest.raises(ValueError, match=r"rows of different lengths \(2 to 3\).*as arrays"):
+        HiddenMarkovModel(2, "categorical").fit([[0, 1, 1], [0, 1]])

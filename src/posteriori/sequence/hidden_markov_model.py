@@ -335,10 +335,12 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
     def estimate_evidence(
         self, draws: int = 2000, random_state: Seed = 0, callback: Any = None
     ) -> LogEvidence:
-        """Return an estimate of ln p(X) with its error, by draws from the beliefs and wider ones.
+        """Return an estimate of ln p(X) with its error, by draws from beliefs and posterior.
 
-        All orders of the states that the prior does not tell apart are counted, of more than six states
-        by adding ln K!; so that different numbers of states compare.
+        A bridge joins draws from the beliefs and wider ones with draws from the posterior, where beliefs are
+        exact given the states; elsewhere the former alone are weighed. All orders of the states that the prior
+        does not tell apart are counted, of more than six states by adding ln K!; so that different numbers of
+        states compare.
 
         Parameters
         ----------

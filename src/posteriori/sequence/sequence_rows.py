@@ -1,7 +1,8 @@
 """Sequences as users give them: one table, several by their lengths, or a list; symbols become codes.
 
-A list is a list of sequences where its entries are tables (T, D): arrays of two axes, data frames, or lists of
-rows. Otherwise its entries are the rows of one sequence, so ``[[0], [1], [2]]`` is one sequence of three rows.
+A list is a list of sequences where its entries are tables (T, D), arrays of two axes, data frames or lists of
+rows, or arrays (T,) of one column. Otherwise its entries are the rows of one sequence, so ``[[0], [1], [2]]`` is
+one sequence of three rows.
 """
 
 from __future__ import annotations
@@ -57,12 +58,14 @@ def is_list_of_sequences(X: Any) -> bool:
     --------
     >>> is_list_of_sequences([[0], [1], [2]]), is_list_of_sequences([[[0], [1]], [[2]]])
     (False, True)
+    >>> is_list_of_sequences([np.array([0, 1, 1]), np.array([2, 0])])
+    True
     """
-    if isinstance(X, np.ndarray):
-        return X.ndim == 3 or (
-            X.dtype == object and X.ndim == 1 and len(X) > 0 and _axes(X[0]) == 2
-        )
-    return isinstance(X, list | tuple) and len(X) > 0 and _axes(X[0]) == 2
+    if isinstance(X, np.ndarray) and not (X.dtype == object and X.ndim == 1):
+        return X.ndim == 3
+    if not isinstance(X, list | tuple | np.ndarray) or len(X) == 0:
+        return False
+    return _axes(X[0]) == 2 or (_axes(X[0]) == 1 and hasattr(X[0], "shape"))
 
 
 def join_sequences(X: Any, lengths: Any = None) -> SequenceTable:
@@ -74,10 +77,12 @@ def join_sequences(X: Any, lengths: Any = None) -> SequenceTable:
         When lengths do not add up, a sequence is empty, or sequences have different columns.
     """
     if not is_list_of_sequences(X):
+        _refuse_ragged(X)
         rows = len(X) if hasattr(X, "__len__") else 0
         return SequenceTable(X, _check_lengths(lengths, _n_rows(X, rows)), lengths is not None)
     if lengths is not None:
         raise ValueError("lengths are for one table; a list of sequences has its own")
+    X = [np.asarray(one)[:, None] if _axes(one) == 1 else one for one in X]
     sizes = [_n_rows(one, len(one)) for one in X]
     if min(sizes) == 0:
         raise ValueError(f"sequence {sizes.index(0)} of X is empty; leave it out")
@@ -196,6 +201,18 @@ def _axes(x: Any) -> int:
 def _n_rows(table: Any, otherwise: int) -> int:
     shape = getattr(table, "shape", None)
     return int(shape[0]) if shape else otherwise
+
+
+def _refuse_ragged(X: Any) -> None:
+    """Refuse a list whose entries, taken for rows, are of different lengths."""
+    if not isinstance(X, list | tuple) or not all(isinstance(one, list | tuple) for one in X):
+        return
+    sizes = {len(one) for one in X}
+    if len(sizes) > 1:
+        raise ValueError(
+            f"the entries of X are rows of different lengths ({min(sizes)} to {max(sizes)}); give sequences of "
+            "one column as arrays, [np.array(a), np.array(b)]"
+        )
 
 
 def _check_lengths(lengths: Any, rows: int) -> IntArray:

@@ -180,3 +180,24 @@ def test_ctrl_c_is_heard(monkeypatch):
     monkeypatch.setattr(state_search, "_fit", interrupt)
     with pytest.raises(KeyboardInterrupt), warnings.catch_warnings():
         segment(regimes()[0], states=2)
+
+
+def test_states_without_rows_lead_to_the_chain_of_the_others():
+    """A chain of which some states are empty is a start for one of those that are not."""
+    rows = read_series(regimes()[0], ["load"], "day", None, 0)
+    wide = state_search._fit(rows, _independent(), 7, 0).model
+    fewer = state_search._states_with_rows(rows, wide)
+    used = np.unique(wide.predict_proba(rows.x).argmax(axis=1))
+    assert fewer.n_states == len(used) < 7
+    there = wide.model_.densities.log_prob(rows.x[:5])
+    np.testing.assert_array_equal(fewer.densities.log_prob(rows.x[:5]), there[:, used])
+    again = state_search._fit(rows, _independent(), len(used), 0, fewer)
+    assert state_search._states_with_rows(rows, again.model) is None
+
+
+def test_runs_are_those_of_rows():
+    """Steps that the table lacks may have states of their own, but are no rows."""
+    frame, _ = regimes()
+    frame = frame.drop(index=range(100, 112))
+    found = segment(frame, time="day", states=2)
+    assert all(regime.runs <= regime.rows for regime in found.regimes)

@@ -48,11 +48,11 @@ def test_without_draws_of_the_target_it_is_importance_sampling():
     assert found.effective == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
 
 
-def test_groups_that_are_alike_tell_less():
+def test_draws_that_depend_on_one_another_count_as_one_group():
     proposal = stats.norm(0.0, 2.0)
     rng = np.random.default_rng(2)
     proposed = log_ratio(proposal.rvs(4000, random_state=rng), proposal)
-    places = np.repeat([0.5, 2.5], 10)  # ten groups in one place, then ten in another
-    groups = [log_ratio(place + 0.1 * rng.normal(size=200), proposal) for place in places]
-    mixed = [groups[i] for i in rng.permutation(20)]
-    assert bridge(proposed, groups).error > 1.5 * bridge(proposed, mixed).error
+    centres = TARGET.rvs(20, random_state=rng)
+    groups = [log_ratio(centre + 0.01 * rng.normal(size=200), proposal) for centre in centres]
+    scattered = np.split(rng.permutation(np.concatenate(groups)), 20)
+    assert bridge(proposed, groups).error > 1.5 * bridge(proposed, scattered).error

@@ -145,3 +145,17 @@ def test_business_days_pass_over_weekends():
     assert clock.kind == "business days"
     np.testing.assert_array_equal(clock.positions(days), np.arange(30))
     assert clock.times(np.array([30]))[0] == pd.Timestamp("2024-02-12")
+
+
+@pytest.mark.parametrize("dates", ["times", "periods"])
+def test_the_index_of_values_tells_their_dates(dates):
+    index = pd.date_range("2000-01-01", periods=40, freq="MS")
+    y = pd.Series(np.sin(np.arange(40.0)), index.to_period("M") if dates == "periods" else index)
+    kept = y.drop(y.index[[5, 6, 20]])
+    found = StructuralSeries(scales={"noise": 0.5, "level": 0.2}).fit(kept)
+    same = StructuralSeries(scales={"noise": 0.5, "level": 0.2}).fit(
+        kept.to_numpy(), time=index.delete([5, 6, 20])
+    )
+    assert len(found.times_) == 40
+    assert float(found.log_evidence_) == float(same.log_evidence_)
+    assert found.forecast_times(1)[0] == pd.Timestamp("2003-05-01")

@@ -50,7 +50,11 @@ class Found(NamedTuple):
 
 
 def weigh_numbers(tried: Sequence[Any], notes: Sequence[str]) -> Found:
-    """Return p(number | X) ∝ Σ over kinds of p(X | number, kind)."""
+    """Return p(number | X) ∝ Σ over kinds of p(X | number, kind), each by its highest evidence."""
+    highest: dict[tuple[str, int], Any] = {}
+    for one in sorted(tried, key=lambda one: one.log_evidence):
+        highest[one.kind, one.number] = one
+    tried = sorted(highest.values(), key=lambda one: (one.kind, one.number))
     numbers = tuple(sorted({one.number for one in tried}))
     each = softmax(np.array([one.log_evidence for one in tried]))
     place = [numbers.index(one.number) for one in tried]

@@ -112,8 +112,22 @@ def _climb(
         one = _fit(_mixture(kind, kinds, number, x.size, seed), kind, x)
         values.append(one.log_evidence)
         yield one
+        fewer = _without_empty(one, kinds, x, seed)
+        if fewer is not None and fewer.number in numbers:
+            yield fewer
         if is_over(values, len(numbers) - len(values), rival):
             return
+
+
+def _without_empty(one: Tried, kinds: Sequence[str], x: Array, seed: int) -> Tried | None:
+    """Return the mixture of the groups that have rows, where some have none: a start that seeds may miss."""
+    shares = one.model.predict_proba(x)
+    used = np.bincount(shares.argmax(axis=1), minlength=one.number) > 0
+    if used.all():
+        return None
+    mixture = _mixture(one.kind, kinds, int(used.sum()), x.size, seed)
+    kept = shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
+    return _fit(mixture.set_params(responsibilities_init=kept), one.kind, x)
 
 
 def _mixture(kind: str, kinds: Sequence[str], number: int, size: int, seed: int) -> Any:

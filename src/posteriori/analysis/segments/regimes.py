@@ -61,7 +61,7 @@ class Regime(NamedTuple):
     traits : tuple of Trait
         Of every column, in the order of the table.
     runs : int
-        How often the state is entered.
+        How often rows enter the state.
     mean_run : float
         Steps of a run on average, by the chain: 1/(1 − A_kk).
     successors : tuple of (state, probability)
@@ -111,7 +111,7 @@ def make_regimes(rows: SegmentRows, model: SegmentModel, shares: Array) -> tuple
     profiles = make_profiles(rows.used, rows.encoder, codes, shares[known])
     order = list(model.order)
     transition = model.pipeline[-1].transition[np.ix_(order, order)]
-    counts = np.bincount([run.state for run in find_runs(rows, shares)], minlength=len(order))
+    counts = np.bincount(_runs_with_rows(rows, shares), minlength=len(order))
     names = [column.name for column in rows.used]
     return tuple(
         Regime(
@@ -126,6 +126,18 @@ def make_regimes(rows: SegmentRows, model: SegmentModel, shares: Array) -> tuple
         )
         for k, profile in enumerate(profiles)
     )
+
+
+def _runs_with_rows(rows: SegmentRows, shares: Array) -> list[int]:
+    """Return the states of the runs in which there is a row: steps that the table lacks may have others."""
+    lengths = rows.arrangement.lengths
+    starts, seen = np.cumsum(lengths) - lengths, rows.arrangement.rows >= 0
+    found = []
+    for run in find_runs(rows, shares):
+        first = starts[run.series] + run.start
+        if seen[first : first + run.length].any():
+            found.append(run.state)
+    return found
 
 
 def _successors(transition: Array, k: int) -> tuple[tuple[int, float], ...]:

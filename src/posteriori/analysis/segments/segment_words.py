@@ -26,6 +26,9 @@ __all__ = [
 #: Probability from which one state is said without reserve.
 _SURE = 0.9
 
+#: Probability from which one state mostly follows another.
+_MOSTLY = 0.6
+
 #: Letters of a name or a level that are told.
 _LONGEST = 40
 
@@ -80,7 +83,8 @@ def _answer(number: int, where: str, probability: float | None) -> str:
 def _regime_in_words(regime: Regime) -> str:
     strongest = sorted(regime.traits, key=lambda trait: -abs(trait.distance))[:_TOLD_TRAITS]
     traits = ", ".join(_trait_in_words(trait) for trait in strongest)
-    after = f", then mostly state {regime.successors[0][0]}" if regime.successors else ""
+    mostly = regime.successors and regime.successors[0][1] > _MOSTLY
+    after = f"; then mostly state {regime.successors[0][0]}" if mostly else ""
     return f"State {regime.state}: {traits}; {counted(regime.rows, 'row')} in {run_words(regime)}{after}."
 
 
@@ -95,15 +99,18 @@ def _trait_in_words(trait: Trait) -> str:
 
 
 def run_words(regime: Regime) -> str:
-    """Say how often the state is entered, and how long it lasts.
+    """Say how often the state is entered, and how long it is expected to last.
 
     Examples
     --------
     >>> run_words(Regime(1, 0.5, 40, 0, (), 4, 12.34, ()))
-    '4 runs of about 12.3 rows'
+    '4 runs, expected to last 12.3 steps'
     """
-    length = short_number(regime.mean_run, 3) if regime.mean_run < 1e9 else "all"
-    return f"{counted(regime.runs, 'run')} of about {length} rows"
+    if regime.mean_run >= 1e9:
+        return f"{counted(regime.runs, 'run')}, expected to last"
+    return (
+        f"{counted(regime.runs, 'run')}, expected to last {short_number(regime.mean_run, 3)} steps"
+    )
 
 
 def successor_words(regime: Regime, most: int) -> str:

@@ -23,6 +23,7 @@ from posteriori.analysis.fitting.number_weights import (
 from posteriori.analysis.segments.segment_rows import SegmentRows
 from posteriori.numerics.types import Array, IntArray
 from posteriori.selection.candidates import Candidate, candidates_for
+from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
 
 __all__ = ["TriedStates", "search_states"]
 
@@ -64,6 +65,21 @@ class TriedStates(NamedTuple):
     error: float
     held_out: float
     model: Any
+
+
+class SomeStates(NamedTuple):
+    """What some of the states of a chain emit."""
+
+    densities: Any
+    states: IntArray
+
+    def log_prob(self, x: Array) -> Array:
+        """Return ln p(row | state), (T, K)."""
+        return np.asarray(self.densities.log_prob(x))[:, self.states]
+
+    def sample(self, codes: Any, rng: np.random.Generator) -> Any:
+        """Draw a row for each of some states."""
+        return self.densities.sample(self.states[codes], rng)
 
 
 def search_states(
@@ -112,16 +128,43 @@ def _climb(
         one = _fit(rows, candidate, number, seed)
         values.append(one.log_evidence)
         yield one
+        fewer = _states_with_rows(rows, one.model)
+        if fewer is not None and len(fewer.initial) in numbers:
+            yield _fit(rows, candidate, len(fewer.initial), seed, fewer)
         if is_over(values, len(numbers) - len(values), rival):
             return
 
 
-def _fit(rows: SegmentRows, candidate: Candidate, number: int, seed: int) -> TriedStates:
+def _states_with_rows(rows: SegmentRows, model: Any) -> HiddenMarkovChain | None:
+    """Return the chain of the states that have rows, where some have none: a start that clusters may miss."""
+    shares = model.predict_proba(rows.x, lengths=rows.arrangement.lengths)
+    shares = np.concatenate(shares) if isinstance(shares, list) else shares
+    states = shares[rows.arrangement.rows >= 0].argmax(axis=1)
+    used = np.flatnonzero(np.bincount(states, minlength=model.n_states))
+    if len(used) == model.n_states:
+        return None
+    chain = model.model_
+    initial, transition = chain.initial[used], chain.transition[np.ix_(used, used)]
+    return HiddenMarkovChain(
+        initial / initial.sum(),
+        transition / transition.sum(axis=1, keepdims=True),
+        SomeStates(chain.densities, used),
+    )
+
+
+def _fit(
+    rows: SegmentRows,
+    candidate: Candidate,
+    number: int,
+    seed: int,
+    start: HiddenMarkovChain | None = None,
+) -> TriedStates:
     lengths = rows.arrangement.lengths
     # what an ascent that is cut off has found is a belief all the same; errors are told beside estimates
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         warnings.simplefilter("ignore")
-        model = _chain(rows, candidate, number, seed).fit(rows.x, lengths=lengths)
+        model = _chain(rows, candidate, number, seed).set_params(start=start)
+        model.fit(rows.x, lengths=lengths)
         draws = int(np.clip(_WORK / (len(rows.x) * number**2), _FEWEST_DRAWS, _DRAWS))
         evidence = model.estimate_evidence(draws, random_state=seed)
         held_out = _held_out(rows, _chain(rows, candidate, number, seed))

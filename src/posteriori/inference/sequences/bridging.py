@@ -53,8 +53,8 @@ def bridge(proposed: Array, chains: Sequence[Array]) -> Bridged:
     proposed : (S,)
         ln l of independent draws of q.
     chains : sequence of arrays
-        ln l of draws of the posterior, in groups that may depend on the groups next to them; none:
-        importance sampling.
+        ln l of draws of the posterior, in groups that are independent of one another; none: importance
+        sampling.
     """
     if not chains:
         value = float(log_sum_exp(proposed) - np.log(len(proposed)))
@@ -73,9 +73,7 @@ def bridge(proposed: Array, chains: Sequence[Array]) -> Bridged:
     back = np.exp(_terms(held, share, value) - held + value)
     places = np.cumsum([len(chain) for chain in chains])[:-1]
     means = np.array([part.mean() for part in np.split(back, places)])
-    variance = _spread(ahead) ** 2 / len(ahead) + _spread(means) ** 2 * _inflation(means) / len(
-        means
-    )
+    variance = _spread(ahead) ** 2 / len(ahead) + _spread(means) ** 2 / len(means)
     return Bridged(value, float(np.sqrt(variance)), min(_effective(ahead), _effective(back)))
 
 
@@ -91,15 +89,6 @@ def _log_mean(logs: Array) -> float:
 def _spread(terms: Array) -> float:
     """Return the standard deviation beside the mean."""
     return float(terms.std(ddof=1) / terms.mean())
-
-
-def _inflation(means: Array) -> float:
-    """Return how much neighbours that are alike add to the variance of a mean, (1 + ρ)/(1 − ρ)."""
-    apart = means - means.mean()
-    total = float(apart @ apart)
-    alike = float(apart[1:] @ apart[:-1]) / total if total > 0.0 else 0.0
-    alike = min(max(alike, 0.0), 0.9)
-    return (1.0 + alike) / (1.0 - alike)
 
 
 def _effective(terms: Array) -> float:

@@ -12,7 +12,7 @@ are exact, half of the draws come from the posterior itself, and a bridge joins 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count, islice, permutations
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,8 +39,9 @@ _SHARES = (1.0, 0.6, 0.35)
 #: with both.
 _GIVEN_PATHS, _FEW_ORDERS = 12, 24
 
-#: Paths given which parameters are drawn from the posterior; turns before the first, and from one to the next.
-_GROUPS, _FIRST, _APART = 24, 20, 3
+#: Paths given which parameters are drawn from the posterior, and turns that lead to each from a place of its own:
+#: one chain of many turns may stay where it began.
+_GROUPS, _TURNS = 24, 20
 
 
 class DrawnEvidence(NamedTuple):
@@ -91,10 +92,15 @@ def draw_evidence(
     """
     wide = [tuple(share * part for part in sums) for share in _SHARES]
     orders = list(_orders(paths, alike))
-    turns = _paths_by_turns(paths, emission, sums, rng)
+    n_wide = len(wide)
+
+    def given_paths(most: int) -> list[Sums]:
+        places = (wide[i % n_wide] for i in range(most))
+        return [_given_path(paths, emission, place, rng) for place in places]
+
     if len(orders) <= _FEW_ORDERS:
-        wide += islice(turns, min(_GIVEN_PATHS, size // 100))
-    groups = list(islice(turns, min(_GROUPS, size // 20))) if _is_exact(paths, emission) else []
+        wide += given_paths(min(_GIVEN_PATHS, size // 100))
+    groups = given_paths(min(_GROUPS, size // 20)) if _is_exact(paths, emission) else []
 
     def ratios(own: Sums, some: int) -> Array:
         drawn = _draw(paths, emission, own, some, rng)
@@ -135,14 +141,12 @@ def _shares_of(size: int, parts: int) -> Iterator[int]:
     return (size // parts + (i < size % parts) for i in range(parts))
 
 
-def _paths_by_turns(
-    paths: Any, emission: Any, sums: Sums, rng: np.random.Generator
-) -> Iterator[Sums]:
-    """Yield sums given paths and parameters that are drawn by turns, given one another (Gibbs).
+def _given_path(paths: Any, emission: Any, sums: Sums, rng: np.random.Generator) -> Sums:
+    """Return sums given a path: paths and parameters are drawn by turns, given one another (Gibbs).
 
     The posterior is the mixture of the beliefs given all paths, so some of them cover it well.
     """
-    for turn in count(1 - _FIRST):
+    for _ in range(_TURNS):
         one = _draw(paths, emission, sums, 1, rng)
         logs = tuple(table[0] for table in one.tables)
         states = paths.draw(logs, one.emissions.scores(0), rng)
@@ -151,8 +155,7 @@ def _paths_by_turns(
         if frequency is not None:
             shares *= frequency[:, None]
         sums = (*paths.count_paths(states), *emission.share_out(shares))
-        if turn >= 0 and turn % _APART == 0:
-            yield sums
+    return sums
 
 
 class _Drawn(NamedTuple):

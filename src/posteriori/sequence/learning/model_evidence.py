@@ -39,7 +39,7 @@ class HiddenMarkovBeliefs(NamedTuple):
     durations: Any = None
 
 
-def draw_model_evidence(model: Any, draws: int, random_state: Seed, callback: Any) -> DrawnEvidence:
+def draw_model_evidence(model: Any, draws: int, rng: Seed, callback: Any) -> DrawnEvidence:
     """Return an estimate of the evidence of a fitted model, saying where it is weak."""
     if estimate_of(model) != "belief":
         raise ValueError('evidence needs beliefs: fit with method="variational"')
@@ -48,8 +48,9 @@ def draw_model_evidence(model: Any, draws: int, random_state: Seed, callback: An
     if not hasattr(emission, "draw"):
         raise ValueError("evidence of mixtures in states cannot be drawn; compare log_evidence_")
     alike = is_alike(model.emission_prior)
-    rng = as_generator(random_state)
-    found = draw_evidence(paths, emission, sums, draws, rng, alike=alike, progress=callback)
+    found = draw_evidence(
+        paths, emission, sums, draws, as_generator(rng), alike=alike, progress=callback
+    )
     if found.added:
         warnings.warn(
             f"orders of {model.n_states} states are counted by adding ln {model.n_states}! = {found.added:.2f}",

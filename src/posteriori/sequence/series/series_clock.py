@@ -95,7 +95,8 @@ def read_times(time: Any, count: int) -> Any:
         numbers = values.astype(np.float64)
         _refuse(~np.isfinite(numbers), time, "is not a finite number")
         return numbers
-    parsed = pandas.to_datetime(pandas.Series(list(time)), errors="coerce", format="mixed")
+    dates = time.to_timestamp() if isinstance(time, pandas.PeriodIndex) else time
+    parsed = pandas.to_datetime(pandas.Series(list(dates)), errors="coerce", format="mixed")
     _refuse(parsed.isna().to_numpy(), time, "cannot be read as a date or a number")
     return pandas.DatetimeIndex(parsed).as_unit("ns")
 

@@ -48,7 +48,8 @@ class SeriesEstimator(BaseEstimator, ABC):
         y : (T,) or (T, 1)
             NaN is missing.
         time : (T,), optional
-            Dates or numbers; steps that are left out become gaps.
+            Dates or numbers; steps that are left out become gaps. By default the index of y, where that
+            holds dates.
         inputs : (T, K), optional
             Known numbers of each step, whose weights are learned.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas
 
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
@@ -58,11 +59,12 @@ def read_series(y: Any, time: Any = None, inputs: Any = None, fewest: int = _FEW
     y : (T,) or (T, 1)
         NaN is missing.
     time : (T,), optional
-        Dates or numbers.
+        Dates or numbers; by default the index of y where that holds dates.
     inputs : (T, K), optional
     fewest : int
         Values that must be there.
     """
+    time = _dates_beside(y) if time is None else time
     values = check_values(y)
     known = check_inputs_of_steps(inputs, len(values))
     if (~np.isnan(values)).sum() < fewest:
@@ -88,6 +90,8 @@ def continue_series(
     Without times they follow one another ``step`` apart.
     """
     values = check_values(y)
+    if clock.dated and time is None:
+        time = _dates_beside(y)
     known = check_inputs_of_steps(inputs, len(values))
     if time is None:
         positions = last + step * np.arange(len(values) + 1.0)
@@ -105,6 +109,14 @@ def continue_series(
             "step of the series; fit anew to insert values"
         )
     return _on_clock(values[order], times, known[order], clock, last)
+
+
+def _dates_beside(y: Any) -> Any:
+    """Return the index of values that come with dates, or None."""
+    index = getattr(y, "index", None)
+    if isinstance(index, pandas.PeriodIndex):
+        return index.to_timestamp()
+    return index if isinstance(index, pandas.DatetimeIndex) else None
 
 
 def check_values(y: Any) -> Array:
