@@ -13,6 +13,7 @@ from posteriori.distributions import Poisson
 from posteriori.mixture import GaussianMixture
 from posteriori.numerics import ConvergenceWarning
 from posteriori.sequence import HiddenMarkovChain, HiddenMarkovModel
+from posteriori.sequence.learning.model_evidence import draw_model_evidence
 from tests.sequence.chain_oracles import (
     all_paths,
     exact_symbol_evidence,
@@ -341,8 +342,20 @@ def test_many_states_add_their_orders_and_say_so():
     m = HiddenMarkovModel(7, "categorical", random_state=0).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # few draws
-        with pytest.warns(UserWarning, match="adding ln 7!"):
+        with pytest.warns(UserWarning, match="less what beliefs do not tell apart"):
             m.estimate_evidence(50)
+
+
+def test_orders_of_empty_states_are_not_counted_twice():
+    """Two states of seven have rows: at most 7·6 orders can be told apart."""
+    rng = np.random.default_rng(0)
+    x = np.repeat([0.0, 9.0, 0.0], 40)[:, None] + rng.normal(size=(120, 1))
+    m = HiddenMarkovModel(7, "normal", random_state=0).fit(x)
+    assert len(np.unique(m.predict(x))) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        added = draw_model_evidence(m, 50, 0, None).added
+    assert np.log(7 * 6) - 2.0 < added < np.log(7 * 6) + 0.5
 
 
 class Bell:

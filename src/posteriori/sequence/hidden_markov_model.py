@@ -339,8 +339,8 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
 
         A bridge joins draws from the beliefs and wider ones with draws from the posterior, where beliefs are
         exact given the states; elsewhere the former alone are weighed. All orders of the states that the prior
-        does not tell apart are counted, of more than six states by adding ln K!; so that different numbers of
-        states compare.
+        does not tell apart are counted, of more than six states by adding ln K!, less the orders of states that
+        are all but empty; so that different numbers of states compare.
 
         Parameters
         ----------

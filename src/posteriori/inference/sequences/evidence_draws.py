@@ -16,8 +16,8 @@ from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
+from posteriori.inference.mixtures.label_symmetry import symmetry_gain
 from posteriori.inference.sequences.bridging import bridge
 from posteriori.inference.sequences.dirichlet_rows import draw_rows
 from posteriori.inference.sequences.emissions.emission_contract import EmissionDraws, Sums
@@ -39,6 +39,9 @@ _SHARES = (1.0, 0.6, 0.35)
 #: with both.
 _GIVEN_PATHS, _FEW_ORDERS = 12, 24
 
+#: Draws that tell how far beliefs about states overlap.
+_OVERLAP = 200
+
 #: Paths given which parameters are drawn from the posterior, and turns that lead to each from a place of its own:
 #: one chain of many turns may stay where it began.
 _GROUPS, _TURNS = 24, 20
@@ -54,7 +57,7 @@ class DrawnEvidence(NamedTuple):
     effective : float
         Draws that as many independent ones from the posterior would be worth.
     added : float
-        ln K! where orders of more than six states were added at once.
+        Logarithm of the orders of more than six states that can be told apart, which were added at once.
     """
 
     value: float
@@ -117,8 +120,8 @@ def draw_evidence(
         for own, some in zip(groups, _shares_of(size - ahead, len(groups)), strict=True)
     ]
     found = bridge(np.concatenate(proposed), held)
-    k, whole = paths.n_states, alike and is_exchangeable(paths)
-    added = float(gammaln(k + 1.0)) if whole and k > MOST_ORDERED else 0.0
+    whole = alike and is_exchangeable(paths) and paths.n_states > MOST_ORDERED
+    added = _log_orders(paths, emission, sums, rng) if whole else 0.0
     constant = emission.look(sums[paths.n_sums :]).constant
     return DrawnEvidence(found.value + constant + added, found.error, found.effective, added)
 
@@ -129,6 +132,17 @@ def is_exchangeable(paths: Any) -> bool:
     apart = moves[~np.eye(len(first), dtype=bool)]
     same = np.ptp(first) == 0.0 and np.ptp(np.diag(moves)) == 0.0
     return bool(same and (not apart.size or np.ptp(apart) == 0.0))
+
+
+def _log_orders(paths: Any, emission: Any, sums: Sums, rng: np.random.Generator) -> float:
+    """Return ln K! less the orders that beliefs do not tell apart: those of states that are all but empty.
+
+    As of mixtures, by the affinities of beliefs about emissions, ∫√(q_j q_k), which are averaged over draws.
+    """
+    drawn = _draw(paths, emission, sums, _OVERLAP, rng).emissions.log_beliefs(sums[paths.n_sums :])
+    own = np.diagonal(drawn, axis1=1, axis2=2)  # what was drawn for state k by its own belief
+    each = log_sum_exp(0.5 * (drawn - own[:, None, :]), axis=0) - np.log(_OVERLAP)
+    return symmetry_gain(np.minimum(0.5 * (each + each.T), 0.0))
 
 
 def _is_exact(paths: Any, emission: Any) -> bool:

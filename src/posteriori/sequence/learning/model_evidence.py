@@ -53,7 +53,8 @@ def draw_model_evidence(model: Any, draws: int, rng: Seed, callback: Any) -> Dra
     )
     if found.added:
         warnings.warn(
-            f"orders of {model.n_states} states are counted by adding ln {model.n_states}! = {found.added:.2f}",
+            f"orders of {model.n_states} states are counted by adding {found.added:.2f}, which is ln "
+            f"{model.n_states}! less what beliefs do not tell apart",
             UserWarning,
             stacklevel=3,
         )
