@@ -106,7 +106,10 @@ def many_sequences() -> list[Comparison]:
         model.fit(X, lengths=lengths).model_.emission.mean, theirs().means_, rtol=1e-6, atol=1e-8
     )
     name = f"a step over {SEQUENCES} sequences of {LENGTH}, K={STATES}"
-    ours = lambda: model.fit(X, lengths=lengths)  # noqa: E731
+
+    def ours() -> HiddenMarkovModel:
+        return model.fit(X, lengths=lengths)
+
     return [
         compare(f"{name} (hmmlearn)", ours, theirs, bar=3.0, faster=True, rounds=ROUNDS),
         compare(

@@ -296,8 +296,6 @@ class HiddenMarkovChain:
             and bool(self.emission == other.emission)
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 def _check_durations(durations: Any, transition: Any, size: int) -> Array | None:
     if durations is None:

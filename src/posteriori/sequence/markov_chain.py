@@ -309,8 +309,6 @@ class MarkovChain:
             and (self.order, self.states) == (other.order, other.states)
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 def _joint_probabilities(initial: Any) -> Array:
     table = np.asarray(nonnegative("initial", initial))

@@ -1,6 +1,7 @@
 """Whole tables are described: the ranking, the verdict, and what is refused."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -152,7 +153,7 @@ def test_tiny_tables_are_described(rows: int) -> None:
         (customers(), {"models": ["normal"]}, "'normal' is for numbers, which the columns are not"),
     ],
 )
-def test_refusals_name_the_remedy(table, options, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_refusals_name_the_remedy(table: Any, options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         analyze(table, **{"task": "density", **options})
 

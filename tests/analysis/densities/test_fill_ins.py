@@ -1,5 +1,7 @@
 """Densities integrate to one in the units of the table, and gaps are filled as dense algebra says."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,14 +18,14 @@ JOINT = {c.name: c for c in CANDIDATES if c.task == "joint"}
 
 
 @pytest.fixture(scope="module")
-def problem():  # type: ignore[no-untyped-def]
+def problem() -> Any:
     """Return a table of two columns in very different units."""
     frame = people(60)[["height", "weight"]]
     return make_joint_problem(frame, describe_columns(frame), 5, 0)[0]
 
 
 @pytest.mark.parametrize("name", list(JOINT))
-def test_densities_integrate_to_one(name: str, problem) -> None:  # type: ignore[no-untyped-def]
+def test_densities_integrate_to_one(name: str, problem: Any) -> None:
     """On a grid of 40 standard deviations; tails of t beyond hold less than 1e-2 for two columns."""
     model = fit_density(problem, JOINT[name], np.arange(60))
     mean, unit = problem.X.mean(axis=0), problem.X.std(axis=0)
@@ -34,7 +36,7 @@ def test_densities_integrate_to_one(name: str, problem) -> None:  # type: ignore
 
 
 @pytest.mark.parametrize("name", list(JOINT))
-def test_a_gap_is_integrated_over(name: str, problem) -> None:  # type: ignore[no-untyped-def]
+def test_a_gap_is_integrated_over(name: str, problem: Any) -> None:
     """The density of what is seen, and mean and variance of what is not, by a sum over the other column."""
     model = fit_density(problem, JOINT[name], np.arange(60))
     center, unit = problem.X[:, 1].mean(), problem.X[:, 1].std()

@@ -10,7 +10,7 @@ Reference: Särkkä and Svensson, Bayesian Filtering and Smoothing (2023); Bisho
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -88,8 +88,8 @@ class LinearSystem:
     emission_cov: Array
     initial_mean: Array
     initial_cov: Array
-    transition_offset: Array = 0.0  # type: ignore[assignment]
-    emission_offset: Array = 0.0  # type: ignore[assignment]
+    transition_offset: Array = field(default_factory=lambda: np.zeros(()))
+    emission_offset: Array = field(default_factory=lambda: np.zeros(()))
 
     def __post_init__(self) -> None:
         for name, axes in _AXES.items():
@@ -268,5 +268,3 @@ class LinearSystem:
             return NotImplemented
         names = [field.name for field in fields(self)]
         return all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)
-
-    __hash__ = None  # type: ignore[assignment]
