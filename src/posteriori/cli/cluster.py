@@ -13,10 +13,9 @@ from posteriori.analysis.groups.cluster_words import number_rows, profile_rows
 from posteriori.analysis.groups.clustering import Clustering, cluster
 from posteriori.analysis.groups.number_search import Tried
 from posteriori.analysis.saved.cluster_model import LABELS
-from posteriori.analysis.table.reading import read_table
 from posteriori.analysis.table.wording import counted
 from posteriori.cli.output import PatientConsole, plain, print_notes
-from posteriori.cli.results import print_table, require_new_names, write_results
+from posteriori.cli.results import print_table, read_and_tell, require_new_names, write_results
 
 __all__ = ["ClusterChoices", "run_cluster"]
 
@@ -48,11 +47,7 @@ def run_cluster(choices: ClusterChoices) -> None:
     """
     written = any((choices.html, choices.out, choices.save))
     console = (PatientConsole if written else Console)(highlight=False)
-    table = read_table(choices.data, choices.max_rows)
-    rows, columns = table.frame.shape
-    size = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
-    console.print(plain(f"{choices.data}: {size}"), markup=False)
-    print_notes(console, table.notes)
+    table = read_and_tell(console, choices.data, choices.max_rows)
     if choices.out is not None:
         require_new_names(table.frame, LABELS)
     found = _cluster_with_progress(console, table.frame, choices)

@@ -20,9 +20,9 @@ from posteriori.analysis.report.ranking_tables import (
     warnings_of,
 )
 from posteriori.analysis.saved.model_files import save_model
-from posteriori.analysis.table.reading import read_table, reading_code
-from posteriori.analysis.table.wording import counted
+from posteriori.analysis.table.reading import reading_code
 from posteriori.cli.output import PatientConsole, plain, print_indented, print_notes
+from posteriori.cli.results import read_and_tell
 from posteriori.numerics.record_files import write_whole
 
 if TYPE_CHECKING:
@@ -54,12 +54,8 @@ def run_compare(choices: Choices) -> None:
     """Read, compare, print, and write what was asked for."""
     written = choices.html is not None or choices.save is not None
     console = (PatientConsole if written else Console)(highlight=False)
-    table = read_table(choices.data, choices.max_rows)
+    table = read_and_tell(console, choices.data, choices.max_rows)
     loading = reading_code(choices.data, choices.max_rows)
-    rows, columns = table.frame.shape
-    size = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
-    console.print(plain(f"{choices.data}: {size}"), markup=False)
-    print_notes(console, table.notes)
     tell_comparison(console, table.frame, choices, loading)
 
 

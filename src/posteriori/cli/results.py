@@ -11,12 +11,22 @@ from rich.console import Console
 
 from posteriori.analysis.report.ranking_tables import fit_columns
 from posteriori.analysis.saved.model_files import save_model
-from posteriori.analysis.table.reading import reading_code
+from posteriori.analysis.table.reading import TableFile, read_table, reading_code
 from posteriori.analysis.table.wording import counted
-from posteriori.cli.output import plain
+from posteriori.cli.output import plain, print_notes
 from posteriori.numerics.record_files import write_whole
 
-__all__ = ["print_table", "require_new_names", "write_results"]
+__all__ = ["print_table", "read_and_tell", "require_new_names", "write_results"]
+
+
+def read_and_tell(console: Console, data: str, max_rows: int | None) -> TableFile:
+    """Read a table, and print its size and what was guessed of it."""
+    table = read_table(data, max_rows)
+    rows, columns = table.frame.shape
+    size = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
+    console.print(plain(f"{data}: {size}"), markup=False)
+    print_notes(console, table.notes)
+    return table
 
 
 def require_new_names(frame: pd.DataFrame, names: Sequence[str]) -> None:

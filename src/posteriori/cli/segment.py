@@ -13,10 +13,9 @@ from posteriori.analysis.saved.segment_model import SEGMENT_LABELS
 from posteriori.analysis.segments.segment_words import regime_rows, state_rows, trait_table
 from posteriori.analysis.segments.segmenting import Segmentation, segment
 from posteriori.analysis.segments.state_search import TriedStates
-from posteriori.analysis.table.reading import read_table
 from posteriori.analysis.table.wording import counted
 from posteriori.cli.output import PatientConsole, plain, print_notes
-from posteriori.cli.results import print_table, require_new_names, write_results
+from posteriori.cli.results import print_table, read_and_tell, require_new_names, write_results
 
 __all__ = ["SegmentChoices", "parse_states", "run_segment"]
 
@@ -47,11 +46,7 @@ def run_segment(choices: SegmentChoices) -> None:
     states = parse_states(choices.states)
     written = any((choices.html, choices.out, choices.save))
     console = (PatientConsole if written else Console)(highlight=False)
-    table = read_table(choices.data, choices.max_rows)
-    rows, columns = table.frame.shape
-    size = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
-    console.print(plain(f"{choices.data}: {size}"), markup=False)
-    print_notes(console, table.notes)
+    table = read_and_tell(console, choices.data, choices.max_rows)
     if choices.out is not None:
         require_new_names(table.frame, SEGMENT_LABELS)
     found = _segment_with_progress(console, table.frame, choices, states)
