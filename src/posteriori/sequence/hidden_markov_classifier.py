@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.estimators.estimator_rows import column_names
-from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, check_parameters, one_of
+from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE, check_parameters, one_of
 from posteriori.inference.mixtures.likelihood_ascent import PartsShape
 from posteriori.inference.mixtures.normal_units import table_moments, units_of
 from posteriori.inference.sequences.chain_rows import ChainRows
@@ -55,7 +55,6 @@ from posteriori.sequence.sequence_rows import (
 
 __all__ = ["HiddenMarkovClassifier"]
 
-_WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
 
 #: Emissions that have a gradient.
 _SMOOTH = ("normal", "mvnormal", "categorical", "poisson")
@@ -112,10 +111,10 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _constraints = {
-        "n_states": _WHOLE,
+        "n_states": WHOLE,
         "training": one_of("generative", "discriminative", mark='"'),
-        "n_init": _WHOLE,
-        "max_iter": _WHOLE,
+        "n_init": WHOLE,
+        "max_iter": WHOLE,
         "tol": NOT_NEGATIVE,
     }
 

@@ -16,13 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.estimators.estimator_rows import column_names
-from posteriori.estimators.parameters import (
-    AT_LEAST_ONE,
-    NOT_NEGATIVE,
-    check_parameters,
-    one_of,
-    or_none,
-)
+from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE, check_parameters, one_of, or_none
 from posteriori.inference.sequences.chain_learning import LearnedChain
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.driven_paths import DrivenPaths
@@ -53,8 +47,6 @@ from posteriori.sequence.sequence_rows import (
 )
 
 __all__ = ["HiddenMarkovModel"]
-
-_WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
 
 
 class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
@@ -158,18 +150,18 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
     """
 
     _constraints = {
-        "n_states": _WHOLE,
+        "n_states": WHOLE,
         "method": one_of("variational", "em", "map", "viterbi", mark='"'),
         "covariance": one_of("full", "spherical", "shared", mark='"'),
-        "mixture_components": _WHOLE,
+        "mixture_components": WHOLE,
         "self_concentration": NOT_NEGATIVE,
         "durations": one_of("geometric", "table", "poisson", "negative-binomial", mark='"'),
-        "longest": or_none(_WHOLE),
-        "lags": _WHOLE._replace(words="be a whole number >= 0", least=0.0),
+        "longest": or_none(WHOLE),
+        "lags": WHOLE._replace(words="be a whole number >= 0", least=0.0),
         "inputs_to": one_of("emissions", "transitions", "both", mark='"'),
         "decoding": one_of("viterbi", "marginal", mark='"'),
-        "n_init": _WHOLE,
-        "max_iter": _WHOLE,
+        "n_init": WHOLE,
+        "max_iter": WHOLE,
         "tol": NOT_NEGATIVE,
     }
 

@@ -14,13 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
-from posteriori.estimators.parameters import (
-    AT_LEAST_ONE,
-    NOT_NEGATIVE,
-    check_parameters,
-    one_of,
-    or_none,
-)
+from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE, check_parameters, one_of, or_none
 from posteriori.inference.ascent.expectation_maximization import EMResult
 from posteriori.inference.chains.chain_forecast import ChainSample
 from posteriori.inference.systems.linear_learning import (
@@ -51,8 +45,6 @@ from posteriori.sequence.systems.system_forms import (
 )
 
 __all__ = ["LinearDynamicalSystem"]
-
-_WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
 
 
 class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -138,11 +130,11 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     """
 
     _constraints = {
-        "n_states": _WHOLE,
+        "n_states": WHOLE,
         "method": one_of("em", "variational"),
         "noise": or_none(one_of("full", "diagonal")),
         "tol": NOT_NEGATIVE,
-        "max_iter": _WHOLE,
+        "max_iter": WHOLE,
     }
 
     def __init__(
