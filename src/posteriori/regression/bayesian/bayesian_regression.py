@@ -15,7 +15,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from posteriori.estimators.contract import copy_columns
@@ -26,19 +25,17 @@ from posteriori.estimators.estimator_rows import (
     check_rows,
     has_groups,
 )
-from posteriori.estimators.group_columns import GroupEffects
 from posteriori.estimators.parameters import check_parameters
 from posteriori.numerics.blocks.row_blocks import RowBlocks
-from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.least_squares.regression_statistics import regression_statistics
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import width_factor
-from posteriori.regression.bayesian.belief import LinearBelief
 from posteriori.regression.bayesian.default_priors import scaled_prior
-from posteriori.regression.bayesian.grouped_learning import GroupedLearned, learn_groups
-from posteriori.regression.bayesian.hyper_grid import HyperGrid
+from posteriori.regression.bayesian.grouped_learning import learn_groups
+from posteriori.regression.bayesian.learned_attributes import LearnedAttributes
 from posteriori.regression.bayesian.learning import Learned
 from posteriori.regression.bayesian.left_out_rows import (
     expected_log_likelihood,
@@ -63,7 +60,7 @@ def _or_one(variance: Array | None) -> Array | float:
     return 1.0 if variance is None else variance
 
 
-class BayesianLinearRegression(RegressorMixin, BaseEstimator):
+class BayesianLinearRegression(LearnedAttributes, RegressorMixin, BaseEstimator):
     """Linear regression with a normal prior, its evidence and calibrated predictions.
 
     Without arguments the prior is proper on standardised columns (unit information) and the noise
@@ -428,83 +425,3 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         return check_rows(
             self, X, y, noise_variance=noise_variance, missing=self.missing, reset=False
         )
-
-    # -- what was learned ------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_learned" in self.__dict__
-
-    def _fitted(self) -> Learned:
-        if "_learned" not in self.__dict__:
-            raise NotFittedError(
-                f"this {type(self).__name__} is not fitted yet; call fit or partial_fit first"
-            )
-        return self._learned
-
-    @property
-    def _belief(self) -> LinearBelief:
-        return self._fitted().solution.belief
-
-    @property
-    def coef_(self) -> Array:
-        """Posterior means of the weights (D,)."""
-        return self._belief.coef
-
-    @property
-    def intercept_(self) -> float:
-        """Posterior mean of the value at x = 0."""
-        return self._belief.intercept
-
-    @property
-    def posterior_(self) -> Any:
-        """Distribution of the weights, the intercept last if there is one."""
-        return self._belief.posterior()
-
-    @property
-    def log_evidence_(self) -> LogEvidence:
-        """Return ln p(y | X)."""
-        return self._fitted().log_evidence
-
-    @property
-    def effective_parameters_(self) -> float:
-        """γ, how many weights the data determine."""
-        return self._fitted().effective_parameters
-
-    @property
-    def noise_variance_(self) -> float:
-        """Posterior mean of σ², or its known or chosen value."""
-        return self._belief.noise_variance
-
-    @property
-    def prior_precision_(self) -> Any:
-        """Learned α, one number or one per column."""
-        return self._learned_value("prior_precision", "type-II' or 'ard")
-
-    @property
-    def noise_precision_(self) -> float:
-        """Known or chosen β."""
-        return self._learned_value("noise_precision", "type-II' or 'ard")
-
-    @property
-    def hyper_posterior_(self) -> HyperGrid:
-        """Posterior of α/β on a grid."""
-        return self._learned_value("grid", "grid")
-
-    @property
-    def group_effects_(self) -> dict[str, GroupEffects]:
-        """Effects of the levels of each column that holds groups."""
-        learned = self._fitted()
-        if not isinstance(learned, GroupedLearned):
-            raise AttributeError("there are no groups here: needs groups=")
-        return learned.effects(self._groups)
-
-    @property
-    def n_iter_(self) -> int:
-        """Iterations of the climb."""
-        return self._fitted().solution.n_iter
-
-    def _learned_value(self, name: str, when: str) -> Any:
-        value = getattr(self._fitted().solution, name)
-        if value is None:
-            raise AttributeError(f"nothing was learned here: needs hyperparameters='{when}'")
-        return value
