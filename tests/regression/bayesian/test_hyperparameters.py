@@ -246,7 +246,7 @@ def test_grid_evidence_integrates_the_fixed_evidences():
 
 def test_grid_is_converged_for_many_columns():
     """Twice the nodes change nothing: the peak over ln λ is narrow, and the rule follows it."""
-    from posteriori.regression.bayesian import hyper_grid
+    from posteriori.regression.bayesian.scales import hyper_grid
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 120))

@@ -105,7 +105,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.regression.generalized.occurrence": ("OccurrenceRegression",),
     "posteriori.regression.bayesian.grouped_belief": ("EffectBelief", "GroupedBelief"),
     "posteriori.regression.bayesian.grouped_learning": ("GroupedLearned",),
-    "posteriori.regression.bayesian.hyper_grid": ("HyperGrid",),
+    "posteriori.regression.bayesian.scales.hyper_grid": ("HyperGrid",),
     "posteriori.regression.bayesian.learning": ("Learned", "Solution"),
     "posteriori.regression.log_linear": ("LogLinearRegression",),
     "posteriori.regression.bayesian.priors": ("LinearPrior",),

@@ -11,7 +11,7 @@ from posteriori.numerics.least_squares.regression_statistics import RegressionSt
 from posteriori.numerics.types import Array
 from posteriori.regression.bayesian.belief import LinearBelief
 from posteriori.regression.bayesian.open_directions import OpenDirections, OpenParts
-from posteriori.regression.bayesian.weight_evidence import InterceptPrior
+from posteriori.regression.bayesian.scales.weight_evidence import InterceptPrior
 
 __all__ = ["join_beliefs", "less_prior_mean", "make_belief"]
 

@@ -35,7 +35,7 @@ import numpy as np
 from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
 from posteriori.numerics.types import Array
 from posteriori.regression.bayesian.priors import LinearPrior
-from posteriori.regression.bayesian.weight_evidence import InterceptPrior
+from posteriori.regression.bayesian.scales.weight_evidence import InterceptPrior
 
 __all__ = [
     "column_scales",

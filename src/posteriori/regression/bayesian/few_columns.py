@@ -36,10 +36,16 @@ from posteriori.regression.bayesian.default_priors import (
     noise_scale,
     noise_shape,
 )
-from posteriori.regression.bayesian.hyper_grid import RelativeScale, integrate_hyperparameters
 from posteriori.regression.bayesian.priors import LinearPrior
-from posteriori.regression.bayesian.spectrum import decompose
-from posteriori.regression.bayesian.weight_evidence import integrated_evidence, weight_posterior
+from posteriori.regression.bayesian.scales.hyper_grid import (
+    RelativeScale,
+    integrate_hyperparameters,
+)
+from posteriori.regression.bayesian.scales.spectrum import decompose
+from posteriori.regression.bayesian.scales.weight_evidence import (
+    integrated_evidence,
+    weight_posterior,
+)
 
 __all__ = ["AveragedSets", "average_sets", "joining_columns"]
 

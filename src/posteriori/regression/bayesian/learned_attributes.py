@@ -14,8 +14,8 @@ from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
 from posteriori.regression.bayesian.belief import LinearBelief
 from posteriori.regression.bayesian.grouped_learning import GroupedLearned
-from posteriori.regression.bayesian.hyper_grid import HyperGrid
 from posteriori.regression.bayesian.learning import Learned
+from posteriori.regression.bayesian.scales.hyper_grid import HyperGrid
 
 __all__ = ["LearnedAttributes"]
 

@@ -34,23 +34,23 @@ from posteriori.regression.bayesian.default_priors import (
     scales_by_share,
 )
 from posteriori.regression.bayesian.few_columns import average_sets
-from posteriori.regression.bayesian.hyper_grid import (
+from posteriori.regression.bayesian.open_directions import OpenDirections
+from posteriori.regression.bayesian.priors import LinearPrior
+from posteriori.regression.bayesian.scales.hyper_grid import (
     HyperGrid,
     HyperPriors,
     RelativeScale,
     integrate_hyperparameters,
     join_grids,
 )
-from posteriori.regression.bayesian.open_directions import OpenDirections
-from posteriori.regression.bayesian.priors import LinearPrior
-from posteriori.regression.bayesian.relevance import (
+from posteriori.regression.bayesian.scales.relevance import (
     RelevanceProblem,
     find_relevance,
     prices_of_columns,
 )
-from posteriori.regression.bayesian.spectrum import Spectrum, decompose
-from posteriori.regression.bayesian.type_two import climb_by_fixed_point, maximise_evidence
-from posteriori.regression.bayesian.weight_evidence import (
+from posteriori.regression.bayesian.scales.spectrum import Spectrum, decompose
+from posteriori.regression.bayesian.scales.type_two import climb_by_fixed_point, maximise_evidence
+from posteriori.regression.bayesian.scales.weight_evidence import (
     InterceptPrior,
     WeightPosterior,
     integrated_evidence,

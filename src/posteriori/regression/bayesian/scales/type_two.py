@@ -25,7 +25,7 @@ from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
-from posteriori.regression.bayesian.spectrum import Spectrum
+from posteriori.regression.bayesian.scales.spectrum import Spectrum
 
 __all__ = ["TypeTwo", "climb_by_fixed_point", "maximise_evidence", "profile_log_evidence"]
 

@@ -28,7 +28,7 @@ from posteriori.numerics.lazy import special
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
-from posteriori.regression.bayesian.spectrum import Spectrum
+from posteriori.regression.bayesian.scales.spectrum import Spectrum
 
 __all__ = ["HyperGrid", "HyperPriors", "RelativeScale", "integrate_hyperparameters", "join_grids"]
 

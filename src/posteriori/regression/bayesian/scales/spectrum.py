@@ -18,7 +18,7 @@ import numpy as np
 
 from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
 from posteriori.numerics.types import Array
-from posteriori.regression.bayesian.weight_evidence import InterceptPrior, intercept_terms
+from posteriori.regression.bayesian.scales.weight_evidence import InterceptPrior, intercept_terms
 
 __all__ = ["Spectrum", "decompose"]
 
