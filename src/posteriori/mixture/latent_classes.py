@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
+from posteriori.estimators.estimator_rows import column_names
 from posteriori.estimators.parameters import one_of
 from posteriori.inference.classes.column_checks import (
     check_kinds,
@@ -154,7 +154,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
             counts, and ``probabilities`` of codes (of 0 and 1 for "bernoulli").
         """
         shares = self.predict_proba(X)
-        return class_gaps(self._densities, check_gappy_inputs(self, X), shares)
+        return class_gaps(self._densities, self._read(X), shares)
 
     def _integrates(self) -> bool:
         return self.estimate == "bayes"

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from posteriori.estimators.estimator_rows import check_gappy_inputs
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
 from posteriori.inference.mixtures.partitions.partition_draws import draw_partitions
 from posteriori.inference.mixtures.partitions.partition_prior import (
@@ -30,6 +29,7 @@ from posteriori.inference.mixtures.partitions.partition_prior import (
     dirichlet_process_partitions,
 )
 from posteriori.inference.mixtures.partitions.partition_sums import sum_partitions
+from posteriori.mixture.mixture_estimator import ReadsRows
 from posteriori.mixture.partition_posterior import EnumeratedPartitions, SampledPartitions
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.progress import Progress
@@ -43,7 +43,7 @@ __all__ = ["AsksForPartitions"]
 _APART = 1.1
 
 
-class AsksForPartitions(ABC):
+class AsksForPartitions(ReadsRows, ABC):
     """Gives a Bayesian mixture ``enumerate_partitions`` and ``sample_partitions``."""
 
     n_components: int
@@ -76,7 +76,7 @@ class AsksForPartitions(ABC):
         Time O(3^N), about a second for 15 rows; memory O(N 2^N). A "dirichlet_process" is not cut off at
         ``n_components``.
         """
-        x = check_gappy_inputs(clone(self), X, reset=True)
+        x = clone(self)._read(X, reset=True)
         sums = sum_partitions(self._cluster_model(x), self._partition_prior(len(x)))
         return EnumeratedPartitions(sums, Fingerprint().update(x))
 
@@ -127,7 +127,7 @@ class AsksForPartitions(ABC):
         _require_whole("chains", chains, 1)
         _require_whole("warm_up", warm_up, 0)
         rng = as_generator(random_state)
-        x = check_gappy_inputs(clone(self), X, reset=True)
+        x = clone(self)._read(X, reset=True)
         model, prior = self._cluster_model(x), self._partition_prior(len(x))
         drawn = draw_partitions(
             model,

@@ -69,7 +69,7 @@ class MixturePosterior(NamedTuple):
     components: Any
 
 
-class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
+class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
     """Mixture of normals whose weights, means and precisions are uncertain.
 
     Parameters
@@ -170,7 +170,7 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
         check_parameters(self)
         x, frequency = counted_rows(self, X, sample_weight)
         prior = self._prior_of(x, frequency)
-        rows = self._read(x, frequency, prior)
+        rows = self._read_table(x, frequency, prior)
         learner = self._learner(rows, prior)
         start = self._starting_point(rows, len(x))
         named = has_names(prior)
@@ -234,7 +234,7 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
         """Return the model of clusters with parameters integrated out, for partitions of rows."""
         return join_parts(cluster_parts(self._prior_of(x, None), MvNormal, x))
 
-    def _read(self, x: Array, frequency: Array | None, prior: NormalWishart) -> MixtureRows:
+    def _read_table(self, x: Array, frequency: Array | None, prior: NormalWishart) -> MixtureRows:
         """Return rows in units in which what the prior expects of the covariance counts too."""
         if prior.location.shape[-1] != x.shape[1]:
             raise ValueError(
