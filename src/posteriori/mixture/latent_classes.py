@@ -59,8 +59,8 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         Of the symmetric Dirichlet prior of the shares of classes; 1/K by default, which leaves classes
         empty that are not needed.
     moves : bool
-        With "bayes": whether classes are merged and split where the ascent from the best start has ended, and
-        kept where that leads higher. Most likely ones would be split down to single rows.
+        Whether classes are merged and split where the ascent from the best start has ended, and kept where that
+        leads higher. Most likely ones are not led to where one has shrunk to a few equal rows.
     n_init : int
         Starts that are tried.
     max_iter : int

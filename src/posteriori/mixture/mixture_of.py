@@ -53,8 +53,8 @@ class MixtureOf(LatentMixture, AsksForPartitions):
         With a prior: concentration of the symmetric Dirichlet prior of the weights; 1/K by default,
         which leaves components empty that are not needed.
     moves : bool
-        With a prior: whether components are merged and split where the ascent from the best start has ended, and
-        kept where that leads higher. Most likely ones would be split down to single rows.
+        Whether components are merged and split where the ascent from the best start has ended, and kept where that
+        leads higher. Most likely ones are not led to where one has shrunk to a few equal rows.
     n_init : int
         Starts that are tried.
     max_iter : int

@@ -136,7 +136,7 @@ def _climb(
         if further is None:
             break
         trace = (*found.trace, *further.trace)
-        found = further._replace(trace=trace, n_iter=found.n_iter + further.n_iter)
+        found = further._replace(trace=trace, n_iter=len(trace) - 1)  # a move is a step
     return found
 
 
