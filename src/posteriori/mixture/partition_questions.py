@@ -7,8 +7,8 @@ A mixture whose components have one conjugate prior inherits :class:`AsksForPart
 
 where ``prior`` is that of the estimator, or its default for these rows, and columns of several kinds are parts
 of one model: ``join_parts([*cluster_parts(beta, Bernoulli, x[:, :2]), *cluster_parts(nig, Normal, x[:, 2:])])``.
-The prior of partitions comes from ``n_components``, ``weight_concentration_prior`` (None: 1/K) and
-``weight_concentration_prior_type`` ("dirichlet_distribution" where there is none). Nothing fitted is read: the
+The prior of partitions comes from ``n_components``, ``weight_concentration_prior`` (None: 1/K, and 1 for a
+process) and ``weight_concentration_prior_type`` ("dirichlet_distribution" where there is none). Nothing fitted is read: the
 questions are of the prior and the rows, and a fit is neither needed nor changed.
 """
 
@@ -25,6 +25,7 @@ from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterMode
 from posteriori.inference.mixtures.partitions.partition_draws import draw_partitions
 from posteriori.inference.mixtures.partitions.partition_prior import (
     PartitionPrior,
+    default_concentration,
     dirichlet_partitions,
     dirichlet_process_partitions,
 )
@@ -152,14 +153,14 @@ class AsksForPartitions(ReadsRows, ABC):
 
     def _partition_prior(self, rows: int) -> PartitionPrior:
         _require_whole("n_components", self.n_components, 1)
+        kind = getattr(self, "weight_concentration_prior_type", "dirichlet_distribution")
         concentration = self.weight_concentration_prior
         if concentration is None:
-            concentration = 1.0 / self.n_components
+            concentration = default_concentration(int(self.n_components), kind)
         if not (np.ndim(concentration) == 0 and 0 < concentration < np.inf):
             raise ValueError(
                 f"weight_concentration_prior must be a positive number, got {concentration!r}"
             )
-        kind = getattr(self, "weight_concentration_prior_type", "dirichlet_distribution")
         if kind == "dirichlet_process":
             return dirichlet_process_partitions(rows, float(concentration))
         return dirichlet_partitions(rows, int(self.n_components), float(concentration))

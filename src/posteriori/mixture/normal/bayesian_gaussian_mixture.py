@@ -31,6 +31,7 @@ from posteriori.inference.mixtures.normal_scores import NormalStatistics
 from posteriori.inference.mixtures.normal_starts import Found, NormalSearch, best_ascent
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
 from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_parts, join_parts
+from posteriori.inference.mixtures.partitions.partition_prior import default_concentration
 from posteriori.inference.mixtures.wishart_priors import (
     belief_in_rows,
     default_prior,
@@ -80,7 +81,7 @@ class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
         Of mean and precision of each component: one for all, or a batch of K. By default that of
         :class:`posteriori.classification.GaussianDiscriminant`, on the scale of the columns.
     weight_concentration_prior : float, optional
-        Of the Dirichlet of the weights, by default 1/K; of the sticks' Beta(1, γ).
+        Of the Dirichlet of the weights, by default 1/K; of the sticks' Beta(1, γ), by default 1.
     weight_concentration_prior_type : {"dirichlet_distribution", "dirichlet_process"}
         Sticks are broken in the order of the components' sizes.
     responsibilities_init : (N, K), optional
@@ -218,7 +219,7 @@ class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
         given = self.weight_concentration_prior
         if given is not None:
             return float(given)
-        return 1.0 if self._sticks else 1.0 / self.n_components
+        return default_concentration(self.n_components, self.weight_concentration_prior_type)
 
     def _prior_of(self, x: Array, frequency: Array | None) -> NormalWishart:
         if self.prior is not None:

@@ -24,7 +24,7 @@ from posteriori.inference.mixtures.columns.latent_ascent import (
 )
 from posteriori.inference.mixtures.columns.member_fits import climb_by_fits
 from posteriori.inference.mixtures.columns.sound_components import are_sound
-from posteriori.inference.mixtures.component_moves import moved_shares, rising_moves
+from posteriori.inference.mixtures.component_moves import rising_moves
 from posteriori.inference.mixtures.feature_pass import read_blocks_of_rows, responsibilities
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -142,8 +142,9 @@ def _climb_by_moves(
         if _is_interrupted(best) or not _is_sound(model, some, search, best):
             break
         shares = _share_rows(model, search.weights, best.parameters, x)
-        moved = moved_shares(z, times, shares, may_empty=may_empty)
-        rising = rising_moves(look, share_out, moved, best.trace[-1])
+        rising = rising_moves(
+            look, share_out, best.trace[-1], z, times, shares, may_empty=may_empty
+        )
         ascents = (onwards(best, start) for start in rising)
         further = next((found for found in ascents if _is_sound(model, some, search, found)), None)
         if further is None:
