@@ -54,7 +54,8 @@ class MixtureOf(LatentMixture, AsksForPartitions):
         which leaves components empty that are not needed.
     moves : bool
         Whether components are merged and split where the ascent from the best start has ended, and kept where that
-        leads higher. Most likely ones are not led to where one has shrunk to a few equal rows.
+        leads higher. Most likely ones are not led to where one has shrunk to a few equal rows; families
+        that are fitted to rows, as Student's t, are not moved: raise ``n_init``.
     n_init : int
         Starts that are tried.
     max_iter : int
