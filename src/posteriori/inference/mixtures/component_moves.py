@@ -46,6 +46,7 @@ class _Effort(NamedTuple):
     steps: int
 
 
+#: Where the first look finds nothing, slow ascents and less likely pairs may still lead higher.
 _FIRST, _SECOND = _Effort(3, 10), _Effort(10, 30)
 
 
