@@ -52,7 +52,8 @@ def test_a_bad_start_is_left_by_moves_only(kind, gaps):
 
 def test_two_components_are_cut_anew_where_both_lie_across():
     """Two long clusters that mirror each other, cut left from right: mirrored shares stay mirrored."""
-    quarter = np.abs(np.random.default_rng(0).normal(size=(50, 2)) * [6.0, 0.3]) + [0.0, 8.0]
+    quarter = np.abs(np.random.default_rng(0).normal(size=(50, 2)) * [6.0, 0.3])
+    quarter[:, 1] += 8.0
     x = np.concatenate([quarter * sign for sign in ([1, 1], [-1, 1], [1, -1], [-1, -1])])
     rows = CompleteRows.of(x, None, "spherical")
     learner = PointLearner("spherical", rows.spread, None, {})
