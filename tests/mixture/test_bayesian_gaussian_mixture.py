@@ -221,3 +221,24 @@ def test_partitions_need_no_fit():
     assert drawn.similarity.shape == (30, 30)
     with pytest.raises(ValueError, match="column 1 of X is constant"):
         BayesianGaussianMixture(2).enumerate_partitions([[1.0, 2.0], [2.0, 2.0], [4.0, 2.0]])
+
+
+@pytest.mark.parametrize("kind", ["dirichlet_distribution", "dirichlet_process"])
+def test_fits_and_partitions_have_the_same_default_weights(kind):
+    x = faithful(standardised=True)[:7]
+    default = BayesianGaussianMixture(
+        4, weight_concentration_prior_type=kind, random_state=0, tol=1e-9
+    )
+    told = {"dirichlet_distribution": 0.25, "dirichlet_process": 1.0}[kind]
+    given = BayesianGaussianMixture(
+        4,
+        weight_concentration_prior=told,
+        weight_concentration_prior_type=kind,
+        random_state=0,
+        tol=1e-9,
+    )
+    assert float(default.fit(x).log_evidence_) == pytest.approx(
+        float(given.fit(x).log_evidence_), abs=1e-9
+    )
+    parts = (model.enumerate_partitions(x).log_evidence for model in (default, given))
+    assert float(next(parts)) == pytest.approx(float(next(parts)), abs=1e-12)

@@ -16,6 +16,7 @@ from posteriori.distributions import (
     Categorical,
     Dirichlet,
     Gamma,
+    MvNormal,
     Normal,
     NormalInverseGamma,
     Poisson,
@@ -446,3 +447,38 @@ def test_moves_lead_out_of_poor_starts():
             for moves in (False, True)
         )
         assert moved[-1] > plain[-1] + 1.0
+
+
+def test_moves_lead_likelihoods_out_of_poor_starts():
+    """Five Poisson groups: where two share a component and another has two, ascents alone stay."""
+    x = np.random.default_rng(0).poisson(np.repeat([1.0, 8.0, 25.0, 60.0, 120.0], 40))[:, None]
+    for estimator in (MixtureOf(Poisson, 5), LatentClasses(5, "poisson", estimate="ml")):
+        estimator.set_params(n_init=1, random_state=0)
+        plain = estimator.set_params(moves=False).fit(x).log_likelihood_
+        moved = estimator.set_params(moves=True).fit(x)
+        assert moved.log_likelihood_ > plain + 10.0
+        assert np.diff(moved.trace_).min() >= -1e-10 * abs(moved.trace_).max()
+        np.testing.assert_allclose(moved.weights_, 0.2, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    "estimator", [MixtureOf(Normal, 3), MixtureOf(MvNormal, 3), LatentClasses(3, estimate="ml")]
+)
+def test_moves_do_not_lead_onto_single_rows(estimator):
+    """Two equal rows would give any likelihood: where an ascent alone has rows enough, moves keep that."""
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    x[:2] = 0.3
+    kept = 0
+    for seed in range(4):
+        estimator.set_params(n_init=1, random_state=seed)
+        counts, values = [], []
+        for moves in (False, True):
+            model = estimator.set_params(moves=moves).fit(x)
+            counts.append(model.predict_proba(x).sum(axis=0).min())
+            values.append(model.log_likelihood_)
+        assert values[1] >= values[0] - 1e-6
+        if counts[0] > 3.0:
+            assert counts[1] >= 2.0
+            assert np.abs(model.score_samples(x[:2])).max() < 10.0
+            kept += 1
+    assert kept

@@ -119,6 +119,12 @@ def test_columns_are_named_as_their_table_names_them():
         LatentClasses(2).fit(table)
 
 
+def test_texts_are_told_how_to_become_codes():
+    table = pd.DataFrame({"size": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"]})
+    with pytest.raises(ValueError, match=r"codes 0, 1, … \(sklearn\.preprocessing\.Ord.*'red'"):
+        LatentClasses(2, ["normal", "categorical"]).fit(table)
+
+
 def test_one_row_has_a_belief():
     model = LatentClasses(2, ["normal", "poisson"]).fit([[1.5, 3.0]])
     assert np.isfinite(model.log_evidence_.value)

@@ -3,6 +3,7 @@
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import posteriori.distributions as distributions
@@ -36,7 +37,7 @@ from posteriori.distributions import (
     Uniform,
     VonMises,
 )
-from posteriori.mixture import LatentClasses, MixtureOf
+from posteriori.mixture import LatentClasses, MixtureOf, choose_components
 
 RNG = np.random.default_rng(0)
 GROUP = RNG.random(60) < 0.4
@@ -224,3 +225,30 @@ def test_gaps_of_fitted_families_are_left_out():
     seen = x[~np.isnan(x[:, 1]), 1]
     expected = Laplace.fit(x[:, 0]).log_prob(x[:, 0]).sum() + Laplace.fit(seen).log_prob(seen).sum()
     assert model.log_likelihood_ == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("prior", [None, Gamma(1.0, 0.2)])
+def test_numbers_of_one_column_need_no_second_axis(prior):
+    numbers, column = COUNTS[:, 0], COUNTS[:, :1]
+    told = MixtureOf(Poisson, 2, prior=prior, random_state=0).fit(column)
+    for given in (numbers, numbers.tolist(), pd.Series(numbers, name="calls")):
+        model = MixtureOf(Poisson, 2, prior=prior, random_state=0).fit(given)
+        np.testing.assert_array_equal(model.weights_, told.weights_)
+        np.testing.assert_array_equal(model.score_samples(given), told.score_samples(column))
+        np.testing.assert_array_equal(model.predict_proba(given), told.predict_proba(column))
+    choice = choose_components(MixtureOf(Poisson, prior=prior, random_state=0), numbers, [1, 2])
+    assert choice.best == 2
+    if prior is not None:
+        sampled = told.sample_partitions(numbers, draws=40, random_state=0)
+        assert sampled.similarity.shape == (60, 60)
+        few = numbers[:6]
+        assert told.enumerate_partitions(few).log_evidence == pytest.approx(
+            float(told.enumerate_partitions(few[:, None]).log_evidence)
+        )
+
+
+def test_one_row_of_several_columns_is_not_a_column():
+    with pytest.raises(ValueError, match="Reshape your data"):
+        MixtureOf(Poisson, 2, random_state=0).fit(COUNTS).predict(COUNTS[:, 0])
+    with pytest.raises(ValueError, match="Reshape your data"):
+        MixtureOf(MvNormal, 2).fit(REAL[:, 0])

@@ -57,6 +57,7 @@ def test_counts_are_drawn_where_they_may_be(ax):
     x, p = np.asarray(mass.get_xydata()).T
     np.testing.assert_array_equal(x, np.arange(len(x)))
     assert 0.97 < p.sum() <= 1.0 + 1e-12
+    assert ax.get_ylabel() == "probability"
 
 
 def test_ellipses_are_one_and_two_standard_deviations_away(ax):

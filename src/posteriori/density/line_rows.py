@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from posteriori.estimators.estimator_rows import check_inputs, column_names
+from posteriori.estimators.estimator_rows import as_column, check_inputs, column_names
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_squares, unmasked
@@ -62,11 +62,7 @@ class LineRows(NamedTuple):
 
 def check_column(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     """Return X, (N,) or (N, 1), as a finite float64 column (N, 1)."""
-    plain = unmasked("X", X)
-    ndim = np.ndim(plain) if isinstance(plain, list | tuple) else getattr(plain, "ndim", None)
-    if ndim == 1:
-        plain = np.asarray(plain).reshape(-1, 1)
-    x: Array = check_inputs(estimator, plain, reset=reset)
+    x: Array = check_inputs(estimator, as_column(unmasked("X", X)), reset=reset)
     if x.shape[1] != 1:
         raise ValueError(
             f"X must hold one column, got {x.shape[1]}; {type(estimator).__name__} describes one number, "

@@ -28,6 +28,7 @@ from posteriori.numerics.validation import (
 
 __all__ = [
     "Rows",
+    "as_column",
     "check_finite_columns",
     "check_gappy_inputs",
     "check_grouped_inputs",
@@ -101,6 +102,12 @@ def check_gappy_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     if any(np.isinf(value) for value in extremes):  # no table of truths beside a large file
         _refuse_entry(np.isinf(x), x, X)
     return x
+
+
+def as_column(X: Any) -> Any:
+    """Return numbers (N,) as a column (N, 1), and anything else as it is."""
+    ndim = np.ndim(X) if isinstance(X, list | tuple) else getattr(X, "ndim", None)
+    return np.asarray(X).reshape(-1, 1) if ndim == 1 else X
 
 
 def has_groups(estimator: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
+from posteriori.estimators.estimator_rows import column_names
 from posteriori.estimators.parameters import one_of
 from posteriori.inference.classes.column_checks import (
     check_kinds,
@@ -59,8 +59,8 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         Of the symmetric Dirichlet prior of the shares of classes; 1/K by default, which leaves classes
         empty that are not needed.
     moves : bool
-        With "bayes": whether classes are merged and split where the ascent from the best start has ended, and
-        kept where that leads higher. Most likely ones would be split down to single rows.
+        Whether classes are merged and split where the ascent from the best start has ended, and kept where that
+        leads higher. Most likely ones are not led to where one has shrunk to a few equal rows.
     n_init : int
         Starts that are tried.
     max_iter : int
@@ -154,7 +154,19 @@ class LatentClasses(LatentMixture, AsksForPartitions):
             counts, and ``probabilities`` of codes (of 0 and 1 for "bernoulli").
         """
         shares = self.predict_proba(X)
-        return class_gaps(self._densities, check_gappy_inputs(self, X), shares)
+        return class_gaps(self._densities, self._read(X), shares)
+
+    def _read(self, X: Any, *, reset: bool = False) -> Array:
+        """Return checked rows; texts are told how to become codes."""
+        try:
+            return super()._read(X, reset=reset)
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            raise ValueError(
+                "X must hold numbers, of categories the codes 0, 1, … (sklearn.preprocessing.OrdinalEncoder "
+                f"makes them): {error}"
+            ) from None
 
     def _integrates(self) -> bool:
         return self.estimate == "bayes"

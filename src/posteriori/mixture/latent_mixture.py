@@ -132,7 +132,7 @@ class LatentMixture(MixtureEstimator):
         return Search(
             int(self.n_components),
             int(self.n_init),
-            self.moves and self._integrates(),
+            bool(self.moves),
             self._weight_law,
             shares,
             as_generator(self.random_state),

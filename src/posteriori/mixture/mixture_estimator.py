@@ -17,10 +17,18 @@ from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import unmasked
 
-__all__ = ["MixtureEstimator", "counted_rows"]
+__all__ = ["MixtureEstimator", "ReadsRows", "counted_rows"]
 
 
-class MixtureEstimator(DensityMixin, BaseEstimator):
+class ReadsRows:
+    """Reads the rows that it is given."""
+
+    def _read(self, X: Any, *, reset: bool = False) -> Array:
+        """Return checked rows (N, D); NaN is a missing entry."""
+        return check_gappy_inputs(self, X, reset=reset)
+
+
+class MixtureEstimator(ReadsRows, DensityMixin, BaseEstimator):
     """Rows that come from one of several components."""
 
     @abstractmethod
@@ -57,7 +65,7 @@ class MixtureEstimator(DensityMixin, BaseEstimator):
 
     def _joint(self, X: Any) -> Array:
         check_is_fitted(self)
-        return self._log_joint(check_gappy_inputs(self, X))
+        return self._log_joint(self._read(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -69,7 +77,7 @@ def counted_rows(
     estimator: Any, X: Any, sample_weight: Any, *, reset: bool = True
 ) -> tuple[Array, Array | None]:
     """Return checked rows, and how often each counts; rows of weight 0 are left out."""
-    x = check_gappy_inputs(estimator, X, reset=reset)
+    x = estimator._read(X, reset=reset)
     if sample_weight is None:
         return x, None
     frequency = _check_sample_weight(

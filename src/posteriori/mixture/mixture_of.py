@@ -14,7 +14,7 @@ from posteriori.distributions.conjugate.pair import Pair, find_pair
 from posteriori.distributions.conjugate.pareto_pairs import ParetoUniform
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.unknown import trace_likelihood
-from posteriori.estimators.estimator_rows import column_names
+from posteriori.estimators.estimator_rows import as_column, column_names
 from posteriori.inference.mixtures.columns.latent_starts import Search
 from posteriori.inference.mixtures.columns.mixture_learning import (
     LearnedMixture,
@@ -27,7 +27,7 @@ from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_
 from posteriori.mixture.latent_mixture import LatentMixture, TableRows
 from posteriori.mixture.partition_questions import AsksForPartitions
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import require_squares
+from posteriori.numerics.validation import require_squares, unmasked
 
 __all__ = ["MixtureOf"]
 
@@ -41,7 +41,7 @@ class MixtureOf(LatentMixture, AsksForPartitions):
         A family such as ``Poisson``, or any class with ``fit(x, weights)`` whose answer has
         ``log_prob``; with a prior also a function of the unknown, as in :func:`posteriori.bayes`.
         Columns are independent given the component where the family is of numbers, and make one vector
-        where it is of vectors.
+        where it is of vectors. Of a family of numbers rows may be (N,): one column.
     n_components : int
         Number of components K.
     prior : distribution, optional
@@ -53,8 +53,9 @@ class MixtureOf(LatentMixture, AsksForPartitions):
         With a prior: concentration of the symmetric Dirichlet prior of the weights; 1/K by default,
         which leaves components empty that are not needed.
     moves : bool
-        With a prior: whether components are merged and split where the ascent from the best start has ended, and
-        kept where that leads higher. Most likely ones would be split down to single rows.
+        Whether components are merged and split where the ascent from the best start has ended, and kept where that
+        leads higher. Most likely ones are not led to where one has shrunk to a few equal rows; families
+        that are fitted to rows, as Student's t, are not moved: raise ``n_init``.
     n_init : int
         Starts that are tried.
     max_iter : int
@@ -100,7 +101,7 @@ class MixtureOf(LatentMixture, AsksForPartitions):
     >>> import numpy as np
     >>> from posteriori import Gamma, Poisson
     >>> rng = np.random.default_rng(0)
-    >>> counts = np.concatenate([rng.poisson(2.0, 150), rng.poisson(11.0, 50)])[:, None]
+    >>> counts = np.concatenate([rng.poisson(2.0, 150), rng.poisson(11.0, 50)])
     >>> quick = MixtureOf(Poisson, 2, random_state=0).fit(counts)
     >>> quick.weights_.round(2), quick.model_.components.rate.round(1)
     (array([0.71, 0.29]), array([ 2. , 10.3]))
@@ -137,6 +138,16 @@ class MixtureOf(LatentMixture, AsksForPartitions):
         self.responsibilities_init = responsibilities_init
         self.random_state = random_state
 
+    def _read(self, X: Any, *, reset: bool = False) -> Array:
+        """Return checked rows; numbers (N,) are one column, where one is learned or known."""
+        one = not self._of_vectors() and (reset or self.n_features_in_ == 1)
+        return super()._read(as_column(unmasked("X", X)) if one else X, reset=reset)
+
+    def _of_vectors(self) -> bool:
+        if self.prior is None:
+            return getattr(self.family, "_event_ndim", 0) > 0
+        return self._find_pair(self.prior).event_ndim > 0
+
     def _integrates(self) -> bool:
         return self.prior is not None
 
@@ -162,7 +173,7 @@ class MixtureOf(LatentMixture, AsksForPartitions):
                 "of the unknown needs a prior"
             )
         self._require_distinct(rows)
-        self._refuse_gaps(x, getattr(self.family, "_event_ndim", 0) > 0)
+        self._refuse_gaps(x, self._of_vectors())
         self._refuse_constant(x)
         if _is_learned_from_sums(self.family):
             self._check_support(x, self.family._off_support(x), self.family)

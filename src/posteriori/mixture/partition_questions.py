@@ -7,8 +7,8 @@ A mixture whose components have one conjugate prior inherits :class:`AsksForPart
 
 where ``prior`` is that of the estimator, or its default for these rows, and columns of several kinds are parts
 of one model: ``join_parts([*cluster_parts(beta, Bernoulli, x[:, :2]), *cluster_parts(nig, Normal, x[:, 2:])])``.
-The prior of partitions comes from ``n_components``, ``weight_concentration_prior`` (None: 1/K) and
-``weight_concentration_prior_type`` ("dirichlet_distribution" where there is none). Nothing fitted is read: the
+The prior of partitions comes from ``n_components``, ``weight_concentration_prior`` (None: 1/K, and 1 for a
+process) and ``weight_concentration_prior_type`` ("dirichlet_distribution" where there is none). Nothing fitted is read: the
 questions are of the prior and the rows, and a fit is neither needed nor changed.
 """
 
@@ -21,15 +21,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from posteriori.estimators.estimator_rows import check_gappy_inputs
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
 from posteriori.inference.mixtures.partitions.partition_draws import draw_partitions
 from posteriori.inference.mixtures.partitions.partition_prior import (
     PartitionPrior,
+    default_concentration,
     dirichlet_partitions,
     dirichlet_process_partitions,
 )
 from posteriori.inference.mixtures.partitions.partition_sums import sum_partitions
+from posteriori.mixture.mixture_estimator import ReadsRows
 from posteriori.mixture.partition_posterior import EnumeratedPartitions, SampledPartitions
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.progress import Progress
@@ -43,7 +44,7 @@ __all__ = ["AsksForPartitions"]
 _APART = 1.1
 
 
-class AsksForPartitions(ABC):
+class AsksForPartitions(ReadsRows, ABC):
     """Gives a Bayesian mixture ``enumerate_partitions`` and ``sample_partitions``."""
 
     n_components: int
@@ -76,7 +77,7 @@ class AsksForPartitions(ABC):
         Time O(3^N), about a second for 15 rows; memory O(N 2^N). A "dirichlet_process" is not cut off at
         ``n_components``.
         """
-        x = check_gappy_inputs(clone(self), X, reset=True)
+        x = clone(self)._read(X, reset=True)
         sums = sum_partitions(self._cluster_model(x), self._partition_prior(len(x)))
         return EnumeratedPartitions(sums, Fingerprint().update(x))
 
@@ -127,7 +128,7 @@ class AsksForPartitions(ABC):
         _require_whole("chains", chains, 1)
         _require_whole("warm_up", warm_up, 0)
         rng = as_generator(random_state)
-        x = check_gappy_inputs(clone(self), X, reset=True)
+        x = clone(self)._read(X, reset=True)
         model, prior = self._cluster_model(x), self._partition_prior(len(x))
         drawn = draw_partitions(
             model,
@@ -152,14 +153,14 @@ class AsksForPartitions(ABC):
 
     def _partition_prior(self, rows: int) -> PartitionPrior:
         _require_whole("n_components", self.n_components, 1)
+        kind = getattr(self, "weight_concentration_prior_type", "dirichlet_distribution")
         concentration = self.weight_concentration_prior
         if concentration is None:
-            concentration = 1.0 / self.n_components
+            concentration = default_concentration(int(self.n_components), kind)
         if not (np.ndim(concentration) == 0 and 0 < concentration < np.inf):
             raise ValueError(
                 f"weight_concentration_prior must be a positive number, got {concentration!r}"
             )
-        kind = getattr(self, "weight_concentration_prior_type", "dirichlet_distribution")
         if kind == "dirichlet_process":
             return dirichlet_process_partitions(rows, float(concentration))
         return dirichlet_partitions(rows, int(self.n_components), float(concentration))

@@ -50,6 +50,27 @@ def test_a_bad_start_is_left_by_moves_only(kind, gaps):
     assert np.all(np.diff(moved.trace[-3:]) >= -1e-8)
 
 
+def test_two_components_are_cut_anew_where_both_lie_across():
+    """Two long clusters that mirror each other, cut left from right: mirrored shares stay mirrored."""
+    quarter = np.abs(np.random.default_rng(0).normal(size=(50, 2)) * [6.0, 0.3])
+    quarter[:, 1] += 8.0
+    x = np.concatenate([quarter * sign for sign in ([1, 1], [-1, 1], [1, -1], [-1, -1])])
+    rows = CompleteRows.of(x, None, "spherical")
+    learner = PointLearner("spherical", rows.spread, None, {})
+    across = (x[:, 0] > 0) == np.array([[False], [True]])
+    along = (x[:, 1] > 0) == np.array([[False], [True]])
+    ascend = partial(ascend_normals, tol=1e-4, max_iter=500)
+
+    def end(shares, moves):
+        start = rows.share_out(shares * 1.0)
+        search = NormalSearch(2, 1, moves, False, False, True, start, ascend)
+        return best_ascent(learner, rows, search, np.random.default_rng(0), lambda s: True)
+
+    best = end(along, False).trace[-1]
+    assert end(across, False).trace[-1] < best - 20.0
+    assert end(across, True).trace[-1] == pytest.approx(best, abs=0.01)
+
+
 def test_halves_are_where_a_cluster_parts():
     x, labels = rows_and_labels()
     both = ((labels == 0) | (labels == 1)) * 1.0

@@ -1,6 +1,6 @@
-r"""Moves of components out of a local maximum: merge two, split one, both at once, or exchange rows.
+r"""Moves of components out of a local maximum: merge two, split one, both at once, cut anew, or exchange rows.
 
-A move shares rows out anew and is kept only if a few steps from there end higher. Components are merged
+A move shares rows out anew and is kept only if some steps from there end higher. Components are merged
 in the order of :math:`\sum_n r_{nj}r_{nk}`, and split along their longest axis where two halves would
 describe their rows better than the whole, in the order of
 
@@ -11,7 +11,7 @@ Reference: Ueda, Nakano, Ghahramani and Hinton (2000), SMEM algorithm for mixtur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
@@ -22,13 +22,10 @@ from posteriori.inference.clusters.merges import merge_order
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 
-__all__ = ["Half", "longest_halves", "moved_shares", "rising_moves"]
+__all__ = ["Half", "longest_halves", "rising_moves"]
 
-#: Merges and splits that are tried in each round.
-_MERGES, _SPLITS = 3, 3
-
-#: Steps that a trial is given at most.
-_STEPS = 10
+#: Of so many shares a second look is taken where the first has found nothing: more moves, and more steps of each.
+_FEW_SHARES = 20_000
 
 #: A component with fewer rows than this is free for a half of another.
 _EMPTY = 0.5
@@ -42,13 +39,29 @@ class Half(NamedTuple):
     leaves: Array
 
 
+class _Effort(NamedTuple):
+    """Merges and splits that are tried, and steps that a trial is given at most."""
+
+    pairs: int
+    steps: int
+
+
+#: Where the first look finds nothing, slow ascents and less likely pairs may still lead higher.
+_FIRST, _SECOND = _Effort(3, 10), _Effort(10, 30)
+
+
 def rising_moves(
     look: Callable[[Any], Any],
     share_out: Callable[[Array], Any],
-    moved: Iterable[Array],
     value: float,
+    z: Array,
+    frequency: Array | None,
+    shares: Array,
+    *,
+    may_empty: bool,
+    named: bool = False,
 ) -> Iterator[Any]:
-    """Return sums from which an ascent ends above a value, in the order of moves.
+    """Return sums from which an ascent ends above a value, those of the most promising moves first.
 
     Parameters
     ----------
@@ -57,31 +70,8 @@ def rising_moves(
         objective.
     share_out : callable
         From shares (K, N) of rows, sums.
-    moved : iterable of (K, N)
-        Shares after each move.
     value : float
         The objective before.
-
-    Notes
-    -----
-    After Ctrl-C there are no more.
-    """
-    for shares in moved:
-        try:
-            found = _rises_above(value, look, share_out(shares))
-        except KeyboardInterrupt:
-            return
-        if found is not None:
-            yield found
-
-
-def moved_shares(
-    z: Array, frequency: Array | None, shares: Array, *, may_empty: bool, named: bool = False
-) -> Iterator[Array]:
-    """Return shares (K, N) of rows after each of some moves, the most promising first.
-
-    Parameters
-    ----------
     z : (N, D)
         Rows in units in which they are cut.
     frequency : (N,) or None
@@ -91,10 +81,28 @@ def moved_shares(
         Whether a component may be left without rows, as under a prior.
     named : bool
         Whether components have priors of their own, so that it matters which one has which rows.
+
+    Notes
+    -----
+    After Ctrl-C there are no more.
     """
+    for effort in (_FIRST, _SECOND)[: 1 + (shares.size <= _FEW_SHARES)]:
+        for moved in _moved_shares(z, frequency, shares, effort.pairs, may_empty, named):
+            try:
+                found = _rises_above(value, look, share_out(moved), effort.steps)
+            except KeyboardInterrupt:
+                return
+            if found is not None:
+                yield found
+
+
+def _moved_shares(
+    z: Array, frequency: Array | None, shares: Array, most: int, may_empty: bool, named: bool
+) -> Iterator[Array]:
+    """Return shares (K, N) of rows after each of some moves, the most promising first."""
     weight = shares if frequency is None else shares * frequency
     counts = weight.sum(axis=1)
-    pairs = merge_order(weight @ shares.T)[:_MERGES]
+    pairs = merge_order(weight @ shares.T)[:most]
     halves = sorted(longest_halves(z, weight), key=lambda half: -half.gain)
     free = int(np.argmin(counts))
     if may_empty:
@@ -103,15 +111,19 @@ def moved_shares(
             if named:
                 yield _merged(shares, target, source)
         if counts[free] < _EMPTY:
-            for half in halves[:_SPLITS]:
+            for half in halves[:most]:
                 yield _split(shares, half, free)
     if named:
         for j, k in combinations(range(len(shares)), 2):
             if max(counts[j], counts[k]) >= _EMPTY:
                 yield _exchanged(shares, j, k)
-    for (source, target), half in product(pairs, halves[: _SPLITS + 2]):
+    for (source, target), half in product(pairs, halves[: most + 2]):
         if half.component not in (source, target):
             yield _split(_merged(shares, source, target), half, source)
+    for source, target in pairs:  # two components cut anew
+        both = _merged(shares, source, target)
+        for half in longest_halves(z, weight[[source]] + weight[[target]]):
+            yield _split(both, half._replace(component=target), source)
 
 
 def longest_halves(z: Array, weight: Array) -> list[Half]:
@@ -159,10 +171,10 @@ def _split(shares: Array, half: Half, free: int) -> Array:
     return moved
 
 
-def _rises_above(value: float, look: Callable[[Any], Any], start: Any) -> Any:
+def _rises_above(value: float, look: Callable[[Any], Any], start: Any, steps: int) -> Any:
     """Return the sums after a few steps if these end above a value, else None."""
     before, sums = -np.inf, start
-    for left in reversed(range(_STEPS)):
+    for left in reversed(range(steps)):
         try:
             found = look(sums)
         except (ValueError, np.linalg.LinAlgError):

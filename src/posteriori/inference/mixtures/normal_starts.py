@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.clusters.rough_clusters import nearest_of, rough_centers
-from posteriori.inference.mixtures.component_moves import moved_shares, rising_moves
+from posteriori.inference.mixtures.component_moves import rising_moves
 from posteriori.inference.mixtures.feature_pass import read_blocks_of_rows, responsibilities
 from posteriori.inference.mixtures.mixture_rows import GappyRows, MixtureRows, full_precisions
 from posteriori.inference.mixtures.normal_learning import (
@@ -136,7 +136,7 @@ def _climb(
         if further is None:
             break
         trace = (*found.trace, *further.trace)
-        found = further._replace(trace=trace, n_iter=found.n_iter + further.n_iter)
+        found = further._replace(trace=trace, n_iter=len(trace) - 1)  # a move is a step
     return found
 
 
@@ -154,15 +154,16 @@ def _moved(
     if found.message.startswith("interrupted") or not is_sound(found.statistics):
         return None
     shares = _share_rows(rows, learner.scores(found.statistics)[0])
-    moved = moved_shares(
+    rising = rising_moves(
+        look_from(learner, rows, search.hard),
+        rows.share_out,
+        found.trace[-1],
         rows.filled(),
         rows.frequency,
         shares,
         may_empty=search.may_empty,
         named=search.named,
     )
-    look = look_from(learner, rows, search.hard)
-    rising = rising_moves(look, rows.share_out, moved, found.trace[-1])
     ascents = (_quiet(learner, rows, start, search) for start in rising)
     return next((further for further in ascents if is_sound(further.statistics)), None)
 

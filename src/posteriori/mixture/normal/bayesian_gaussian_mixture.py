@@ -31,6 +31,7 @@ from posteriori.inference.mixtures.normal_scores import NormalStatistics
 from posteriori.inference.mixtures.normal_starts import Found, NormalSearch, best_ascent
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
 from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_parts, join_parts
+from posteriori.inference.mixtures.partitions.partition_prior import default_concentration
 from posteriori.inference.mixtures.wishart_priors import (
     belief_in_rows,
     default_prior,
@@ -69,7 +70,7 @@ class MixturePosterior(NamedTuple):
     components: Any
 
 
-class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
+class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
     """Mixture of normals whose weights, means and precisions are uncertain.
 
     Parameters
@@ -80,7 +81,7 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
         Of mean and precision of each component: one for all, or a batch of K. By default that of
         :class:`posteriori.classification.GaussianDiscriminant`, on the scale of the columns.
     weight_concentration_prior : float, optional
-        Of the Dirichlet of the weights, by default 1/K; of the sticks' Beta(1, γ).
+        Of the Dirichlet of the weights, by default 1/K; of the sticks' Beta(1, γ), by default 1.
     weight_concentration_prior_type : {"dirichlet_distribution", "dirichlet_process"}
         Sticks are broken in the order of the components' sizes.
     responsibilities_init : (N, K), optional
@@ -170,7 +171,7 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
         check_parameters(self)
         x, frequency = counted_rows(self, X, sample_weight)
         prior = self._prior_of(x, frequency)
-        rows = self._read(x, frequency, prior)
+        rows = self._read_table(x, frequency, prior)
         learner = self._learner(rows, prior)
         start = self._starting_point(rows, len(x))
         named = has_names(prior)
@@ -218,7 +219,7 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
         given = self.weight_concentration_prior
         if given is not None:
             return float(given)
-        return 1.0 if self._sticks else 1.0 / self.n_components
+        return default_concentration(self.n_components, self.weight_concentration_prior_type)
 
     def _prior_of(self, x: Array, frequency: Array | None) -> NormalWishart:
         if self.prior is not None:
@@ -234,7 +235,7 @@ class BayesianGaussianMixture(AsksForPartitions, NormalMixture):
         """Return the model of clusters with parameters integrated out, for partitions of rows."""
         return join_parts(cluster_parts(self._prior_of(x, None), MvNormal, x))
 
-    def _read(self, x: Array, frequency: Array | None, prior: NormalWishart) -> MixtureRows:
+    def _read_table(self, x: Array, frequency: Array | None, prior: NormalWishart) -> MixtureRows:
         """Return rows in units in which what the prior expects of the covariance counts too."""
         if prior.location.shape[-1] != x.shape[1]:
             raise ValueError(

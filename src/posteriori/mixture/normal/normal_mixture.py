@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.contract import NamesColumns, offers
-from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
+from posteriori.estimators.estimator_rows import column_names
 from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE
 from posteriori.inference.classes.class_moments import blocks_of_rows
 from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps
@@ -83,7 +83,7 @@ class NormalMixture(MixtureEstimator):
         array, (N, D); with ``draws`` (S, N, D)
         """
         check_is_fitted(self)
-        x = check_gappy_inputs(self, X)
+        x = self._read(X)
         patterns = gap_patterns(x)
         if draws is None:
             shares = softmax(self._log_joint(x), axis=1)
@@ -103,7 +103,7 @@ class NormalMixture(MixtureEstimator):
             ``column``, ``rows``, ``mean`` and ``variance``, for each column with gaps.
         """
         check_is_fitted(self)
-        x = check_gappy_inputs(self, X)
+        x = self._read(X)
         parts = self._densities
         shares = softmax(self._log_joint(x), axis=1)
         found = conditional_moments(x, gap_patterns(x), parts.normals, shares, parts.dof)

@@ -86,7 +86,8 @@ def plot_mixture(
     with axes_for(ax, (5.4, 3.1) if width == 1 else (4.8, 4.0)) as axes:
         if width == 1:
             _draw_density(axes, mixture, seen, shapes, between)
-            axes.set(xlabel="x" if given is None else given[0], ylabel="density")
+            height = "probability" if mixture._has_atoms else "density"
+            axes.set(xlabel="x" if given is None else given[0], ylabel=height)
             place_legend(axes)
         else:
             if seen is not None:

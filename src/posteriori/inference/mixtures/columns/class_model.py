@@ -15,6 +15,7 @@ from posteriori.inference.classes.column_features import ColumnFeatures, column_
 from posteriori.inference.classes.column_models import KINDS
 from posteriori.inference.classes.gaussian_learning import LearnedClasses
 from posteriori.inference.mixtures.columns.latent_ascent import IMAGINED, Learned, sum_of_features
+from posteriori.inference.mixtures.columns.sound_components import Shrinkable
 from posteriori.numerics.types import Array
 
 __all__ = ["ClassModel", "class_model"]
@@ -44,6 +45,12 @@ class ClassModel:
         self.parts = parts
         self.imagined = imagined
         self.size = 1 + sum(part.features.size for part in parts.values())
+
+    @property
+    def shrinkable(self) -> Shrinkable:
+        """Normal columns without a prior."""
+        bounded = self.imagined is None or "normal" not in self.parts
+        return Shrinkable([] if bounded else list(self.parts["normal"].at))
 
     def of(self, x: Array) -> Array:
         """Return t(x) of rows (B, D), a column each: (F, B)."""

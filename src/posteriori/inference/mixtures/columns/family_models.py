@@ -21,6 +21,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.mixtures.columns.family_columns import ColumnLayout, lay_out, shift_of
 from posteriori.inference.mixtures.columns.latent_ascent import IMAGINED, Learned, sum_of_features
+from posteriori.inference.mixtures.columns.sound_components import Shrinkable
 from posteriori.inference.mixtures.feature_pass import read_blocks_of_rows
 from posteriori.inference.mixtures.label_symmetry import log_affinities
 from posteriori.numerics.types import Array
@@ -31,6 +32,7 @@ __all__ = [
     "belief_affinities",
     "conjugate_model",
     "exponential_model",
+    "may_shrink",
     "moved",
 ]
 
@@ -57,6 +59,12 @@ class ExponentialModel(NamedTuple):
     def size(self) -> int:
         """Number of features."""
         return self.layout.size
+
+    @property
+    def shrinkable(self) -> Shrinkable:
+        """All columns, if members have densities of more than one parameter."""
+        columns = len(self.layout.standing) if may_shrink(self.family) else 0
+        return Shrinkable(list(range(columns)), self.family is MvNormal)
 
     def of(self, x: Array) -> Array:
         """Return t(x) of rows, (F, B)."""
@@ -100,6 +108,11 @@ class ConjugateModel(NamedTuple):
         """Number of features."""
         return self.layout.size
 
+    @property
+    def shrinkable(self) -> Shrinkable:
+        """No column: the prior keeps components wide."""
+        return Shrinkable([])
+
     def of(self, x: Array) -> Array:
         """Return t(x) of rows, (F, B)."""
         return self.layout.of(x)
@@ -121,6 +134,17 @@ class ConjugateModel(NamedTuple):
             return _statistics_and_carrier(self.pair, known)[1]
 
         return _sum_of_entries(self.layout, x, frequency, carrier)
+
+
+def may_shrink(family: Any) -> bool:
+    """Tell whether members of a family have densities that could be shrunk to a point.
+
+    Those of one parameter, such as exponentials, cannot: their place and their spread are one.
+    """
+    if getattr(family, "_has_atoms", True):
+        return False
+    exponential = isinstance(family, type) and issubclass(family, ExponentialFamily)
+    return not exponential or len(family._natural_ndims) > 1 or family._event_ndim > 0
 
 
 def exponential_model(

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from posteriori.inference.ascent.expectation_maximization import EMResult, maximize_by_em
+from posteriori.inference.mixtures.columns.sound_components import Shrinkable
 from posteriori.inference.mixtures.feature_pass import (
     Features,
     MixturePass,
@@ -62,6 +63,10 @@ class Learned(NamedTuple):
 
 class LatentModel(Features, Protocol):
     """Components that are learned from sums of features."""
+
+    @property
+    def shrinkable(self) -> Shrinkable:
+        """Columns in which a component could shrink to a point."""
 
     def learn(self, sums: Array) -> Learned:
         """Return the components of highest objective, given T_k (K, F)."""

@@ -23,7 +23,8 @@ from posteriori.inference.mixtures.columns.latent_ascent import (
     sums_of_shares,
 )
 from posteriori.inference.mixtures.columns.member_fits import climb_by_fits
-from posteriori.inference.mixtures.component_moves import moved_shares, rising_moves
+from posteriori.inference.mixtures.columns.sound_components import are_sound
+from posteriori.inference.mixtures.component_moves import rising_moves
 from posteriori.inference.mixtures.feature_pass import read_blocks_of_rows, responsibilities
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -92,7 +93,7 @@ def _from_seeds(model: LatentModel, x: Array, frequency: Array | None, search: S
         start = sums_of_shares(model, part, times, shares)
         with _quiet():
             trials.append(ascend(model, search.weights, part, times, start, max_iter=steps))
-    best = max(trials, key=lambda trial: trial.trace[-1])
+    best = max(trials, key=lambda trial: (_is_sound(model, some, search, trial), trial.trace[-1]))
     if search.moves and search.n_components > 1 and not _is_interrupted(trials[-1]):
         best = _climb_by_moves(model, some, z, best, search)
     total = float(len(x)) if frequency is None else float(frequency.sum())
@@ -133,24 +134,36 @@ def _climb_by_moves(
         with _quiet():
             found = _last(model, x, times, start, search)
         trace = (*before.trace, *found.trace[start is before.parameters :])
-        return found._replace(trace=trace, n_iter=before.n_iter + found.n_iter)
+        return found._replace(trace=trace, n_iter=len(trace) - 1)  # a move is a step
 
     best = onwards(best, best.parameters)
+    may_empty = search.weights.concentration is not None
     for _ in range(2 * search.n_components):
-        if _is_interrupted(best):
+        if _is_interrupted(best) or not _is_sound(model, some, search, best):
             break
-        theta, _ = linear_scores(model, search.weights, best.parameters)
-        moved = moved_shares(z, times, _share_rows(model, theta, x), may_empty=True)
-        rising = rising_moves(look, share_out, moved, best.trace[-1])
-        start = next(rising, None)
-        if start is None:
+        shares = _share_rows(model, search.weights, best.parameters, x)
+        rising = rising_moves(
+            look, share_out, best.trace[-1], z, times, shares, may_empty=may_empty
+        )
+        ascents = (onwards(best, start) for start in rising)
+        further = next((found for found in ascents if _is_sound(model, some, search, found)), None)
+        if further is None:
             break
-        best = onwards(best, start)
+        best = further
     return best
 
 
-def _share_rows(model: LatentModel, theta: Array, x: Array) -> Array:
+def _is_sound(model: LatentModel, some: DistinctRows, search: Search, found: EMResult) -> bool:
+    """Tell whether no component has shrunk to a point: moves would lead there where likelihood has no bound."""
+    if not model.shrinkable.columns:
+        return True
+    shares = _share_rows(model, search.weights, found.parameters, some.rows)
+    return are_sound(some.rows, shares * some.weight, model.shrinkable)
+
+
+def _share_rows(model: LatentModel, weights: WeightLaw, sums: Array, x: Array) -> Array:
     """Return the responsibilities (K, N) of rows."""
+    theta, _ = linear_scores(model, weights, sums)
     shares = np.empty((len(theta), len(x)))
     for rows in read_blocks_of_rows(len(x), model.size):
         shares[:, rows] = responsibilities(theta @ model.of(x[rows]))[0]

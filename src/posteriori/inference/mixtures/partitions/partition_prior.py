@@ -20,7 +20,12 @@ import numpy as np
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 
-__all__ = ["PartitionPrior", "dirichlet_partitions", "dirichlet_process_partitions"]
+__all__ = [
+    "PartitionPrior",
+    "default_concentration",
+    "dirichlet_partitions",
+    "dirichlet_process_partitions",
+]
 
 
 class PartitionPrior(NamedTuple):
@@ -45,6 +50,11 @@ class PartitionPrior(NamedTuple):
     def most_blocks(self) -> int:
         """How many blocks there can be."""
         return int(np.isfinite(self.log_number[: len(self.log_size)]).sum()) - 1
+
+
+def default_concentration(components: int, kind: str) -> float:
+    """Return 1/K, which leaves components empty that are not needed; of a process, which has no K, 1."""
+    return 1.0 if kind == "dirichlet_process" else 1.0 / components
 
 
 def dirichlet_partitions(rows: int, components: int, concentration: float) -> PartitionPrior:
