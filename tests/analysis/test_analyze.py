@@ -8,6 +8,7 @@ import posteriori
 from posteriori.analysis import Analysis, analyze
 from posteriori.analysis.fitting import running
 from posteriori.regression import RobustRegression
+from posteriori.selection.candidates import candidates_for
 from tests.analysis.tables import INPUTS, analysis_of, mixed_table
 
 
@@ -242,6 +243,13 @@ def test_the_time_limit_ends_the_work():
 def test_wrong_arguments_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         fast(linear_table(), **options)
+
+
+def test_one_model_may_be_named_without_a_list_and_none_means_all():
+    assert [row.name for row in fast(linear_table(), models="linear").ranking.rows] == ["linear"]
+    every = candidates_for("regression", None, inputs=3, rows=120)
+    assert every == candidates_for("regression", inputs=3, rows=120)
+    assert len(every) > 5
 
 
 def test_every_outcome_is_told_with_what_is_left():

@@ -82,6 +82,37 @@ def test_counts_beyond_the_top_have_the_mean_and_the_draws_of_levelled_rates(mod
     assert np.all(np.abs(draws.mean(axis=0) - mean) < 5.0 * error + 1e-3 * mean)
 
 
+def levelled_rates(model, rows, top):
+    """Return densities on a fine grid of each row's predictor, and the rates there by the stated rule."""
+    eta, z = model.predictor(rows), np.linspace(-9.0, 9.0, 40_001)
+    share = np.exp(-0.5 * z * z)
+    mu = np.exp(np.clip(eta.mean[:, None] + np.sqrt(eta.variance)[:, None] * z, -300.0, 300.0))
+    rates = np.where(mu > top, top * (2.0 - top / mu), mu)  # the rule as it is stated
+    return rates, share / share.sum()
+
+
+@pytest.mark.parametrize("distance", [1.0, 20.0, 1e3, 1e8])
+@pytest.mark.parametrize("model", MODELS[:2], ids=str)
+def test_counts_far_from_the_data_have_the_spread_of_levelled_rates(model, distance):
+    """However wide the posterior: mean, variance, chance of none and of more than was ever seen.
+
+    Chances are told to the mass of a step of 0.2 standard deviations, the finest that is taken.
+    """
+    X, y = growth(30)
+    model.fit(X, y)
+    rows = distance * np.array([[1.0, 0.3], [0.2, -1.0], [-0.5, 2.0], [-1.0, 0.1]])
+    rates, share = levelled_rates(model, rows, y.max())
+    made, mean = model.predict_dist(rows), rates @ share
+    np.testing.assert_allclose(made.mean, mean, rtol=1e-2, atol=1e-3 * y.max())
+    grid = 2.0 * y.max() * share.max()  # what one step of the grid can add
+    np.testing.assert_allclose(model.predict(rows), mean, rtol=1e-6, atol=grid)
+    variance = mean + rates**2 @ share - mean**2
+    np.testing.assert_allclose(made.variance, variance, rtol=1e-2, atol=1e-3 * y.max() ** 2)
+    for count in (0.0, 2.0 * y.max() - 1.0, 3.0 * y.max()):
+        below = stats.poisson.cdf(count, rates) @ share
+        np.testing.assert_allclose(made.cdf(count), below, atol=0.2 * stats.norm.pdf(0.0))
+
+
 def test_functions_beyond_the_top_are_pulled_to_the_middle_of_the_data():
     X, y = growth()
     model = LogLinearRegression(1.0, noise_precision=4.0).fit(X, y)

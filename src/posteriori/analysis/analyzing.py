@@ -119,7 +119,7 @@ def analyze(
     target: str,
     *,
     task: str = ...,
-    models: Sequence[str] = ...,
+    models: Sequence[str] | None = ...,
     drop: Iterable[str] = ...,
     folds: int = ...,
     jobs: int | None = ...,
@@ -134,7 +134,7 @@ def analyze(
     target: None = None,
     *,
     task: str = ...,
-    models: Sequence[str] = ...,
+    models: Sequence[str] | None = ...,
     drop: Iterable[str] = ...,
     folds: int = ...,
     jobs: int | None = ...,
@@ -149,7 +149,7 @@ def analyze(
     target: str | None,
     *,
     task: str = ...,
-    models: Sequence[str] = ...,
+    models: Sequence[str] | None = ...,
     drop: Iterable[str] = ...,
     folds: int = ...,
     jobs: int | None = ...,
@@ -163,7 +163,7 @@ def analyze(
     target: str | None = None,
     *,
     task: str = "auto",
-    models: Sequence[str] = (),
+    models: Sequence[str] | None = (),
     drop: Iterable[str] = (),
     folds: int = 5,
     jobs: int | None = None,
@@ -181,7 +181,7 @@ def analyze(
         The column to predict. Without it, and with the task "density", all columns are described together.
     task : {"auto", "regression", "classification", "density"}
         "density" asks for the distribution of the target alone, or of all columns where there is none.
-    models : sequence of str
+    models : sequence of str, str or None
         Names of candidates; all that suit by default.
     drop : iterable of str
         Columns to leave out.

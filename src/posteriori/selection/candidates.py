@@ -30,7 +30,7 @@ CANDIDATES: tuple[Candidate, ...] = (
 
 def candidates_for(
     task: str,
-    names: Sequence[str] = (),
+    names: Sequence[str] | None = (),
     *,
     targets: Sequence[str] = (),
     inputs: int = 0,
@@ -42,8 +42,8 @@ def candidates_for(
     Parameters
     ----------
     task : str
-    names : sequence of str
-        Only these, however costly, by name or title; all that suit by default.
+    names : sequence of str, or str
+        Only these, however costly, by name or title; all that suit by default, or where it is None.
     targets : sequence of {"counts", "many zeros", "positive", "two classes"}
         What is known about the targets; of a joint density, what the columns are.
     inputs, rows : int
@@ -59,7 +59,8 @@ def candidates_for(
     """
     known = {c.name: c for c in CANDIDATES if c.task == task}
     called = {c.words: c.name for c in known.values()}
-    names = [called.get(name, name) for name in names]
+    wanted = (names,) if isinstance(names, str) else names or ()
+    names = [called.get(name, name) for name in wanted]
     for name in names:
         if name not in known:
             near = get_close_matches(name, {**known, **called}, n=1, cutoff=0.6)

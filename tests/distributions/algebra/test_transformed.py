@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mpmath import mp
 from scipy import integrate, special, stats
 
 from posteriori.distributions import (
@@ -77,6 +78,21 @@ def test_the_exponential_of_a_normal_is_log_normal():
 
 
 @pytest.mark.topic("004/1.15")
+@pytest.mark.parametrize(("m", "v"), [(0.3, 0.5), (-97.9, 200.6), (-400.0, 700.0), (50.0, 1e-9)])
+def test_moments_of_an_exponential_hold_however_wide_the_logarithm(m, v):
+    """E[y] and E[y²] of y = eˣ by mp arithmetic; a few standard deviations hold none of them."""
+    y = Transformed(Normal([m, m], variance=[v, v]), ExpMap())
+    with mp.workdps(60):
+        mean = mp.e ** (mp.mpf(m) + mp.mpf(v) / 2)
+        square = mp.e ** (2 * mp.mpf(m) + 2 * mp.mpf(v))
+        variance = square - mean**2
+        assert y.mean[1] == pytest.approx(float(mean), rel=1e-12)
+        assert y.variance[1] == pytest.approx(float(variance), rel=1e-12)
+    beyond = Transformed(Normal(800.0, variance=1.0), ExpMap())
+    assert np.isposinf(beyond.mean)
+    assert np.isposinf(beyond.variance)
+
+
 def test_slopes_enter_by_their_absolute_value():
     down = Transformed(Exponential(2.0), AffineMap(-1.0))
     assert down.log_prob(-0.7) == pytest.approx(Exponential(2.0).log_prob(0.7))

@@ -207,7 +207,7 @@ class TableDensity:
 def describe_density(
     frame: pd.DataFrame,
     *,
-    models: Sequence[str] = (),
+    models: Sequence[str] | None = (),
     drop: Iterable[str] = (),
     folds: int = 5,
     jobs: int = 1,

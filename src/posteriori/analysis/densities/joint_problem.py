@@ -109,7 +109,7 @@ def _step(values: Array, column: Column) -> float:
     return column_step(values[~np.isnan(values)], column.kind)
 
 
-def joint_candidates(problem: JointProblem, models: Sequence[str] = ()) -> list[Candidate]:
+def joint_candidates(problem: JointProblem, models: Sequence[str] | None = ()) -> list[Candidate]:
     """Return the densities to try, or those of the given names, cheapest first."""
     rows, inputs = problem.X.shape
     return candidates_for("joint", models, targets=problem.traits, inputs=inputs, rows=rows)

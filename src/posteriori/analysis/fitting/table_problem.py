@@ -152,7 +152,7 @@ def _require_loss(loss: str, goal: Target) -> None:
 
 
 def suited_candidates(
-    goal: Target, problem: Problem, models: Sequence[str] = ()
+    goal: Target, problem: Problem, models: Sequence[str] | None = ()
 ) -> list[Candidate]:
     """Return the models to try on a table, or those of the given names, cheapest first."""
     rows, inputs = problem.X.shape

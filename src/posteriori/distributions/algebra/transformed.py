@@ -25,6 +25,8 @@ from posteriori.distributions.algebra.maps import (
 )
 from posteriori.distributions.base import Distribution, Univariate, any_of
 from posteriori.distributions.batches import has_atoms, take_members
+from posteriori.distributions.numbers.log_normal import LogNormal
+from posteriori.distributions.numbers.normal import Normal
 from posteriori.numerics.calculus.roots import invert_increasing
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array, number
@@ -217,18 +219,31 @@ class UnivariateTransformed(TransformedFamily, Univariate):
 
     @cached_property
     def mean(self) -> Array:
-        """E[h(x)], by quadrature; infinite where the tails are too heavy."""
+        """E[h(x)], by quadrature or in closed form; infinite where the tails are too heavy."""
+        if (known := self._log_normal) is not None:
+            with np.errstate(over="ignore"):  # beyond the largest number: infinite
+                return known.mean
         return self._expect(lambda y: y)
 
     @cached_property
     def variance(self) -> Array:
-        """Var[h(x)], by quadrature; infinite where the mean is."""
+        """Var[h(x)], by quadrature or in closed form; infinite where the mean is."""
+        if (known := self._log_normal) is not None:
+            with np.errstate(over="ignore"):
+                return known.variance
         out = np.empty(self.batch_shape)
         for index in np.ndindex(*self.batch_shape):
             mean = np.asarray(self.mean)[index]
             gap = partial(_squared_gap, mean=mean)
             out[index] = take_members(self, index)._expect(gap) if np.isfinite(mean) else np.inf
         return out[()]
+
+    @property
+    def _log_normal(self) -> LogNormal | None:
+        """The same distribution with moments in closed form, where x is normal and h = exp."""
+        if isinstance(self.map, ExpMap) and isinstance(self.base, Normal):
+            return LogNormal(self.base.mean, variance=self.base.variance)
+        return None
 
     def _expect(self, f: Callable[[Array], Array]) -> Array:
         """Integrate over x, or over y = h(x) where h turns or overflows before x has its tails."""

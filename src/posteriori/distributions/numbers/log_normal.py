@@ -68,8 +68,10 @@ class LogNormal(ExponentialFamily, Univariate):
 
     @property
     def variance(self) -> Array:
-        """Variance (eᵛ − 1) exp(2m + v) of x."""
-        return np.expm1(self.logarithm.variance) * self.mean**2
+        """Variance (eᵛ − 1) exp(2m + v) of x, as (1 − e⁻ᵛ) exp(2m + 2v): m and v may be large and cancel."""
+        m, v = self.logarithm.mean, self.logarithm.variance
+        self._require_proper("variance")
+        return -np.expm1(-v) * np.exp(2.0 * (m + v))
 
     @property
     def mode(self) -> Array:

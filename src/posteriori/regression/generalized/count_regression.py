@@ -21,7 +21,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.estimators.count_targets import check_counts
 from posteriori.estimators.estimator_rows import Rows
 from posteriori.inference.predictors.generalized_linear import Curve, ShapeCurve
-from posteriori.numerics.calculus.level_off import level_off, levelled_mean
+from posteriori.numerics.calculus.level_off import level_off, levelled_mean, levelled_spread
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import log1pmx, log_gamma_correction_slope, log_gamma_ratio
 from posteriori.numerics.types import Array
@@ -56,8 +56,8 @@ class CountRegression(GeneralizedRegression):
         """Return how far a log mean must move to change the distribution of the count."""
 
     @abstractmethod
-    def _counts(self, mean: Array, log_shape: Array, blur: Array) -> Any:
-        """Return the distribution of counts of these means, with logarithms blurred by so much."""
+    def _counts(self, mean: Array, log_shape: Array, spread: Array) -> Any:
+        """Return the distribution of counts whose means vary, by so much of their squared average."""
 
     # -- what all have -----------------------------------------------------------------------
 
@@ -85,8 +85,13 @@ class CountRegression(GeneralizedRegression):
         return np.where(eta > self._log_top - _NEAR, np.minimum(width, _BEND), width)
 
     def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
-        log_mean = level_off(eta + 0.5 * blur, self._log_top)
-        return self._counts(np.exp(np.clip(log_mean, -_LARGEST, _LARGEST)), log_shape, blur)
+        mean, spread = np.exp(level_off(eta, self._log_top)), np.zeros_like(eta)
+        blurred = np.broadcast_to(blur > 0, eta.shape)
+        if blurred.any():
+            at, variance = eta[blurred], np.broadcast_to(blur, eta.shape)[blurred]
+            mean[blurred] = levelled_mean(at, variance, self._log_top)
+            spread[blurred] = levelled_spread(at, variance, self._log_top)
+        return self._counts(np.maximum(mean, np.exp(-_LARGEST)), log_shape, spread)
 
     def _mean_of(self, eta: Normal) -> Array:
         return levelled_mean(eta.mean, eta.variance, self._log_top)
@@ -155,10 +160,10 @@ class PoissonRegression(CountRegression):
     def _log_mean_width(self, log_mean: Array, log_shape: Array) -> Array:
         return np.exp(-0.5 * np.clip(log_mean, 0.0, _LARGEST))
 
-    def _counts(self, mean: Array, log_shape: Array, blur: Array) -> Any:
-        if not np.any(blur):
+    def _counts(self, mean: Array, log_shape: Array, spread: Array) -> Any:
+        if not np.any(spread):
             return Poisson(mean)
-        return NegativeBinomial(1.0 / np.maximum(blur, 1e-12), mean=mean)  # a rate that varies
+        return NegativeBinomial(1.0 / np.maximum(spread, 1e-12), mean=mean)  # a rate that varies
 
 
 class DispersedRegression(CountRegression):
@@ -196,8 +201,9 @@ class DispersedRegression(CountRegression):
         counted = np.exp(-np.clip(log_mean, 0.0, _LARGEST))
         return np.sqrt(counted + np.exp(-np.maximum(log_shape, 0.0)))
 
-    def _counts(self, mean: Array, log_shape: Array, blur: Array) -> Any:
-        return NegativeBinomial(1.0 / (np.exp(-log_shape) + blur), mean=mean)
+    def _counts(self, mean: Array, log_shape: Array, spread: Array) -> Any:
+        own = np.exp(-log_shape)  # of two factors of mean 1: (1 + own)(1 + spread) − 1
+        return NegativeBinomial(1.0 / (own + spread * (1.0 + own)), mean=mean)
 
 
 class NegativeBinomialRegression(DispersedRegression):
