@@ -127,3 +127,15 @@ def test_options_that_do_not_go_together():
 def test_scores_of_other_width_are_refused(model):
     with pytest.raises(ValueError, match=r"[ZS] must have 1 columns, got 3"):
         model.fit(X).inverse_transform(np.ones((2, 3)))
+
+
+@each
+def test_numbers_whose_squares_overflow(model):
+    with pytest.raises(ValueError, match=r"X must lie within ±1e\+150, got -?\d.*e\+200"):
+        model.fit(X * 1e200)
+
+
+@pytest.mark.parametrize("solver", ["svd", "gram", "randomized", "power"])
+def test_every_solver_names_numbers_whose_squares_overflow(solver):
+    with pytest.raises(ValueError, match=r"X must lie within ±1e\+150"):
+        PCA(1, solver=solver).fit(X * 1e200)

@@ -6,14 +6,16 @@ from scipy.integrate import dblquad, quad
 
 from posteriori import MvNormal, MvStudentT
 from posteriori.inference.gaps import gap_patterns as patterns_of_gaps
+from posteriori.inference.gaps.completed_rows import (
+    normals_from_covariances,
+    normals_from_precisions,
+)
 from posteriori.inference.gaps.gap_patterns import gap_patterns
 from posteriori.inference.gaps.normal_gaps import (
     conditional_moments,
     draw_missing,
     expected_moments,
     integrated_scores,
-    normals_from_covariances,
-    normals_from_precisions,
     respond_to_rows,
     seen_log_densities,
 )

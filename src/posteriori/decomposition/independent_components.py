@@ -28,6 +28,7 @@ from posteriori.inference.components.source_ascent import (
     iterate_fixed_point,
 )
 from posteriori.inference.components.source_densities import GivenDensity, TailDensities
+from posteriori.numerics.threads import without_blas_threads
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -141,7 +142,8 @@ class ICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         whitening, log_det = self._whiten(x)
         z = np.ascontiguousarray(whitening @ (x - self.mean_).T)
         densities = self._densities(len(z))
-        found, densities = self._ascend(z, densities)
+        with without_blas_threads():  # products are small, and of many columns shared out
+            found, densities = self._ascend(z, densities)
         if not found.converged:
             warnings.warn(
                 f"ICA stopped after {found.n_iter} steps with a gradient of {found.gradient_norm:.3g}, "

@@ -35,6 +35,7 @@ from posteriori.estimators.parameters import check_parameters, one_of, or_none
 from posteriori.numerics.lazy import covariance
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, IntArray
+from posteriori.numerics.validation import require_squares
 
 __all__ = ["PCA", "check_complete", "require_rows"]
 
@@ -177,6 +178,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             else:
                 found = moments_spectrum(stream.moments)
             return found, stream.mean, stream.variances
+        require_squares("X", x)
         mean = x.mean(axis=0)
         mean += (x - mean).mean(axis=0)  # what the first sum rounded off
         if solver == "randomized":

@@ -10,6 +10,9 @@ Reference: N. Halko, P. Martinsson & J. Tropp, "Finding structure with randomnes
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +22,9 @@ from posteriori.mathematics.matrices import deflated_eigenpairs
 from posteriori.numerics.blocks.block_sizes import IN_CACHE, IN_MEMORY, rows_per_block
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.rank import ROUNDING
+from posteriori.numerics.threads import run_beside, thread_count, without_blas_threads
 from posteriori.numerics.types import Array, number
+from posteriori.numerics.validation import require_squares
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = [
@@ -42,6 +47,12 @@ _MOST_PASSES, _SETTLED = 200, 1e-15
 
 #: Means within so many standard deviations of 0 cost sums of squares two digits at most.
 _NEAR = 10.0
+
+#: Columns up to which eigenvectors are found in milliseconds, and threads would wait more than they work.
+_SMALL = 300
+
+#: Rows for each column from which threads share them: each has a matrix of its own.
+_LONG = 8
 
 #: Entries this near to the largest one, relative to it, may be it after other rounding.
 _TIE = 1e-6
@@ -85,26 +96,53 @@ def table_origin(x: Array) -> Array:
     Differences from it are exact where rows lie close together and far from 0.
     """
     first = x[: rows_per_block(x.shape[1], IN_CACHE)]
-    mean, spread = first.mean(axis=0), first.std(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, spread = first.mean(axis=0), first.std(axis=0)
     return np.zeros_like(mean) if np.all(np.abs(mean) <= _NEAR * spread) else mean
 
 
 def block_moments(x: Array, origin: Array) -> Moments:
-    """Return count, mean and scatter of x − origin for rows (N, D), without a copy of the table."""
+    """Return count, mean and scatter of x − origin for rows (N, D), without a copy of the table.
+
+    Threads share the rows of a long table.
+
+    Raises
+    ------
+    ValueError
+        When the squares of some numbers overflow.
+    """
     n, d = x.shape
-    first, second = np.zeros(d), np.zeros((d, d))
-    step = rows_per_block(d, IN_MEMORY)
-    for i in range(0, n, step):
-        rows = x[i : i + step] - origin if origin.any() else x[i : i + step]
-        first += np.ones(len(rows)) @ rows
-        second += rows.T @ rows
+    threads = min(thread_count(), n // max(_LONG * d, rows_per_block(d, IN_MEMORY)))
+    if threads < 2:
+        first, second = _sums(x, origin)
+    else:
+        ends = np.linspace(0, n, threads + 1).astype(np.int64)
+        jobs = [(x[a:b], origin) for a, b in pairwise(ends)]
+        with without_blas_threads(), ThreadPoolExecutor(threads) as pool:
+            first, second = (sum(part) for part in zip(*run_beside(_sums, jobs, pool), strict=True))
+    if not np.isfinite(np.trace(second)):
+        require_squares("X", x)
     mean = first / n
     return Moments(number(n), mean, second - n * np.outer(mean, mean))
 
 
+def _sums(x: Array, origin: Array) -> tuple[Array, Array]:
+    """Return Σ (x − origin) and Σ (x − origin)(x − origin)ᵀ."""
+    d = x.shape[1]
+    first, second = np.zeros(d), np.zeros((d, d))
+    step, moved = rows_per_block(d, IN_MEMORY), origin.any()
+    with np.errstate(over="ignore", invalid="ignore"):  # seen in the sums
+        for i in range(0, len(x), step):
+            rows = x[i : i + step] - origin if moved else x[i : i + step]
+            first += np.ones(len(rows)) @ rows
+            second += rows.T @ rows
+    return first, second
+
+
 def moments_spectrum(moments: Moments) -> Spectrum:
     """Return the spectrum of the covariance scatter/N."""
-    values, vectors = np.linalg.eigh(moments.scatter / moments.count)
+    with without_blas_threads() if len(moments.mean) <= _SMALL else nullcontext():
+        values, vectors = np.linalg.eigh(moments.scatter / moments.count)
     return _ordered(values[::-1], vectors.T[::-1], _trace(moments))
 
 

@@ -31,13 +31,13 @@ from posteriori.estimators.parameters import (
     or_none,
 )
 from posteriori.inference.ascent.expectation_maximization import maximize_by_em
+from posteriori.inference.gaps.completed_rows import normals_from_covariances
 from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps
 from posteriori.inference.gaps.gap_patterns import GapPatterns, gap_patterns
 from posteriori.inference.gaps.normal_gaps import (
     SeenDistances,
     conditional_moments,
     expected_moments,
-    normals_from_covariances,
     seen_distances,
     seen_log_densities,
 )

@@ -170,8 +170,8 @@ def squared_distance(x: Array, mean: Array, whitening: Array) -> Array:
 
 
 def weighted_gram(x: Array, weight: Array) -> Array:
-    """Return Xᵀ diag(weight) X of (N, D); by half the work where no weight is negative."""
+    """Return Xᵀ diag(weight) X of (..., N, D); by half the work where no weight is negative."""
     if np.all(weight >= 0):
-        scaled = x * np.sqrt(weight)[:, None]
-        return scaled.T @ scaled
-    return (x * weight[:, None]).T @ x
+        scaled = x * np.sqrt(weight)[..., None]
+        return np.swapaxes(scaled, -1, -2) @ scaled
+    return np.swapaxes(x * weight[..., None], -1, -2) @ x

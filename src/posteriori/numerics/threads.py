@@ -1,13 +1,17 @@
-"""Work on several processors: compiled loops and NumPy's sorts, side by side in threads."""
+"""Work on several processors: compiled loops, NumPy's sorts and inner products, side by side in threads."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any
 
-__all__ = ["in_halves", "run_beside", "thread_count"]
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["in_halves", "run_beside", "thread_count", "without_blas_threads"]
 
 
 def thread_count() -> int:
@@ -43,3 +47,17 @@ def run_beside(
     if pool is None:
         return [function(*job) for job in jobs]
     return [future.result() for future in [pool.submit(function, *job) for job in jobs]]
+
+
+def without_blas_threads() -> AbstractContextManager[Any]:
+    """Let inner products run in the thread that asks for them.
+
+    Threads of BLAS wait for one another in loops: where other work takes a processor, a product of a few
+    milliseconds takes a second. Rows that are shared out among threads meet only once.
+    """
+    return _thread_pools().limit(limits=1, user_api="blas")
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    return ThreadpoolController()

@@ -14,8 +14,9 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import encode_labels
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.inference.gaps.completed_rows import normals_from_covariances
 from posteriori.inference.gaps.gap_patterns import gap_patterns
-from posteriori.inference.gaps.normal_gaps import normals_from_covariances, seen_log_densities
+from posteriori.inference.gaps.normal_gaps import seen_log_densities
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation
 

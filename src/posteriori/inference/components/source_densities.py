@@ -15,12 +15,15 @@ algorithm for mixed sub-Gaussian and super-Gaussian sources", 1999.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.blocks.block_sizes import NODES, rows_per_block
+from posteriori.numerics.blocks.block_sizes import IN_CACHE, NODES, rows_per_block
 from posteriori.numerics.special import LOG_2PI
+from posteriori.numerics.threads import run_beside, thread_count, without_blas_threads
 from posteriori.numerics.types import Array
 
 __all__ = ["GivenDensity", "SourceMoments", "TailDensities", "source_moments"]
@@ -119,19 +122,27 @@ class GivenDensity(NamedTuple):
 def source_moments(
     unmixing: Array, z: Array, densities: TailDensities | GivenDensity
 ) -> SourceMoments:
-    """Return averages over the columns of z (K, N), for sources W z; a pass in blocks."""
-    k, n = z.shape
-    total = SourceMoments(0.0, np.zeros((k, k)), np.zeros(k), np.zeros(k))
-    step = rows_per_block(k, NODES)
-    for first in range(0, n, step):
-        here = densities.sums(unmixing @ z[:, first : first + step])
-        total = SourceMoments(
-            total.value + here.value,
-            total.cross + here.cross,
-            total.slope + here.slope,
-            total.own + here.own,
-        )
-    return SourceMoments(total.value / n, total.cross / n, total.slope / n, total.own / n)
+    """Return averages over the columns of z (K, N), for sources W z; a pass in blocks.
+
+    Threads share many columns, but for densities that are given as functions, which may not allow it.
+    """
+    n = z.shape[1]
+    threads = min(thread_count(), z.size // IN_CACHE)
+    if threads < 2 or isinstance(densities, GivenDensity):
+        return SourceMoments(*(part / n for part in _sums(unmixing, z, densities)))
+    ends = np.linspace(0, n, threads + 1).astype(np.int64)
+    jobs = [(unmixing, z[:, a:b], densities) for a, b in pairwise(ends)]
+    with without_blas_threads(), ThreadPoolExecutor(threads) as pool:
+        found = run_beside(_sums, jobs, pool)
+    return SourceMoments(*(sum(parts) / n for parts in zip(*found, strict=True)))
+
+
+def _sums(unmixing: Array, z: Array, densities: TailDensities | GivenDensity) -> SourceMoments:
+    """Return sums over the columns of z, in blocks."""
+    step = rows_per_block(len(z), NODES)
+    blocks = [z[:, first : first + step] for first in range(0, z.shape[1], step)]
+    made = [densities.sums(unmixing @ block) for block in blocks]
+    return SourceMoments(*(sum(parts) for parts in zip(*made, strict=True)))
 
 
 def _log_products(factors: Array) -> Array:

@@ -24,36 +24,36 @@ Its expected log density plus its entropy, :math:`\tfrac{D_m}2\ln 2\pi e
 for Λ. With :math:`\mathbb E\ln\pi_k` added to it, responsibilities are its softmax over k, and a row
 adds its log-sum-exp to the bound: nothing else speaks of the gaps.
 
-Rows that miss the same entries share their factors; patterns of equal size are factorised together.
-
 Reference: Z. Ghahramani & M. Jordan, "Supervised learning from incomplete data via an EM approach",
 1994.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.inference.gaps.completed_rows import (
+    CompletedRows,
+    Normals,
+    complete_rows,
+    entries_at_gaps,
+)
 from posteriori.inference.gaps.gap_patterns import GapPart, GapPatterns, parts_of
-from posteriori.numerics.linalg import triangular_inverse, weighted_gram
-from posteriori.numerics.rank import factor_definite
+from posteriori.numerics.linalg import weighted_gram
 from posteriori.numerics.special import LOG_2PI, log_gamma_ratio
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
     "ConditionalMoments",
     "ExpectedMoments",
-    "Normals",
     "SeenDistances",
     "conditional_moments",
     "draw_missing",
     "expected_moments",
     "integrated_scores",
-    "normals_from_covariances",
-    "normals_from_precisions",
     "respond_to_rows",
     "seen_distances",
     "seen_log_densities",
@@ -61,25 +61,6 @@ __all__ = [
 
 #: From scores (n, K) of the rows of the given numbers (n,), how much each component counts them.
 Respond = Callable[[Array, IntArray], Array]
-
-
-class Normals(NamedTuple):
-    """K normals, by their precisions.
-
-    Attributes
-    ----------
-    means : (K, D)
-    precisions : (K, D, D)
-    whitenings : (K, D, D)
-        B with BᵀB = Λ.
-    log_dets : (K,)
-        ln |Λ|.
-    """
-
-    means: Array
-    precisions: Array
-    whitenings: Array
-    log_dets: Array
 
 
 class ExpectedMoments(NamedTuple):
@@ -132,17 +113,6 @@ class SeenDistances(NamedTuple):
     log_dets: Array
 
 
-def normals_from_covariances(means: Array, covs: Array) -> Normals:
-    """Return K normals of the given means (K, D) and covariances (K, D, D)."""
-    whitenings = triangular_inverse(factor_definite(covs))  # B = L⁻¹, Σ = L Lᵀ
-    return _normals(means, np.swapaxes(whitenings, -1, -2) @ whitenings, whitenings)
-
-
-def normals_from_precisions(means: Array, precisions: Array) -> Normals:
-    """Return K normals of the given means (K, D) and precisions (K, D, D)."""
-    return _normals(means, precisions, np.swapaxes(factor_definite(precisions), -1, -2))
-
-
 def integrated_scores(x: Array, patterns: GapPatterns, normals: Normals, log_norms: Array) -> Array:
     """Return ln ∫ exp(c_k − ½ (x − m_k)ᵀ Λ_k (x − m_k)) over the missing entries, (N, K).
 
@@ -157,9 +127,9 @@ def integrated_scores(x: Array, patterns: GapPatterns, normals: Normals, log_nor
     """
     scores = np.empty((len(x), len(normals.means)))
     for part in parts_of(patterns):
-        for k, done in enumerate(_complete(x, part, normals)):
-            scores[part.rows, k] = log_norms[k] + _integral(done, normals, k)
-    return scores
+        for done in complete_rows(x, part, normals):
+            scores[part.rows, done.normals] = _last(done.log_integrals)
+    return scores + log_norms
 
 
 def seen_log_densities(
@@ -179,6 +149,7 @@ def seen_log_densities(
 
     Examples
     --------
+    >>> from posteriori.inference.gaps.completed_rows import normals_from_covariances
     >>> from posteriori.inference.gaps.gap_patterns import gap_patterns
     >>> x = np.array([[0.0, np.nan], [np.nan, np.nan]])
     >>> standard = normals_from_covariances(np.zeros((1, 2)), np.eye(2)[None])
@@ -201,9 +172,10 @@ def seen_distances(x: Array, patterns: GapPatterns, normals: Normals) -> SeenDis
     found = SeenDistances(np.empty(len(x)), np.empty(shape), np.empty(shape))
     for part in parts_of(patterns):
         found.counts[part.rows] = x.shape[1] - part.missing.shape[1]
-        for k, done in enumerate(_complete(x, part, normals)):
-            found.squares[part.rows, k] = _squared(done.deviations, normals.whitenings[k])
-            found.log_dets[part.rows, k] = -normals.log_dets[k] - 2.0 * done.log_roots
+        for done in complete_rows(x, part, normals):
+            found.squares[part.rows, done.normals] = _last(done.squares)
+            log_dets = -normals.log_dets[done.normals] - 2.0 * _last(done.log_roots)
+            found.log_dets[part.rows, done.normals] = log_dets
     return found
 
 
@@ -225,10 +197,10 @@ def respond_to_rows(
     """
     moments = _no_moments(normals)
     for part in parts_of(patterns):
-        completed = list(_complete(x, part, normals))
-        scores = [_integral(done, normals, k).ravel() for k, done in enumerate(completed)]
-        weights = respond(np.stack(scores, axis=1) + log_norms, part.rows.ravel())
-        _add_moments(moments, part, completed, weights)
+        completed = list(complete_rows(x, part, normals))
+        scores = np.concatenate([done.log_integrals for done in completed])
+        values = scores.reshape(len(scores), -1) + log_norms[:, None]
+        _add_moments(moments, part, completed, respond(values.T, part.rows.ravel()).T)
     return moments
 
 
@@ -238,8 +210,8 @@ def expected_moments(
     """Return the sums over rows, each counted as often by component k as ``weights`` (N, K) say."""
     moments = _no_moments(normals)
     for part in parts_of(patterns):
-        completed = list(_complete(x, part, normals))
-        _add_moments(moments, part, completed, weights[part.rows.ravel()])
+        completed = complete_rows(x, part, normals)
+        _add_moments(moments, part, completed, weights[part.rows.ravel()].T)
     return moments
 
 
@@ -265,18 +237,11 @@ def conditional_moments(
         if not part.missing.size:
             continue
         places = part.rows[:, :, None], part.missing[:, None, :]
-        shares = weights[part.rows]
-        fills, spreads = [], []
-        for k, done in enumerate(_complete(x, part, normals)):
-            fills.append(_at_gaps(done.deviations + normals.means[k], part))
-            spread = (done.roots**2).sum(axis=-2)[:, None]  # the diagonal of Λ_mm⁻¹
-            if dof is not None:
-                distance = _squared(done.deviations, normals.whitenings[k])
-                spread = spread * _widening(distance, dof[k], x.shape[1] - part.missing.shape[1])
-            spreads.append(spread)
-        mean[places] = sum(shares[:, :, k, None] * fill for k, fill in enumerate(fills))
-        for k, (fill, spread) in enumerate(zip(fills, spreads, strict=True)):
-            variance[places] += shares[:, :, k, None] * (spread + (fill - mean[places]) ** 2)
+        shares = np.moveaxis(weights[part.rows], -1, 0)[..., None]  # (K, G, n, 1)
+        made = [_filled(done, part, normals, dof) for done in complete_rows(x, part, normals)]
+        fills, spreads = (np.concatenate(pieces) for pieces in zip(*made, strict=True))
+        mean[places] = (shares * fills).sum(axis=0)
+        variance[places] = (shares * (spreads + (fills - mean[places]) ** 2)).sum(axis=0)
     return ConditionalMoments(mean, variance)
 
 
@@ -304,83 +269,51 @@ def draw_missing(
         if not part.missing.size:
             continue
         places = part.rows[:, :, None], part.missing[:, None, :]
-        for k, done in enumerate(_complete(x, part, normals)):
-            draws = _at_gaps(done.deviations + normals.means[k], part) + noise[places] @ done.roots
-            mine = (labels[part.rows] == k)[:, :, None]
-            filled[places] = np.where(mine, draws, filled[places])
+        for done in complete_rows(x, part, normals):
+            draws = _filled(done, part, normals)[0] + noise[places] @ done.roots
+            for k, draw in enumerate(draws, done.normals.start):
+                mine = (labels[part.rows] == k)[:, :, None]
+                filled[places] = np.where(mine, draw, filled[places])
     return filled
 
 
-# -- completed rows --------------------------------------------------------------------------
+def _filled(
+    done: CompletedRows, part: GapPart, normals: Normals, dof: Array | None = None
+) -> tuple[Array, Array]:
+    """Return means and variances of missing entries under each normal, (C, G, n, M)."""
+    fill = entries_at_gaps(done.deviations + normals.means[done.normals, None, None], part)
+    spread = (done.roots**2).sum(axis=-2)[:, :, None]  # the diagonal of Λ_mm⁻¹
+    if dof is not None:
+        seen = done.deviations.shape[-1] - part.missing.shape[1]
+        spread = spread * _widening(done.squares, dof[done.normals], seen)
+    return fill, np.broadcast_to(spread, fill.shape)
 
 
-class _Completed(NamedTuple):
-    """Rows of a part, completed by one normal.
-
-    Attributes
-    ----------
-    deviations : (G, n, D)
-        d̂.
-    roots : (G, M, M)
-        T with TᵀT = Λ_mm⁻¹.
-    log_roots : (G, 1)
-        ln |T| = −½ ln |Λ_mm|.
-    """
-
-    deviations: Array
-    roots: Array
-    log_roots: Array
-
-
-def _complete(x: Array, part: GapPart, normals: Normals) -> Iterator[_Completed]:
-    """Yield the rows of a part as each of the normals completes them."""
-    seen = x[part.rows]
-    gaps = np.broadcast_to(part.missing[:, None], (*part.rows.shape, part.missing.shape[1]))
-    corner = part.missing[:, :, None], part.missing[:, None, :]
-    for mean, precision in zip(normals.means, normals.precisions, strict=True):
-        d = seen - mean
-        if not part.missing.size:
-            yield _Completed(d, np.zeros((len(d), 0, 0)), np.zeros((len(d), 1)))
-            continue
-        np.put_along_axis(d, gaps, 0.0, axis=-1)
-        pull = _at_gaps(_times(d, precision), part)  # Λ_mo d_o
-        roots = triangular_inverse(np.linalg.cholesky(precision[corner]))
-        fill = -(pull @ np.swapaxes(roots, -1, -2)) @ roots  # d̂_m = −Λ_mm⁻¹ Λ_mo d_o
-        np.put_along_axis(d, gaps, fill, axis=-1)
-        diagonal = np.diagonal(roots, axis1=-2, axis2=-1)
-        yield _Completed(d, roots, np.log(diagonal).sum(axis=-1, keepdims=True))
-
-
-def _integral(done: _Completed, normals: Normals, k: int) -> Array:
-    """Return ½ M ln 2π − ½ ln |Λ_mm| − ½ d̂ᵀΛd̂, (G, n)."""
-    gaps = done.roots.shape[-1]
-    distance = _squared(done.deviations, normals.whitenings[k])
-    return 0.5 * gaps * LOG_2PI + done.log_roots - 0.5 * distance
-
-
-def _widening(distance: Array, dof: float, seen: int) -> Array:
-    """Return (ν + δ²)/(ν + p − 2), the variance of Student's t beside Λ_mm⁻¹, (G, n, 1)."""
-    if dof + seen <= 2.0:
-        return np.full((*distance.shape, 1), np.inf)
-    return ((dof + distance) / (dof + seen - 2.0))[:, :, None]
+def _widening(squares: Array, dof: Array, seen: int) -> Array:
+    """Return (ν + δ²)/(ν + p − 2), the variance of Student's t beside Λ_mm⁻¹, (C, G, n, 1)."""
+    free = (dof + seen - 2.0)[:, None, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (dof[:, None, None] + squares) / free
+    return np.where(free > 0.0, ratio, np.inf)[..., None]
 
 
 def _add_moments(
-    moments: ExpectedMoments, part: GapPart, completed: list[_Completed], weights: Array
+    moments: ExpectedMoments, part: GapPart, completed: Iterable[CompletedRows], weights: Array
 ) -> None:
-    """Add the rows of a part, with weights (n, K)."""
+    """Add the rows of a part, with weights (K, rows)."""
     width, gaps = moments.first.shape[1], part.missing
     places = (gaps[:, :, None] * width + gaps[:, None, :]).ravel()
-    moments.total[...] += weights.sum(axis=0)
-    for k, done in enumerate(completed):
-        weight, flat = weights[:, k], done.deviations.reshape(-1, width)
-        moments.first[k] += weight @ flat
-        moments.second[k] += weighted_gram(flat, weight)
+    moments.total[...] += weights.sum(axis=1)
+    for done in completed:
+        weight = weights[done.normals]
+        flat = done.deviations.reshape(*weight.shape, width)
+        moments.first[done.normals] += (weight[:, None] @ flat)[:, 0]
+        moments.second[done.normals] += weighted_gram(flat, weight)
         if gaps.size:
-            mass = weight.reshape(part.rows.shape).sum(axis=1)  # of each pattern
-            spread = np.swapaxes(done.roots, -1, -2) @ (mass[:, None, None] * done.roots)
-            added = np.bincount(places, spread.ravel(), minlength=width * width)
-            moments.second[k] += added.reshape(width, width)
+            mass = weight.reshape(-1, *part.rows.shape).sum(axis=-1)  # of each pattern
+            spread = np.swapaxes(done.roots, -1, -2) @ (mass[..., None, None] * done.roots)
+            for second, one in zip(moments.second[done.normals], spread, strict=True):
+                second.ravel()[...] += np.bincount(places, one.ravel(), minlength=width * width)
 
 
 def _no_moments(normals: Normals) -> ExpectedMoments:
@@ -388,23 +321,6 @@ def _no_moments(normals: Normals) -> ExpectedMoments:
     return ExpectedMoments(np.zeros(shape[0]), np.zeros(shape), np.zeros_like(normals.precisions))
 
 
-def _normals(means: Array, precisions: Array, whitenings: Array) -> Normals:
-    diagonal = np.diagonal(whitenings, axis1=-2, axis2=-1)
-    return Normals(means, precisions, whitenings, 2.0 * np.log(diagonal).sum(axis=-1))
-
-
-def _squared(d: Array, whitening: Array) -> Array:
-    """Return |B d|² on the last axis."""
-    z = _times(d, whitening.T)
-    return np.einsum("gni,gni->gn", z, z)
-
-
-def _times(d: Array, matrix: Array) -> Array:
-    """Return d times a matrix by a single product, whatever its leading axes."""
-    return (d.reshape(-1, d.shape[-1]) @ matrix).reshape(d.shape)
-
-
-def _at_gaps(rows: Array, part: GapPart) -> Array:
-    """Return the entries of rows (G, n, D) at their gaps, (G, n, M)."""
-    gaps = np.broadcast_to(part.missing[:, None], (*part.rows.shape, part.missing.shape[1]))
-    return np.take_along_axis(rows, gaps, axis=-1)
+def _last(values: Array) -> Array:
+    """Return values (C, G, n) as (G, n, C)."""
+    return np.moveaxis(values, 0, -1)

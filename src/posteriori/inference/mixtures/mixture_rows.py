@@ -10,14 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.gaps.gap_patterns import GapPatterns, gap_patterns
-from posteriori.inference.gaps.normal_gaps import (
-    ExpectedMoments,
-    expected_moments,
+from posteriori.inference.gaps.completed_rows import (
     normals_from_covariances,
     normals_from_precisions,
-    respond_to_rows,
 )
+from posteriori.inference.gaps.gap_patterns import GapPatterns, gap_patterns
+from posteriori.inference.gaps.normal_gaps import ExpectedMoments, expected_moments, respond_to_rows
 from posteriori.inference.mixtures.feature_pass import (
     pass_over_rows,
     read_blocks_of_rows,

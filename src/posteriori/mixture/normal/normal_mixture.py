@@ -11,13 +11,12 @@ from posteriori.estimators.contract import NamesColumns, offers
 from posteriori.estimators.estimator_rows import column_names
 from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE
 from posteriori.inference.classes.class_moments import blocks_of_rows
+from posteriori.inference.gaps.completed_rows import Normals, normals_from_covariances
 from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps
 from posteriori.inference.gaps.gap_patterns import GapPatterns, gap_patterns
 from posteriori.inference.gaps.normal_gaps import (
-    Normals,
     conditional_moments,
     draw_missing,
-    normals_from_covariances,
     seen_log_densities,
 )
 from posteriori.inference.mixtures.mixture_rows import CompleteRows, GappyRows, MixtureRows

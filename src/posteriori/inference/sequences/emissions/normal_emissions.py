@@ -19,12 +19,8 @@ from posteriori.distributions.conjugate.pair import find_pair
 from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.inference.gaps.normal_gaps import (
-    Normals,
-    expected_moments,
-    integrated_scores,
-    normals_from_precisions,
-)
+from posteriori.inference.gaps.completed_rows import Normals, normals_from_precisions
+from posteriori.inference.gaps.normal_gaps import expected_moments, integrated_scores
 from posteriori.inference.mixtures.mixture_rows import (
     CompleteRows,
     GappyRows,
