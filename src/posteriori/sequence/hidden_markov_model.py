@@ -65,7 +65,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         "variational" has beliefs and a bound of the evidence; "em" the most likely parameters; "map" those of
         highest posterior density; "viterbi" those most likely together with one path of states.
     covariance : {"full", "spherical", "shared"}
-        Of "mvnormal" and "mixture"; all but "full" by "em" or "viterbi".
+        Of "mvnormal" and "mixture": each state's own, a number times the identity, or one for all states.
     mixture_components : int
         Of the mixture of each state.
     transitions : {"full", "left-to-right"} or (K, K) of bool
@@ -77,7 +77,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
     emission_prior : distribution, optional
         Conjugate, one for all states: of "normal" a ``NormalInverseGamma`` or ``NormalGamma``, or a pair
         (Normal, Gamma) of independent priors of mean and precision; of "mvnormal" a ``NormalWishart`` or
-        ``NormalInverseWishart``; of "categorical" a ``Dirichlet``; of "poisson" a ``Gamma``. With several
+        ``NormalInverseWishart``, which of spherical covariances is taken given that they are spherical; of "categorical" a ``Dirichlet``; of "poisson" a ``Gamma``. With several
         families a mapping from family to prior. By default proper, on the scale of the data.
     durations : {"geometric", "table", "poisson", "negative-binomial"}
         Laws of the lengths of runs: of a plain chain; a table of lengths 1, …, ``longest`` for each state;
@@ -303,7 +303,8 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         if estimate_of(self) != "belief":
             self.log_likelihood_ = found.log_likelihood
             if learned.n_parameters:
-                self.n_parameters_ = paths.n_parameters + self.n_states * learned.n_parameters
+                each = self.n_states * learned.n_parameters
+                self.n_parameters_ = paths.n_parameters + each + learned.n_shared
             return
         first, moves, *runs = paths.beliefs(of_paths)
         self.posterior_ = HiddenMarkovBeliefs(first, moves, learned.beliefs, *runs)

@@ -23,7 +23,10 @@ from posteriori.inference.sequences.emissions.feature_emissions import (
 )
 from posteriori.inference.sequences.emissions.member_emissions import MemberEmission
 from posteriori.inference.sequences.emissions.mixture_emissions import MixtureEmission
-from posteriori.inference.sequences.emissions.normal_emissions import normal_emission
+from posteriori.inference.sequences.emissions.normal_emissions import (
+    NormalEmission,
+    normal_emission,
+)
 from posteriori.inference.sequences.emissions.regression_emissions import regression_emission
 from posteriori.inference.sequences.emissions.separate_normals import separate_normals
 from posteriori.inference.sequences.emissions.symbol_emissions import symbol_emission
@@ -203,12 +206,8 @@ def _normal(prior: Any, choice: Choice) -> EmissionModel:
     )
 
 
-def _mvnormal(prior: Any, choice: Choice) -> EmissionModel:
+def _mvnormal(prior: Any, choice: Choice) -> NormalEmission:
     kind = _KINDS[choice.covariance]
-    if choice.estimate != "likelihood" and kind != "full":
-        raise ValueError(
-            f'covariance="{choice.covariance}" has no conjugate prior here: take method="em" or "viterbi"'
-        )
     x, frequency = choice.x, choice.frequency
     told = None if choice.estimate == "likelihood" else rows_prior(prior, x, frequency)
     return normal_emission(x, frequency, kind, choice.n_states, told, choice.estimate)
@@ -253,7 +252,7 @@ def _mixture(prior: Any, choice: Choice) -> EmissionModel:
     z = np.where(choice.x == choice.x, choice.x, np.nanmean(choice.x, axis=0))
     centers = rough_centers(z, m, choice.frequency, choice.rng, steps=10)
     near = np.eye(m)[nearest_of(z, centers)]
-    return MixtureEmission(inside, weights, 0.8 * near + 0.2 / m)
+    return MixtureEmission(inside, weights, 0.8 * near + 0.2 / m, is_alike(prior))
 
 
 def _pair_with(family: type) -> Any:
