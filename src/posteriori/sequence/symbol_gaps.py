@@ -41,6 +41,9 @@ _MOST_COMPLETIONS, _MOST_CELLS = 2**16, 2 * 10**8
 #: Sequences that are written out as often as they count.
 _MOST_REPEATED = 64
 
+#: Spread of logarithms in a start that tells symbols apart.
+_UNEVEN = 0.5
+
 #: Numbers of tables that are held at once.
 _AT_ONCE = 10**6
 
@@ -165,9 +168,13 @@ def bound_gaps(gappy: GappySequences, seen: MarkovCounts, concentration: float) 
         spent = sum(float(np.vdot(n, e)) for n, e in zip(hidden, logs, strict=True))
         return found, value - spent + counts.log_evidence(concentration)
 
-    start = tuple(np.zeros_like(one) for one in (*seen.first, seen.moves))
-    ascent = maximize_by_em(expect, lambda hidden: hidden, start)
-    return GapSums(float(ascent.trace[-1]), seen.add(_as_counts(ascent.parameters)))
+    even = tuple(np.zeros_like(one) for one in (*seen.first, seen.moves))
+    rng = np.random.default_rng(0)  # where symbols are alike, the even start is a saddle
+    uneven = [rng.normal(scale=_UNEVEN, size=one.shape) for one in even]
+    starts = even, _pass_over(gappy, uneven)[1]
+    ascents = [maximize_by_em(expect, lambda hidden: hidden, start) for start in starts]
+    best = max(ascents, key=lambda one: one.trace[-1])
+    return GapSums(float(best.trace[-1]), seen.add(_as_counts(best.parameters)))
 
 
 # -- known tables --------------------------------------------------------------------------------
