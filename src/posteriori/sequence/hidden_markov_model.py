@@ -31,6 +31,7 @@ from posteriori.sequence.learning.chain_fit import (
     estimate_of,
     learn_model,
 )
+from posteriori.sequence.learning.drawn_sequences import draw_sequence
 from posteriori.sequence.learning.emission_choice import columns_by_family
 from posteriori.sequence.learning.emission_priors import prior_sizes
 from posteriori.sequence.learning.model_evidence import HiddenMarkovBeliefs, draw_model_evidence
@@ -81,7 +82,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         families a mapping from family to prior. By default proper, on the scale of the data.
     durations : {"geometric", "table", "poisson", "negative-binomial"}
         Laws of the lengths of runs: of a plain chain; a table of lengths 1, …, ``longest`` for each state;
-        one more than a Poisson or negative binomial number (by "em"). All but "geometric" have
+        one more than a Poisson or negative binomial number (by "em" or "viterbi"). All but "geometric" have
         moves to other states only; the end of a sequence cuts its last run.
     longest : int, optional
         Rows of the longest run; by default of the longest sequence, at most 100.
@@ -90,11 +91,12 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         sequence are conditions.
     inputs_to : {"emissions", "transitions", "both"}
         What the ``inputs`` of :meth:`fit` speak to: the means of "normal" and "mvnormal" emissions, linearly,
-        or the log odds of transitions (by "em" or "map").
+        or the log odds of transitions (by "em", "map" or "viterbi").
     decoding : {"viterbi", "marginal"}
         Whether :meth:`predict` returns the most probable path, or each row's most probable state.
     start : HiddenMarkovChain, optional
-        Where to begin; by default at clusters of rows.
+        Where to begin; by default at clusters of rows. With run lengths a plain chain begins with geometric
+        ones; with inputs, one that these do not speak to.
     n_init : int
         Starts that are tried.
     max_iter : int
@@ -353,10 +355,22 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
 
     # -- asking ------------------------------------------------------------------------------
 
-    def sample(self, length: int = 1, rng: Seed = None) -> HiddenMarkovSample:
-        """Draw a sequence of states and rows."""
+    def sample(
+        self, length: int = 1, rng: Seed = None, *, inputs: Any = None, before: Any = None
+    ) -> HiddenMarkovSample:
+        """Draw a sequence of states and rows.
+
+        Parameters
+        ----------
+        length : int
+        rng : int, Generator or None
+        inputs : (length, P), optional
+            Beside each row, where the model has learned with inputs.
+        before : (lags, D), optional
+            Rows before the first, the oldest first, where rows regress on them; by default average ones.
+        """
         check_is_fitted(self)
-        return self.model_.sample(length, rng=rng)
+        return draw_sequence(self, length, rng, inputs, before)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -178,7 +178,9 @@ def _regression(
 ) -> EmissionModel:
     if list(places) not in (["normal"], ["mvnormal"]) or choice.covariance != "full":
         raise ValueError(
-            'lags and inputs to emissions are for emission "normal", or "mvnormal" with covariance="full"'
+            'lags and inputs to emissions are linear means, of emission "normal", or of "mvnormal" with '
+            f'covariance="full"; got {", ".join(map(_name, places))} with covariance="{choice.covariance}". Model the '
+            'logarithm of counts as "normal", or let inputs speak to transitions (inputs_to="transitions")'
         )
     if prior is not None:
         raise ValueError("emission_prior has no meaning with lags or inputs to emissions")
@@ -269,7 +271,10 @@ def _part(choice: Choice, at: list[int]) -> Choice:
 
 def _check_family(family: Any) -> None:
     if isinstance(family, str) and family not in FAMILIES:
-        raise ValueError(f"emission must be one of {', '.join(FAMILIES)}; got {family!r}")
+        raise ValueError(
+            f"emission must be one of {', '.join(FAMILIES)}, or a class; got {family!r}. Labels and truth values "
+            'are "categorical", counts "poisson", numbers "normal" or, with outliers, "student-t"'
+        )
     if not isinstance(family, str) and not hasattr(family, "fit"):
         raise TypeError(
             f"emission must name a family, or be a class with fit(x, weights) and log_prob; got {family!r}"

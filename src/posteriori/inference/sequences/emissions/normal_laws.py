@@ -40,7 +40,7 @@ from posteriori.inference.mixtures.normal_scores import NormalScores, NormalStat
 from posteriori.inference.mixtures.normal_units import Units
 from posteriori.inference.mixtures.wishart_priors import belief_in_rows
 from posteriori.inference.sequences.emissions.emission_contract import LearnedEmission
-from posteriori.numerics.linalg import inverse_from_factor
+from posteriori.inference.sequences.emissions.regression_densities import inverse_definite
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -118,7 +118,7 @@ class OwnPrecisions(NamedTuple):
         d = statistics.sums.shape[1]
         height = 0.5 * (np.linalg.slogdet(drawn.precision)[1] - d * LOG_2PI)
         p = self.prior
-        prior = NormalWishart(p.means, p.strength, p.dof, _inverse(p.inverse_scale))
+        prior = NormalWishart(p.means, p.strength, p.dof, inverse_definite(p.inverse_scale))
 
         def log_beliefs(other: NormalStatistics) -> Array:
             q, states = self._beliefs(other), range(len(other.counts))
@@ -164,7 +164,7 @@ class SharedPrecision(NamedTuple):
         q, (k, d) = self._beliefs(statistics), statistics.sums.shape
         shape = float(q.precision.dof) - d - 1.0 + k  # exponent of |Λ|½, a half for each mean
         cov = raised_covariances(q.precision.inverse_scale[None] / shape, np.eye(d))[0]
-        precision = _inverse(cov)
+        precision = inverse_definite(cov)
         shift = q.means - self.prior.means
         pull = self.prior.strength @ np.einsum("ki,ij,kj->k", shift, precision, shift)
         before = float(self.prior.dof[0]) - d - 1.0 + k
@@ -212,7 +212,7 @@ class SharedPrecision(NamedTuple):
 
     @property
     def _own(self) -> Wishart:
-        return Wishart(self.prior.dof[0], _inverse(self.prior.inverse_scale[0]))
+        return Wishart(self.prior.dof[0], inverse_definite(self.prior.inverse_scale[0]))
 
     def _beliefs(self, statistics: NormalStatistics) -> _Shared:
         prior, counts = self.prior, statistics.counts
@@ -221,7 +221,7 @@ class SharedPrecision(NamedTuple):
         before = (prior.strength[:, None] * prior.means).T @ prior.means
         after = (strength[:, None] * means).T @ means
         inverse = prior.inverse_scale[0] + statistics.squares.sum(axis=0) + before - after
-        scale = _inverse(0.5 * (inverse + inverse.T))
+        scale = inverse_definite(0.5 * (inverse + inverse.T))
         return _Shared(means, strength, Wishart(prior.dof[0] + counts.sum(), scale))
 
 
@@ -327,7 +327,3 @@ class SphericalPrecisions(NamedTuple):
 
 def _predicted(belief: NormalWishart) -> LearnedEmission:
     return LearnedEmission(find_pair(belief, MvNormal).predictive(belief), belief)
-
-
-def _inverse(definite: Array) -> Array:
-    return inverse_from_factor(np.linalg.cholesky(definite))
