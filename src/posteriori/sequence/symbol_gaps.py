@@ -145,15 +145,15 @@ def _count_completions(
         for g, (where, t) in enumerate(gaps):
             if where == s:
                 filled[:, t] = symbols[:, g]
-        for t in np.flatnonzero(touched_steps(codes, m)):
+        for at in np.flatnonzero(touched_steps(codes, m)).tolist():
             context = np.zeros(len(c), dtype=np.int64)
-            for before in range(max(t - m, 0), t):
+            for before in range(max(at - m, 0), at):
                 context = context * k + filled[:, before]
-            if t < m:
-                tables[t][c, context, filled[:, t]] += 1.0
+            if at < m:
+                tables[at][c, context, filled[:, at]] += 1.0
             else:
-                step = 0 if gappy.homogeneous else t - m
-                tables[m][c, step, context, filled[:, t]] += 1.0
+                step = 0 if gappy.homogeneous else at - m
+                tables[m][c, step, context, filled[:, at]] += 1.0
     return tables
 
 
