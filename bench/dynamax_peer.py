@@ -37,7 +37,8 @@ def baum_welch(
     ``fit_em`` compiles anew in each call, so its step is compiled here once.
     """
     k, d = start["means_"].shape
-    flat = {"initial_probs_concentration": 1.0, "transition_matrix_concentration": 1.0}
+    least = 1.0 + 1e-9  # at 1 the mode of a Dirichlet with a count of 0 is NaN there
+    flat = {"initial_probs_concentration": least, "transition_matrix_concentration": least}
     laws = {"initial_probs": start["startprob_"], "transition_matrix": start["transmat_"]}
     if kind == "full":
         model = GaussianHMM(k, d, **flat, emission_prior_scale=1e-9, emission_prior_extra_df=0.0)

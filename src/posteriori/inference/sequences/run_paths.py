@@ -101,7 +101,8 @@ class RunPaths(NamedTuple):
         """Return what rows say of paths and runs."""
         learned = [table.learn(part) for table, part in zip(self.tables, sums, strict=True)]
         bonus = float(sum(one for _, one in learned))
-        return self.expect_under(*(logs for logs, _ in learned), scores)._replace(bonus=bonus)
+        first, moves, runs = (logs for logs, _ in learned)
+        return self.expect_under(first, moves, runs, scores)._replace(bonus=bonus)
 
     def expect_under(
         self, log_initial: Array, log_transition: Array, log_durations: Array, scores: Array
