@@ -32,7 +32,7 @@ def most_probable_path(initial: np.ndarray, transition: np.ndarray, likelihood: 
 def baum_welch(
     kind: str, X: np.ndarray, start: dict[str, np.ndarray], steps: int
 ) -> Callable[[], Any]:
-    """Return a function that takes so many steps from a start, with priors that hardly matter.
+    """Return a function that takes so many steps from a start, with priors that do not matter.
 
     ``fit_em`` compiles anew in each call, so its step is compiled here once.
     """
@@ -41,15 +41,19 @@ def baum_welch(
     flat = {"initial_probs_concentration": least, "transition_matrix_concentration": least}
     laws = {"initial_probs": start["startprob_"], "transition_matrix": start["transmat_"]}
     if kind == "full":
-        model = GaussianHMM(k, d, **flat, emission_prior_scale=1e-9, emission_prior_extra_df=0.0)
+        model = GaussianHMM(k, d, **flat, emission_prior_scale=1e-9)
         laws |= {"emission_means": start["means_"], "emission_covariances": start["covars_"]}
     else:
-        model = DiagonalGaussianHMM(
-            k, d, **flat, emission_prior_concentration=1e-9, emission_prior_scale=1e-9
-        )
+        model = DiagonalGaussianHMM(k, d, **flat, emission_prior_scale=1e-9)
         roots = np.sqrt(start["covars_"])
         laws |= {"emission_means": start["means_"], "emission_scale_diags": roots}
     params, props = model.initialize(jax.random.PRNGKey(0), **laws)
+    emission = model.emission_component  # modes of posteriors are the most likely under these
+    if kind == "full":
+        emission.emission_prior_df, emission.emission_prior_conc = -(d + 2.0), 1e-12
+    else:
+        emission.emission_prior_conc = jax.numpy.full(d, -1.5)
+        emission.emission_prior_mean_conc = 1e-12
     batch = jax.numpy.asarray(X)[None]
 
     def step(carry: Any, _: Any) -> tuple[Any, Any]:
