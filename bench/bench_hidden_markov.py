@@ -1,12 +1,19 @@
-"""Hidden Markov chains against hmmlearn's compiled kernels: equal answers, then ratios.
+"""Hidden Markov chains against hmmlearn's compiled kernels and dynamax: equal answers, then ratios.
 
 Forward–backward with sums of pairs, filter and Viterbi of one long sequence; many short sequences
 beside one long; run lengths beside the plain chain of as many states as a run can have rows. Also how
 time grows with the length, and how much memory a call holds.
+
+    python bench/bench_hidden_markov.py [--large]
+
+``--large`` goes on to T = 10⁷.
 """
 
 from __future__ import annotations
 
+import argparse
+
+import dynamax_peer
 import numpy as np
 from harness import compare, peak_memory, report, take_turns
 from hmmlearn import _hmmc
@@ -54,12 +61,18 @@ def one_sequence() -> list:
     best = most_likely_path(*model)
     np.testing.assert_allclose(best.log_joint, score, rtol=1e-12)
     np.testing.assert_array_equal(best.states, path)
+    other = dynamax_peer.smoother(*chain)
+    np.testing.assert_allclose(ours.probabilities, other.smoothed_probs, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ours.pair_sums, other.trans_probs, rtol=1e-6)
+    np.testing.assert_allclose(ours.log_evidence, other.marginal_loglik, rtol=1e-9)
     weights = np.exp(chain[2])
     filtered = _hmmc.forward_scaling(*chain[:2], weights)[1]
     np.testing.assert_allclose(filter_states(*model).probabilities, filtered, rtol=1e-9, atol=1e-14)
     rows = [
         ("forward-backward (scaling kernels)", forward_backward, scaling_kernels, 2.2),
+        ("forward-backward (dynamax)", forward_backward, dynamax_peer.smoother, 2.2),
         ("Viterbi", most_likely_path, _hmmc.viterbi, 1.5),
+        ("Viterbi (dynamax)", most_likely_path, dynamax_peer.most_probable_path, 1.5),
         (
             "filter (scaling kernel)",
             filter_states,
@@ -149,9 +162,9 @@ def run_lengths() -> list:
     ]
 
 
-def show_growth() -> None:
+def show_growth(large: bool) -> None:
     print("\nforward-backward by length: time of a row, peak memory over the (T, K) result")
-    for n_rows in (10**4, 10**5, 10**6):
+    for n_rows in (10**4, 10**5, 10**6, 10**7) if large else (10**4, 10**5, 10**6):
         model = logs(*long_chain(n_rows, 4))
         ((seconds, _),) = take_turns([lambda model=model: forward_backward(*model)], 3)
         memory = peak_memory(lambda model=model: forward_backward(*model)) / model[2].nbytes
@@ -159,10 +172,13 @@ def show_growth() -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--large", action="store_true", help="go on to T = 10^7")
+    large = parser.parse_args().large
     report(f"one sequence, T={N_ROWS}, K={N_STATES}", one_sequence())
     report("many sequences, K=8", many_sequences())
     report("run lengths, K=5, T=2000", run_lengths())
-    show_growth()
+    show_growth(large)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Hidden Markov models learned beside hmmlearn: Baum–Welch, many sequences, variational sweeps.
+"""Hidden Markov models learned beside hmmlearn and dynamax: Baum–Welch, many sequences, variational sweeps.
 
 Each case first checks that the answers are equal: the same start, the same number of steps and no jumps,
-so that all walk the same path (variational sweeps end near one another). hmmlearn is given no covariance floor and no prior that matters. dynamax is
-a peer where it is installed.
+so that all walk the same path (variational sweeps end near one another). hmmlearn is given no covariance
+floor and no prior that matters, and so is dynamax.
 
     python bench/bench_hidden_markov_learning.py
 """
@@ -13,6 +13,7 @@ import copy
 import warnings
 from typing import Any
 
+import dynamax_peer
 import numpy as np
 from harness import Comparison, compare, report
 from hmmlearn.hmm import GaussianHMM
@@ -72,7 +73,7 @@ def peer(kind: str, states: int, steps: int, start: dict[str, Any]) -> GaussianH
     return model
 
 
-def baum_welch(kind: str) -> Comparison:
+def baum_welch(kind: str) -> list[Comparison]:
     X = make_rows(ROWS, STATES)
     chain, start = known_start(X, STATES, kind)
     emission = "mvnormal" if kind == "full" else "normal"
@@ -87,8 +88,19 @@ def baum_welch(kind: str) -> Comparison:
     mine, other = ours(), theirs()
     np.testing.assert_allclose(mine.model_.emission.mean, other.means_, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(mine.model_.transition, other.transmat_, rtol=1e-4, atol=1e-7)
-    name = f"Baum–Welch, {kind}, T={ROWS}, K={STATES}, {STEPS} steps (hmmlearn)"
-    return compare(name, ours, theirs, bar=2.0, faster=True, rounds=ROUNDS, warm=False)
+    third = dynamax_peer.baum_welch(kind, X, start, STEPS)
+    last = third()
+    np.testing.assert_allclose(
+        mine.model_.emission.mean, last.emissions.means, rtol=1e-4, atol=1e-5
+    )
+    moves = last.transitions.transition_matrix
+    np.testing.assert_allclose(mine.model_.transition, moves, rtol=1e-3, atol=1e-6)
+    name = f"Baum–Welch, {kind}, T={ROWS}, K={STATES}, {STEPS} steps"
+    peers = {"hmmlearn": theirs, "dynamax": third}
+    return [
+        compare(f"{name} ({who})", ours, run, bar=2.0, faster=True, rounds=ROUNDS, warm=False)
+        for who, run in peers.items()
+    ]
 
 
 def many_sequences() -> list[Comparison]:
@@ -176,4 +188,5 @@ def variational_sweeps() -> Comparison:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    report([baum_welch("full"), baum_welch("diagonal"), *many_sequences(), variational_sweeps()])
+    steps = [*baum_welch("full"), *baum_welch("diagonal")]
+    report("hidden Markov models learned", [*steps, *many_sequences(), variational_sweeps()])

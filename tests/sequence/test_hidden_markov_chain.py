@@ -142,8 +142,10 @@ def test_forecasts_of_vectors_and_of_columns():
     columns = HiddenMarkovChain([0.5, 0.5], moves, Normal(means, variance=np.ones((2, 2))))
     np.testing.assert_allclose(columns.log_prob(x), vectors.log_prob(x), rtol=1e-12)
     ahead, each = vectors.forecast(x, 4), columns.forecast(x, 4)
-    assert (ahead.batch_shape, ahead.event_shape, each.batch_shape) == ((4,), (2,), (4, 2))
+    assert (ahead.batch_shape, ahead.event_shape) == ((4,), (2,))
+    assert (each.batch_shape, each.event_shape) == ((4,), (2,))
     assert isinstance(ahead, Mixture)
+    np.testing.assert_allclose(each.log_prob(means[0]), ahead.log_prob(means[0]), rtol=1e-12)
     np.testing.assert_allclose(each.mean, ahead.mean, rtol=1e-12)
     np.testing.assert_allclose(each.variance, ahead.variance, rtol=1e-12)
 
@@ -281,8 +283,12 @@ def test_an_emission_may_be_any_object_with_densities_and_draws():
     offset = 3 * 0.5 * np.log(np.pi)
     np.testing.assert_allclose(chain.log_prob(x), same.log_prob(x) + offset, rtol=1e-12)
     assert chain.sample(6, rng=0).observations.shape == (6, 1)
-    with pytest.raises(TypeError, match="forecast needs an emission that is a distribution"):
-        chain.forecast(x, 2)
+    ahead = chain.forecast(x, 2)
+    np.testing.assert_allclose(
+        ahead.log_prob([[0.5]]), same.forecast(x, 2).log_prob(0.5) + offset / 3, rtol=1e-12
+    )
+    with pytest.raises(TypeError, match="have no mean; draw rows with sample"):
+        _ = ahead.mean
 
 
 def test_values_are_equal_by_their_parameters_and_locked(hmm):
@@ -318,7 +324,7 @@ def test_bad_parameters_are_named(arguments, error, message):
     [
         ([], "at least one row"),
         ([0.0, np.inf], "row 1 holds ±inf"),
-        ([0, 7], "time step 1"),
+        ([0, 7], "x holds 7 in row 1"),
         ([[0, 1], []], "at least one row"),
         (np.zeros((3, 2)), "x must have 1 columns, got 2"),
     ],

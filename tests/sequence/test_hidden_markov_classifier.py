@@ -1,14 +1,18 @@
 """Classes of sequences: Bayes' rule over hidden chains, and training that tells them apart."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
+from sklearn.base import clone
 
 from posteriori.inference.mixtures.likelihood_ascent import PartsShape
-from posteriori.inference.mixtures.normal_units import table_moments, units_of
+from posteriori.inference.mixtures.mixture_rows import CompleteRows, GappyRows
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.discriminative_ascent import DiscriminativeProblem
 from posteriori.inference.sequences.flat_emissions import FlatCounts, FlatNormals, FlatSymbols
+from posteriori.numerics import ConvergenceWarning
 from posteriori.sequence import HiddenMarkovClassifier
 
 
@@ -30,27 +34,32 @@ def sequences(seed, family):
     return X, y
 
 
+def flat_normals(x, kind):
+    rows = GappyRows if np.isnan(x).any() else CompleteRows
+    return FlatNormals(rows.of(x, None, kind), PartsShape(2, 2, kind))
+
+
 FLAT = {
-    "normal": lambda x: FlatNormals(
-        x, units_of(table_moments(x), "diag"), PartsShape(2, 2, "diag")
-    ),
-    "mvnormal": lambda x: FlatNormals(
-        x, units_of(table_moments(x), "full"), PartsShape(2, 2, "full")
-    ),
-    "categorical": lambda x: FlatSymbols(x[:, 0].astype(int), 2, None),
-    "poisson": lambda x: FlatCounts(x.astype(float), np.zeros(len(x))),
+    "normal": lambda x: flat_normals(x, "diag"),
+    "mvnormal": lambda x: flat_normals(x, "full"),
+    "categorical": lambda x: FlatSymbols(np.nan_to_num(x[:, 0], nan=-1.0).astype(int), 2, None),
+    "poisson": lambda x: FlatCounts(x),
 }
 
 
 @pytest.mark.topic("003/H.10")
 @pytest.mark.parametrize("family", FLAT)
-@pytest.mark.parametrize("mask", [np.ones((2, 2), bool), np.triu(np.ones((2, 2), bool))])
-def test_the_gradient_of_fishers_identity_is_that_of_differences(family, mask):
+@pytest.mark.parametrize(
+    ("mask", "gaps"), [(np.ones((2, 2), bool), True), (np.triu(np.ones((2, 2), bool)), False)]
+)
+def test_the_gradient_of_fishers_identity_is_that_of_differences(family, mask, gaps):
     X, y = (part[:6] for part in sequences(0, family))
-    x, labels = np.concatenate(X), np.unique(y, return_inverse=True)[1]
+    x, labels = np.concatenate(X).astype(float), np.unique(y, return_inverse=True)[1]
+    if gaps:
+        x[np.random.default_rng(0).random(x.shape) < 0.2] = np.nan
     emission = FLAT[family](x)
-    lengths = np.full(len(X), 15)
-    problem = DiscriminativeProblem(ChainRows(lengths), labels, 2, 2, mask, emission)
+    lengths, weights = np.full(len(X), 15), np.arange(1.0, 7.0) if gaps else None
+    problem = DiscriminativeProblem(ChainRows(lengths, weights), labels, 2, 2, mask, emission)
     sizes = {"normal": 8, "mvnormal": 12, "categorical": 4, "poisson": 2}
     rng = np.random.default_rng(1)
     flat = rng.normal(0.0, 0.4, 2 + 2 * (2 + 4 + sizes[family]))
@@ -85,6 +94,39 @@ def test_training_that_tells_apart_raises_the_objective(family):
         p = model.predict_log_proba(X)
         chosen = p[np.arange(len(y)), np.unique(y, return_inverse=True)[1]]
         assert chosen.sum() == pytest.approx(model.objective_)
+
+
+@pytest.mark.parametrize("family", ["normal", "mvnormal", "categorical", "poisson"])
+def test_gaps_are_summed_out_in_both_trainings(family):
+    X, y = sequences(2, family)
+    X = [x.astype(float) for x in X]
+    for x in X[::3]:
+        x[4] = np.nan
+        x[7, 0] = np.nan
+    options = {"n_init": 1, "random_state": 0, "tol": 1e-2}
+    generative = HiddenMarkovClassifier(2, family, **options).fit(X, y)
+    told = HiddenMarkovClassifier(2, family, "discriminative", **options).fit(X, y)
+    assert told.trace_[0] == pytest.approx(generative.objective_, rel=1e-6)
+    assert told.objective_ == pytest.approx(told.trace_[-1], rel=1e-6)
+    assert told.objective_ > generative.objective_
+
+
+@pytest.mark.parametrize("training", ["generative", "discriminative"])
+def test_weights_are_repeated_sequences(training):
+    X, y = sequences(4, "poisson")
+    weights = np.array([1, 2] * 8)
+    options = {"n_init": 1, "random_state": 0, "tol": 1e-9, "max_iter": 12}
+    model = HiddenMarkovClassifier(1, "poisson", training, **options)
+    many = [x for x, w in zip(X, weights, strict=True) for _ in range(w)]
+    names = [label for label, w in zip(y, weights, strict=True) for _ in range(w)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        weighed = clone(model).fit(X, y, sequence_weight=weights)
+        listed = clone(model).fit(many, names)
+    assert weighed.objective_ == pytest.approx(listed.objective_, rel=1e-6)
+    np.testing.assert_allclose(weighed.class_log_prior_, listed.class_log_prior_, rtol=1e-4)
+    with pytest.raises(ValueError, match="class calm have sequence_weight 0"):
+        model.fit(X, y, sequence_weight=np.array([0, 1] * 8))
 
 
 def test_classes_are_weighed_by_bayes_rule():

@@ -123,8 +123,8 @@ def test_em_ends_where_the_likelihood_is_stationary(family):
     X = rng.poisson(1.0 + 3.0 * z)[:, None].astype(float) % 4
     if family == "normal":
         X = X + rng.normal(0.0, 0.7, X.shape)
-    m = HiddenMarkovModel(2, family, "em", random_state=0, tol=1e-11, max_iter=3000).fit(X)
-    chain = m.model_
+    options = {"n_init": 1, "random_state": 0, "tol": 1e-11, "max_iter": 3000}
+    chain = HiddenMarkovModel(2, family, "em", **options).fit(X).model_
 
     def value(logits, moves, theta):
         first = np.exp(logits) / np.exp(logits).sum()
@@ -294,12 +294,17 @@ TINY = {
 }
 
 
-@pytest.mark.parametrize("case", TINY)
-@pytest.mark.parametrize("k", [2, 3])
+#: Cases that are drawn in every run; the others take their time.
+QUICK = [("two states", 2), ("priors that differ", 2)]
+SLOW = [(case, k) for case in TINY for k in (2, 3) if (case, k) not in QUICK]
+SLOW.remove(("priors that differ", 3))  # of two states
+
+
+@pytest.mark.parametrize(
+    ("case", "k"), [*QUICK, *(pytest.param(*one, marks=pytest.mark.slow) for one in SLOW)]
+)
 def test_evidence_against_all_paths(case, k):
     sequences, options = TINY[case]
-    if "initial_concentration" in options and k != 2:
-        pytest.skip("two states are told apart")
     X = [np.array(s)[:, None] for s in sequences]
     m = HiddenMarkovModel(k, "categorical", random_state=0, tol=1e-10, **options).fit(X)
     moves = np.ones((k, k)) + options.get("self_concentration", 0.0) * np.eye(k)
@@ -320,10 +325,11 @@ def test_evidence_of_one_state_is_exact_and_drawn(geyser):
     for emission in ("normal", "mvnormal"):
         m = HiddenMarkovModel(1, emission).fit(geyser)
         assert m.log_evidence_.kind == "exact"
-        drawn = m.estimate_evidence(600)
+        drawn = m.estimate_evidence(120)
         assert abs(float(drawn) - float(m.log_evidence_)) < 5 * drawn.error
 
 
+@pytest.mark.slow  # a thousand passes over 300 rows
 def test_evidence_of_four_states_agrees_between_seeds():
     """Errors are as large as they say where importance draws alone would hang on a few of them."""
     rng = np.random.default_rng(0)

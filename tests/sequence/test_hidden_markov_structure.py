@@ -241,7 +241,7 @@ def fitted_rate(p):
 
 @pytest.mark.topic("003/H.11")
 def test_no_step_over_runs_lowers_the_objective():
-    for method in ("em", "map", "variational"):
+    for method in ("em", "map", "variational", "viterbi"):
         m = HiddenMarkovModel(
             2, "normal", method, durations="table", longest=15, n_init=1, random_state=0
         )
@@ -258,7 +258,7 @@ REFUSED = {
     "family of lags": (
         {"emission": "poisson", "lags": 1},
         {},
-        "lags and inputs to emissions are for",
+        "lags and inputs to emissions are linear means",
     ),
     "prior of lags": ({"lags": 1, "emission_prior": 1.0}, {}, "has no meaning with lags"),
     "rows of inputs": ({}, {"inputs": [1.0, 2.0]}, "a row for each of the 57 rows"),
@@ -266,9 +266,13 @@ REFUSED = {
     "beliefs of moves": (
         {"inputs_to": "transitions"},
         {"inputs": INPUTS},
-        'take method="em" or "map"',
+        'take method="em", "map" or "viterbi"',
     ),
-    "path of runs": ({"durations": "table", "method": "viterbi"}, {}, "is learned by method"),
+    "runs driven by inputs": (
+        {"durations": "table", "method": "em", "inputs_to": "transitions"},
+        {"inputs": INPUTS},
+        "exclude one another",
+    ),
     "beliefs of runs": ({"durations": "poisson"}, {}, 'is learned by method="em"'),
     "nowhere to go": (
         {"durations": "table", "transitions": "left-to-right"},

@@ -188,7 +188,7 @@ def test_one_column_of_symbols_with_lengths():
         ({"method": "em"}, "AB", "method must be"),
         ({}, [], "sequence 0 is empty"),
         ({}, [["A"], []], "sequence 1 is empty"),
-        ({}, ["A", None], "missing symbols"),
+        ({}, [None, None], "no symbol that is not missing"),
         ({}, np.zeros((3, 2)), "a column of symbols"),
         ({"states": "AB"}, "ABC", "'C' is no label"),
         ({"states": "AA"}, "A", "'A' occurs twice"),

@@ -26,6 +26,7 @@ from posteriori.sequence.markov_model import (
     MarkovPosterior as MarkovPosterior,
 )
 from posteriori.sequence.markov_structure import StateClass as StateClass
+from posteriori.sequence.row_mixtures import RowMixture as RowMixture
 from posteriori.sequence.series.autoregressive_series import (
     AutoregressiveSeries as AutoregressiveSeries,
 )

@@ -12,6 +12,7 @@ from posteriori.distributions.batches import take_members
 from posteriori.distributions.composites.mixture import Mixture
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import encode_labels
+from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaps.completed_rows import normals_from_covariances
@@ -19,6 +20,7 @@ from posteriori.inference.gaps.gap_patterns import gap_patterns
 from posteriori.inference.gaps.normal_gaps import seen_log_densities
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import as_observation
+from posteriori.sequence.row_mixtures import RowMixture
 
 __all__ = ["EmissionDensities", "FamilyDensities", "RowDensities", "emission_densities"]
 
@@ -36,16 +38,27 @@ class RowDensities(Protocol):
 class EmissionDensities(NamedTuple):
     """Densities of rows (T, D) for an object that has ``log_prob`` and ``sample`` of them."""
 
-    densities: RowDensities
+    densities: Any
 
     @property
     def scalar(self) -> bool:
         """Whether a row is a number: not known, so rows are vectors."""
         return False
 
+    @property
+    def n_regressors(self) -> int:
+        """Entries behind those of a row, which it regresses on."""
+        return int(getattr(self.densities, "n_regressors", 0))
+
     def read(self, x: Any) -> Array:
         """Return a sequence of the user as rows (T, D); NaN is missing."""
-        return _rows(np.asarray(as_observation(x)))
+        rows = _rows(np.asarray(as_observation(x)))
+        if self.n_regressors and rows.shape[1] != self.densities.width + self.n_regressors:
+            raise ValueError(
+                f"rows of this emission regress on {self.n_regressors} numbers, which must stand behind them; ask "
+                "the HiddenMarkovModel, which puts lags and inputs there"
+            )
+        return rows
 
     def log_prob(self, x: Array) -> Array:
         """Return ln p(row | state), (T, K)."""
@@ -55,12 +68,14 @@ class EmissionDensities(NamedTuple):
         """Draw a row for each state code."""
         return self.densities.sample(codes, rng)
 
-    def mix(self, probabilities: Array) -> Any:
-        """Refuse: a mixture needs distributions."""
-        raise TypeError(
-            f"forecast needs an emission that is a distribution, got {self.densities!r}; draw "
-            "continuations with sample instead"
-        )
+    def mix(self, probabilities: Array, width: int) -> RowMixture:
+        """Return the mixtures of rows with weights (H, K): a batch (H,)."""
+        if self.n_regressors:
+            raise TypeError(
+                "forecast needs rows that do not regress on others; draw continuations with the sample of the "
+                "HiddenMarkovModel, given the rows before"
+            )
+        return RowMixture(probabilities, self, width)
 
 
 class FamilyDensities(NamedTuple):
@@ -89,6 +104,8 @@ class FamilyDensities(NamedTuple):
         rows = _rows(np.asarray(as_observation(coded)))
         if rows.shape[1] != self.width:
             raise ValueError(f"x must have {self.width} columns, got {rows.shape[1]}")
+        if isinstance(self.family, Categorical) and self._labels is None:
+            _check_codes(rows, self.family.n_categories)
         return rows
 
     def log_prob(self, x: Array) -> Array:
@@ -111,16 +128,18 @@ class FamilyDensities(NamedTuple):
             drawn[mine] = some
         return drawn
 
-    def mix(self, probabilities: Array) -> Any:
-        """Return the mixtures of the states' distributions with weights (H, K): a batch (H,).
-
-        Of independent columns the batch is (H, D), each column by itself.
-        """
+    def mix(self, probabilities: Array, width: int) -> Any:
+        """Return the mixtures of the states' distributions with weights (H, K): a batch (H,)."""
         if len(self.family.batch_shape) == 1:
             return Mixture(probabilities, self.family.iid(len(probabilities)))
         given = self.family._given_parameters()
+        if isinstance(self.family, Normal):
+            covs = np.eye(width) * self.family.variance[:, None, :]
+            rows = MvNormal(self.family.mean, cov=covs)
+            return Mixture(probabilities, rows.iid(len(probabilities)))
         turned = self.family._from(**{n: np.swapaxes(v, 0, 1) for n, v in given.items()})
-        return Mixture(probabilities[:, None, :], turned.iid(len(probabilities)))
+        each = Mixture(probabilities[:, None, :], turned.iid(len(probabilities)))
+        return RowMixture(probabilities, self, width, each)
 
     def _column(self, d: int) -> Any:
         return self.family if self.scalar else take_members(self.family, np.s_[:, d])
@@ -155,6 +174,18 @@ def _rows(x: Array) -> Array:
         t = int(np.argmax(np.isinf(x).reshape(len(x), -1).any(axis=1)))
         raise ValueError(f"x must be finite, or NaN where it is missing; row {t} holds ±inf")
     return x[:, None] if x.ndim == 1 else x
+
+
+def _check_codes(rows: Array, size: int) -> None:
+    """Refuse numbers that are no symbols, which would be impossible under every state."""
+    wrong = (rows != np.rint(rows)) | (rows < 0) | (rows >= size)
+    wrong &= rows == rows
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"x holds {rows[row, column]:g} in row {row}, but the symbols are the whole numbers 0 … {size - 1}; "
+            "NaN is missing"
+        )
 
 
 def _encode(x: Sequence[Any], labels: Any) -> Array:

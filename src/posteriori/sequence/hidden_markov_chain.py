@@ -204,14 +204,17 @@ class HiddenMarkovChain:
         return self._passes.step(now, self._read([row]))
 
     def forecast(self, x: Any, horizon: int) -> Any:
-        """Return the distributions of the next rows: a batch (horizon,) of mixtures.
+        """Return the distributions of the next rows: a batch (horizon,) of mixtures over states.
 
-        Of independent columns the batch is (horizon, D): each column by itself.
+        Columns that are independent given the state belong together in a row, as a state raises or lowers
+        them all: of normal ones rows are mixtures of ``MvNormal``, of others a :class:`RowMixture`.
         """
         if horizon < 1:
             raise ValueError(f"horizon must be at least 1, got {horizon}")
         missing = np.zeros((horizon, self.n_states))  # rows that say nothing of their states
-        return self.densities.mix(self._passes.step(self.filter(x), missing).probabilities)
+        rows = self.densities.read(x)
+        now = self._passes.filter(self._scores(rows))
+        return self.densities.mix(self._passes.step(now, missing).probabilities, rows.shape[1])
 
     def sample(self, length: int, *, rng: Seed = None) -> HiddenMarkovSample:
         """Draw a sequence of states and what they emit."""

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import gammaln
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +22,7 @@ from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.estimators.estimator_rows import column_names
 from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE, check_parameters, one_of
 from posteriori.inference.mixtures.likelihood_ascent import PartsShape
-from posteriori.inference.mixtures.normal_units import table_moments, units_of
+from posteriori.inference.mixtures.mixture_rows import CompleteRows, GappyRows
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.discriminative_ascent import (
     ClassParameters,
@@ -47,6 +46,7 @@ from posteriori.sequence.learning.emission_choice import columns_by_family
 from posteriori.sequence.learning.transition_laws import allowed_moves
 from posteriori.sequence.sequence_rows import (
     SequenceTable,
+    check_weights,
     encode_rows,
     join_sequences,
     learn_symbols,
@@ -87,15 +87,14 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
     class_log_prior_ : (C,)
     models_ : tuple of C HiddenMarkovChain
     objective_ : float
-        Σ ln p(label | sequence) of the sequences of ``fit``, under either training.
+        Σ ln p(label | sequence) of the sequences of ``fit``, by their weights, under either training.
     symbols_ : mapping from column to its symbols
     trace_ : array
         The objective at the start and after each step of discriminative training.
 
     Notes
     -----
-    ``fit`` takes a list of sequences, or one table with ``lengths``; entries must not be missing where
-    training is discriminative. Each step costs two passes over all rows for each class.
+    ``fit`` takes a list of sequences, or one table with ``lengths``; NaN is missing. Each step costs two passes over all rows for each class.
 
     Examples
     --------
@@ -141,7 +140,7 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
         self.callback = callback
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, lengths: Any = None, sequence_weight: Any = None) -> Self:
         """Learn from labelled sequences.
 
         Parameters
@@ -150,6 +149,8 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
         y : (S,)
             A label for each sequence.
         lengths : (S,), optional
+        sequence_weight : (S,), optional
+            Frequencies >= 0: equal to repeated sequences.
         """
         check_parameters(self)
         table = join_sequences(X, lengths)
@@ -158,17 +159,24 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"y must hold a label for each of the {len(table.lengths)} sequences, got shape {labels.shape}"
             )
+        weights = check_weights(sequence_weight, table.lengths)
         x = self._read_first(table)
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        counts = np.bincount(codes)
+        counts = np.bincount(codes, weights)
+        if not counts.all():
+            never = self.classes_[int(np.argmin(counts))]
+            raise ValueError(
+                f"all sequences of class {never} have sequence_weight 0; leave them out"
+            )
         if len(counts) < 2:
             raise ValueError(f"y must hold at least 2 classes, got 1 class: {self.classes_[0]!r}")
         self.class_log_prior_ = np.log(counts / counts.sum())
-        self.models_ = tuple(self._learn_class(x, table, codes == c) for c in range(len(counts)))
+        rows = ChainRows(table.lengths, weights)
+        self.models_ = tuple(self._learn_class(x, rows, codes == c) for c in range(len(counts)))
         if self.training == "discriminative":
-            self._tell_apart(x, table, codes)
+            self._tell_apart(x, rows, codes)
         chosen = self._log_posterior(x, table)[np.arange(len(codes)), codes]
-        self.objective_ = float(chosen.sum())
+        self.objective_ = rows.sum_sequences(chosen)
         if self.training == "generative":
             self.trace_ = np.array([self.objective_])
         return self
@@ -198,9 +206,10 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
         self.symbols_ = {d: learn_symbols(values[:, d]) for d in symbolic}
         return encode_rows(self, table.table, self.symbols_, reset=False)
 
-    def _learn_class(self, x: Array, table: SequenceTable, own: Array) -> HiddenMarkovChain:
+    def _learn_class(self, x: Array, rows: ChainRows, own: Array) -> HiddenMarkovChain:
         """Learn the sequences of one class, symbols as codes of all."""
-        rows, lengths = x[np.repeat(own, table.lengths)], table.lengths[own]
+        mine, lengths = x[np.repeat(own, rows.lengths)], rows.lengths[own]
+        weights = None if rows.weights is None else rows.weights[own]
         model = HiddenMarkovModel(
             self.n_states,
             self.emission,
@@ -212,7 +221,7 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
             tol=self.tol,
             random_state=self.random_state,
         )
-        return model.fit(rows, lengths=lengths).model_
+        return model.fit(mine, lengths=lengths, sequence_weight=weights).model_
 
     def _flat_prior(self) -> Any:
         """Return a prior that says nothing but which symbols there are, or None."""
@@ -221,12 +230,12 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
         tables = [Dirichlet(np.ones(len(symbols))) for symbols in self.symbols_.values()]
         return {"categorical": tables} if isinstance(self.emission, Mapping) else tables
 
-    def _tell_apart(self, x: Array, table: SequenceTable, codes: Any) -> None:
+    def _tell_apart(self, x: Array, rows: ChainRows, codes: Any) -> None:
         """Go on to the parameters that tell the sequences apart best."""
         emission = self._flat_emission(x)
         allowed = allowed_moves(self.transitions, int(self.n_states))
         problem = DiscriminativeProblem(
-            ChainRows(table.lengths),
+            rows,
             codes,
             len(self.models_),
             int(self.n_states),
@@ -253,19 +262,18 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
                 'training="discriminative" takes emission "normal", "mvnormal", "poisson" or one column '
                 f'of "categorical"; got {self.emission!r}'
             )
-        if np.isnan(x).any():
-            raise ValueError(
-                'training="discriminative" takes no missing entries (NaN); fill them in'
-            )
         if self.emission == "categorical":
             symbols = self.symbols_[0]
             plain = symbols == tuple(range(len(symbols)))
-            return FlatSymbols(x[:, 0].astype(np.intp), len(symbols), None if plain else symbols)
+            coded = np.where(x[:, 0] == x[:, 0], x[:, 0], -1.0).astype(np.intp)
+            return FlatSymbols(coded, len(symbols), None if plain else symbols)
         if self.emission == "poisson":
-            return FlatCounts(x, -gammaln(x + 1.0).sum(axis=1))
+            return FlatCounts(x)
         kind = "diag" if self.emission == "normal" else "full"
         shape = PartsShape(int(self.n_states), x.shape[1], kind)
-        return FlatNormals(x, units_of(table_moments(x), kind), shape)
+        if np.isnan(x).any():
+            return FlatNormals(GappyRows.of(x, None, kind), shape)
+        return FlatNormals(CompleteRows.of(x, None, kind), shape)
 
     def _log_posterior(self, x: Array, table: SequenceTable) -> Array:
         joint = np.stack([_log_evidence(m, x, table.lengths) for m in self.models_], axis=1)

@@ -31,6 +31,7 @@ from posteriori.sequence.learning.chain_fit import (
     estimate_of,
     learn_model,
 )
+from posteriori.sequence.learning.drawn_sequences import draw_sequence
 from posteriori.sequence.learning.emission_choice import columns_by_family
 from posteriori.sequence.learning.emission_priors import prior_sizes
 from posteriori.sequence.learning.model_evidence import HiddenMarkovBeliefs, draw_model_evidence
@@ -65,7 +66,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         "variational" has beliefs and a bound of the evidence; "em" the most likely parameters; "map" those of
         highest posterior density; "viterbi" those most likely together with one path of states.
     covariance : {"full", "spherical", "shared"}
-        Of "mvnormal" and "mixture"; all but "full" by "em" or "viterbi".
+        Of "mvnormal" and "mixture": each state's own, a number times the identity, or one for all states.
     mixture_components : int
         Of the mixture of each state.
     transitions : {"full", "left-to-right"} or (K, K) of bool
@@ -77,11 +78,11 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
     emission_prior : distribution, optional
         Conjugate, one for all states: of "normal" a ``NormalInverseGamma`` or ``NormalGamma``, or a pair
         (Normal, Gamma) of independent priors of mean and precision; of "mvnormal" a ``NormalWishart`` or
-        ``NormalInverseWishart``; of "categorical" a ``Dirichlet``; of "poisson" a ``Gamma``. With several
+        ``NormalInverseWishart``, which of spherical covariances is taken given that they are spherical; of "categorical" a ``Dirichlet``; of "poisson" a ``Gamma``. With several
         families a mapping from family to prior. By default proper, on the scale of the data.
     durations : {"geometric", "table", "poisson", "negative-binomial"}
         Laws of the lengths of runs: of a plain chain; a table of lengths 1, …, ``longest`` for each state;
-        one more than a Poisson or negative binomial number (by "em"). All but "geometric" have
+        one more than a Poisson or negative binomial number (by "em" or "viterbi"). All but "geometric" have
         moves to other states only; the end of a sequence cuts its last run.
     longest : int, optional
         Rows of the longest run; by default of the longest sequence, at most 100.
@@ -90,11 +91,12 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         sequence are conditions.
     inputs_to : {"emissions", "transitions", "both"}
         What the ``inputs`` of :meth:`fit` speak to: the means of "normal" and "mvnormal" emissions, linearly,
-        or the log odds of transitions (by "em" or "map").
+        or the log odds of transitions (by "em", "map" or "viterbi").
     decoding : {"viterbi", "marginal"}
         Whether :meth:`predict` returns the most probable path, or each row's most probable state.
     start : HiddenMarkovChain, optional
-        Where to begin; by default at clusters of rows.
+        Where to begin; by default at clusters of rows. With run lengths a plain chain begins with geometric
+        ones; with inputs, one that these do not speak to.
     n_init : int
         Starts that are tried.
     max_iter : int
@@ -303,7 +305,8 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         if estimate_of(self) != "belief":
             self.log_likelihood_ = found.log_likelihood
             if learned.n_parameters:
-                self.n_parameters_ = paths.n_parameters + self.n_states * learned.n_parameters
+                each = self.n_states * learned.n_parameters
+                self.n_parameters_ = paths.n_parameters + each + learned.n_shared
             return
         first, moves, *runs = paths.beliefs(of_paths)
         self.posterior_ = HiddenMarkovBeliefs(first, moves, learned.beliefs, *runs)
@@ -352,10 +355,22 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
 
     # -- asking ------------------------------------------------------------------------------
 
-    def sample(self, length: int = 1, rng: Seed = None) -> HiddenMarkovSample:
-        """Draw a sequence of states and rows."""
+    def sample(
+        self, length: int = 1, rng: Seed = None, *, inputs: Any = None, before: Any = None
+    ) -> HiddenMarkovSample:
+        """Draw a sequence of states and rows.
+
+        Parameters
+        ----------
+        length : int
+        rng : int, Generator or None
+        inputs : (length, P), optional
+            Beside each row, where the model has learned with inputs.
+        before : (lags, D), optional
+            Rows before the first, the oldest first, where rows regress on them; by default average ones.
+        """
         check_is_fitted(self)
-        return self.model_.sample(length, rng=rng)
+        return draw_sequence(self, length, rng, inputs, before)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

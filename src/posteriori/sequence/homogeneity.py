@@ -17,7 +17,12 @@ from numpy.typing import ArrayLike
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 from posteriori.sequence.markov_counts import count_moves, log_row_evidence, log_row_likelihood
-from posteriori.sequence.symbol_sequences import code_sequences, list_sequences, symbols_of
+from posteriori.sequence.symbol_sequences import (
+    code_sequences,
+    list_sequences,
+    refuse_gaps,
+    symbols_of,
+)
 
 __all__ = ["HomogeneityTest", "homogeneity_test"]
 
@@ -79,7 +84,9 @@ def homogeneity_test(
         raise ValueError(f"concentration must be positive, got {concentration}")
     listed = list_sequences(sequences, lengths)
     states = symbols_of(listed)
-    counts = count_moves(code_sequences(listed, states), len(states), order, parts)
+    coded = code_sequences(listed, states)
+    refuse_gaps(coded)
+    counts = count_moves(coded, len(states), order, parts)
     whole = counts.sum(axis=0)
     if not whole.any():
         raise ValueError(f"sequences of at most {order} symbols hold no move of order {order}")

@@ -24,7 +24,6 @@ from posteriori.numerics.validation import nonnegative, probability_vector
 from posteriori.sequence.chain_parameters import (
     check_states,
     decode_states,
-    encode_states,
     log_of,
 )
 from posteriori.sequence.markov_structure import (
@@ -35,7 +34,15 @@ from posteriori.sequence.markov_structure import (
     state_classes,
     stationary_laws,
 )
-from posteriori.sequence.symbol_sequences import context_numbers, list_sequences
+from posteriori.sequence.symbol_gaps import GappySequences, log_prob_of_gaps
+from posteriori.sequence.symbol_sequences import (
+    MISSING,
+    CodedSequences,
+    context_numbers,
+    encode_symbols,
+    list_sequences,
+    trim_gaps,
+)
 
 __all__ = ["Absorption", "MarkovChain"]
 
@@ -131,7 +138,16 @@ class MarkovChain:
     # -- sequences ---------------------------------------------------------------------------
 
     def log_prob(self, x: Any) -> Any:
-        """Return ln p(x): a number, or (S,) of a list of S sequences; −inf of impossible ones."""
+        """Return ln p(x): a number, or (S,) of a list of S sequences; −inf of impossible ones.
+
+        Missing symbols (None or NaN) are summed over.
+
+        Examples
+        --------
+        >>> walk = MarkovChain([0.6, 0.4], [[0.7, 0.3], [0.4, 0.6]], states=("dry", "wet"))
+        >>> np.exp(walk.log_prob(["dry", None, "wet"])).round(6)  # 0.6 · (0.7 · 0.3 + 0.3 · 0.6)
+        np.float64(0.234)
+        """
         logs = np.array([self._log_prob(one) for one in list_sequences(x)])
         several = isinstance(x, list | tuple) and isinstance(x[0], list | np.ndarray)
         return logs if several else logs[0]
@@ -269,6 +285,19 @@ class MarkovChain:
         return log_of(self._rows)
 
     @cached_property
+    def _log_tables(self) -> list[Array]:
+        """Return ln p of each first symbol given those before, (K^m, K), and of moves (1, K^M, K)."""
+        joints = [
+            self.initial.sum(axis=tuple(range(m, self.order))) for m in range(1, self.order + 1)
+        ]
+        logs = []
+        for joint in joints:
+            rows = joint.reshape(-1, self.n_states)
+            total = rows.sum(axis=1, keepdims=True)
+            logs.append(log_of(rows / np.where(total > 0.0, total, 1.0)))
+        return [*logs, self._log_rows[None]]
+
+    @cached_property
     def _contexts(self) -> tuple[Any, ...]:
         names = self.states or tuple(range(self.n_states))
         return names if self.order <= 1 else tuple(product(names, repeat=self.order))
@@ -285,7 +314,11 @@ class MarkovChain:
         return moves
 
     def _log_prob(self, sequence: Any) -> float:
-        codes = encode_states(sequence, self.states, self.n_states)
+        codes = encode_symbols(sequence, self.states, self.n_states)
+        if (codes == MISSING).any():
+            coded = trim_gaps(CodedSequences([codes], np.ones(1)))
+            gappy = GappySequences(coded, self.n_states, self.order, True)
+            return log_prob_of_gaps(gappy, self._log_tables) if coded.sequences else 0.0
         first = codes[: self.order]
         rest = tuple(range(len(first), self.initial.ndim))  # of a sequence shorter than M
         start = log_of(self.initial.sum(axis=rest)[tuple(first)]) if self.order else 0.0

@@ -18,9 +18,16 @@ import numpy as np
 
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
-from posteriori.sequence.symbol_sequences import CodedSequences, context_numbers
+from posteriori.sequence.symbol_sequences import CodedSequences, context_numbers, touched_steps
 
-__all__ = ["MarkovCounts", "count_moves", "count_symbols", "log_row_evidence", "log_row_likelihood"]
+__all__ = [
+    "MarkovCounts",
+    "count_moves",
+    "count_symbols",
+    "log_row_evidence",
+    "log_row_evidences",
+    "log_row_likelihood",
+]
 
 
 class MarkovCounts(NamedTuple):
@@ -48,7 +55,7 @@ class MarkovCounts(NamedTuple):
 
     def log_evidence(self, concentration: float) -> float:
         """Return ln p(all symbols), the tables integrated out."""
-        tables = zip(self.first, self._concentrations(concentration), strict=True)
+        tables = zip(self.first, self.first_concentrations(concentration), strict=True)
         starts = sum(log_row_evidence(counts, alpha) for counts, alpha in tables)
         return starts + log_row_evidence(self.moves, concentration)
 
@@ -58,10 +65,11 @@ class MarkovCounts(NamedTuple):
 
     def beliefs(self, concentration: float) -> tuple[list[Array], Array]:
         """Return the Dirichlet parameters of the first symbols' tables and of the moves."""
-        tables = zip(self.first, self._concentrations(concentration), strict=True)
+        tables = zip(self.first, self.first_concentrations(concentration), strict=True)
         return [counts + alpha for counts, alpha in tables], self.moves + concentration
 
-    def _concentrations(self, concentration: float) -> list[float]:
+    def first_concentrations(self, concentration: float) -> list[float]:
+        """Return the concentrations of a cell of the first symbols' tables."""
         size, order = self.moves.shape[-1], len(self.first)
         return [concentration * size ** (order - 1 - m) for m in range(order)]
 
@@ -69,17 +77,21 @@ class MarkovCounts(NamedTuple):
 def count_symbols(
     coded: CodedSequences, size: int, order: int, *, homogeneous: bool = True
 ) -> MarkovCounts:
-    """Count the first symbols and the moves of all sequences, by their weights."""
+    """Count the first symbols and the moves of all sequences, by their weights.
+
+    What a missing symbol touches is left out.
+    """
     first = [np.zeros((size**m, size)) for m in range(order)]
-    longest = max(len(codes) for codes in coded.sequences)
+    longest = max((len(codes) for codes in coded.sequences), default=0)
     steps = 1 if homogeneous else max(longest - order, 1)
     moves = np.zeros((steps, size**order, size))
     for codes, weight in zip(coded.sequences, coded.weights, strict=True):
-        for m in range(min(order, len(codes))):
+        seen = ~touched_steps(codes, order)
+        for m in range(min(order, len(codes)) if seen[:1].all() else 0):
             first[m][context_numbers(codes[: m + 1], size, m)[0], codes[m]] += weight
-        contexts = context_numbers(codes, size, order)
-        step = np.zeros_like(contexts) if homogeneous else np.arange(len(contexts))
-        np.add.at(moves, (step, contexts, codes[order:]), weight)
+        at = np.flatnonzero(seen[order:])
+        contexts, after = context_numbers(codes, size, order)[at], codes[order:][at]
+        np.add.at(moves, (np.zeros_like(at) if homogeneous else at, contexts, after), weight)
     return MarkovCounts(tuple(first), moves)
 
 
@@ -101,10 +113,17 @@ def log_row_evidence(counts: Array, concentration: float) -> float:
     >>> np.exp(log_row_evidence(np.array([[2.0, 1.0]]), 1.0)).round(6)  # 1/2 · 2/3 · 1/4
     np.float64(0.083333)
     """
-    log_gamma, size = special.gammaln, counts.shape[-1]
+    return float(log_row_evidences(counts[None], concentration)[0])
+
+
+def log_row_evidences(counts: Array, concentration: float) -> Array:
+    """Return ln p(symbols) of the rows (C, ..., K) of each of C tables together, (C,)."""
+    log_gamma, size, several = special.gammaln, counts.shape[-1], len(counts)
     rows = log_gamma(size * concentration) - log_gamma(size * concentration + counts.sum(axis=-1))
     cells = log_gamma(counts + concentration) - log_gamma(concentration)
-    return float(rows.sum() + cells.sum())
+    return np.asarray(
+        rows.reshape(several, -1).sum(axis=1) + cells.reshape(several, -1).sum(axis=1)
+    )
 
 
 def log_row_likelihood(counts: Array) -> float:

@@ -15,12 +15,21 @@ from posteriori.numerics.validation import nonnegative
 from posteriori.sequence.chain_parameters import encode_states
 
 __all__ = [
+    "MISSING",
     "CodedSequences",
     "code_sequences",
     "context_numbers",
+    "encode_symbols",
+    "is_missing",
     "list_sequences",
+    "refuse_gaps",
     "symbols_of",
+    "touched_steps",
+    "trim_gaps",
 ]
+
+#: Number of a symbol that is missing.
+MISSING = -1
 
 
 class CodedSequences(NamedTuple):
@@ -56,9 +65,10 @@ def list_sequences(x: Any, lengths: ArrayLike | None = None) -> list[list[Any]]:
 
 def symbols_of(sequences: list[list[Any]]) -> tuple[Hashable, ...]:
     """Return the different symbols, in order where they have one, else as they come."""
-    seen = dict.fromkeys(symbol for sequence in sequences for symbol in sequence)
-    if any(symbol is None or symbol != symbol for symbol in seen):
-        raise ValueError("sequences hold missing symbols (None or NaN); cut sequences there")
+    every = (symbol for sequence in sequences for symbol in sequence)
+    seen = dict.fromkeys(symbol for symbol in every if not is_missing(symbol))
+    if not seen:
+        raise ValueError("sequences hold no symbol that is not missing (None or NaN)")
     try:
         return tuple(sorted(seen))
     except TypeError:  # of different kinds
@@ -70,8 +80,8 @@ def code_sequences(
     states: tuple[Hashable, ...],
     sequence_weight: ArrayLike | None = None,
 ) -> CodedSequences:
-    """Return sequences as numbers of their symbols, with checked weights."""
-    codes = [encode_states(list(one), states, len(states)) for one in sequences]
+    """Return sequences as numbers of their symbols, −1 where one is missing, with checked weights."""
+    codes = [encode_symbols(one, states, len(states)) for one in sequences]
     if sequence_weight is None:
         return CodedSequences(codes, np.ones(len(codes)))
     weights = np.asarray(nonnegative("sequence_weight", sequence_weight))
@@ -80,6 +90,63 @@ def code_sequences(
             f"sequence_weight must have shape ({len(codes)},), one per sequence, got {weights.shape}"
         )
     return CodedSequences(codes, weights)
+
+
+def encode_symbols(sequence: list[Any], states: tuple[Hashable, ...] | None, size: int) -> IntArray:
+    """Return the numbers of symbols, −1 where one is missing (None or NaN)."""
+    gaps = np.array([is_missing(symbol) for symbol in sequence], dtype=bool)
+    if not gaps.any():
+        return encode_states(list(sequence), states, size)
+    codes = np.full(len(sequence), MISSING, dtype=np.int64)
+    seen = [symbol for symbol in sequence if not is_missing(symbol)]
+    if seen:
+        codes[~gaps] = encode_states(seen, states, size)
+    return codes
+
+
+def is_missing(symbol: Any) -> bool:
+    """Tell whether a symbol is missing: None, or a number that is not equal to itself."""
+    return symbol is None or (isinstance(symbol, float) and symbol != symbol)
+
+
+def trim_gaps(coded: CodedSequences) -> CodedSequences:
+    """Return sequences without the missing symbols at their ends, whose probabilities sum to 1."""
+    kept = []
+    for codes, weight in zip(coded.sequences, coded.weights, strict=True):
+        seen = np.flatnonzero(codes != MISSING)
+        if len(seen):
+            kept.append((codes[: seen[-1] + 1], weight))
+    return CodedSequences([codes for codes, _ in kept], np.array([weight for _, weight in kept]))
+
+
+def touched_steps(codes: IntArray, order: int) -> Array:
+    """Return which symbols (T,) are missing, or depend on a missing one among the ``order`` before.
+
+    The law of the first symbols is one: if one of these is missing, all are touched.
+
+    Examples
+    --------
+    >>> touched_steps(np.array([0, 1, 1, -1, 0, 0, 1]), 2)
+    array([False, False, False,  True,  True,  True, False])
+    """
+    gaps = codes == MISSING
+    if not gaps.any():
+        return gaps
+    touched = gaps.copy()
+    for lag in range(1, order + 1):
+        touched[lag:] |= gaps[:-lag]
+    touched[:order] |= gaps[:order].any()
+    return touched
+
+
+def refuse_gaps(coded: CodedSequences) -> None:
+    """Refuse sequences with missing symbols, naming the first."""
+    for s, codes in enumerate(coded.sequences):
+        if (codes == MISSING).any():
+            t = int(np.argmax(codes == MISSING))
+            raise ValueError(
+                f"symbol {t} of sequence {s} is missing (None or NaN); cut the sequence there"
+            )
 
 
 def context_numbers(codes: IntArray, size: int, order: int) -> IntArray:

@@ -89,7 +89,12 @@ class ClusterProfile(NamedTuple):
 
 
 def make_profiles(
-    columns: Sequence[Column], encoder: CodeColumns, codes: Array, shares: Array
+    columns: Sequence[Column],
+    encoder: CodeColumns,
+    codes: Array,
+    shares: Array,
+    *,
+    one_level: bool = False,
 ) -> tuple[ClusterProfile, ...]:
     """Describe all clusters.
 
@@ -101,6 +106,9 @@ def make_profiles(
         What it made of the rows.
     shares : (N, K)
         p(cluster | row).
+    one_level : bool
+        Whether all clusters tell the share of one level of a category, which differs most among them: then
+        their traits stand in one table.
     """
     traits: list[list[Trait]] = [[] for _ in range(shares.shape[1])]
     for place, column in enumerate(columns):
@@ -109,7 +117,7 @@ def make_profiles(
         told = (
             _number_traits(column, seen, weights)
             if column.kind in ("number", "date")
-            else _level_traits(column, _level_names(column, encoder), seen, weights)
+            else _level_traits(column, _level_names(column, encoder), seen, weights, one_level)
         )
         for mine, trait in zip(traits, told, strict=True):
             mine.append(trait)
@@ -145,7 +153,9 @@ def _number_traits(column: Column, x: Array, weights: Array) -> list[Trait]:
     ]
 
 
-def _level_traits(column: Column, names: list[str], codes: Array, weights: Array) -> list[Trait]:
+def _level_traits(
+    column: Column, names: list[str], codes: Array, weights: Array, one_level: bool
+) -> list[Trait]:
     """Return the share of the level that differs most, with the interval of its Beta posterior."""
     levels = codes.astype(np.int64)
     counts = np.stack(
@@ -157,6 +167,8 @@ def _level_traits(column: Column, names: list[str], codes: Array, weights: Array
     spread[spread == 0.0] = 1.0
     distance = (counts / total - overall[:, None]) / spread[:, None]
     traits = []
+    if one_level:
+        distance[:] = np.abs(distance).max(axis=1, keepdims=True)
     for k, level in enumerate(np.abs(distance).argmax(axis=0).tolist()):
         level = 1 if column.kind == "boolean" else level
         inside, outside = counts[level, k], total[k] - counts[level, k]

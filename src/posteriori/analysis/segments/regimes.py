@@ -108,7 +108,7 @@ def make_regimes(rows: SegmentRows, model: SegmentModel, shares: Array) -> tuple
     """
     known = rows.arrangement.rows >= 0
     codes = rows.encoder.transform(rows.frame)[rows.arrangement.rows[known]]
-    profiles = make_profiles(rows.used, rows.encoder, codes, shares[known])
+    profiles = make_profiles(rows.used, rows.encoder, codes, shares[known], one_level=True)
     order = list(model.order)
     transition = model.pipeline[-1].transition[np.ix_(order, order)]
     counts = np.bincount(_runs_with_rows(rows, shares), minlength=len(order))

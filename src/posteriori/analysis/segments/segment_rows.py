@@ -101,7 +101,7 @@ def read_series(
     _require_rows(x)
     _open(x, used, seed)
     notes = (*guessed, *(f"{c.name!r}: {c.note}" for c in used if c.note), *arrangement.notes)
-    left = _left_out(columns, used, (time_column, by_column))
+    left = (*_gap_notes(codes), *_left_out(columns, used, (time_column, by_column)))
     return SegmentRows(
         tuple(columns),
         tuple(used),
@@ -234,6 +234,25 @@ def _open(x: Array, used: list[Column], seed: int) -> None:
         if column.kind == "number":
             require_moderate(f"the column {column.name!r}", x[:, place])
             open_rounding(x[:, place], column.kind, rng)
+
+
+def _gap_notes(codes: Array) -> tuple[str, ...]:
+    """Say how rows without entries, and missing entries of others, are taken."""
+    gaps = np.isnan(codes)
+    empty = gaps.all(axis=1)
+    partly = int((gaps.any(axis=1) & ~empty).sum())
+    notes = []
+    if empty.any():
+        has, follow = (
+            ("has", "its state follows") if empty.sum() == 1 else ("have", "their states follow")
+        )
+        rows = counted(int(empty.sum()), "row")
+        notes.append(f"{rows} {has} no entry in these columns: {follow} from the rows around")
+    if partly:
+        notes.append(
+            f"{counted(partly, 'row')} with missing entries: what is there tells the state"
+        )
+    return tuple(notes)
 
 
 def _left_out(

@@ -30,6 +30,7 @@ __all__ = [
     "parts_to_statistics",
     "posterior_inverse_scale",
     "prior_density",
+    "raised_covariances",
     "scores_of",
 ]
 
@@ -95,10 +96,10 @@ def most_likely(
     means = sums / some[:, None]
     if kind == "full":
         covs = squares / some[:, None, None] - means[:, :, None] * means[:, None, :]
-        return NormalParts(weights, means, _raised(covs, spread))
+        return NormalParts(weights, means, raised_covariances(covs, spread))
     if kind == "tied":
         cov = (squares - sums.T @ means) / counts.sum()
-        return NormalParts(weights, means, _raised(cov[None], spread)[0])
+        return NormalParts(weights, means, raised_covariances(cov[None], spread)[0])
     if kind == "diag":
         least = FLOOR * np.diag(spread)
         return NormalParts(weights, means, np.maximum(squares / some[:, None] - means**2, least))
@@ -117,7 +118,7 @@ def _at_mode(
     scatter = posterior_inverse_scale(statistics, prior, means, strength)
     shape = prior.dof + counts - sums.shape[1]  # exponent of |Λ|½
     covs = scatter / np.maximum(shape, np.finfo(np.float64).tiny)[:, None, None]
-    return means, _raised(covs, spread)
+    return means, raised_covariances(covs, spread)
 
 
 def posterior_inverse_scale(
@@ -129,7 +130,7 @@ def posterior_inverse_scale(
     return prior.inverse_scale + statistics.squares + before - after
 
 
-def _raised(covs: Array, spread: Array) -> Array:
+def raised_covariances(covs: Array, spread: Array) -> Array:
     """Raise eigenvalues of covariances (K, D, D), in units of the spread, to the floor."""
     if np.array_equal(spread, np.eye(len(spread))):
         return _clamped(covs)

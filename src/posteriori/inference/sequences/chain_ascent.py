@@ -72,10 +72,17 @@ def ascend_chain(
 
 
 class KnownChain(NamedTuple):
-    """A chain to begin from: ln π (K,), ln A (K, K), and ln p(x_t | z_t = k) of all rows (T, K)."""
+    """A chain to begin from.
 
-    initial: Array
-    transition: Array
+    Attributes
+    ----------
+    laws : tuple of arrays
+        ln π (K,), ln A (K, K), and where runs have laws of their own ln p(d) (K, L).
+    scores : (T, K)
+        ln p(x_t | z_t = k) of all rows.
+    """
+
+    laws: tuple[Array, ...]
     scores: Array
 
 
@@ -96,7 +103,7 @@ def ascend_from(
     """
 
     def begin() -> tuple[Sums, float]:
-        found = paths.expect_under(known.initial, known.transition, known.scores.copy())
+        found = paths.expect_under(*known.laws, known.scores.copy())
         return (*found.sums, *emission.share_out(found.shares)), found.log_likelihood
 
     def expect(at: Any) -> tuple[Sums, float]:

@@ -199,8 +199,6 @@ class ChainPaths(NamedTuple):
     def _best(self, log_initial: Array, log_transition: Array, scores: Array) -> PathPass:
         rows = self.rows
         found = most_likely_path(log_initial, log_transition, scores, lengths=rows.lengths)
-        shares = np.zeros(scores.shape)
-        frequency = rows.frequency
-        shares[np.arange(len(shares)), found.states] = 1.0 if frequency is None else frequency
+        shares = rows.certain_shares(found.states, self.n_states)
         value = rows.sum_sequences(found.log_joint)
         return PathPass(value, 0.0, shares, self.count_paths(found.states))

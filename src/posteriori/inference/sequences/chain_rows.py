@@ -71,6 +71,12 @@ class ChainRows(NamedTuple):
         frequency = np.repeat(self.weights, self.lengths)
         return probabilities * frequency[:, None], self.weights @ first
 
+    def certain_shares(self, states: IntArray, k: int) -> Array:
+        """Return how often rows count for the states (T,) that they are known to be in, (T, K)."""
+        shares, frequency = np.zeros((len(states), k)), self.frequency
+        shares[np.arange(len(states)), states] = 1.0 if frequency is None else frequency
+        return shares
+
     def sum_sequences(self, each: Array) -> float:
         """Return the sum of numbers (S,), by how often each sequence counts."""
         return float(each.sum() if self.weights is None else self.weights @ each)

@@ -95,10 +95,12 @@ class DiscriminativeProblem(NamedTuple):
         return log_softmax(np.stack(joint, axis=1) + log_prior, axis=1)
 
     def value_and_gradient(self, flat: Array) -> tuple[float, Array]:
-        """Return Σ ln p(label | sequence) and its gradient."""
+        """Return Σ w ln p(label | sequence) and its gradient."""
         log_posterior = self.log_posterior(flat)
-        value = float(log_posterior[np.arange(len(self.labels)), self.labels].sum())
+        value = self.rows.sum_sequences(log_posterior[np.arange(len(self.labels)), self.labels])
         pull = (self.labels[:, None] == np.arange(self.n_classes)) - np.exp(log_posterior)
+        if self.rows.weights is not None:
+            pull = pull * self.rows.weights[:, None]
         parts = [pull.sum(axis=0)]
         for c, one in enumerate(self.unpack(flat)[1]):
             parts.append(self._class_gradient(one, pull[:, c], self.labels == c))

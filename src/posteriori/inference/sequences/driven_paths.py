@@ -23,7 +23,7 @@ from posteriori.inference.sequences.chain_paths import ChainLaws, PathPass
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows
 from posteriori.inference.sequences.emissions.emission_contract import Sums
-from posteriori.inference.state_chains.hidden_markov import forward_backward
+from posteriori.inference.state_chains.hidden_markov import forward_backward, most_likely_path
 from posteriori.numerics.logspace import log_softmax
 from posteriori.numerics.types import Array, IntArray
 
@@ -64,6 +64,8 @@ class DrivenPaths(NamedTuple):
         Of the inputs.
     precision : float
         λ.
+    hard : bool
+        Whether the most probable path is taken for certain.
     """
 
     rows: ChainRows
@@ -73,6 +75,7 @@ class DrivenPaths(NamedTuple):
     centre: Array
     scale: Array
     precision: float
+    hard: bool = False
 
     @property
     def n_sums(self) -> int:
@@ -96,23 +99,41 @@ class DrivenPaths(NamedTuple):
 
     def expect(self, sums: Sums, scores: Array) -> PathPass:
         """Return what rows say of paths, and the weights that the expected transitions lead to."""
-        rows = self.rows
         log_initial, bonus = self.initial.learn(sums[0])
         moves = self._standardized(sums[1]).log_transition(self.design[:, 1:])
+        bonus -= 0.5 * self.precision * float((sums[1] ** 2).sum())
+        return self._expect(log_initial, moves, scores, sums[1])._replace(bonus=bonus)
+
+    def expect_under(self, log_initial: Array, log_transition: Array, scores: Array) -> PathPass:
+        """Return what rows say of paths under known transitions (K, K), which no input drives."""
+        weights = np.zeros((self.n_states, max(self.n_states - 1, 1), self.design.shape[1]))
+        return self._expect(log_initial, log_transition, scores, weights)
+
+    def _expect(self, log_initial: Array, moves: Array, scores: Array, weights: Array) -> PathPass:
+        """Return what rows say of paths, and the weights that are found from given ones on."""
+        rows = self.rows
+        scores = rows.clamp(scores)
+        if self.hard:
+            best = most_likely_path(log_initial, moves, scores, lengths=rows.lengths)
+            shares = rows.certain_shares(best.states, self.n_states)
+            pairs, started = self._certain_pairs(best.states), shares[rows.first].sum(axis=0)
+            value = rows.sum_sequences(best.log_joint)
+            return PathPass(value, 0.0, shares, (started, self._maximized(weights, pairs)))
         found = forward_backward(
-            log_initial,
-            moves,
-            rows.clamp(scores),
-            lengths=rows.lengths,
-            weights=rows.weights,
-            pairs=True,
+            log_initial, moves, scores, lengths=rows.lengths, weights=rows.weights, pairs=True
         )
         shares, started = rows.weigh(found.probabilities)
         assert found.pair_probabilities is not None
-        weights = self._maximized(sums[1], found.pair_probabilities)
-        bonus -= 0.5 * self.precision * float((sums[1] ** 2).sum())
+        after = self._maximized(weights, found.pair_probabilities)
         value = rows.sum_sequences(found.log_evidence)
-        return PathPass(value, bonus, shares, (started, weights))
+        return PathPass(value, 0.0, shares, (started, after))
+
+    def _certain_pairs(self, states: IntArray) -> Array:
+        """Return which transition arrives at each row of known paths, (T, K, K)."""
+        pairs, later = np.zeros((len(states), self.n_states, self.n_states)), self.rows.arrivals
+        at = np.flatnonzero(later)
+        pairs[at, states[at - 1], states[at]] = 1.0
+        return pairs
 
     @property
     def n_parameters(self) -> int:

@@ -22,7 +22,7 @@ from posteriori.inference.sequences.bridging import bridge
 from posteriori.inference.sequences.dirichlet_rows import draw_rows
 from posteriori.inference.sequences.emissions.emission_contract import EmissionDraws, Sums
 from posteriori.numerics.logspace import log_sum_exp
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["MOST_ORDERED", "DrawnEvidence", "draw_evidence", "is_exchangeable"]
 
@@ -147,7 +147,8 @@ def _log_orders(paths: Any, emission: Any, sums: Sums, rng: np.random.Generator)
 
 def _is_exact(paths: Any, emission: Any) -> bool:
     """Tell whether beliefs given paths are those of the posterior: not where a path counts more than once."""
-    return bool(paths.exact and emission.exact and paths.rows.weights is None)
+    known = emission.exact or getattr(emission, "completes", False)
+    return bool(paths.exact and known and paths.rows.weights is None)
 
 
 def _shares_of(size: int, parts: int) -> Iterator[int]:
@@ -164,12 +165,17 @@ def _given_path(paths: Any, emission: Any, sums: Sums, rng: np.random.Generator)
         one = _draw(paths, emission, sums, 1, rng)
         logs = tuple(table[0] for table in one.tables)
         states = paths.draw(logs, one.emissions.scores(0), rng)
-        shares = np.eye(paths.n_states)[states]
-        frequency = paths.rows.frequency
-        if frequency is not None:
-            shares *= frequency[:, None]
-        sums = (*paths.count_paths(states), *emission.share_out(shares))
+        sums = (*paths.count_paths(states), *_emitted(paths, emission, one.emissions, states))
     return sums
+
+
+def _emitted(paths: Any, emission: Any, drawn: EmissionDraws, states: IntArray) -> Sums:
+    """Return the sums of rows whose states are known, what else is hidden in them drawn as well."""
+    frequency = paths.rows.frequency
+    if drawn.complete is not None:
+        return drawn.complete(0, states, frequency)
+    shares = np.eye(paths.n_states)[states]
+    return tuple(emission.share_out(shares if frequency is None else shares * frequency[:, None]))
 
 
 class _Drawn(NamedTuple):

@@ -9,11 +9,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.special import gammaln
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.inference.gaps.normal_gaps import (
+    expected_moments,
+    integrated_scores,
+    normals_from_precisions,
+)
 from posteriori.inference.mixtures.columns.latent_ascent import sums_of_shares
 from posteriori.inference.mixtures.likelihood_ascent import (
     PartsShape,
@@ -21,9 +27,19 @@ from posteriori.inference.mixtures.likelihood_ascent import (
     pack_parts,
     unpack_parts,
 )
-from posteriori.inference.mixtures.mixture_rows import full_precisions
+from posteriori.inference.mixtures.mixture_rows import (
+    CompleteRows,
+    MixtureRows,
+    about_origin,
+    full_precisions,
+)
 from posteriori.inference.mixtures.normal_maximum import NormalParts, scores_of
-from posteriori.inference.mixtures.normal_scores import NormalFeatures, theta_of, unpack_sums
+from posteriori.inference.mixtures.normal_scores import (
+    NormalFeatures,
+    NormalStatistics,
+    theta_of,
+    unpack_sums,
+)
 from posteriori.inference.mixtures.normal_units import Units
 from posteriori.inference.sequences.emissions.feature_emissions import feature_scores
 from posteriori.numerics.logspace import log_softmax
@@ -56,16 +72,19 @@ class FlatNormals(NamedTuple):
 
     Attributes
     ----------
-    x : (T, D)
-        Without gaps.
-    units : Units
+    rows : MixtureRows
+        With gaps or without; missing entries are integrated out.
     shape : PartsShape
         With "diag" or "full" covariances.
     """
 
-    x: Array
-    units: Units
+    rows: MixtureRows
     shape: PartsShape
+
+    @property
+    def units(self) -> Units:
+        """Of the rows."""
+        return self.rows.units
 
     def pack(self, emission: Any) -> Array:
         """Return means and roots of covariances, in units."""
@@ -79,17 +98,37 @@ class FlatNormals(NamedTuple):
 
     def scores(self, flat: Array) -> Array:
         """Return ln N(x | m, Σ), (T, K)."""
-        theta = theta_of(scores_of(self._parts(flat)[1], self.shape.kind), self.shape.kind)
-        return feature_scores(self._features, self.x, theta) - self.units.log_scale
+        kind, rows = self.shape.kind, self.rows
+        scores = scores_of(self._parts(flat)[1], kind)
+        if isinstance(rows, CompleteRows):
+            found = feature_scores(self._features, rows.x, theta_of(scores, kind))
+            return found - self.units.log_scale
+        normals = normals_from_precisions(scores.means, full_precisions(scores, kind))
+        found = integrated_scores(rows.z, rows.patterns, normals, scores.log_norm)
+        seen = rows.z == rows.z
+        return found - (seen @ np.log(np.diag(self.units.root)))[:, None]
 
     def gradient(self, flat: Array, shares: Array) -> Array:
         """Return the gradient from sums over rows."""
         whole, parts = self._parts(flat)
         kind = self.shape.kind
-        sums = sums_of_shares(self._features, self.x, None, shares.T)
-        statistics = unpack_sums(sums, kind, np.eye(self.shape.d))
-        precisions = full_precisions(scores_of(parts, kind), kind)
+        scores = scores_of(parts, kind)
+        precisions = full_precisions(scores, kind)
+        statistics = self._statistics(scores.means, precisions, shares)
         return flat_gradient(whole, self.shape, parts, statistics, precisions)[self.shape.k :]
+
+    def _statistics(self, means: Array, precisions: Array, shares: Array) -> NormalStatistics:
+        """Return sums over rows, completed by each state, of shares of any sign."""
+        kind, rows = self.shape.kind, self.rows
+        if isinstance(rows, CompleteRows):
+            sums = sums_of_shares(self._features, rows.x, None, shares.T)
+            return unpack_sums(sums, kind, np.eye(self.shape.d))
+        normals = normals_from_precisions(means, precisions)
+        both = [
+            about_origin(expected_moments(rows.z, rows.patterns, normals, part), means, kind)
+            for part in (np.maximum(shares, 0.0), np.maximum(-shares, 0.0))
+        ]
+        return NormalStatistics(*(a - b for a, b in zip(*both, strict=True)))
 
     def unpack(self, flat: Array) -> Any:
         """Return normals, in the units of the rows."""
@@ -113,7 +152,10 @@ class FlatNormals(NamedTuple):
 
 
 class FlatSymbols(NamedTuple):
-    """Symbols: codes (T,), and logits (K, L) of the vector; ``labels`` or None for codes."""
+    """Symbols: codes (T,), −1 where one is missing, and logits (K, L) of the vector.
+
+    ``labels`` are their names, or None for codes.
+    """
 
     codes: IntArray
     size: int
@@ -126,12 +168,15 @@ class FlatSymbols(NamedTuple):
 
     def scores(self, flat: Array) -> Array:
         """Return ln p(symbol), (T, K)."""
-        return log_softmax(flat.reshape(-1, self.size), axis=1).T[self.codes]
+        logs = log_softmax(flat.reshape(-1, self.size), axis=1).T[self.codes]
+        return np.where(self.codes[:, None] < 0, 0.0, logs)
 
     def gradient(self, flat: Array, shares: Array) -> Array:
         """Return counts less what is expected of them."""
         p = np.exp(log_softmax(flat.reshape(-1, self.size), axis=1))
-        counts = np.stack([np.bincount(self.codes, share, self.size) for share in shares.T])
+        seen = self.codes >= 0
+        codes, some = self.codes[seen], shares[seen]
+        counts = np.stack([np.bincount(codes, share, self.size) for share in some.T])
         return (counts - counts.sum(axis=1, keepdims=True) * p).ravel()
 
     def unpack(self, flat: Array) -> Any:
@@ -141,10 +186,13 @@ class FlatSymbols(NamedTuple):
 
 
 class FlatCounts(NamedTuple):
-    """Poisson counts (T, D) with the logarithms of the rates (K, D) for a vector; ``carrier`` (T,) is −ln x!."""
+    """Poisson counts (T, D), NaN where one is missing, with the logarithms of the rates (K, D) for a vector."""
 
     x: Array
-    carrier: Array
+
+    @property
+    def _seen(self) -> Array:
+        return (self.x == self.x).astype(np.float64)
 
     def pack(self, emission: Any) -> Array:
         """Return the logarithms of the rates."""
@@ -152,13 +200,14 @@ class FlatCounts(NamedTuple):
 
     def scores(self, flat: Array) -> Array:
         """Return x ln λ − λ − ln x!, (T, K)."""
-        logs = flat.reshape(-1, self.x.shape[1])
-        return self.x @ logs.T - np.exp(logs).sum(axis=1) + self.carrier[:, None]
+        logs, x = flat.reshape(-1, self.x.shape[1]), np.nan_to_num(self.x)
+        carrier = gammaln(x + 1.0).sum(axis=1)  # 0 of what is missing
+        return x @ logs.T - self._seen @ np.exp(logs).T - carrier[:, None]
 
     def gradient(self, flat: Array, shares: Array) -> Array:
         """Return Σ r (x − λ)."""
         rates = np.exp(flat.reshape(-1, self.x.shape[1]))
-        return (shares.T @ self.x - shares.sum(axis=0)[:, None] * rates).ravel()
+        return (shares.T @ np.nan_to_num(self.x) - (shares.T @ self._seen) * rates).ravel()
 
     def unpack(self, flat: Array) -> Any:
         """Return the Poisson distributions."""

@@ -18,7 +18,11 @@ from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows
 from posteriori.inference.sequences.emissions.emission_contract import Sums
 from posteriori.inference.sequences.run_laws import ParametricRuns
-from posteriori.inference.state_chains.run_lengths import sample_runs, smooth_runs
+from posteriori.inference.state_chains.run_lengths import (
+    most_likely_runs,
+    sample_runs,
+    smooth_runs,
+)
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["RunPaths"]
@@ -36,12 +40,15 @@ class RunPaths(NamedTuple):
         Of a table (K, K) without its diagonal, from a run to the next.
     durations : DirichletRows or ParametricRuns
         Of a table (K, L) of the lengths of runs.
+    hard : bool
+        Whether the most probable path is taken for certain.
     """
 
     rows: ChainRows
     initial: DirichletRows
     transition: DirichletRows
     durations: DirichletRows | ParametricRuns
+    hard: bool = False
 
     @property
     def exact(self) -> bool:
@@ -77,13 +84,10 @@ class RunPaths(NamedTuple):
     def count_paths(self, states: IntArray) -> Sums:
         """Return the counts of given paths; runs that are cut count as whole ones."""
         rows, k = self.rows, self.n_states
-        fresh = ~rows.arrivals
-        fresh[1:] |= states[1:] != states[:-1]
-        begin = np.flatnonzero(fresh)
-        lasted = np.diff(np.append(begin, len(states)))
+        begin, lasted = self._runs_of(states)
         runs = np.zeros((k, self._longest))
         weight = np.ones(len(states)) if rows.frequency is None else rows.frequency
-        np.add.at(runs, (states[begin], np.minimum(lasted, self._longest) - 1), weight[begin])
+        np.add.at(runs, (states[begin], lasted - 1), weight[begin])
         first = np.bincount(states[rows.first], rows.weights, minlength=k).astype(np.float64)
         return first, rows.count_pairs(states, k) * self.transition.possible, runs
 
@@ -96,21 +100,50 @@ class RunPaths(NamedTuple):
     def expect(self, sums: Sums, scores: Array) -> PathPass:
         """Return what rows say of paths and runs."""
         learned = [table.learn(part) for table, part in zip(self.tables, sums, strict=True)]
-        (first_logs, _), (move_logs, _), (run_logs, _) = learned
-        rows = self.rows
-        found = smooth_runs(
-            first_logs,
-            move_logs,
-            run_logs,
-            rows.clamp(scores),
-            lengths=rows.lengths,
-            weights=rows.weights,
-        )
-        shares, started = rows.weigh(found.probabilities)
-        runs = found.run_lengths + _completed(found.cut_runs, run_logs)
-        value = rows.sum_sequences(found.log_evidence)
         bonus = float(sum(one for _, one in learned))
-        return PathPass(value, bonus, shares, (started, found.pair_sums, runs))
+        first, moves, runs = (logs for logs, _ in learned)
+        return self.expect_under(first, moves, runs, scores)._replace(bonus=bonus)
+
+    def expect_under(
+        self, log_initial: Array, log_transition: Array, log_durations: Array, scores: Array
+    ) -> PathPass:
+        """Return what rows say of paths and runs under known laws."""
+        rows, laws = self.rows, (log_initial, log_transition, log_durations)
+        scores = rows.clamp(scores)
+        if self.hard:
+            return self._best(laws, scores)
+        found = smooth_runs(*laws, scores, lengths=rows.lengths, weights=rows.weights)
+        shares, started = rows.weigh(found.probabilities)
+        runs = found.run_lengths + _completed(found.cut_runs, log_durations)
+        value = rows.sum_sequences(found.log_evidence)
+        return PathPass(value, 0.0, shares, (started, found.pair_sums, runs))
+
+    def _best(self, laws: tuple[Array, Array, Array], scores: Array) -> PathPass:
+        """Take the most probable paths for certain; the lengths of runs that are cut stay unknown."""
+        rows = self.rows
+        found = most_likely_runs(*laws, scores, lengths=rows.lengths)
+        value = rows.sum_sequences(found.log_joint)
+        first, moves, whole = self.count_paths(found.states)
+        cut = self._cut_runs(found.states)
+        runs = whole - cut + _completed(cut, laws[2])
+        shares = rows.certain_shares(found.states, self.n_states)
+        return PathPass(value, 0.0, shares, (first, moves, runs))
+
+    def _cut_runs(self, states: IntArray) -> Array:
+        """Return how often the last runs of sequences have each length, (K, L)."""
+        rows, cut = self.rows, np.zeros((self.n_states, self._longest))
+        begin, lasted = self._runs_of(states)
+        last = np.searchsorted(begin, np.cumsum(rows.lengths) - 1, side="right") - 1
+        weights = 1.0 if rows.weights is None else rows.weights
+        np.add.at(cut, (states[begin[last]], lasted[last] - 1), weights)
+        return cut
+
+    def _runs_of(self, states: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the first rows of runs, and how many rows they have, none above the longest."""
+        fresh = ~self.rows.arrivals
+        fresh[1:] |= states[1:] != states[:-1]
+        begin = np.flatnonzero(fresh)
+        return begin, np.minimum(np.diff(np.append(begin, len(states))), self._longest)
 
     def learn(self, sums: Sums) -> ChainLaws:
         """Return π, A without its diagonal, and the lengths of runs."""

@@ -158,8 +158,8 @@ def require_possible(failed: int, chain: ChainWeights) -> None:
         sequence, step = (sequence[0], np.intp(place)), failed - int(chain.starts[place])
     raise ValueError(
         f"the data have probability 0: no state is possible at time step {step}"
-        f"{_place(chain, *sequence)} given the steps before it; check the -inf entries of "
-        "log_initial, log_transition and log_likelihood there"
+        f"{_place(chain, *sequence)} given the steps before it: every state that can be "
+        "reached there gives what was seen probability 0; allow a transition, or mend or leave out that row"
     )
 
 

@@ -274,8 +274,8 @@ def _refuse(runs: _Runs, located: bool, failed: int) -> None:
     place = f" of sequence {sequence}" if runs.chain.ragged else ""
     raise ValueError(
         f"the data have probability 0: no run is possible at time step {failed - starts[sequence]}"
-        f"{place} given the steps before it; check the -inf entries of log_initial, "
-        "log_transition, log_durations and log_likelihood"
+        f"{place} given the steps before it: every run that can be going on there gives what was seen "
+        "probability 0; allow longer runs or a transition, or mend or leave out that row"
     )
 
 

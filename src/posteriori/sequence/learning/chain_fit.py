@@ -27,7 +27,12 @@ from posteriori.sequence.chain_parameters import log_of
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
 from posteriori.sequence.learning.chain_data import ChainData
 from posteriori.sequence.learning.emission_choice import Choice, choose_emission, is_alike
-from posteriori.sequence.learning.transition_laws import allowed_moves, initial_law, transition_law
+from posteriori.sequence.learning.transition_laws import (
+    allowed_moves,
+    initial_law,
+    start_laws,
+    transition_law,
+)
 
 __all__ = ["build_emission", "build_paths", "estimate_of", "learn_model"]
 
@@ -70,13 +75,7 @@ def build_paths(model: Any, data: ChainData, rows: ChainRows) -> Any:
     allowed = allowed_moves(model.transitions, k)
     initial = initial_law(model.initial_concentration, k, estimate)
     if data.drivers is not None:
-        if model.method not in ("em", "map"):
-            raise ValueError(
-                f'inputs to transitions have no conjugate prior: take method="em" or "map", not '
-                f'"{model.method}"'
-            )
-        held = _FLAT if model.method == "em" else _HELD
-        return DrivenPaths(rows, initial, allowed, *standardized_inputs(data.drivers), held)
+        return _driven_paths(model, rows, initial, allowed, data.drivers)
     if model.durations != "geometric":
         return _run_paths(model, rows, initial, allowed)
     alpha, to_itself = model.transition_concentration, model.self_concentration
@@ -84,16 +83,33 @@ def build_paths(model: Any, data: ChainData, rows: ChainRows) -> Any:
     return ChainPaths(rows, initial, transition, hard=model.method == "viterbi")
 
 
+def _driven_paths(
+    model: Any, rows: ChainRows, initial: DirichletRows, allowed: Array, drivers: Array
+) -> DrivenPaths:
+    """Return the model of paths whose transitions inputs drive."""
+    if model.method == "variational":
+        raise ValueError(
+            'inputs to transitions have no conjugate prior: take method="em", "map" or "viterbi", not '
+            '"variational"'
+        )
+    if model.durations != "geometric":
+        raise ValueError(
+            f'durations="{model.durations}" and inputs to transitions exclude one another: take '
+            'durations="geometric", or inputs_to="emissions"'
+        )
+    held = _HELD if model.method == "map" else _FLAT
+    hard = model.method == "viterbi"
+    return DrivenPaths(rows, initial, allowed, *standardized_inputs(drivers), held, hard)
+
+
 def _run_paths(model: Any, rows: ChainRows, initial: DirichletRows, allowed: Array) -> RunPaths:
     """Return the model of paths whose runs have laws of their own; moves lead to other states."""
     k, estimate = int(model.n_states), estimate_of(model)
-    if model.method == "viterbi" or (model.durations != "table" and model.method != "em"):
-        methods = '"variational", "em" or "map"' if model.durations == "table" else '"em"'
+    if model.durations != "table" and estimate != "likelihood":
         raise ValueError(
-            f'durations="{model.durations}" is learned by method={methods}, not "{model.method}"'
+            f'durations="{model.durations}" is learned by method="em" or "viterbi", not "{model.method}"; '
+            'durations="table" by any'
         )
-    if model.start is not None:
-        raise ValueError('start is for durations="geometric"')
     moves = allowed & ~np.eye(k, dtype=bool)
     if not moves.any(axis=1).all():
         stuck = int(np.argmin(moves.any(axis=1)))
@@ -101,12 +117,21 @@ def _run_paths(model: Any, rows: ChainRows, initial: DirichletRows, allowed: Arr
             f"state {stuck} leads to no other, but its runs end; allow a move, or take geometric durations"
         )
     transition = transition_law(model.transition_concentration, 0.0, moves, estimate)
-    longest = min(100, int(rows.lengths.max())) if model.longest is None else int(model.longest)
+    longest, hard = _longest(model, rows), model.method == "viterbi"
     if model.durations == "table":
         alpha = 1.0 if estimate == "mode" else 0.5
         law = DirichletRows(np.full((k, longest), alpha), estimate)
-        return RunPaths(rows, initial, transition, law)
-    return RunPaths(rows, initial, transition, ParametricRuns(model.durations, k, longest))
+        return RunPaths(rows, initial, transition, law, hard)
+    parametric = ParametricRuns(model.durations, k, longest)
+    return RunPaths(rows, initial, transition, parametric, hard)
+
+
+def _longest(model: Any, rows: ChainRows) -> int:
+    """Return the rows of the longest run: as given, as of the chain to begin from, or of the data."""
+    if model.longest is not None:
+        return int(model.longest)
+    begun = getattr(model.start, "durations", None)
+    return min(100, int(rows.lengths.max())) if begun is None else int(begun.shape[1])
 
 
 def learn_model(
@@ -157,7 +182,18 @@ def _known_chain(model: Any, paths: Any, data: ChainData) -> KnownChain:
         raise ValueError(
             f"start must be a HiddenMarkovChain of {model.n_states} states, got {start!r}"
         )
-    if not isinstance(paths, ChainPaths):
-        raise ValueError("start is for transitions without inputs")
-    logs = log_of(start.initial), log_of(start.transition)
-    return KnownChain(*logs, start._scores(data.emitted))
+    laws = start_laws(
+        start, None if model.durations == "geometric" else _longest(model, paths.rows)
+    )
+    return KnownChain(tuple(map(log_of, laws)), _start_scores(start, data))
+
+
+def _start_scores(start: HiddenMarkovChain, data: ChainData) -> Array:
+    """Return what states of a chain to begin from say of rows, which may regress on others."""
+    if getattr(start.densities, "n_regressors", 0):
+        if data.regressors is None:
+            raise ValueError(
+                "start has an emission that regresses on inputs or lags; give these, too"
+            )
+        return start._scores(data.emitted)
+    return start._scores(data.x)

@@ -23,7 +23,10 @@ from posteriori.inference.sequences.emissions.feature_emissions import (
 )
 from posteriori.inference.sequences.emissions.member_emissions import MemberEmission
 from posteriori.inference.sequences.emissions.mixture_emissions import MixtureEmission
-from posteriori.inference.sequences.emissions.normal_emissions import normal_emission
+from posteriori.inference.sequences.emissions.normal_emissions import (
+    NormalEmission,
+    normal_emission,
+)
 from posteriori.inference.sequences.emissions.regression_emissions import regression_emission
 from posteriori.inference.sequences.emissions.separate_normals import separate_normals
 from posteriori.inference.sequences.emissions.symbol_emissions import symbol_emission
@@ -175,7 +178,9 @@ def _regression(
 ) -> EmissionModel:
     if list(places) not in (["normal"], ["mvnormal"]) or choice.covariance != "full":
         raise ValueError(
-            'lags and inputs to emissions are for emission "normal", or "mvnormal" with covariance="full"'
+            'lags and inputs to emissions are linear means, of emission "normal", or of "mvnormal" with '
+            f'covariance="full"; got {", ".join(map(_name, places))} with covariance="{choice.covariance}". Model the '
+            'logarithm of counts as "normal", or let inputs speak to transitions (inputs_to="transitions")'
         )
     if prior is not None:
         raise ValueError("emission_prior has no meaning with lags or inputs to emissions")
@@ -203,12 +208,8 @@ def _normal(prior: Any, choice: Choice) -> EmissionModel:
     )
 
 
-def _mvnormal(prior: Any, choice: Choice) -> EmissionModel:
+def _mvnormal(prior: Any, choice: Choice) -> NormalEmission:
     kind = _KINDS[choice.covariance]
-    if choice.estimate != "likelihood" and kind != "full":
-        raise ValueError(
-            f'covariance="{choice.covariance}" has no conjugate prior here: take method="em" or "viterbi"'
-        )
     x, frequency = choice.x, choice.frequency
     told = None if choice.estimate == "likelihood" else rows_prior(prior, x, frequency)
     return normal_emission(x, frequency, kind, choice.n_states, told, choice.estimate)
@@ -253,7 +254,7 @@ def _mixture(prior: Any, choice: Choice) -> EmissionModel:
     z = np.where(choice.x == choice.x, choice.x, np.nanmean(choice.x, axis=0))
     centers = rough_centers(z, m, choice.frequency, choice.rng, steps=10)
     near = np.eye(m)[nearest_of(z, centers)]
-    return MixtureEmission(inside, weights, 0.8 * near + 0.2 / m)
+    return MixtureEmission(inside, weights, 0.8 * near + 0.2 / m, is_alike(prior))
 
 
 def _pair_with(family: type) -> Any:
@@ -270,7 +271,10 @@ def _part(choice: Choice, at: list[int]) -> Choice:
 
 def _check_family(family: Any) -> None:
     if isinstance(family, str) and family not in FAMILIES:
-        raise ValueError(f"emission must be one of {', '.join(FAMILIES)}; got {family!r}")
+        raise ValueError(
+            f"emission must be one of {', '.join(FAMILIES)}, or a class; got {family!r}. Labels and truth values "
+            'are "categorical", counts "poisson", numbers "normal" or, with outliers, "student-t"'
+        )
     if not isinstance(family, str) and not hasattr(family, "fit"):
         raise TypeError(
             f"emission must name a family, or be a class with fit(x, weights) and log_prob; got {family!r}"

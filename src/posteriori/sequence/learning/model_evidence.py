@@ -45,8 +45,6 @@ def draw_model_evidence(model: Any, draws: int, rng: Seed, callback: Any) -> Dra
         raise ValueError('evidence needs beliefs: fit with method="variational"')
     data, rows, sums = model._training
     paths, emission = build_paths(model, data, rows), build_emission(model, data, rows)
-    if not hasattr(emission, "draw"):
-        raise ValueError("evidence of mixtures in states cannot be drawn; compare log_evidence_")
     alike = is_alike(model.emission_prior)
     found = draw_evidence(
         paths, emission, sums, draws, as_generator(rng), alike=alike, progress=callback

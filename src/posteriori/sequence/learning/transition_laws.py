@@ -10,8 +10,15 @@ import numpy as np
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows, Estimate
 from posteriori.numerics.types import Array
+from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
 
-__all__ = ["allowed_moves", "initial_law", "transition_law", "warn_of_states_never_left"]
+__all__ = [
+    "allowed_moves",
+    "initial_law",
+    "start_laws",
+    "transition_law",
+    "warn_of_states_never_left",
+]
 
 
 def allowed_moves(transitions: Any, k: int) -> Array:
@@ -48,6 +55,38 @@ def transition_law(
     """Return the law of transitions, ``to_itself`` added on the diagonal; what is not allowed stays so."""
     alpha = _concentrations("transition_concentration", concentration, allowed.shape, estimate)
     return DirichletRows(np.where(allowed, alpha + to_itself * np.eye(len(alpha)), 0.0), estimate)
+
+
+def start_laws(start: HiddenMarkovChain, longest: int | None) -> tuple[Array, ...]:
+    """Return π, A and, where runs have laws of their own, their lengths, of a chain to begin from.
+
+    A plain chain has runs of geometric lengths, which are cut at the longest.
+
+    Parameters
+    ----------
+    start : HiddenMarkovChain
+    longest : int or None
+        Rows of the longest run; None where runs have no laws of their own.
+    """
+    if longest is None:
+        if start.durations is not None:
+            raise ValueError('start has durations; take durations="table", or a start without them')
+        return start.initial, start.transition
+    if start.durations is not None:
+        if start.durations.shape[1] != longest:
+            raise ValueError(
+                f"start has runs of at most {start.durations.shape[1]} rows, the model of {longest}; make "
+                "longest the same"
+            )
+        return start.initial, start.transition, start.durations
+    stay = np.diag(start.transition)[:, None]
+    runs = np.where(stay > 0.0, stay, 0.0) ** np.arange(longest)
+    moves = np.where(np.eye(len(stay), dtype=bool), 0.0, start.transition)
+    left = moves.sum(axis=1, keepdims=True)
+    if not left.all():
+        stuck = int(np.argmin(left[:, 0]))
+        raise ValueError(f"state {stuck} of start is never left, but runs end; give it a move")
+    return start.initial, moves / left, runs / runs.sum(axis=1, keepdims=True)
 
 
 def _concentrations(name: str, given: Any, shape: tuple[int, ...], estimate: Estimate) -> Array:

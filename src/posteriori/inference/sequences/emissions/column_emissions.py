@@ -79,6 +79,7 @@ class ColumnEmission(NamedTuple):
             ColumnDensities(self.places, inside),
             beliefs if known else None,
             sum(one.n_parameters for one in found) if counted else 0,
+            sum(one.n_shared for one in found),
         )
 
     def reorder(self, sums: Sums, order: Array) -> Sums:

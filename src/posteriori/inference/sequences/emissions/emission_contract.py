@@ -46,11 +46,15 @@ class EmissionDraws(NamedTuple):
         From sums, ln q_j(θ_k) (S, K, K): what the belief about state j says of what was drawn for k.
     log_priors : (S, K)
         ln p(θ_k).
+    complete : callable or None
+        From the number of a draw, states (T,) and how often rows count, the sums of a draw of what else is
+        hidden in the rows; None where nothing is, or where beliefs would not be exact given it.
     """
 
     scores: Callable[[int], Array]
     log_beliefs: Callable[[Sums], Array]
     log_priors: Array
+    complete: Callable[[int, Array, Array | None], Sums] | None = None
 
 
 class LearnedEmission(NamedTuple):
@@ -64,11 +68,14 @@ class LearnedEmission(NamedTuple):
         About the parameters.
     n_parameters : int
         Free parameters of one state; 0 where they cannot be counted.
+    n_shared : int
+        Free parameters that all states have in common.
     """
 
     emission: Any
     beliefs: Any = None
     n_parameters: int = 0
+    n_shared: int = 0
 
 
 class EmissionModel(Protocol):

@@ -10,12 +10,10 @@ measured in units of its size, and no covariance falls below a part of the sprea
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.distributions.batches import take_members
-from posteriori.distributions.conjugate.pair import find_pair
 from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
@@ -28,16 +26,10 @@ from posteriori.inference.mixtures.mixture_rows import (
     about_origin,
     full_precisions,
 )
-from posteriori.inference.mixtures.normal_beliefs import (
-    component_divergence,
-    expected_scores,
-    learn_belief,
-)
 from posteriori.inference.mixtures.normal_maximum import (
     NormalParts,
     NormalPrior,
     most_likely,
-    prior_density,
     scores_of,
 )
 from posteriori.inference.mixtures.normal_scores import (
@@ -50,7 +42,6 @@ from posteriori.inference.mixtures.normal_scores import (
 from posteriori.inference.mixtures.normal_starts import with_known_spread
 from posteriori.inference.mixtures.normal_units import RowMoments, table_moments
 from posteriori.inference.mixtures.wishart_priors import (
-    belief_in_rows,
     prior_in_units,
     table_spread,
 )
@@ -62,9 +53,13 @@ from posteriori.inference.sequences.emissions.emission_contract import (
     Sums,
 )
 from posteriori.inference.sequences.emissions.feature_emissions import feature_scores
-from posteriori.numerics.linalg import triangular_inverse
+from posteriori.inference.sequences.emissions.normal_laws import (
+    NormalLaw,
+    OwnPrecisions,
+    SharedPrecision,
+    SphericalPrecisions,
+)
 from posteriori.numerics.rank import exceeds_rounding, is_definite
-from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
 __all__ = ["NormalEmission", "column_scale", "normal_emission"]
@@ -84,15 +79,15 @@ class NormalEmission(NamedTuple):
     ----------
     rows : MixtureRows
         In units of their own.
-    prior : NormalPrior or None
-        In these units; of estimates of highest density, and of beliefs.
+    law : NormalLaw or None
+        Of estimates of highest density, and of beliefs.
     estimate : {"likelihood", "mode", "belief"}
     features : (F, T) or None
         Of rows without gaps, where they are few enough to be kept.
     """
 
     rows: MixtureRows
-    prior: NormalPrior | None
+    law: NormalLaw | None
     estimate: Estimate
     features: Array | None = None
 
@@ -105,6 +100,11 @@ class NormalEmission(NamedTuple):
     def exact(self) -> bool:
         """Whether beliefs are exact where the states are known."""
         return isinstance(self.rows, CompleteRows)
+
+    @property
+    def shared(self) -> bool:
+        """Whether all states have one covariance."""
+        return self.rows.kind == "tied" or isinstance(self.law, SharedPrecision)
 
     @property
     def n_sums(self) -> int:
@@ -130,9 +130,8 @@ class NormalEmission(NamedTuple):
         """Return normals, or the Student's t that beliefs predict."""
         units, kind, d = self.rows.units, self.rows.kind, sums[1].shape[1]
         if self.estimate == "belief":
-            belief = belief_in_rows(learn_belief(NormalStatistics(*sums), self._prior), units)
-            return LearnedEmission(find_pair(belief, MvNormal).predictive(belief), belief)
-        parts = self._parts(NormalStatistics(*sums))
+            return self._law.learn(NormalStatistics(*sums), units)
+        parts, _ = self._parts(NormalStatistics(*sums))
         means = units.raw_means(parts.means)
         if kind == "diag":
             variance = parts.covs * np.diag(units.root) ** 2
@@ -149,8 +148,11 @@ class NormalEmission(NamedTuple):
             if spherical
             else np.broadcast_to(parts.covs, (k, d, d))
         )
-        free = d + (1 if spherical else d * (d + 1) // 2)
-        return LearnedEmission(MvNormal(means, cov=units.raw_covs(covs)), None, free)
+        emission = MvNormal(means, cov=units.raw_covs(covs))
+        free = 1 if spherical else d * (d + 1) // 2
+        if self.shared:
+            return LearnedEmission(emission, None, d, free)
+        return LearnedEmission(emission, None, d + free)
 
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the sums of states in another order."""
@@ -159,47 +161,36 @@ class NormalEmission(NamedTuple):
 
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw means and precisions, in the units of the rows, from the beliefs about them."""
-        p, d = self._prior, sums[1].shape[1]
-        drawn: Any = self._beliefs(sums).sample(size, rng=rng)
-        height = 0.5 * (np.linalg.slogdet(drawn.precision)[1] - d * LOG_2PI)
-        white = triangular_inverse(np.linalg.cholesky(p.inverse_scale))
-        prior = NormalWishart(p.means, p.strength, p.dof, np.swapaxes(white, 1, 2) @ white)
-
-        def scores(s: int) -> Array:
-            return self._values(NormalScores(height[s], drawn.mean[s], drawn.precision[s]))
-
-        def log_beliefs(other: Sums) -> Array:
-            q, states = self._beliefs(other), range(len(other[0]))
-            return np.stack([take_members(q, j).log_prob(drawn) for j in states], axis=1)
-
-        return EmissionDraws(scores, log_beliefs, prior.log_prob(drawn))
+        drawn = self._law.draw(NormalStatistics(*sums), size, rng)
+        return EmissionDraws(
+            lambda s: self._values(drawn.scores(s)),
+            lambda other: drawn.log_beliefs(NormalStatistics(*other)),
+            drawn.log_priors,
+        )
 
     # -- steps -------------------------------------------------------------------------------
 
     @property
-    def _prior(self) -> NormalPrior:
-        assert self.prior is not None  # beliefs have one
-        return self.prior
+    def _law(self) -> NormalLaw:
+        assert self.law is not None  # beliefs have one
+        return self.law
 
-    def _beliefs(self, sums: Sums) -> NormalWishart:
-        q = learn_belief(NormalStatistics(*sums), self._prior)
-        return NormalWishart(q.means, q.strength, q.dof, q.scale)
-
-    def _parts(self, statistics: NormalStatistics) -> NormalParts:
-        d = statistics.sums.shape[1]
-        found = most_likely(statistics, self.rows.kind, np.eye(d), self.prior)
-        return found._replace(weights=np.ones(len(found.weights)))
+    def _parts(self, statistics: NormalStatistics) -> tuple[NormalParts, float]:
+        """Return the normals of highest likelihood or density, and what else the objective has."""
+        if self.law is None:
+            spread = np.eye(statistics.sums.shape[1])
+            found, beside = most_likely(statistics, self.rows.kind, spread), 0.0
+        else:
+            found, beside = self.law.find_mode(statistics)
+        return found._replace(weights=np.ones(len(found.weights))), beside
 
     def _scores(self, statistics: NormalStatistics) -> tuple[NormalScores, float]:
         """Return quadratic functions of rows, and what else the objective has."""
         if statistics.counts.min() < 0.0:  # a jump went too far
             raise ValueError("a state has less than no rows")
         if self.estimate == "belief":
-            belief = learn_belief(statistics, self._prior)
-            even = np.zeros(len(statistics.counts))
-            return expected_scores(belief, even), -component_divergence(belief, self._prior)
-        parts = self._parts(statistics)
-        beside = 0.0 if self.prior is None else prior_density(parts, self.prior)
+            return self._law.expect(statistics)
+        parts, beside = self._parts(statistics)
         return scores_of(parts, self.rows.kind), beside
 
     def _values(self, scores: NormalScores) -> Array:
@@ -248,9 +239,12 @@ def normal_emission(
     k : int
         States.
     prior : NormalWishart or None
-        Of "full": one, or a batch of k.
+        Of all but "diag": one, or a batch of k; of "tied" these have one law of precisions.
     estimate : {"likelihood", "mode", "belief"}
     """
+    wanted = kind
+    if kind == "tied" and prior is not None:
+        kind = "full"  # with squares in the scores: draws differ in what all states have in common
     _, mean, variance = table_spread(x, frequency)
     wider = np.where(
         exceeds_rounding(np.sqrt(variance), np.abs(mean)),
@@ -266,13 +260,26 @@ def normal_emission(
         if kind in ("full", "tied") and not is_definite(cov):
             cov = cov + _RIDGE * np.diag(np.diag(cov))
         rows = CompleteRows.of(x, frequency, kind, RowMoments(moments.total, moments.mean, cov))
-    told = None if prior is None else prior_in_units(prior, rows.units, k)
-    model = NormalEmission(rows, told, estimate)
+    law = None if prior is None else _law_of(wanted, prior_in_units(prior, rows.units, k))
+    model = NormalEmission(rows, law, estimate)
     if isinstance(rows, CompleteRows):
         features = NormalFeatures(kind, rows.units)
         if features.size * len(x) <= _MOST_KEPT:
             return model._replace(features=features.of(x))
     return model
+
+
+def _law_of(kind: str, prior: NormalPrior) -> NormalLaw:
+    if kind == "spherical":
+        return SphericalPrecisions(prior)
+    if kind != "tied":
+        return OwnPrecisions(prior)
+    if np.ptp(prior.dof) or np.ptp(prior.inverse_scale, axis=0).any():
+        raise ValueError(
+            "states that share a covariance have one prior of it: give a prior whose dof and scale are the "
+            'same for all states, or take covariance="full"'
+        )
+    return SharedPrecision(prior)
 
 
 def column_scale(mean: Array, variance: Array) -> Array:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from posteriori.distributions.batches import take_members
 from posteriori.distributions.joint.matrix_normal_wishart import MatrixNormalWishart
@@ -35,11 +34,14 @@ from posteriori.inference.sequences.emissions.emission_contract import (
 )
 from posteriori.inference.sequences.emissions.feature_emissions import feature_scores
 from posteriori.inference.sequences.emissions.normal_emissions import column_scale
-from posteriori.numerics.linalg import inverse_from_factor
+from posteriori.inference.sequences.emissions.regression_densities import (
+    RegressionDensities,
+    inverse_definite,
+)
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["RegressionDensities", "RegressionEmission", "regression_emission"]
+__all__ = ["RegressionEmission", "regression_emission"]
 
 #: Rows that the prior of each weight is worth, as that of means.
 _STRENGTH = 0.1
@@ -210,7 +212,7 @@ class RegressionEmission(NamedTuple):
             return parts, float(np.sum(self._prior.log_prob(found)))
         log_det, precisions, _, _ = belief.mean_params
         q = precisions.shape[-1]
-        spread = q * _inverse(belief.mean_precision)
+        spread = q * inverse_definite(belief.mean_precision)
         parts = _Regressions(belief.location, precisions, log_det, spread)
         return parts, -float(np.sum(belief.kl(self._prior)))
 
@@ -250,91 +252,6 @@ class RegressionEmission(NamedTuple):
         return np.concatenate([offset, -form[:, 0, 1:], squares], axis=1)
 
 
-class RegressionDensities(NamedTuple):
-    """Densities of rows given what they regress on; rows are (x, regressors but the intercept).
-
-    Attributes
-    ----------
-    units : Units
-        Of regressors, then x.
-    width : int
-        D, columns of x.
-    beliefs : MatrixNormalWishart or None
-        In units: densities are then Student's t.
-    known : regressions or None
-        In units: densities are then normal.
-    """
-
-    units: Units
-    width: int
-    beliefs: Any
-    known: Any
-
-    @property
-    def coef(self) -> Array:
-        """Weights (K, P − 1, D) of the regressors, in the units of the rows."""
-        weights = self._weights[:, 1:]
-        scales = np.diag(self.units.root)
-        return weights * scales[-self.width :] / scales[: -self.width][:, None]
-
-    @property
-    def intercept(self) -> Array:
-        """What is expected of rows where all regressors are 0, (K, D)."""
-        scales, centre = np.diag(self.units.root)[-self.width :], self.units.centre
-        at_centre = centre[-self.width :] + self._weights[:, 0] * scales
-        return at_centre - np.einsum("kpd,p->kd", self.coef, centre[: -self.width])
-
-    @property
-    def covariance(self) -> Array:
-        """Covariances (K, D, D) of the noise; under beliefs the inverse of the expected precision."""
-        precisions = self.known.precisions if self.beliefs is None else self.beliefs.mean.precision
-        covs, scales = _inverse(precisions), np.diag(self.units.root)[-self.width :]
-        covs = np.eye(self.width) * covs[:, :, 0, :] if covs.shape[-1] < self.width else covs[:, 0]
-        return covs * np.outer(scales, scales)
-
-    @property
-    def _weights(self) -> Array:
-        """Weights (K, P, D) in units."""
-        weights = self.known.weights if self.beliefs is None else self.beliefs.location
-        k, groups, p, q = weights.shape
-        return np.moveaxis(weights, 1, 2).reshape(k, p, groups * q)
-
-    def log_prob(self, x: Array) -> Array:
-        """Return ln p(x | regressors, state), (T, K); 0 where something is missing."""
-        z = np.concatenate([x[:, self.width :], x[:, : self.width]], axis=1)
-        seen = ~np.isnan(z).any(axis=1)
-        scores = np.zeros((len(x), len(self._weights)))
-        v = self.units.of(z[seen]).T
-        inputs = np.concatenate([np.ones((len(v), 1)), v[:, : -self.width]], axis=1)
-        errors = v[:, None, -self.width :] - np.einsum("tp,kpd->tkd", inputs, self._weights)
-        scale = np.log(np.diag(self.units.root)[-self.width :]).sum()
-        scores[seen] = self._log_densities(errors, inputs) - scale
-        return scores
-
-    def sample(self, codes: Any, rng: np.random.Generator) -> Array:
-        """Refuse: rows depend on rows before them or on inputs."""
-        raise TypeError("rows that regress on others cannot be drawn one by one")
-
-    def _log_densities(self, errors: Array, inputs: Array) -> Array:
-        t, k, _ = errors.shape
-        if self.beliefs is None:
-            precisions, log_det = self.known.precisions, self.known.log_det
-            parts = errors.reshape(t, k, *precisions.shape[1:3])
-            squares = np.einsum("tkgi,kgij,tkgj->tk", parts, precisions, parts, optimize=True)
-            return 0.5 * (log_det.sum(axis=1) - self.width * LOG_2PI - squares)
-        q = self.beliefs
-        parts = errors.reshape(t, k, *q.scale.shape[1:3])
-        d = parts.shape[-1]
-        dof = np.broadcast_to(q.dof, q.batch_shape) - d + 1.0  # (K, G)
-        inverse = _inverse(q.mean_precision)
-        wider = 1.0 + np.einsum("tp,kgpr,tr->tkg", inputs, inverse, inputs, optimize=True)
-        squares = np.einsum("tkgi,kgij,tkgj->tkg", parts, q.scale, parts, optimize=True) / wider
-        height = gammaln(0.5 * (dof + d)) - gammaln(0.5 * dof) - 0.5 * d * np.log(np.pi)
-        height = height + 0.5 * np.linalg.slogdet(q.scale)[1]
-        each = height - 0.5 * d * np.log(wider) - 0.5 * (dof + d) * np.log1p(squares)
-        return each.sum(axis=2)
-
-
 def regression_emission(
     x: Array, regressors: Array, frequency: Array | None, *, together: bool, estimate: Estimate
 ) -> RegressionEmission:
@@ -362,7 +279,3 @@ def regression_emission(
     width, total = x.shape[1], float(seen.sum() if counted is None else counted.sum())
     log_scale = total * float(np.log(scale[-width:]).sum())
     return RegressionEmission(z[seen], seen, units, width, together, estimate, log_scale)
-
-
-def _inverse(definite: Array) -> Array:
-    return inverse_from_factor(np.linalg.cholesky(definite))
