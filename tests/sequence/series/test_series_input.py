@@ -42,7 +42,6 @@ def test_bad_input_is_refused(parameters, given, message):
 @pytest.mark.parametrize(
     ("model", "y", "message"),
     [
-        (AutoregressiveSeries(), [1, 2, np.nan, 3, 4], "gap at step 2"),
         (AutoregressiveSeries(-1), Y, "order must be"),
         (CountSeries(), [1, 2, 2.5, 3], "2.5 in step 2, which is no count"),
         (CountSeries(), [1, -2, 3], "-2 in step 1"),
