@@ -12,6 +12,7 @@ Y = [1.0, 3.0, 2.0, 4.0, 3.5, 5.0]
 MODELS = [StructuralSeries, AutoregressiveSeries, CountSeries]
 
 REFUSED = [
+    ({"matern": 1.0}, {"y": [1.0, 2.0, 2.0, 4.0]}, "matern must be None, 0.5, 1.5 or 2.5, got 1.0"),
     ({}, {"y": [1.0, np.inf, 2.0]}, "y holds inf in row 1"),
     ({}, {"y": [1.0, np.nan, 2.0]}, "y holds 2 values"),
     ({}, {"y": np.ones((4, 2))}, r"one series, \(T,\) or \(T, 1\)"),

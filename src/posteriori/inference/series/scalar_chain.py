@@ -15,7 +15,7 @@ for time series models in state space form", 1992.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -305,7 +305,7 @@ def _four_entries(entries: Entries) -> Array:
 def _resolve(forward: _Forward, y: Array) -> FilteredSeries:
     """Give start values without a prior their estimates, and whiten their columns."""
     gaps = np.isnan(y)
-    observed = ~gaps if gaps.any() else slice(None)
+    observed: Any = ~gaps if gaps.any() else slice(None)
     spreads, cov = forward.spreads[observed], forward.cov
     log_volume = float(np.log(spreads).sum())
     if forward.mean.shape[1] > 1:

@@ -134,8 +134,9 @@ def learn_linear_system(
     def admit(parameters: SystemParameters) -> SystemParameters:
         return _raise_to_floors(parameters, fixed, diagonal, floors[0])
 
-    how = {"tol": tol, "max_iter": max_iter, "admit": admit, "callback": callback}
-    found = maximize_by_em(expect, maximize, start, **how)
+    found = maximize_by_em(
+        expect, maximize, start, tol=tol, max_iter=max_iter, admit=admit, callback=callback
+    )
     return LearnedSystem(found.parameters, found, _floored(found.parameters, fixed, floors[0]))
 
 
