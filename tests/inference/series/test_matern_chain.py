@@ -47,6 +47,19 @@ def test_noise_is_positive_and_keeps_its_digits_over_short_steps(nu):
     assert ratio == pytest.approx(10.0 ** (2 * nu), rel=1e-3)
 
 
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+def test_noise_is_what_equilibrium_loses_whatever_steps_stand_beside(nu):
+    """Q = P − APAᵀ over steps of all sizes, in blocks that are long enough to be several."""
+    steps = np.tile([0.0, 1e-3, 0.3, 1.9, 2.1, 30.0, 1e4], 700)
+    chain = matern_chain(nu, 1.0, steps)
+    lost = chain.transition @ chain.initial_cov @ chain.transition.transpose(0, 2, 1)
+    np.testing.assert_allclose(chain.noise_cov, chain.initial_cov - lost, atol=1e-13)
+    alone = matern_chain(nu, 1.0, steps[2:3]).noise_cov[0]
+    np.testing.assert_allclose(
+        chain.noise_cov[2::7], np.broadcast_to(alone, (700, *alone.shape)), rtol=1e-13
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"), [((1.0, 1.0), "nu must be 0.5"), ((0.5, 0.0), "length must be")]
 )

@@ -88,6 +88,50 @@ def test_predictions_are_those_of_earlier_values():
         assert filtered.spreads[t] == pytest.approx(z @ cov @ z + variances[0], abs=1e-10)
 
 
+PAIRS = {  # rows and columns of a transition's entries
+    "full": ([0, 0, 1, 1], [0, 1, 0, 1]),
+    "slope": ([0, 0, 1], [0, 1, 1]),
+    "out of order, twice": ([1, 0, 0, 1, 0], [1, 1, 0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("varying", [False, True])
+@pytest.mark.parametrize("case", PAIRS)
+def test_two_states_have_a_pass_of_their_own_with_the_same_answers(case, varying, monkeypatch):
+    monkeypatch.setattr("posteriori.inference.series.scalar_chain._LONG", 1)
+    rng = np.random.default_rng(3)
+    rows, columns = (np.array(a) for a in PAIRS[case])
+    length = STEPS if varying else 1
+    noise = Entries(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.empty((length, 4)))
+    noise.weights[:] = [1.0, 0.3, 0.3, 2.0]
+    noise.weights[:, 3] += rng.random(length)
+    parts = np.array([1, 1, 1, 2 if case == "slope" else 1])
+    chain = ScalarChain(
+        emission=rng.normal(size=(length, 2)),
+        transition=Entries(rows, columns, rng.normal(0.0, 0.6, (length, len(rows)))),
+        noise=noise,
+        parts=parts,
+        initial_mean=rng.normal(size=2),
+        initial_cov=np.array([[2.0, 0.4], [0.4, 1.0]]),
+        start=NO_ENTRIES,
+        start_parts=np.zeros(0, int),
+        diffuse=np.zeros(2, bool),
+    )
+    y = np.where(np.isin(np.arange(STEPS), [0, 4, 5]), np.nan, rng.normal(size=STEPS))
+    variances = np.array([0.5, 0.8, 1.7])
+    done, dense = filter_scalar(chain, variances, y), write_out(chain, variances, STEPS)
+    assert done.log_likelihood == pytest.approx(dense.log_prob(y), abs=1e-10)
+    mean, cov = dense.states(y)
+    np.testing.assert_allclose(done.mean, mean[-2:], atol=1e-10)
+    np.testing.assert_allclose(done.cov, cov[-2:, -2:], atol=1e-10)
+    pair = score_scalar(chain, variances, y)
+    monkeypatch.setattr("posteriori.inference.series.scalar_chain._LONG", 10**9)
+    entries = score_scalar(chain, variances, y)
+    np.testing.assert_allclose(done.innovations, entries.filtered.innovations, atol=1e-12)
+    np.testing.assert_allclose(done.spreads, entries.filtered.spreads, atol=1e-12)
+    np.testing.assert_allclose(pair.gradient, entries.gradient, atol=1e-10)
+
+
 def test_the_likelihood_of_nile_is_the_published_one():
     """Durbin & Koopman, 2012, table 2.1 and section 2.9: the diffuse log-likelihood of the local level."""
     one = Entries(np.zeros(1, int), np.zeros(1, int), np.ones((1, 1)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.special import logsumexp
 from scipy.stats import multivariate_t
 
@@ -36,14 +37,16 @@ def log_evidence(y, order):
     densities is that of a regression with fixed regressors.
     """
     center, unit, wide = units_of(y)
-    z = (y - center) / unit
+    return log_evidence_in_units((y - center) / unit, order, wide) - len(y) * np.log(unit)
+
+
+def log_evidence_in_units(z, order, wide):
     x = design_of(z, order)
     prior = np.diag([1.0, *(1.0 / np.arange(1.0, order + 1) ** 2)])
     cov = np.eye(len(z))
     cov[0, 0] = 1.0 + wide**2
     cov[1:, 1:] += x @ prior @ x.T
-    joint = multivariate_t(np.zeros(len(z)), 0.1 / 0.5 * cov, df=1.0)
-    return joint.logpdf(z) - len(z) * np.log(unit)
+    return multivariate_t(np.zeros(len(z)), 0.1 / 0.5 * cov, df=1.0).logpdf(z)
 
 
 @pytest.mark.parametrize("order", [0, 1, 3])
@@ -100,3 +103,87 @@ def test_one_step_is_students_and_paths_agree_with_forecasts():
 def test_sunspots_have_the_order_that_everyone_finds():
     """Nine, as by Akaike's criterion: Tong, "Non-linear time series", 1990, section 7.3."""
     assert AutoregressiveSeries().fit(load_sunspots()["sunspots"]).order_.mode == 9
+
+
+def gappy(missing, steps=40, seed=0):
+    y = make(steps, seed)
+    y[list(missing)] = np.nan
+    return y
+
+
+def units_around_gaps(y):
+    steps, seen = np.diff(y), y[~np.isnan(y)]
+    unit = np.sqrt(np.nanmean(steps**2) / 2)
+    return seen.mean(), unit, 3 * seen.std() / unit
+
+
+@pytest.mark.parametrize(("order", "missing"), [(0, [20]), (1, [20]), (2, [20]), (2, [20, 21])])
+def test_with_gaps_the_evidence_is_a_bound_that_lies_close(order, missing):
+    """The evidence by quadrature over the missing values, each of the completed series exact."""
+    y = gappy(missing)
+    center, unit, wide = units_around_gaps(y)
+
+    def density(*values):
+        z = (y - center) / unit
+        z[missing] = values
+        return np.exp(log_evidence_in_units(z, order, wide) + 60.0)
+
+    if len(missing) == 1:
+        integral = quad(density, -30, 30, points=(-3, 3), epsabs=0, epsrel=1e-8)[0]
+    else:
+        grid = np.linspace(-7.0, 7.0, 41)  # sums of smooth functions over equal steps are integrals
+        integral = sum(density(a, b) for a in grid for b in grid) * (grid[1] - grid[0]) ** 2
+    exact = np.log(integral) - 60.0 - (~np.isnan(y)).sum() * np.log(unit)
+    model = AutoregressiveSeries(order).fit(y)
+    bound = model.log_evidence_
+    assert bound.kind == "bound"
+    assert exact - 0.1 * len(missing) < float(bound) < exact + 1e-6
+    assert model.log_predictive_.sum() == pytest.approx(float(bound))
+    assert (model.log_predictive_[missing] == 0.0).all()
+
+
+def test_gaps_before_and_after_all_values_say_nothing():
+    y = make()
+    around = np.concatenate([[np.nan, np.nan], y, [np.nan] * 3])
+    plain, model = AutoregressiveSeries(2).fit(y), AutoregressiveSeries(2).fit(around)
+    assert model.log_evidence_.kind == "exact"
+    assert float(model.log_evidence_) == pytest.approx(float(plain.log_evidence_), abs=1e-10)
+    later, ahead = plain.forecast(7), model.forecast(4)
+    errors = 5 * np.sqrt(2 * later.variance[3:] / 2000)
+    assert (np.abs(ahead.mean - later.mean[3:]) < errors).all()
+    np.testing.assert_allclose(ahead.std, later.std[3:], rtol=0.1)
+
+
+def test_orders_are_averaged_with_gaps():
+    y = gappy([10, 11, 25, 60, 61, 62, 63], 160, 2)
+    model = AutoregressiveSeries().fit(y)
+    each = [float(AutoregressiveSeries(p).fit(y).log_evidence_) for p in range(21)]
+    assert float(model.log_evidence_) == pytest.approx(logsumexp(each) - np.log(21), abs=1e-8)
+    assert model.order_.mode == np.argmax(each)
+
+
+def test_updated_around_gaps_is_learned_from_all():
+    """In the units of the first values; whether gaps come before, after or between."""
+    y = gappy([12, 13, 29, 30, 31, 50], 60, 1)
+    first = AutoregressiveSeries(2).fit(y[:30])
+    model = AutoregressiveSeries(2).fit(y[:30]).update(y[30:45]).update(y[45:])
+    assert model.log_evidence_.kind == "bound"
+    assert model.log_predictive_.sum() == pytest.approx(float(model.log_evidence_))
+    np.testing.assert_array_equal(model.log_predictive_[:30], first.log_predictive_)
+    center, unit, _ = units_around_gaps(y[:30])
+    again = AutoregressiveSeries(2).fit(y[:30])
+    whole = again._learn_all((y - center) / unit)
+    assert model.log_predictive_.sum() == pytest.approx(whole.sum(), abs=1e-5)
+    np.testing.assert_allclose(model.weights_, again.weights_, atol=1e-4)
+
+
+def test_missing_lags_widen_forecasts():
+    """One step after a gap of the last value but one: its variance is that of a value not seen."""
+    y = make(200, 3)
+    hidden = y.copy()
+    hidden[-2] = np.nan
+    seen, blind = (AutoregressiveSeries(2).fit(each).forecast(1) for each in (y, hidden))
+    weight = AutoregressiveSeries(2).fit(y).weights_[1]
+    assert (
+        blind.variance[0] > seen.variance[0] + 0.5 * weight**2 * 0.5
+    )  # of about 1 given neighbours

@@ -67,6 +67,7 @@ def maximize_by_em(
     tol: float = 1e-6,
     max_iter: int = 1000,
     accelerated: bool = True,
+    admit: Callable[[Any], Any] | None = None,
     callback: Callable[[int, float], Any] | None = None,
 ) -> EMResult:
     """Alternate expectation and maximisation until a step gains less than ``tol`` nats.
@@ -90,6 +91,9 @@ def maximize_by_em(
         Whether slow steps may be followed by a jump to where they lead; it is kept only where the
         objective is no lower. A jump may ask ``expect`` about parameters that cannot be: NaN and
         errors of value or arithmetic take it back, and NumPy does not warn of them.
+    admit : callable, optional
+        From parameters that a jump leads to, the nearest that may be: where bounds have been reached,
+        all jumps would be taken back without it.
     callback : callable, optional
         Is told the number of the step and the objective, and stops the ascent by answering True.
 
@@ -123,7 +127,7 @@ def maximize_by_em(
     >>> found.parameters.round(4), found.converged
     (array([0.7968, 0.5196]), True)
     """
-    ascent = _Ascent(expect, maximize, log_prior, accelerated)
+    ascent = _Ascent(expect, maximize, log_prior, accelerated, admit)
     here = ascent.look(start)
     if not np.isfinite(here.value):
         raise ValueError(
@@ -159,9 +163,11 @@ def maximize_by_em(
 class _Ascent:
     """Takes steps, and jumps once these are slow."""
 
-    def __init__(self, expect: Any, maximize: Any, log_prior: Any, accelerated: bool) -> None:
+    def __init__(
+        self, expect: Any, maximize: Any, log_prior: Any, accelerated: bool, admit: Any
+    ) -> None:
         self.expect, self.maximize, self.log_prior = expect, maximize, log_prior
-        self.accelerated = accelerated
+        self.accelerated, self.admit = accelerated, admit
         self._steps: list[Step] = []
         self._slow = False
 
@@ -194,7 +200,7 @@ class _Ascent:
         """Return the place of parameters that may be impossible: no fault of those who wrote ``expect``."""
         try:
             with np.errstate(all="ignore"):
-                found = self.look(parameters)
+                found = self.look(parameters if self.admit is None else self.admit(parameters))
         except (ArithmeticError, ValueError):
             return None
         return found if np.isfinite(found.value) else None

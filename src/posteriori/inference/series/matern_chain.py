@@ -12,7 +12,6 @@ process regression models", 2010.
 
 from __future__ import annotations
 
-import math
 from math import comb
 from typing import NamedTuple
 
@@ -83,11 +82,25 @@ def matern_chain(nu: float, length: float, steps: Array) -> MaternChain:
     for i in range(size):
         for j in range(size):
             products[i + j] += _POWER[nu] * np.outer(columns[i], columns[j])
-    made = np.empty((len(x), size, size)), np.empty((len(x), size, size))
-    _fill_steps(x, powers, products, *made)
-    return MaternChain(*made, _EQUILIBRIUM[nu])
+    made = np.empty((len(x), size * size)), np.empty((len(x), size * size))
+    longest = min(_BLOCK, len(x))
+    faded, integrals = np.empty((longest, size)), np.empty((longest, 2 * size - 1))
+    series = np.empty(longest)
+    for start in range(
+        0, len(x), _BLOCK
+    ):  # what is kept for a while stays in the processor's cache
+        here = slice(start, start + _BLOCK)
+        count = len(x[here])
+        _fill_steps(x[here], np.exp(-x[here]), _RECIPROCALS, series, faded, integrals)
+        # A = e^{−x} Σ_k x^k A_k and Q = Σ_k C_k ∫₀ˣ s^k e^{−2s} ds
+        np.matmul(faded[:count], powers.reshape(size, -1), out=made[0][here])
+        np.matmul(integrals[:count], products.reshape(2 * size - 1, -1), out=made[1][here])
+    step, noise = (each.reshape(-1, size, size) for each in made)
+    return MaternChain(step, noise, _EQUILIBRIUM[nu])
 
 
+#: Steps that are worked on together.
+_BLOCK = 2048
 #: Steps in units of 1/λ above which integration by parts loses no digits.
 _LARGE = 2.0
 #: Covariance of (f, f'/λ, f''/λ²) in equilibrium.
@@ -100,47 +113,58 @@ _EQUILIBRIUM = {
 _POWER = {0.5: 2.0, 1.5: 4.0, 2.5: 16.0 / 3.0}
 
 
+#: 1, 1/2, 1/3, …
+_RECIPROCALS = 1.0 / np.arange(1.0, 48.0)
+#: Terms of a series that are less than this part of it add nothing.
+_NOTHING = 1e-17
+
+
 @compiled_beside
-def _fill_steps(x: Array, powers: Array, products: Array, transition: Array, noise: Array) -> None:
-    """A = e^{−x} Σ_k x^k A_k and Q = Σ_k C_k ∫₀ˣ s^k e^{−2s} ds, for every step."""
-    size, top = len(powers), len(products) - 1
+def _fill_steps(
+    x: Array, fading: Array, reciprocals: Array, series: Array, faded: Array, integrals: Array
+) -> None:
+    """Fill in e^{−x} x^k for k < D, and ∫₀ˣ s^k e^{−2s} ds for k < 2D − 1, for every step."""
+    size, top = faded.shape[1], integrals.shape[1] - 1
+    _sum_series(x, top, reciprocals, series)
     for m in range(len(x)):
-        step, faded = x[m], math.exp(-x[m])
-        for i in range(size):
-            for j in range(size):
-                transition[m, i, j] = noise[m, i, j] = 0.0
-        grown = faded
+        step, grown = x[m], fading[m]
         for k in range(size):
-            for i in range(size):
-                for j in range(size):
-                    transition[m, i, j] += grown * powers[k, i, j]
+            faded[m, k] = grown
             grown *= step
-        grown = faded * faded  # x^k e^{−2x}
-        for _ in range(top):
+        grown = fading[m] * fading[m]
+        for k in range(top + 1):  # x^k e^{−2x}
+            integrals[m, k] = grown
             grown *= step
-        integral = _integrate_power(step, grown, faded * faded, top)
-        for k in range(top, -1, -1):
-            for i in range(size):
-                for j in range(size):
-                    noise[m, i, j] += integral * products[k, i, j]
-            if k > 0:  # I_{k−1} = (2 I_k + x^k e^{−2x})/k: sums of positive terms
-                integral = (2.0 * integral + grown) / k
-                grown = grown / step if step > 0.0 else 0.0
+        if step > _LARGE:
+            _integrate_upwards(step, fading[m] * fading[m], integrals[m])
+            continue
+        integral = grown * reciprocals[top] * series[m]
+        for k in range(top, 0, -1):  # I_{k−1} = (2 I_k + x^k e^{−2x})/k: sums of positive terms
+            before = integrals[m, k]
+            integrals[m, k] = integral
+            integral = (2.0 * integral + before) * reciprocals[k - 1]
+        integrals[m, 0] = integral
 
 
 @compiled_into
-def _integrate_power(x: float, grown: float, faded: float, k: int) -> float:
-    """∫₀ˣ s^k e^{−2s} ds = x^{k+1} e^{−2x} Σ_j (2x)^j / ((k+1)…(k+1+j)), or by parts where x is large."""
-    if x > _LARGE:
-        integral, power = 0.5 * (1.0 - faded), 1.0
-        for i in range(1, k + 1):
-            power *= x
-            integral = 0.5 * (i * integral - power * faded)
-        return integral
-    term = grown * x / (k + 1.0)
-    total, j = term, k + 1
-    while term > 1e-17 * total:
-        j += 1
-        term *= 2.0 * x / j
-        total += term
-    return total
+def _sum_series(x: Array, k: int, reciprocals: Array, series: Array) -> None:
+    """I_k = x^{k+1} e^{−2x}/(k+1) times this: Σ_j (2x)^j / ((k+2)…(k+1+j)), from the last term on."""
+    longest, terms, term = 0.0, 0, 1.0
+    for m in range(len(x)):
+        series[m] = 1.0
+        longest = max(longest, x[m])
+    while term > _NOTHING:
+        terms += 1
+        term *= 2.0 * min(longest, _LARGE) * reciprocals[k + terms]
+    for j in range(terms, 0, -1):
+        factor = 2.0 * reciprocals[k + j]
+        for m in range(len(x)):
+            series[m] = 1.0 + factor * x[m] * series[m]
+
+
+@compiled_into
+def _integrate_upwards(x: float, faded: float, integrals: Array) -> None:
+    """I_k = (k I_{k−1} − x^k e^{−2x})/2, which loses no digits where x is large."""
+    integrals[0] = 0.5 * (1.0 - faded)
+    for k in range(1, len(integrals)):
+        integrals[k] = 0.5 * (k * integrals[k - 1] - integrals[k])

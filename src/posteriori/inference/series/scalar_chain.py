@@ -15,10 +15,11 @@ for time series models in state space form", 1992.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.series.pair_recursions import filter_forward_pair
 from posteriori.inference.series.scalar_recursions import (
     filter_forward_scalar,
     smooth_backward_scalar,
@@ -41,6 +42,8 @@ __all__ = [
 
 #: Start values of which the data say less than this, relative to their own sum, are not determined.
 _UNSEEN = 1e-11
+#: From so many steps on two states have a pass of their own, which takes matrices, not entries.
+_LONG = 1000
 
 
 class Entries(NamedTuple):
@@ -269,15 +272,40 @@ def _run_forward(chain: ScalarChain, variances: Array, y: Array, views: Array) -
         seen=np.empty((steps, views.shape[1], many)),
         reaches=np.empty((steps, views.shape[1], size)),
     )
+    if size == 2 and many == 1 and not len(views) and steps >= _LONG:
+        matrices = chain.emission, *_as_pairs(chain, variances)
+        kept_here = made.innovations, made.spreads, made.gains
+        filter_forward_pair(*matrices, float(variances[0]), y, made.mean, made.cov, *kept_here)
+        return made
     states = made.mean, made.cov, np.empty((max(size, 2), max(size, many)))
     kept = made.innovations, made.spreads, made.gains, made.seen, made.reaches
     filter_forward_scalar(*chain.arrays, variances, y, views, *states, *kept)
     return made
 
 
+def _as_pairs(chain: ScalarChain, variances: Array) -> tuple[Array, Array, float]:
+    """Return transitions, and covariances of noise up to a common factor, as rows of four entries."""
+    noise, factors = chain.noise, variances[chain.parts]
+    if len(factors) and (factors == factors[0]).all():
+        return _four_entries(chain.transition), _four_entries(noise), float(factors[0])
+    scaled = noise._replace(weights=noise.weights * factors)
+    return _four_entries(chain.transition), _four_entries(scaled), 1.0
+
+
+def _four_entries(entries: Entries) -> Array:
+    places = 2 * entries.rows + entries.columns
+    if np.array_equal(places, np.arange(4)):
+        return entries.weights
+    made = np.zeros((len(entries.weights), 4))
+    for e, place in enumerate(places):
+        made[:, place] += entries.weights[:, e]
+    return made
+
+
 def _resolve(forward: _Forward, y: Array) -> FilteredSeries:
     """Give start values without a prior their estimates, and whiten their columns."""
-    observed = ~np.isnan(y)
+    gaps = np.isnan(y)
+    observed: Any = ~gaps if gaps.any() else slice(None)
     spreads, cov = forward.spreads[observed], forward.cov
     log_volume = float(np.log(spreads).sum())
     if forward.mean.shape[1] > 1:
@@ -292,7 +320,7 @@ def _resolve(forward: _Forward, y: Array) -> FilteredSeries:
         cov = cov + forward.mean[:, 1:] @ forward.mean[:, 1:].T
     first = forward.innovations[:, 0]
     v = first[observed]
-    quadratic = float(((v * v) / spreads).sum())
+    quadratic = float((v / spreads) @ v)
     state = forward.mean[:, 0], cov
     return FilteredSeries(len(v), first, forward.spreads, log_volume, quadratic, *state)
 

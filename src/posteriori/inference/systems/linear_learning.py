@@ -37,9 +37,6 @@ __all__ = [
 #: Variances are at least this part of those of the data, or of the states at the start.
 _LEAST_NOISE, _LEAST_STEP, _LEAST_START = 1e-8, 1e-10, 1e-6
 
-#: A variance this part of its floor lies on it, but for rounding.
-_AT_FLOOR = 1.0 - 1e-6
-
 
 class SystemParameters(NamedTuple):
     """What is learned.
@@ -126,10 +123,6 @@ def learn_linear_system(
     floors: list[_Floors] = []
 
     def expect(parameters: SystemParameters) -> tuple[Any, float]:
-        if floors and any(
-            part < _AT_FLOOR for part in _parts_of_floors(parameters, fixed, floors[0]).values()
-        ):
-            raise ValueError("a jump led below the least covariances")
         sums, value = _expect(groups, parameters)
         return (sums, parameters), value
 
@@ -138,7 +131,12 @@ def learn_linear_system(
             floors.append(_find_floors(groups, expected[0], start))
         return _maximize(*expected, fixed, diagonal, floors[0])
 
-    found = maximize_by_em(expect, maximize, start, tol=tol, max_iter=max_iter, callback=callback)
+    def admit(parameters: SystemParameters) -> SystemParameters:
+        return _raise_to_floors(parameters, fixed, diagonal, floors[0])
+
+    found = maximize_by_em(
+        expect, maximize, start, tol=tol, max_iter=max_iter, admit=admit, callback=callback
+    )
     return LearnedSystem(found.parameters, found, _floored(found.parameters, fixed, floors[0]))
 
 
@@ -239,14 +237,32 @@ def _noise(sums: RegressionSums, weights: Array, floor: Array, diagonal: bool) -
     half = sums.across - 0.5 * weights @ sums.regressors
     rest = sums.targets - weights @ half.T - half @ weights.T
     rest = 0.5 * (rest + rest.T) / sums.steps
+    return _at_least(rest, floor, diagonal)
+
+
+def _at_least(cov: Array, floor: Array, diagonal: bool) -> Array:
+    """Return a covariance none of whose variances, in units of the floor, is below 1."""
     if diagonal:
-        return np.diag(np.maximum(np.diagonal(rest), floor))
+        return np.diag(np.maximum(np.diagonal(cov), floor))
     unit = np.sqrt(np.maximum(floor, np.finfo(float).tiny))
-    values, vectors = np.linalg.eigh(rest / unit[:, None] / unit)
+    values, vectors = np.linalg.eigh(cov / unit[:, None] / unit)
     if values[0] >= 1.0:
-        return np.asarray(rest)
+        return cov
     root = unit[:, None] * vectors * np.sqrt(np.maximum(values, 1.0))
     return np.asarray(root @ root.T)
+
+
+def _raise_to_floors(
+    found: SystemParameters, fixed: frozenset[str], diagonal: bool, floors: _Floors
+) -> SystemParameters:
+    """Return parameters whose learned covariances are no less than their floors."""
+    names = ("transition_cov", "emission_cov", "initial_cov")
+    raised = {
+        name: _at_least(getattr(found, name), floor, diagonal and name == "emission_cov")
+        for name, floor in zip(names, floors, strict=True)
+        if name not in fixed
+    }
+    return found._replace(**raised)
 
 
 def _find_floors(

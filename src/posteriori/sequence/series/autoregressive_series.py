@@ -4,12 +4,13 @@ r"""Autoregressive series, averaged over their orders by evidence.
           \varphi_k \sim N(0, \sigma^2/k^2), \quad \sigma^2 \sim \mathrm{IG}
 
 in units of the series. Values before the first are taken to be equal to it, and the first is as wide as
-the series: so every value counts, and orders compare.
+the series: so every value counts, and orders compare. Missing values are believed in independently of the
+weights, which makes the evidence of a series with gaps a lower bound.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,19 +19,17 @@ from posteriori.distributions.composites.mixture import Mixture
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.estimators.parameters import Constraint, one_of
-from posteriori.inference.series.scalar_chain import (
-    NO_ENTRIES,
-    Entries,
-    FilteredSeries,
-    ScalarChain,
-    filter_scalar,
-)
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
 from posteriori.numerics.types import Array
+from posteriori.sequence.series.order_learning import (
+    LearnedOrder,
+    OrderBelief,
+    continue_order,
+    learn_order,
+)
 from posteriori.sequence.series.series_estimator import SeriesEstimator
 from posteriori.sequence.series.series_measures import measure_series
-from posteriori.sequence.series.series_problem import RATE, SHAPE, running_log_prob
 from posteriori.sequence.series.series_rows import SeriesRows
 
 __all__ = ["AutoregressiveSeries"]
@@ -39,14 +38,6 @@ __all__ = ["AutoregressiveSeries"]
 _LARGEST_ORDER, _VALUES_PER_ORDER = 24, 8
 #: Paths behind a forecast.
 _PATHS = 2000
-
-
-class _OrderBelief(NamedTuple):
-    """The normal–inverse-gamma belief of one order: weights of a constant and of lags."""
-
-    mean: Array
-    cov: Array
-    rate: float
 
 
 class AutoregressiveSeries(SeriesEstimator):
@@ -67,13 +58,14 @@ class AutoregressiveSeries(SeriesEstimator):
     weights_ : (P,)
         Mean weights of the lags 1, 2, …, over the orders.
     log_evidence_ : LogEvidence
-        Exact.
+        Exact without gaps between values, a "bound" with them.
     log_predictive_ : (T,)
-        ln p(y_t | earlier values); they add up to the evidence.
+        ln p(y_t | earlier values), 0 where there is none; they add up to the evidence. With gaps they are
+        what each value adds to the bound.
 
     Notes
     -----
-    Gaps are refused: use ``StructuralSeries(trend="constant", autoregression=p)``.
+    Where there are gaps, ``update`` believes anew in what is missing; units and orders stay.
 
     Examples
     --------
@@ -94,11 +86,11 @@ class AutoregressiveSeries(SeriesEstimator):
 
     order_: Categorical
     _orders_kept: list[int]
-    _beliefs: list[_OrderBelief]
+    _learned: list[LearnedOrder]
     _log_weights: Array
-    _shape: float
     _center: float
     _unit: float
+    _wide: float
 
     def __init__(self, order: Any = "evidence", *, transform: str = "none") -> None:
         self.order = order
@@ -107,53 +99,59 @@ class AutoregressiveSeries(SeriesEstimator):
     @property
     def log_evidence_(self) -> LogEvidence:
         """Log evidence."""
-        return self._evidence("exact")
+        check_is_fitted(self, "log_predictive_")
+        return self._evidence("exact" if self._learned[0].gaps is None else "bound")
 
     @property
     def weights_(self) -> Array:
         """Mean weights of the lags."""
         check_is_fitted(self)
         made = np.zeros(max(self._orders_kept))
-        for p, belief in zip(np.exp(self._log_weights), self._beliefs, strict=True):
-            made[: len(belief.mean) - 1] += p * belief.mean[1:]
+        for p, learned in zip(np.exp(self._log_weights), self._learned, strict=True):
+            made[: len(learned.belief.mean) - 1] += p * learned.belief.mean[1:]
         return made
 
     def _learn(self, rows: SeriesRows) -> Array:
-        _refuse_gaps(rows.y, 0)
         units = measure_series(rows, ())
-        z = (rows.y - units.center) / units.unit
-        orders = self._orders(len(z))
-        made = [filter_scalar(_first_chain(z, p, units.level), _ONE, z) for p in orders]
-        sums = np.array([running_log_prob(done, z, SHAPE, RATE) for done in made])
-        self._center, self._unit = units.center, units.unit
-        # the state beside the weights is the first value's own
-        self._beliefs = [
-            _OrderBelief(d.mean[1:], d.cov[1:, 1:], RATE + 0.5 * d.quadratic) for d in made
-        ]
-        self._shape = SHAPE + 0.5 * len(z)
-        running = np.asarray(log_sum_exp(sums - np.log(len(orders)), axis=0))
-        self._weigh(sums[:, -1], orders)
-        return np.diff(running, prepend=0.0) - np.log(units.unit)
+        self._center, self._unit, self._wide = units.center, units.unit, units.level
+        self._orders_kept = self._orders(len(rows.y))
+        return self._learn_all(self._in_units(rows.y))
+
+    def _learn_all(self, z: Array) -> Array:
+        """Learn from a whole series; return ln p of its values by step."""
+        here = _from_first_to_last(z)
+        learned: list[LearnedOrder] = []
+        for p in self._orders_kept:
+            near = learned[-1].belief if learned else None
+            learned.append(learn_order(z[here], p, self._wide, near))
+        self._learned = learned
+        sums = np.array([learned.running for learned in self._learned])
+        running = np.asarray(log_sum_exp(sums - np.log(len(sums)), axis=0))
+        self._weigh(sums[:, -1])
+        terms = np.zeros(len(z))
+        terms[here] = np.diff(running, prepend=0.0)
+        return terms - np.log(self._unit) * ~np.isnan(z)
 
     def _absorb(self, rows: SeriesRows) -> Array:
-        _refuse_gaps(rows.y[1:], len(self._rows.y))
-        z = (rows.y[1:] - self._center) / self._unit
-        before = self._past()
-        made: list[FilteredSeries] = []
-        sums = np.empty((len(self._beliefs), len(z)))
-        for k, (order, belief) in enumerate(zip(self._orders_kept, self._beliefs, strict=True)):
-            whole = np.concatenate([before, z])
-            lags = _lags(whole, order)[len(before) :]
-            made.append(filter_scalar(_weights_chain(lags, belief.mean, belief.cov), _ONE, z))
-            sums[k] = self._log_weights[k] + running_log_prob(made[-1], z, self._shape, belief.rate)
-        self._beliefs = [
-            _OrderBelief(d.mean, d.cov, b.rate + 0.5 * d.quadratic)
-            for d, b in zip(made, self._beliefs, strict=True)
-        ]
-        self._shape += 0.5 * len(z)
-        self._weigh(sums[:, -1], self._orders_kept)
+        before, z = self._past(), self._in_units(rows.y[1:])
+        if np.isnan(np.concatenate([before, z])).any():
+            return self._absorb_around_gaps(z)
+        made = [continue_order(learned.belief, z, before) for learned in self._learned]
+        sums = self._log_weights[:, None] + np.array([running for _, running in made])
+        self._learned = [LearnedOrder(belief, running, None) for belief, running in made]
+        self._weigh(sums[:, -1])
         terms = np.diff(np.asarray(log_sum_exp(sums, axis=0)), prepend=0.0) - np.log(self._unit)
         return np.concatenate([[0.0], terms])
+
+    def _absorb_around_gaps(self, z: Array) -> Array:
+        """Learn again from all values; what later ones change of the bound counts for the first of them."""
+        before = self._in_units(self._transformed(self._rows).y)
+        told = float((self.log_predictive_ - self._log_slopes(self._rows)).sum())
+        terms = self._learn_all(np.concatenate([before, z]))
+        earlier, later = np.split(terms, [len(before)])
+        if not np.isnan(z).all():
+            later[np.argmin(np.isnan(z))] += earlier.sum() - told
+        return np.concatenate([[0.0], later])
 
     def _predict(self, rows: SeriesRows, wanted: Array) -> Any:
         """Each path says what comes next, as a normal distribution: their mixture is the forecast."""
@@ -173,74 +171,65 @@ class AutoregressiveSeries(SeriesEstimator):
         """Return values and their means (S, H), and standard deviations (S,), in units."""
         orders, longest = self._orders_kept, max(*self._orders_kept, 1)
         chosen = rng.choice(len(orders), draws, p=np.exp(self._log_weights))
-        scales = np.sqrt(
-            np.array([b.rate for b in self._beliefs])[chosen] / rng.gamma(self._shape, size=draws)
-        )
-        weights = np.zeros((draws, 1 + longest))
+        weights, lags = np.zeros((draws, 1 + longest)), np.empty((draws, longest))
+        scales, past = np.empty(draws), self._past()
+        silent = np.isnan(past[::-1]).argmin()  # steps since the last value
+        past = past[: len(past) - silent]
         for k in np.unique(chosen):
-            here, belief = np.flatnonzero(chosen == k), self._beliefs[k]
-            normals = rng.standard_normal((len(here), len(belief.mean)))
-            root = np.linalg.cholesky(belief.cov)
-            drawn = belief.mean + scales[here, None] * (normals @ root.T)
+            here, learned = np.flatnonzero(chosen == k), self._learned[k]
+            scales[here], drawn = _draw_weights(learned.belief, len(here), rng)
             weights[here, : drawn.shape[1]] = drawn
-        past = self._past()
-        start = np.concatenate([np.full(longest, past[0]), past])[-longest:]
-        lags = np.tile(start[::-1], (draws, 1))  # the latest first
-        values, means = np.empty((draws, steps)), np.empty((draws, steps))
-        for h in range(steps):
+            lags[here] = _draw_lags(past, learned, longest, len(here), rng)
+        values, means = np.empty((draws, silent + steps)), np.empty((draws, silent + steps))
+        for h in range(silent + steps):
             means[:, h] = weights[:, 0] + (weights[:, 1:] * lags).sum(axis=1)
             values[:, h] = means[:, h] + scales * rng.standard_normal(draws)
             lags = np.concatenate([values[:, h : h + 1], lags[:, :-1]], axis=1)
-        return values, means, scales
+        return values[:, silent:], means[:, silent:], scales
 
     def _past(self) -> Array:
-        """Return all values so far, in units."""
-        return (self._transformed(self._rows).y - self._center) / self._unit
+        """Return all values from the first one on, in units."""
+        z = self._in_units(self._transformed(self._rows).y)
+        return z[_from_first_to_last(z).start :]
+
+    def _in_units(self, y: Array) -> Array:
+        return (y - self._center) / self._unit
 
     def _orders(self, count: int) -> list[int]:
         if self.order != "evidence":
             return [int(self.order)]
         return list(range(min(_LARGEST_ORDER, count // _VALUES_PER_ORDER) + 1))
 
-    def _weigh(self, log_weights: Array, orders: list[int]) -> None:
+    def _weigh(self, log_weights: Array) -> None:
         self._log_weights = log_softmax(log_weights)
-        self._orders_kept = orders
-        self.order_ = Categorical(np.exp(self._log_weights), labels=tuple(orders))
+        self.order_ = Categorical(np.exp(self._log_weights), labels=tuple(self._orders_kept))
 
 
-#: Noise, in units of the common scale.
-_ONE = np.ones(1)
+def _from_first_to_last(z: Array) -> slice:
+    """Return the steps between which values lie: gaps before and after them say nothing."""
+    seen = np.flatnonzero(~np.isnan(z))
+    return slice(int(seen[0]), int(seen[-1]) + 1)
 
 
-def _lags(z: Array, order: int) -> Array:
-    """Return 1 and the values before each, (T, 1 + p); before the first lie copies of it."""
-    padded = np.concatenate([np.full(order, z[0]), z])
-    columns = [padded[order - k : len(padded) - k] for k in range(1, order + 1)]
-    return np.column_stack([np.ones(len(z)), *columns])
+def _draw_weights(belief: OrderBelief, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return standard deviations of noise (S,) and weights (S, 1 + p)."""
+    scales = np.sqrt(belief.rate / rng.gamma(belief.shape, size=draws))
+    normals = rng.standard_normal((draws, len(belief.mean)))
+    return scales, belief.mean + scales[:, None] * (normals @ np.linalg.cholesky(belief.cov).T)
 
 
-def _first_chain(z: Array, order: int, wide: float) -> ScalarChain:
-    """Return the chain from the first value on, whose own state makes it as wide as the series."""
-    emission = np.concatenate([np.zeros((len(z), 1)), _lags(z, order)], axis=1)
-    emission[0] = 0.0
-    emission[0, 0] = 1.0
-    spreads = np.concatenate([[wide**2, 1.0], 1.0 / np.arange(1.0, order + 1) ** 2])
-    return _weights_chain(emission, np.zeros(order + 2), np.diag(spreads))
-
-
-def _weights_chain(emission: Array, mean: Array, cov: Array) -> ScalarChain:
-    """Return a chain whose states stay: regression."""
-    places = np.arange(len(mean))
-    none = np.zeros(0, dtype=np.int64)
-    stay = Entries(places, places, np.ones((1, len(mean))))
-    start = mean, cov, NO_ENTRIES, none, np.zeros(len(mean), dtype=bool)
-    return ScalarChain(np.ascontiguousarray(emission), stay, NO_ENTRIES, none, *start)
-
-
-def _refuse_gaps(y: Array, first: int) -> None:
-    if np.isnan(y).any():
-        row = first + int(np.argmax(np.isnan(y)))
-        raise ValueError(
-            f"y has a gap at step {row}; AutoregressiveSeries takes none: use "
-            "StructuralSeries(trend='constant', autoregression=2), which does"
-        )
+def _draw_lags(
+    past: Array, learned: LearnedOrder, longest: int, draws: int, rng: np.random.Generator
+) -> Array:
+    """Return the last values (S, L), the latest first, those that are missing drawn."""
+    order, gaps = len(learned.belief.mean) - 1, learned.gaps
+    filled = past if gaps is None else gaps.filled
+    start = np.concatenate([np.full(longest, filled[0]), filled])[-longest:]
+    lags = np.tile(start[::-1], (draws, 1))
+    if gaps is not None:
+        first = int(np.searchsorted(gaps.places, len(filled) - order))
+        if first < len(gaps.places):
+            normals = rng.standard_normal((draws, len(gaps.places) - first))
+            drawn = normals @ np.linalg.cholesky(gaps.cov(first)).T
+            lags[:, len(filled) - 1 - gaps.places[first:]] += drawn
+    return lags

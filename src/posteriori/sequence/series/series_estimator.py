@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.algebra.maps import ExpMap
@@ -118,6 +119,14 @@ class SeriesEstimator(BaseEstimator, ABC):
         """Times of all steps, those left out included, an index."""
         check_is_fitted(self)
         return self._rows.clock.times(self._rows.positions)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = tags.input_tags.allow_nan = True
+        tags.transformer_tags = (
+            TransformerTags()
+        )  # for scikit-learn, that is what has ``transform``
+        return tags
 
     # -- what a model states -----------------------------------------------------------------
 

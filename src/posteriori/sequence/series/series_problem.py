@@ -194,10 +194,15 @@ def log_marginal(done: FilteredSeries, shape: float) -> float:
     return float(value + shape * np.log(RATE) - after * np.log(RATE + 0.5 * done.quadratic))
 
 
-def running_log_prob(done: FilteredSeries, y: Array, shape: float, rate: float) -> Array:
-    """Return ln p(y_1 … y_t) for every t, (T,), from a scale σ² ~ IG(shape, rate) or σ² = rate."""
+def running_log_prob(
+    done: FilteredSeries, y: Array, shape: float, rate: float, counted: Array | None = None
+) -> Array:
+    """Return ln p(y_1 … y_t) for every t, (T,), from a scale σ² ~ IG(shape, rate) or σ² = rate.
+
+    Of values that are not ``counted`` the exponential alone is taken, without the root of 2πσ².
+    """
     seen = ~np.isnan(y)
-    count = np.cumsum(seen)
+    count = np.cumsum(seen if counted is None else seen & counted)
     spreads = np.where(seen, done.spreads, 1.0)
     log_volume = np.cumsum(np.log(spreads))
     square = np.cumsum(np.where(seen, done.innovations, 0.0) ** 2 / spreads)

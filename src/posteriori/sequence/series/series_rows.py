@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas
+from scipy.sparse import issparse
 
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
@@ -121,10 +122,19 @@ def _dates_beside(y: Any) -> Any:
 
 def check_values(y: Any) -> Array:
     """Return values (T,) without infinities; NaN is missing."""
+    if issparse(y):
+        raise TypeError(
+            "sparse data are not supported: y must be one series, as y.toarray() gives it"
+        )
+    if np.iscomplexobj(y):
+        raise ValueError("Complex data not supported: y must be one series of real numbers")
     with naming_overflow("y"):
         values = np.asarray(unmasked("y", y), dtype=np.float64)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
+    if values.ndim == 2 and not values.size:
+        found = f"{values.shape[1]} feature(s) (shape={values.shape})"
+        raise ValueError(f"y has {found} while a minimum of 1 is required: give one series, (T,)")
     if values.ndim != 1:
         raise ValueError(f"y must be one series, (T,) or (T, 1); got shape {values.shape}")
     if np.isinf(values).any():

@@ -48,6 +48,7 @@ from posteriori.sequence.series.structural_choices import (
 __all__ = ["StructuralSeries"]
 
 _TRENDS = ("constant", "walk", "level", "line", "trend", "damped", "smooth")
+_SMOOTHNESS = (None, 0.5, 1.5, 2.5)
 #: Draws of the scales that components are averaged over.
 _COMPONENT_DRAWS = 32
 #: Standard deviations to either end of an interval that holds 95 %.
@@ -188,6 +189,8 @@ class StructuralSeries(SeriesEstimator):
 
     def _require_known(self, rows: SeriesRows) -> None:
         check_scales(self.scales, self.initial)
+        if self.matern not in _SMOOTHNESS:
+            raise ValueError(f"matern must be None, 0.5, 1.5 or 2.5, got {self.matern!r}")
 
     def _learn(self, rows: SeriesRows) -> Array:
         form = self._make_form(rows)

@@ -1,0 +1,68 @@
+"""The compiled pass over a chain of two states, written out: the recursion in nine numbers.
+
+Lists of entries cost more than the arithmetic where there are two states. So long series of two (a level
+with its slope, a cycle, a Matérn process) have a pass of their own; it takes the same steps as
+:func:`~posteriori.inference.series.scalar_recursions.filter_forward_scalar`.
+"""
+
+from __future__ import annotations
+
+from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.types import Array
+
+__all__ = ["filter_forward_pair"]
+
+
+@compiled_beside
+def filter_forward_pair(
+    emission: Array,
+    transition: Array,
+    noise: Array,
+    factor: float,
+    variance: float,
+    y: Array,
+    mean: Array,
+    cov: Array,
+    innovations: Array,
+    spreads: Array,
+    gains: Array,
+) -> None:
+    """Turn the state (2, 1), (2, 2) before the first step into that after the last, and fill the rest.
+
+    Transitions and covariances of noise, the latter up to ``factor``, are rows of four entries, one row or
+    one for each step.
+    """
+    a, b = mean[0, 0], mean[1, 0]
+    p, q, r = cov[0, 0], 0.5 * (cov[0, 1] + cov[1, 0]), cov[1, 1]
+    steps = len(y)
+    for t in range(steps):
+        z = emission[t if len(emission) > 1 else 0]
+        k, m = p * z[0] + q * z[1], q * z[0] + r * z[1]  # Pz
+        spread = variance + z[0] * k + z[1] * m  # F = zᵀPz + h
+        ahead = z[0] * a + z[1] * b
+        spreads[t] = spread
+        if y[t] == y[t]:
+            error = y[t] - ahead
+            share = 1.0 / spread
+            p, q, r = p - k * k * share, q - k * m * share, r - m * m * share
+            k, m = k * share, m * share
+            a, b = a + k * error, b + m * error
+        else:
+            error = -ahead
+        innovations[t, 0] = error
+        gains[t, 0], gains[t, 1] = k, m
+        if t < steps - 1:
+            w = transition[t if len(transition) > 1 else 0]
+            u = noise[t if len(noise) > 1 else 0]
+            a, b = w[0] * a + w[1] * b, w[2] * a + w[3] * b
+            k, m = w[0] * p + w[1] * q, w[0] * q + w[1] * r  # first row of TP
+            q, r = w[2] * p + w[3] * q, w[2] * q + w[3] * r  # second row
+            p, q, r = (  # P ← TPTᵀ + Q
+                k * w[0] + m * w[1] + factor * u[0],
+                k * w[2] + m * w[3] + factor * u[1],
+                q * w[2] + r * w[3] + factor * u[3],
+            )
+    mean[0, 0], mean[1, 0] = a, b
+    cov[0, 0] = p
+    cov[0, 1] = cov[1, 0] = q
+    cov[1, 1] = r
