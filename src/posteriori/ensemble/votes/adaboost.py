@@ -30,7 +30,7 @@ from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, Constraint, one_of, or_none
 from posteriori.inference.trees.scores import CLASS_CRITERIA
 from posteriori.numerics.random import as_generator
-from posteriori.numerics.threads import thread_count
+from posteriori.numerics.threads import thread_count, without_blas_threads
 from posteriori.numerics.types import Array, IntArray
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -166,7 +166,10 @@ class AdaBoostClassifier(WeightedMajority):
                 f"{self.soft_margin!r}"
             )
         levels, rng = learn_level_counts(self, rows.x), as_generator(self.random_state)
-        with threads() as pool:
+        trees_only = (
+            self.estimator is None
+        )  # whose products are short: threads of BLAS wait for more than they do
+        with without_blas_threads() if trees_only else nullcontext(), threads() as pool:
             weak = self._weak_learner(rows, levels, rng, pool)
             traced = self._boost(weak, rows, rng)
         self._n_levels, self.classes_ = levels, rows.classes
