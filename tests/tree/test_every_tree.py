@@ -200,3 +200,8 @@ def test_importances_are_shares_of_what_splits_gained(case):
         gain = room.split_gain(inside, left, criterion or model.criterion)
         weight[trees.column[node]] += len(inside) * gain
     np.testing.assert_allclose(model.feature_importances_, weight / weight.sum(), atol=1e-9)
+
+
+def test_texts_are_told_how_to_become_codes():
+    with pytest.raises(ValueError, match=r"X must hold numbers.*OrdinalEncoder.*'red'"):
+        room.DecisionTreeClassifier(columns=["categorical"]).fit([["red"], ["blue"]], [0, 1])

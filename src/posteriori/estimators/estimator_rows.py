@@ -22,6 +22,7 @@ from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import (
     naming_overflow,
+    naming_texts,
     require_moderate,
     unmasked,
 )
@@ -87,8 +88,7 @@ def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Any:
     if plain and seen and X.shape[1] == estimator.n_features_in_:
         x = X  # as scikit-learn's checks would return it; small chunks feel their cost
     else:
-        with naming_overflow("X"):
-            x = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        x = _as_numbers(estimator, X, reset)
     check_finite_columns(x, X)
     return x
 
@@ -96,12 +96,16 @@ def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Any:
 def check_gappy_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     """Return X as float64 (N, D) without infinities; NaN is a missing entry."""
     X = unmasked("X", X)
-    with naming_overflow("X"):
-        x = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+    x = _as_numbers(estimator, X, reset)
     extremes = (reduce(x, axis=None, initial=0.0) for reduce in (np.fmax.reduce, np.fmin.reduce))
     if any(np.isinf(value) for value in extremes):  # no table of truths beside a large file
         _refuse_entry(np.isinf(x), x, X)
     return x
+
+
+def _as_numbers(estimator: Any, X: Any, reset: bool) -> Array:
+    with naming_overflow("X"), naming_texts("X"):
+        return validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
 
 
 def as_column(X: Any) -> Any:

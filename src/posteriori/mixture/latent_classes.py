@@ -156,18 +156,6 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         shares = self.predict_proba(X)
         return class_gaps(self._densities, self._read(X), shares)
 
-    def _read(self, X: Any, *, reset: bool = False) -> Array:
-        """Return checked rows; texts are told how to become codes."""
-        try:
-            return super()._read(X, reset=reset)
-        except ValueError as error:
-            if "could not convert string" not in str(error):
-                raise
-            raise ValueError(
-                "X must hold numbers, of categories the codes 0, 1, … (sklearn.preprocessing.OrdinalEncoder "
-                f"makes them): {error}"
-            ) from None
-
     def _integrates(self) -> bool:
         return self.estimate == "bayes"
 

@@ -25,6 +25,7 @@ __all__ = [
     "check_symmetric",
     "exactly_one",
     "naming_overflow",
+    "naming_texts",
     "nonnegative",
     "positive",
     "positive_definite",
@@ -242,6 +243,20 @@ def naming_overflow(name: str) -> Iterator[None]:
         yield
     except OverflowError:
         raise ValueError(f"{name} must be finite, got a whole number beyond 1e308") from None
+
+
+@contextmanager
+def naming_texts(name: str) -> Iterator[None]:
+    """Say whose texts are no numbers, and how they become codes."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise ValueError(
+            f"{name} must hold numbers, of categories the codes 0, 1, … "
+            f"(sklearn.preprocessing.OrdinalEncoder makes them): {error}"
+        ) from None
 
 
 def unmasked(name: str, value: Any) -> Any:
