@@ -9,7 +9,12 @@ import pytest
 from posteriori import analyze
 from posteriori.analysis.report.calibration_words import classes_in_words
 from posteriori.analysis.report.page import make_page
-from posteriori.analysis.report.what_if import _typical_row, effect_curves, typical_table
+from posteriori.analysis.report.what_if import (
+    _typical_row,
+    driving_first,
+    effect_curves,
+    typical_table,
+)
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +46,11 @@ def test_typical_rows_rise_and_hold_what_came(found):
     for row in rows:
         place = int(row[0]) - 1
         assert float(row[2].replace("−", "-")) == pytest.approx(found.problem.y[place], abs=0.01)
+
+
+def test_columns_that_drive_predictions_are_told_first(found):
+    assert driving_first(found, ["z", "elsewhere", "colour", "x"])[0] == "x"
+    assert driving_first(found, ["z", "elsewhere", "colour", "x"])[-1] == "elsewhere"
 
 
 def test_classes_have_probabilities(found):

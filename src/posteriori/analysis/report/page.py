@@ -49,7 +49,7 @@ from posteriori.analysis.report.ranking_tables import (
 )
 from posteriori.analysis.report.tree_rules import tree_section
 from posteriori.analysis.report.verdict_words import verdict_of
-from posteriori.analysis.report.what_if import effect_curves, typical_table
+from posteriori.analysis.report.what_if import driving_first, effect_curves, typical_table
 from posteriori.analysis.table.association import association_matrix, strongest_first
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.numerics.types import Array
@@ -269,7 +269,8 @@ def _curves(found: Findings) -> str:
 def _typical(found: Findings, columns: list[str]) -> str:
     if found.target.task == "density":
         return ""
-    header, rows = typical_table(found, np.flatnonzero(found.target.known), columns[:_MOST_TOLD])
+    told = driving_first(found, columns)[:_MOST_TOLD]
+    header, rows = typical_table(found, np.flatnonzero(found.target.known), told)
     order = (
         "predictions, from the lowest to the highest"
         if found.problem.classes is None

@@ -16,7 +16,7 @@ from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import short_text
 from posteriori.selection.cross_validation import point_prediction
 
-__all__ = ["EffectCurve", "effect_curves", "typical_table"]
+__all__ = ["EffectCurve", "driving_first", "effect_curves", "typical_table"]
 
 #: Typical rows that are shown.
 _ROWS = 10
@@ -101,6 +101,12 @@ def _typical_row(X: pd.DataFrame, kinds: dict[str, str], count: int) -> pd.DataF
             apart += (series != usual[name]).to_numpy(float)
     nearest = X.iloc[[int(np.argmin(apart))] * count].reset_index(drop=True)
     return nearest.fillna(usual)
+
+
+def driving_first(found: Findings, columns: Sequence[str]) -> list[str]:
+    """Return columns with those first that drive the predictions, the strongest at the head."""
+    driving = [] if found.importance is None else list(found.importance.names)
+    return sorted(columns, key=lambda c: driving.index(c) if c in driving else len(driving))
 
 
 def typical_table(
