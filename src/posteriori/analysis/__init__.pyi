@@ -1,6 +1,12 @@
 from posteriori.analysis.analyzing import Analysis as Analysis, analyze as analyze
 from posteriori.analysis.densities.describing import TableDensity as TableDensity
 from posteriori.analysis.densities.odd_rows import OddEntry as OddEntry, OddRow as OddRow
+from posteriori.analysis.forecasts.event_effect import EventEffect as EventEffect
+from posteriori.analysis.forecasts.forecasting import Forecast as Forecast
+from posteriori.analysis.forecasts.forecasts_of_table import (
+    Forecasts as Forecasts,
+    forecast as forecast,
+)
 from posteriori.analysis.groups.cluster_profiles import (
     ClusterProfile as ClusterProfile,
     Trait as Trait,
