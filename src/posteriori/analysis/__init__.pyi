@@ -14,6 +14,7 @@ from posteriori.analysis.groups.cluster_profiles import (
 from posteriori.analysis.groups.clustering import Clustering as Clustering, cluster as cluster
 from posteriori.analysis.saved.cluster_model import ClusterModel as ClusterModel
 from posteriori.analysis.saved.density_model import DensityModel as DensityModel
+from posteriori.analysis.saved.forecast_model import ForecastModel as ForecastModel
 from posteriori.analysis.saved.model_files import (
     load_model as load_model,
     save_model as save_model,

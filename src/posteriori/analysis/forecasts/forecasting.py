@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.ranked_outcomes import told_end
@@ -15,6 +14,7 @@ from posteriori.analysis.fitting.running import Outcome, run_candidates
 from posteriori.analysis.forecasts.dated_column import DatedTable
 from posteriori.analysis.forecasts.event_effect import EventEffect, measure_event
 from posteriori.analysis.forecasts.forecast_words import forecast_rows, verdict_of_forecast
+from posteriori.analysis.forecasts.interval_columns import interval_columns
 from posteriori.analysis.forecasts.origin_scores import join_origins, score_from_origin
 from posteriori.analysis.forecasts.prepared_series import (
     ForecastOptions,
@@ -23,13 +23,15 @@ from posteriori.analysis.forecasts.prepared_series import (
 )
 from posteriori.analysis.forecasts.ranked_series import rank_series
 from posteriori.analysis.forecasts.series_problem import suited_series
+from posteriori.analysis.forecasts.kept_models import make_forecast_model
 from posteriori.analysis.report.html_pieces import framed
 from posteriori.analysis.report.ranking_tables import aligned
+from posteriori.analysis.saved.forecast_model import ForecastModel
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
 from posteriori.sequence.series.structural_series import StructuralSeries
 
-__all__ = ["Forecast", "forecast_series", "interval_columns"]
+__all__ = ["Forecast", "forecast_series"]
 
 #: Steps of a series, times its origins, from which on fits have processes of their own.
 _WORTH_PROCESSES = 3000
@@ -125,6 +127,11 @@ class Forecast:
             return None
         return measure_event(self.fitted, self.dist, self.prepared, self.options)
 
+    @cached_property
+    def model(self) -> ForecastModel:
+        """The model at the top as one that takes tables, absorbs later values, and can be saved."""
+        return make_forecast_model(self.dated, {self.prepared.name: self})
+
     @property
     def verdict(self) -> str:
         """Which model foresees best, by how much, whether it beats the walk, and what it says."""
@@ -150,23 +157,6 @@ class Forecast:
     def __repr__(self) -> str:
         header, rows = forecast_rows(self)
         return "\n".join([*aligned([header, *rows]), "", self.verdict])
-
-
-def interval_columns(dist: Any, mass: Sequence[float]) -> dict[str, Any]:
-    """Return medians and ends of intervals by the names of their columns.
-
-    Examples
-    --------
-    >>> from posteriori import Normal
-    >>> list(interval_columns(Normal([0.0], variance=1.0), (0.8,)))
-    ['median', 'lower_80', 'upper_80']
-    """
-    columns = {"median": np.asarray(dist.median)}
-    for m in mass:
-        name = f"{100 * m:g}"
-        columns[f"lower_{name}"] = np.asarray(dist.quantile(0.5 - 0.5 * m))
-        columns[f"upper_{name}"] = np.asarray(dist.quantile(0.5 + 0.5 * m))
-    return columns
 
 
 def forecast_series(

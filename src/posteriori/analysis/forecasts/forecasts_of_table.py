@@ -18,7 +18,9 @@ from posteriori.analysis.fitting.workers import Workers, beside, in_processes
 from posteriori.analysis.forecasts.dated_column import DatedTable, read_dated_table
 from posteriori.analysis.forecasts.forecasting import Forecast, forecast_series
 from posteriori.analysis.forecasts.prepared_series import ForecastOptions, check_mass
+from posteriori.analysis.forecasts.kept_models import make_forecast_model
 from posteriori.analysis.report.html_pieces import framed
+from posteriori.analysis.saved.forecast_model import ForecastModel
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted
 
@@ -87,6 +89,11 @@ class Forecasts:
         common = [n for n in notes[0] if all(n in other for other in notes)] if notes else []
         failed = [f"{name}: {why}" for name, why in self.failures.items()]
         return (*self.dated.notes, *common, *failed)
+
+    @cached_property
+    def model(self) -> ForecastModel:
+        """The models at the top as one that takes tables, absorbs later values, and can be saved."""
+        return make_forecast_model(self.dated, self.series)
 
     @property
     def verdict(self) -> str:

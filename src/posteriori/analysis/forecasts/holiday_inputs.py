@@ -13,7 +13,7 @@ from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_clock import SeriesClock
 from posteriori.sequence.series.series_rows import SeriesRows
 
-__all__ = ["holiday_inputs"]
+__all__ = ["count_holidays", "holiday_inputs"]
 
 
 def holiday_inputs(
@@ -33,17 +33,8 @@ def holiday_inputs(
     ValueError
         When times are no dates, the country is unknown, or the package ``holidays`` is missing.
     """
-    if not rows.clock.dated:
-        raise ValueError(f"holidays={country!r} needs dates; the times of this series are numbers")
     positions = np.concatenate([rows.positions, later.positions])
-    starts = rows.clock.times(positions)
-    ends = rows.clock.times(positions + 1.0) if rows.clock.regular else starts
-    days = _days_of(country, range(starts[0].year, starts[-1].year + 2))
-    columns: dict[str, Array] = {}
-    for day, names in days:
-        here = _steps_of(rows.clock, starts, ends, day)
-        for name in names:
-            columns.setdefault(name, np.zeros(len(positions)))[here] += 1.0
+    columns = count_holidays(rows.clock, positions, country)
     count = len(rows.positions)
     kept = {name: x for name, x in columns.items() if (x[:count] != 0.0).any()}
     x = np.column_stack([np.zeros((len(positions), 0)), *kept.values()])
@@ -52,6 +43,26 @@ def holiday_inputs(
         later._replace(inputs=np.concatenate([later.inputs, x[count:]], axis=1)),
         tuple(kept),
     )
+
+
+def count_holidays(clock: SeriesClock, positions: Array, country: str) -> dict[str, Array]:
+    """Return for each holiday how many of its days fall into each step, (T,), by name.
+
+    Raises
+    ------
+    ValueError
+        As of :func:`holiday_inputs`.
+    """
+    if not clock.dated:
+        raise ValueError(f"holidays={country!r} needs dates; the times of this series are numbers")
+    starts = clock.times(positions)
+    ends = clock.times(positions + 1.0) if clock.regular else starts
+    columns: dict[str, Array] = {}
+    for day, names in _days_of(country, range(starts[0].year, starts[-1].year + 2)):
+        here = _steps_of(clock, starts, ends, day)
+        for name in names:
+            columns.setdefault(name, np.zeros(len(positions)))[here] += 1.0
+    return columns
 
 
 def _steps_of(clock: SeriesClock, starts: Any, ends: Any, day: pd.Timestamp) -> Array:
