@@ -27,13 +27,13 @@ def _asks(*words: str) -> str:
 
 
 def _lines(transform: str) -> list[Candidate]:
-    logs = ", logs" if transform == "log" else ""
+    logs = "log " if transform == "log" else ""
     positive = "positive" if logs else "any"
 
     def structural(name: str, parts: dict[str, object], asks: str, cost: float) -> Candidate:
         seasonal = "season" in name
         return Candidate(
-            name + logs,
+            logs + name,
             "series",
             _STRUCTURAL,
             {**parts, "transform": transform},
@@ -52,7 +52,7 @@ def _lines(transform: str) -> list[Candidate]:
     made.append(structural("constant + season + autoregression", parts, "any", 400.0))
     made.append(
         Candidate(
-            "autoregression" + logs,
+            logs + "autoregression",
             "series",
             _AUTOREGRESSIVE,
             {"transform": transform},
