@@ -23,6 +23,9 @@ __all__ = [
 #: An origin has at least so many values before it, and holds each period so often.
 _FEWEST, _TIMES = 8, 2
 
+#: Draws of scales behind a forecast from an origin, whose density needs less exactness than an evidence.
+_DRAWS = 100
+
 
 class ForecastProblem(NamedTuple):
     """A series to be forecast.
@@ -136,6 +139,8 @@ def fit_series(problem: ForecastProblem, candidate: Candidate, known: int) -> An
     model, rows = candidate.make(), problem.rows
     if candidate.encoding == "seasons":
         model.set_params(seasons=problem.periods)
+    if known < len(rows.y) and "draws" in model.get_params():
+        model.set_params(draws=_DRAWS)
     part = slice(0, known)
     time = None if rows.clock.regular else rows.positions[part]
     inputs = np.nan_to_num(rows.inputs[part]) if rows.inputs.shape[1] else None

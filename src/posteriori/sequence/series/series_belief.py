@@ -39,11 +39,12 @@ __all__ = [
 
 #: Logarithms of ratios of variances are looked for within this.
 _WIDEST_RATIO = 30.0
-#: Draws around the mode, and from the prior; a quarter of them once a series is so long that Laplace's
-#: method alone would do.
-_AROUND, _BEFORE, _LONG = 300, 100, 20_000
-#: An error of the evidence above this asks for draws around a further place, up to so many.
-_ROUGH, _MOST_PEAKS = 0.15, 4
+#: Of the draws, those from the prior; a quarter of all once a series is so long that Laplace's method
+#: alone would do.
+_BEFORE, _LONG = 0.25, 20_000
+#: An error of the evidence, times the root of the draws, above this asks for draws around a further place,
+#: up to so many.
+_ROUGH, _MOST_PEAKS = 3.0, 4
 #: Numbers that draws are filtered to at a time.
 _MOST_NUMBERS = 1_000_000
 #: Draws with less than this share of the weight of the heaviest are left out.
@@ -127,17 +128,17 @@ class Learned(NamedTuple):
     error: float
 
 
-def believe(problem: SeriesProblem, start: Array | None = None) -> Learned:
-    """Return the belief after a series, unknown scales integrated out by draws."""
-    begin = problem.prior.mean if start is None else start
+def believe(problem: SeriesProblem, draws: int) -> Learned:
+    """Return the belief after a series, unknown scales integrated out by so many draws."""
+    begin = problem.prior.mean
     if len(begin) == 0:
         return _weigh(problem, ModeDraws(begin[None], np.zeros(1)))
     peak = climb_to_peak(problem.log_likelihood, problem.prior, begin)
-    share = 4 if len(problem.y) > _LONG else 1
-    counts = _AROUND // share, _BEFORE // share
+    total = draws // 4 if len(problem.y) > _LONG else draws
+    counts = total - int(_BEFORE * total), int(_BEFORE * total)
     learned = _weigh(problem, draw_around_peaks([peak], problem.prior, *counts))
     peaks = [peak]
-    while learned.error > _ROUGH and len(peaks) < _MOST_PEAKS:
+    while learned.error * np.sqrt(draws) > _ROUGH and len(peaks) < _MOST_PEAKS:
         known = learned.belief.thetas, np.exp(learned.belief.log_weights)
         peaks.append(next_peak(problem.log_likelihood, problem.prior, peaks, *known))
         learned = _weigh(problem, draw_around_peaks(peaks, problem.prior, *counts))

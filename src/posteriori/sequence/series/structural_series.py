@@ -84,6 +84,8 @@ class StructuralSeries(SeriesEstimator):
     initial : {"proper", "diffuse"}
         Whether first states have a prior on the scale of the series or, with the most likely scales
         only, none.
+    draws : int
+        By how many draws scales are integrated out; fewer are faster, and the evidence is less exact.
 
     Attributes
     ----------
@@ -126,6 +128,7 @@ class StructuralSeries(SeriesEstimator):
         "transform": one_of("none", "log"),
         "initial": one_of("proper", "diffuse"),
         "autoregression": Constraint("be a whole number >= 0", 0, 100, whole=True),
+        "draws": Constraint("be a whole number >= 40", 40, 1e6, whole=True),
         "matern": or_none(Constraint("be None, 0.5, 1.5 or 2.5", 0.5, 2.5)),
     }
 
@@ -149,6 +152,7 @@ class StructuralSeries(SeriesEstimator):
         transform: str = "none",
         scales: Any = "integrated",
         initial: str = "proper",
+        draws: int = 400,
     ) -> None:
         self.trend = trend
         self.seasons = seasons
@@ -159,6 +163,7 @@ class StructuralSeries(SeriesEstimator):
         self.transform = transform
         self.scales = scales
         self.initial = initial
+        self.draws = draws
 
     @property
     def log_evidence_(self) -> LogEvidence:
@@ -243,7 +248,7 @@ class StructuralSeries(SeriesEstimator):
         check_given(self._given, form)
         form = choose_harmonics(form, rows, self._given)
         problem = make_problem(form, rows, self._given, diffuse=self.initial == "diffuse")
-        learned = find_most_likely(problem) if self._most_likely else believe(problem)
+        learned = find_most_likely(problem) if self._most_likely else believe(problem, self.draws)
         self._form = form
         self.harmonics_ = {period: waves for period, waves in form.seasons if waves}
         self._keep(learned, problem)
