@@ -249,7 +249,9 @@ def segment(
         from posteriori.cli.segment import SegmentChoices, run_segment
 
         run_segment(
-            SegmentChoices(data, split_names(columns), time, by, states, html, out, save, seed, max_rows)
+            SegmentChoices(
+                data, split_names(columns), time, by, states, html, out, save, seed, max_rows
+            )
         )
 
 

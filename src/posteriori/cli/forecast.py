@@ -133,7 +133,9 @@ def _print_forecasts(console: Console, found: Forecasts) -> None:
     header, rows = series_rows(found)
     print_table(console, header, rows[:_MOST_SERIES])
     if len(rows) > _MOST_SERIES:
-        print_indented(console, f"and {counted(len(rows) - _MOST_SERIES, 'more series', 'more series')}", "dim")
+        print_indented(
+            console, f"and {counted(len(rows) - _MOST_SERIES, 'more series', 'more series')}", "dim"
+        )
     console.print()
     console.print(plain(found.verdict), style="green", markup=False)
     console.print()

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.forecasts.dated_tables import monthly, yearly
 
 from posteriori.analysis.forecasts.dated_column import read_dated_table
 from posteriori.analysis.forecasts.series_calendar import (
@@ -15,6 +14,7 @@ from posteriori.analysis.forecasts.series_calendar import (
     time_words,
 )
 from posteriori.sequence.series.series_clock import set_clock
+from tests.analysis.forecasts.dated_tables import monthly, yearly
 
 
 def test_rows_are_sorted_and_left_out_steps_are_gaps() -> None:
@@ -38,7 +38,11 @@ def test_rows_are_sorted_and_left_out_steps_are_gaps() -> None:
         (pd.date_range("2000-01-01", periods=20, freq="D"), "day", (7.0, 365.25)),
         (pd.bdate_range("2000-01-03", periods=20), "business day", (5.0, 365.25 * 5 / 7)),
         (pd.date_range("2000-01-01", periods=20, freq="h"), "hour", (24.0, 168.0)),
-        (pd.date_range("2000-01-01", periods=20, freq="15min"), "step of 15 minutes", (96.0, 672.0)),
+        (
+            pd.date_range("2000-01-01", periods=20, freq="15min"),
+            "step of 15 minutes",
+            (96.0, 672.0),
+        ),
         (pd.date_range("2000-01-01", periods=20, freq="min"), "minute", (1440.0, 10080.0)),
     ],
 )
@@ -53,7 +57,9 @@ def test_calendars_have_names_and_periods(dates: Any, step: str, periods: Any) -
 
 
 def test_decimal_years_and_quarters_are_read() -> None:
-    quarters = pd.DataFrame({"q": [f"{2000 + k // 4}Q{k % 4 + 1}" for k in range(12)], "y": range(12)})
+    quarters = pd.DataFrame(
+        {"q": [f"{2000 + k // 4}Q{k % 4 + 1}" for k in range(12)], "y": range(12)}
+    )
     clock = read_dated_table(quarters, "q", "y").series[0].rows.clock
     assert name_steps(clock).step == "quarter"
     decimal = set_clock(1949.0 + np.arange(24) / 12.0)
@@ -62,7 +68,9 @@ def test_decimal_years_and_quarters_are_read() -> None:
 
 
 def test_days_are_read_in_the_order_of_the_table() -> None:
-    table = pd.DataFrame({"d": [f"{d:02d}.01.2020" for d in range(1, 21)], "y": np.arange(20.0) ** 2})
+    table = pd.DataFrame(
+        {"d": [f"{d:02d}.01.2020" for d in range(1, 21)], "y": np.arange(20.0) ** 2}
+    )
     rows = read_dated_table(table, "d", "y").series[0].rows
     assert time_words(rows.clock, rows.clock.times(rows.positions)[19]) == "2020-01-20"
 

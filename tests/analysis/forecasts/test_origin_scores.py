@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from tests.analysis.forecasts.dated_tables import monthly, yearly
 
 from posteriori.analysis.forecasts.dated_column import read_dated_table
 from posteriori.analysis.forecasts.origin_scores import (
@@ -25,9 +24,12 @@ from posteriori.analysis.forecasts.series_problem import (
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import candidates_for
 from posteriori.sequence import StructuralSeries
+from tests.analysis.forecasts.dated_tables import monthly, yearly
 
 
-def problem_of(y: Array, horizon: int, origins: Sequence[int], step: float = 0.0) -> ForecastProblem:
+def problem_of(
+    y: Array, horizon: int, origins: Sequence[int], step: float = 0.0
+) -> ForecastProblem:
     table = yearly(len(y)).assign(flow=y)
     dated = read_dated_table(table, "year", "flow")
     rows = prepare_series(dated.series[0], dated, ForecastOptions()).problem.rows
@@ -95,7 +97,9 @@ def test_crps_is_the_integral_of_squared_differences() -> None:
         expected = (gaps * (cdf - (left >= value)) ** 2).sum()
         assert found == pytest.approx(expected, rel=1e-12)
     many = np.sort(rng.normal(size=(1, 200_000)), axis=1)
-    exact = integrate.quad(lambda x: (stats.norm.cdf(x) - (x >= 0.7)) ** 2, -12, 12, points=[0.7])[0]
+    exact = integrate.quad(lambda x: (stats.norm.cdf(x) - (x >= 0.7)) ** 2, -12, 12, points=[0.7])[
+        0
+    ]
     error = 5.0 * np.std(np.abs(many - 0.7)) / np.sqrt(many.size)
     assert abs(crps_of_draws(many, np.array([0.7]))[0] - exact) < error
 
@@ -158,7 +162,9 @@ def test_candidates_suit_their_series() -> None:
     seasonal = problem_of(Y, 4, ())._replace(periods=(12.0,))
     assert len(suited_series(seasonal, ())) == 22
     assert [c.name for c in suited_series(problem_of(np.full(20, 3.0), 4, ()), ())] == ["constant"]
-    with pytest.raises(ValueError, match="'counts' is for regular, counts, without inputs, which the series"):
+    with pytest.raises(
+        ValueError, match="'counts' is for regular, counts, without inputs, which the series"
+    ):
         suited_series(problem_of(Y, 4, ()), ["counts"])
     with pytest.raises(ValueError, match="'log level' is for positive"):
         suited_series(problem_of(Y - 100.0, 4, ()), ["log level"])

@@ -192,7 +192,9 @@ def run_candidates(
         with workers as working:
             submit = partial(working.submit, _fit, fit or _predict_part)
             finish = partial(_outcome, problem=problem, join=join or _join_rows)
-            in_time = _gather(working, submit, jobs + 1, candidates, problem, deadline, keep, finish)
+            in_time = _gather(
+                working, submit, jobs + 1, candidates, problem, deadline, keep, finish
+            )
     except KeyboardInterrupt:
         return outcomes, "interrupted"
     return outcomes, "" if in_time else "time"
@@ -250,9 +252,7 @@ def _join_rows(parts: list[Any], problem: Any) -> Any:
     return join_folds(parts, problem.splits)
 
 
-def _outcome(
-    candidate: Candidate, parts: list[_Part], problem: Any, join: JoinsParts
-) -> Outcome:
+def _outcome(candidate: Candidate, parts: list[_Part], problem: Any, join: JoinsParts) -> Outcome:
     told = Outcome(
         candidate,
         seconds=sum(part.seconds for part in parts),

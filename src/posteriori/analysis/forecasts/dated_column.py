@@ -218,7 +218,9 @@ def _refuse_repeated(times: Any, rows: Array, name: str, level: str) -> None:
     place = int(np.argmax(twice))
     first, second = sorted((int(rows[place]) + 1, int(rows[place + 1]) + 1))
     where = f" of series {level!r}" if level else ""
-    remedy = "add them up, or leave one out" if level else "add them up, or tell series apart with by"
+    remedy = (
+        "add them up, or leave one out" if level else "add them up, or tell series apart with by"
+    )
     raise ValueError(
         f"{name!r} holds {sorted_times[place]} in rows {first} and {second}{where}; a series has one value a "
         f"step: {remedy}"
@@ -231,4 +233,6 @@ def _refuse_unread(
     if wrong.any():
         row = int(np.argmax(wrong))
         remedy = "" if ":" in why else "; correct it or leave the row out"
-        raise ValueError(f"{name!r} holds {raw.iloc[row]!r} in row {row + 1}, which {why}{remedy}")
+        entry = raw.iloc[row]
+        entry = entry.item() if isinstance(entry, np.generic) else entry
+        raise ValueError(f"{name!r} holds {entry!r} in row {row + 1}, which {why}{remedy}")

@@ -117,7 +117,7 @@ def draw_levels(levels: Array) -> str:
     """Draw how many values lie at which level of their forecasts: even where these are calibrated."""
 
     def paint(axes: Axes) -> None:
-        bins = np.linspace(0.0, 1.0, 11)
+        bins = np.linspace(0.0, 1.0, 11).tolist()
         axes.hist(levels, bins=bins, color=FIRST, alpha=0.75)
         axes.axhline(len(levels) / 10.0, color=SECOND, ls="--", lw=1.3)
         axes.set(xlabel="level in the forecast", ylabel="values", xlim=(0.0, 1.0))

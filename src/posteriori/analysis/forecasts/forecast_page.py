@@ -43,6 +43,8 @@ __all__ = ["fan_of", "forecasting_code", "interval_table", "make_forecast_page"]
 _FAR = 3.0
 #: Such that are listed, steps of a table, and lags of the autocorrelation.
 _LISTED, _MOST_STEPS, _LAGS = 12, 60, 24
+#: Steps of the history that are drawn, for each one ahead, and at least.
+_SHOWN, _LEAST_SHOWN = 12, 120
 
 
 def make_forecast_page(found: Forecast, title: str, loading: str = "") -> str:
@@ -87,17 +89,19 @@ def fan_of(found: Forecast, name: str = "fan") -> str:
     rows, later = found.prepared.problem.rows, found.prepared.later
     times = rows.clock.times(rows.positions)
     label, mass = found.dated.value.name, found.options.mass
-    actual = found.prepared.actual
-    return figure(
-        draw_fan(name, label, times, rows.y, found.frame, later.times, mass, actual), long=True
-    )
+    shown = slice(-max(_SHOWN * len(later.times), _LEAST_SHOWN), None)
+    past, ahead = (times[shown], rows.y[shown]), (found.frame, later.times, mass)
+    return figure(draw_fan(name, label, *past, *ahead, found.prepared.actual), long=True)
 
 
 def interval_table(found: Forecast) -> str:
     """Return the forecast step by step, folded where it is long."""
     frame, clock = found.frame, found.prepared.problem.rows.clock
     columns = [name for name in frame if name.startswith(("median", "lower_", "upper_"))]
-    header = (found.prepared.calendar.step, *(name.replace("_", " ") + " %" * ("_" in name) for name in columns))
+    header = (
+        found.prepared.calendar.step,
+        *(name.replace("_", " ") + " %" * ("_" in name) for name in columns),
+    )
     times = [time_words(clock, time) for time in found.prepared.later.times]
     rows = [
         (when, *(short_number(value) for value in line))
@@ -229,7 +233,9 @@ def _surprises(found: Forecast, residuals: pd.DataFrame, times: Any) -> str:
     for column, name in (("outlier", "outlier"), ("shift", "shift of the level")):
         sizes = residuals[column].to_numpy()
         for t in np.flatnonzero(np.abs(np.nan_to_num(sizes)) > _FAR):
-            rows.append((abs(sizes[t]), (time_words(clock, times[t]), name, short_number(sizes[t], 2))))
+            rows.append(
+                (abs(sizes[t]), (time_words(clock, times[t]), name, short_number(sizes[t], 2)))
+            )
     if not rows:
         return paragraph(
             f"No value and no move of the level is more than {_FAR:g} standard deviations off: there are no outliers "
@@ -250,7 +256,7 @@ def _priors(found: Forecast) -> str:
     if not rows:
         return ""
     body = table(("model", "prior"), rows)
-    curves = {}
+    curves: dict[str, dict[float, float]] = {}
     for name, outcome in list(found.outcomes.items()):
         model = None if outcome.model is None else outcome.model[-1]
         if isinstance(model, StructuralSeries) and len(curves) < 2:

@@ -35,7 +35,16 @@ _WALK = "walk"
 
 def forecast_rows(found: Forecast) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the ranking: a header, and a row of texts for each candidate, best first."""
-    header = ("model", "score", "behind", "CRPS", "scaled", "in 80 %", "evidence", "prob.")
+    header: tuple[str, ...] = (
+        "model",
+        "score",
+        "behind",
+        "CRPS",
+        "scaled",
+        "in 80 %",
+        "evidence",
+        "prob.",
+    )
     if not found.prepared.problem.origins:
         header = ("model", "evidence", "behind", "prob.")
     return header, [_cells(row, found, len(header)) for row in found.ranking.rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from posteriori.analysis.forecasts.dated_column import DatedTable
 from posteriori.analysis.forecasts.event_effect import EventEffect, measure_event
 from posteriori.analysis.forecasts.forecast_words import forecast_rows, verdict_of_forecast
 from posteriori.analysis.forecasts.interval_columns import interval_columns
+from posteriori.analysis.forecasts.kept_models import make_forecast_model
 from posteriori.analysis.forecasts.origin_scores import join_origins, score_from_origin
 from posteriori.analysis.forecasts.prepared_series import (
     ForecastOptions,
@@ -23,7 +24,6 @@ from posteriori.analysis.forecasts.prepared_series import (
 )
 from posteriori.analysis.forecasts.ranked_series import rank_series
 from posteriori.analysis.forecasts.series_problem import suited_series
-from posteriori.analysis.forecasts.kept_models import make_forecast_model
 from posteriori.analysis.report.html_pieces import framed
 from posteriori.analysis.report.ranking_tables import aligned
 from posteriori.analysis.saved.forecast_model import ForecastModel
@@ -95,7 +95,7 @@ class Forecast:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """Times of the next steps, medians, and ends of the intervals."""
-        columns: dict[str, Any] = {self.dated.time.name: self.prepared.later.times}
+        columns: dict[str, Any] = {self.dated.time.name: _plain_times(self.prepared.later.times)}
         if self.dated.by is not None:
             columns[self.dated.by.name] = self.prepared.name
         return pd.DataFrame(columns | interval_columns(self.dist, self.options.mass))
@@ -157,6 +157,12 @@ class Forecast:
     def __repr__(self) -> str:
         header, rows = forecast_rows(self)
         return "\n".join([*aligned([header, *rows]), "", self.verdict])
+
+
+def _plain_times(times: Any) -> Any:
+    """Return numbers that are whole as whole numbers."""
+    whole = times.dtype.kind == "f" and bool((times == times.round()).all())
+    return times.astype("int64") if whole else times
 
 
 def forecast_series(

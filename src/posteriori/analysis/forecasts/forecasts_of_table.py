@@ -17,8 +17,8 @@ from posteriori.analysis.fitting.running import DIED, INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.fitting.workers import Workers, beside, in_processes
 from posteriori.analysis.forecasts.dated_column import DatedTable, read_dated_table
 from posteriori.analysis.forecasts.forecasting import Forecast, forecast_series
-from posteriori.analysis.forecasts.prepared_series import ForecastOptions, check_mass
 from posteriori.analysis.forecasts.kept_models import make_forecast_model
+from posteriori.analysis.forecasts.prepared_series import ForecastOptions, check_mass
 from posteriori.analysis.report.html_pieces import framed
 from posteriori.analysis.saved.forecast_model import ForecastModel
 from posteriori.analysis.table.reading import to_pandas
@@ -103,7 +103,9 @@ class Forecasts:
         counts = pd.Series(list(self.best.values())).value_counts()
         listed = ", ".join(f"“{name}” {count}" for name, count in list(counts.items())[:4])
         more = f" and {counted(len(counts) - 4, 'other')}" if len(counts) > 4 else ""
-        failed = f" {counted(len(self.failures), 'series', 'series')} failed." if self.failures else ""
+        failed = (
+            f" {counted(len(self.failures), 'series', 'series')} failed." if self.failures else ""
+        )
         count = counted(len(self.series), "series", "series")
         return f"{count} forecast; at the top are {listed}{more}.{failed}"
 
@@ -201,7 +203,9 @@ def forecast(
     Examples
     --------
     >>> from posteriori.datasets import load_nile
-    >>> f = forecast(load_nile().frame, time="year", value="flow", horizon=3, models=["walk", "level"])
+    >>> f = forecast(
+    ...     load_nile().frame, time="year", value="flow", horizon=3, models=["walk", "level"]
+    ... )
     >>> f.best, f.frame["median"].round(-1).tolist()
     ('level', [800.0, 800.0, 800.0])
     """

@@ -16,8 +16,17 @@ __all__ = ["series_rows"]
 def series_rows(found: Forecasts) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return a header, and for every series what it is forecast by, and as what."""
     mass = f"{100 * found.options.mass[0]:g}"
-    header = ("series", "values", "model", "scaled", f"in {mass} %", "last", "next", f"{mass} %")
-    rows = []
+    header: tuple[str, ...] = (
+        "series",
+        "values",
+        "model",
+        "scaled",
+        f"in {mass} %",
+        "last",
+        "next",
+        f"{mass} %",
+    )
+    rows: list[tuple[str, ...]] = []
     for name, one in found.series.items():
         problem, frame, metrics = one.prepared.problem, one.frame, one.metrics.get(one.best, {})
         known = problem.rows.y[problem.rows.y == problem.rows.y]

@@ -86,7 +86,9 @@ def read_future(table: Any, dated: DatedTable, level: str, rows: SeriesRows, hor
         when = time_words(rows.clock, rows.clock.times(np.array([position]))[0])
         where = f" of series {level!r}" if level else ""
         if not len(near):
-            raise ValueError(f"future has no row for {when}{where}, whose inputs {names} must be known")
+            raise ValueError(
+                f"future has no row for {when}{where}, whose inputs {names} must be known"
+            )
         found[k] = known[near[0]]
         if np.isnan(found[k]).any():
             name = dated.inputs[int(np.argmax(np.isnan(found[k])))].name

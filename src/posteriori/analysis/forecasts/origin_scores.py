@@ -161,9 +161,7 @@ def average_scores(
         levels = np.stack([one.level[here] for one in scores], axis=1)
         draws = _mixed_draws([one.draws[here] for one in scores], weights, rng)
         middle = np.median(draws, axis=1)
-        parts.append(
-            OriginScores(log_mixed(logs[here], weights), middle, levels @ weights, draws)
-        )
+        parts.append(OriginScores(log_mixed(logs[here], weights), middle, levels @ weights, draws))
     joined = join_origins(parts, problem)
     assert joined is not None
     return joined, _weights(logs)

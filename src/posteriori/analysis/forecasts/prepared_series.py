@@ -105,7 +105,9 @@ def check_mass(mass: Any) -> tuple[float, ...]:
     except (TypeError, ValueError):
         found = ()
     if not found or not all(0.0 < m < 1.0 for m in found):
-        raise ValueError(f"mass must be probabilities between 0 and 1 such as 0.8,0.95; got {mass!r}")
+        raise ValueError(
+            f"mass must be probabilities between 0 and 1 such as 0.8,0.95; got {mass!r}"
+        )
     return found
 
 
@@ -118,14 +120,18 @@ def _check_origins(origins: Any) -> int:
 def _cut(rows: SeriesRows, event: Any) -> tuple[SeriesRows, Array]:
     """Divide a series at an event: what was before it, and the values from then on."""
     if not rows.clock.regular:
-        raise ValueError("event needs equal steps, and the times of this series are irregular; round them")
+        raise ValueError(
+            "event needs equal steps, and the times of this series are irregular; round them"
+        )
     times = rows.clock.times(rows.positions)
     try:
         start = pd.Timestamp(event) if rows.clock.dated else float(event)
     except (TypeError, ValueError):
         kind = "a date" if rows.clock.dated else "a number, as times are"
         raise ValueError(f"event must be {kind}, got {event!r}") from None
-    count = int(np.searchsorted(np.asarray(times), np.asarray(start, dtype=np.asarray(times).dtype)))
+    count = int(
+        np.searchsorted(np.asarray(times), np.asarray(start, dtype=np.asarray(times).dtype))
+    )
     before = (~np.isnan(rows.y[:count])).sum()
     if before < 3 or count == len(rows.y) or np.isnan(rows.y[count:]).all():
         ends = f"{time_words(rows.clock, times[0])} to {time_words(rows.clock, times[-1])}"
@@ -159,7 +165,9 @@ def _notes(
     found.append(f"seasons of {words} {steps}{chosen}" if problem.periods else "no seasons")
     for period in left_out:
         if options.period != "auto" or period == min(calendar.periods):
-            found.append(f"a season of {period:g} {steps} is left out: the series does not hold it twice")
+            found.append(
+                f"a season of {period:g} {steps} is left out: the series does not hold it twice"
+            )
     unasked = options.horizon is None and options.event is None
     ahead = f"{counted(problem.horizon, calendar.step, steps)} ahead"
     found.append(f"forecasts go {ahead}" + (", unasked" if unasked else ""))

@@ -47,8 +47,10 @@ class ForecastProblem(NamedTuple):
     origins: tuple[int, ...]
     step: float
 
-    #: Series have no classes.
-    classes = None
+    @property
+    def classes(self) -> None:
+        """Series have none."""
+        return None
 
     @property
     def X(self) -> Array:
@@ -82,7 +84,7 @@ class ForecastProblem(NamedTuple):
 
     @property
     def steps_ahead(self) -> Array:
-        """How far ahead of its origin each of them is, 1, 2, …"""
+        """How far ahead of its origin each of them is, from 1 on."""
         parts = [self.seen(origin) - origin + 1 for origin in self.origins]
         return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 

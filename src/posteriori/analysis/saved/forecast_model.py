@@ -121,7 +121,9 @@ class ForecastModel(ColumnReader):
         wanted = [*self.columns, *((self.by,) if self.by else ())]
         absent = [c.name for c in wanted if c.name not in frame.columns]
         if absent:
-            raise ValueError(f"the table lacks {', '.join(map(repr, absent))}, which the model needs")
+            raise ValueError(
+                f"the table lacks {', '.join(map(repr, absent))}, which the model needs"
+            )
         if not len(frame):
             raise ValueError("the table has no rows")
         values = np.full(len(frame), np.nan)
@@ -133,8 +135,12 @@ class ForecastModel(ColumnReader):
         for k, level in enumerate(levels):
             rows = np.flatnonzero(codes == k)
             if level not in self.series:
-                raise ValueError(f"{self.by.name if self.by else ''!r} holds {level!r}, a series that was not learned")
-            self._go_on(self.series[level], frame.iloc[rows], times[rows], values[rows], told, rows, mass)
+                raise ValueError(
+                    f"{self.by.name if self.by else ''!r} holds {level!r}, a series that was not learned"
+                )
+            self._go_on(
+                self.series[level], frame.iloc[rows], times[rows], values[rows], told, rows, mass
+            )
         return told
 
     def predict_inputs(self, inputs: pd.DataFrame, mass: float = 0.9) -> pd.DataFrame:

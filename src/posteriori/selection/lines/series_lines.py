@@ -8,7 +8,9 @@ __all__ = ["SERIES"]
 
 _STRUCTURAL = "posteriori.sequence.StructuralSeries"
 _AUTOREGRESSIVE = "posteriori.sequence.AutoregressiveSeries"
-_SCALES = "log variances of the parts N(·, 2.5²), common scale Inv-Gamma(½, 0.1), in units of the series"
+_SCALES = (
+    "log variances of the parts N(·, 2.5²), common scale Inv-Gamma(½, 0.1), in units of the series"
+)
 _LAGS = "weights of lags N(0, 1/k²), common scale Inv-Gamma(½, 0.1), in units of the series"
 
 #: Name, trend, what it asks of a series, and cost without and with a season.

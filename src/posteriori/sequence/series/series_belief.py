@@ -211,7 +211,9 @@ def predict_values(
     problem: SeriesProblem, belief: SeriesBelief, center: float, unit: float, wanted: Array
 ) -> Any:
     """Return the distributions of later values at the wanted rows, a batch; ``problem`` is as above."""
-    made = [(d.innovations[:, wanted], d.spreads[:, wanted]) for _, d in _filter_on(problem, belief)]
+    made = [
+        (d.innovations[:, wanted], d.spreads[:, wanted]) for _, d in _filter_on(problem, belief)
+    ]
     ahead, wide = (np.concatenate(one).T for one in zip(*made, strict=True))  # (H, K)
     means, spreads = center - unit * ahead, wide
     single = means.shape[1] == 1

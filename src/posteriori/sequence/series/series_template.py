@@ -38,9 +38,7 @@ class ChainTemplate:
     diffuse : bool
     """
 
-    def __init__(
-        self, form: SeriesForm, steps: Array | None, inputs: Array, diffuse: bool
-    ) -> None:
+    def __init__(self, form: SeriesForm, steps: Array | None, inputs: Array, diffuse: bool) -> None:
         usual = np.array([shape.mean + _ODD for shape in form.shapes])
         parts = form.parts(usual, steps, inputs)
         names = [name for name in form.scale_names if name != "noise"]
