@@ -9,10 +9,10 @@ import pandas as pd
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from posteriori.analysis.forecasts.forecast_words import HEADINGS, forecast_rows
 from posteriori.analysis.forecasts.forecasting import Forecast
 from posteriori.analysis.forecasts.forecasts_of_table import Forecasts, forecast
-from posteriori.analysis.forecasts.forecasts_words import series_rows
+from posteriori.analysis.forecasts.shown.forecast_words import HEADINGS, forecast_rows
+from posteriori.analysis.forecasts.shown.forecasts_words import series_rows
 from posteriori.analysis.report.ranking_tables import failures_of, warnings_of
 from posteriori.analysis.table.reading import read_table
 from posteriori.analysis.table.wording import counted

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from posteriori.analysis.forecasts.series_calendar import name_steps, time_words
+from posteriori.analysis.forecasts.dated.series_calendar import name_steps, time_words
 from posteriori.analysis.saved.cluster_model import ClusterModel
 from posteriori.analysis.saved.column_reader import ColumnReader
 from posteriori.analysis.saved.density_model import DensityModel

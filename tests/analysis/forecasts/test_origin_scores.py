@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from posteriori.analysis.forecasts.dated_column import read_dated_table
+from posteriori.analysis.forecasts.dated.dated_column import read_dated_table
+from posteriori.analysis.forecasts.dated.prepared_series import ForecastOptions, prepare_series
+from posteriori.analysis.forecasts.forecast_problem import (
+    ForecastProblem,
+    choose_origins,
+    suited_series,
+)
 from posteriori.analysis.forecasts.origin_scores import (
     OriginScores,
     average_scores,
@@ -14,12 +20,6 @@ from posteriori.analysis.forecasts.origin_scores import (
     measure_scores,
     naive_scale,
     score_from_origin,
-)
-from posteriori.analysis.forecasts.prepared_series import ForecastOptions, prepare_series
-from posteriori.analysis.forecasts.series_problem import (
-    ForecastProblem,
-    choose_origins,
-    suited_series,
 )
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import candidates_for

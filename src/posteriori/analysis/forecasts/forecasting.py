@@ -11,19 +11,19 @@ import pandas as pd
 
 from posteriori.analysis.fitting.ranked_outcomes import told_end
 from posteriori.analysis.fitting.running import Outcome, run_candidates
-from posteriori.analysis.forecasts.dated_column import DatedTable
-from posteriori.analysis.forecasts.event_effect import EventEffect, measure_event
-from posteriori.analysis.forecasts.forecast_words import forecast_rows, verdict_of_forecast
-from posteriori.analysis.forecasts.interval_columns import interval_columns
-from posteriori.analysis.forecasts.kept_models import make_forecast_model
-from posteriori.analysis.forecasts.origin_scores import join_origins, score_from_origin
-from posteriori.analysis.forecasts.prepared_series import (
+from posteriori.analysis.forecasts.dated.dated_column import DatedTable
+from posteriori.analysis.forecasts.dated.prepared_series import (
     ForecastOptions,
     Prepared,
     prepare_series,
 )
+from posteriori.analysis.forecasts.event_effect import EventEffect, measure_event
+from posteriori.analysis.forecasts.forecast_problem import suited_series
+from posteriori.analysis.forecasts.interval_columns import interval_columns
+from posteriori.analysis.forecasts.kept_models import make_forecast_model
+from posteriori.analysis.forecasts.origin_scores import join_origins, score_from_origin
 from posteriori.analysis.forecasts.ranked_series import rank_series
-from posteriori.analysis.forecasts.series_problem import suited_series
+from posteriori.analysis.forecasts.shown.forecast_words import forecast_rows, verdict_of_forecast
 from posteriori.analysis.report.html_pieces import framed
 from posteriori.analysis.report.ranking_tables import aligned
 from posteriori.analysis.saved.forecast_model import ForecastModel
@@ -147,7 +147,7 @@ class Forecast:
         loading : str
             Python code that makes ``table``, for those who want to repeat it.
         """
-        from posteriori.analysis.forecasts.forecast_page import make_forecast_page
+        from posteriori.analysis.forecasts.shown.forecast_page import make_forecast_page
 
         return make_forecast_page(self, title, loading)
 

@@ -15,10 +15,10 @@ import pandas as pd
 
 from posteriori.analysis.fitting.running import DIED, INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.fitting.workers import Workers, beside, in_processes
-from posteriori.analysis.forecasts.dated_column import DatedTable, read_dated_table
+from posteriori.analysis.forecasts.dated.dated_column import DatedTable, read_dated_table
+from posteriori.analysis.forecasts.dated.prepared_series import ForecastOptions, check_mass
 from posteriori.analysis.forecasts.forecasting import Forecast, forecast_series
 from posteriori.analysis.forecasts.kept_models import make_forecast_model
-from posteriori.analysis.forecasts.prepared_series import ForecastOptions, check_mass
 from posteriori.analysis.report.html_pieces import framed
 from posteriori.analysis.saved.forecast_model import ForecastModel
 from posteriori.analysis.table.reading import to_pandas
@@ -111,7 +111,7 @@ class Forecasts:
 
     def html(self, title: str = "the table", loading: str = "") -> str:
         """Return the report: one HTML page that needs no network."""
-        from posteriori.analysis.forecasts.forecasts_page import make_forecasts_page
+        from posteriori.analysis.forecasts.shown.forecasts_page import make_forecasts_page
 
         return make_forecasts_page(self, title, loading)
 

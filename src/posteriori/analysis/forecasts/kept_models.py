@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.preparation import NoColumns
-from posteriori.analysis.forecasts.dated_column import DatedTable
+from posteriori.analysis.forecasts.dated.dated_column import DatedTable
 from posteriori.analysis.saved.forecast_model import ForecastModel, SavedSeries, SeriesShelf
 from posteriori.analysis.table.columns import Column
 

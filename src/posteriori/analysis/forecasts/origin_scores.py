@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.forecasts.series_problem import (
+from posteriori.analysis.forecasts.forecast_problem import (
     ForecastProblem,
     fit_all,
     fit_series,

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.forecasts.dated_column import levels_of, read_moments
-from posteriori.analysis.forecasts.holiday_inputs import count_holidays
+from posteriori.analysis.forecasts.dated.dated_column import levels_of, read_moments
+from posteriori.analysis.forecasts.dated.holiday_inputs import count_holidays
 from posteriori.analysis.forecasts.interval_columns import interval_columns
 from posteriori.analysis.saved.column_reader import ColumnReader
 from posteriori.analysis.table.columns import Column, numbers_in

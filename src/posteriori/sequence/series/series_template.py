@@ -49,6 +49,7 @@ class ChainTemplate:
         count = len(self._moving.parts(usual, steps, self._nothing))
         after = 1 + len(form.seasons)
         self._places = [places[0], *places[after : after + count - 1]]
+        self._first = 0 if form.trend == "damped" else 1  # other trends have no shape
 
     def at(self, shape: Array) -> ScalarChain:
         """Return the chain for real numbers ``shape``."""
@@ -57,7 +58,7 @@ class ChainTemplate:
             np.array(entries.weights) for entries in (chain.transition, chain.noise, chain.start)
         )
         parts = self._moving.parts(shape, self._steps, self._nothing)
-        for part, place in zip(parts, self._places, strict=True):
+        for part, place in list(zip(parts, self._places, strict=True))[self._first :]:
             _put(chain.transition, transition, place.transition, place.start, part.transition)
             for name, here in place.noises.items():
                 _put(chain.noise, noise, here, place.start, part.noises[name])

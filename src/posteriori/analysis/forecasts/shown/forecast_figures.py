@@ -29,11 +29,12 @@ __all__ = [
     "draw_autocorrelation",
     "draw_errors",
     "draw_fan",
-    "draw_levels",
+    "draw_forecast_levels",
     "draw_part",
     "draw_surprises",
 ]
 
+#: Width and height of figures over time.
 _LONG = (BROAD + 3.4, 2.9)
 #: Steps of one figure; a longer series is thinned.
 _MOST_POINTS = 2000
@@ -113,7 +114,7 @@ def draw_errors(errors: Mapping[str, Array], steps: Array, unit: str) -> str:
     return render_svg("errors", "Error by step ahead", paint, SMALL)
 
 
-def draw_levels(levels: Array) -> str:
+def draw_forecast_levels(levels: Array) -> str:
     """Draw how many values lie at which level of their forecasts: even where these are calibrated."""
 
     def paint(axes: Axes) -> None:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.forecasts.dated_column import DatedTable, levels_of, read_moments
-from posteriori.analysis.forecasts.series_calendar import time_words
+from posteriori.analysis.forecasts.dated.dated_column import DatedTable, levels_of, read_moments
+from posteriori.analysis.forecasts.dated.series_calendar import time_words
 from posteriori.analysis.table.columns import Column, numbers_in
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.numerics.types import Array

@@ -8,22 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.forecasts.dated_column import DatedSeries, DatedTable
-from posteriori.analysis.forecasts.holiday_inputs import holiday_inputs
-from posteriori.analysis.forecasts.later_steps import (
+from posteriori.analysis.forecasts.dated.dated_column import DatedSeries, DatedTable
+from posteriori.analysis.forecasts.dated.holiday_inputs import holiday_inputs
+from posteriori.analysis.forecasts.dated.later_steps import (
     LaterSteps,
     fill_left_out,
     later_positions,
     read_future,
 )
-from posteriori.analysis.forecasts.series_calendar import (
+from posteriori.analysis.forecasts.dated.series_calendar import (
     Calendar,
     choose_horizon,
     choose_periods,
     name_steps,
     time_words,
 )
-from posteriori.analysis.forecasts.series_problem import ForecastProblem, choose_origins
+from posteriori.analysis.forecasts.forecast_problem import ForecastProblem, choose_origins
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.recording import recording_step
 from posteriori.numerics.types import Array

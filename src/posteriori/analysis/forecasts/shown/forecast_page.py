@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.forecasts.forecast_figures import (
+from posteriori.analysis.forecasts.dated.series_calendar import time_words
+from posteriori.analysis.forecasts.shown.forecast_figures import (
     draw_autocorrelation,
     draw_errors,
     draw_fan,
-    draw_levels,
+    draw_forecast_levels,
     draw_part,
     draw_surprises,
 )
-from posteriori.analysis.forecasts.forecast_words import HEADINGS, forecast_rows
-from posteriori.analysis.forecasts.series_calendar import time_words
+from posteriori.analysis.forecasts.shown.forecast_words import HEADINGS, forecast_rows
 from posteriori.analysis.report.figures import draw_sensitivity
 from posteriori.analysis.report.html_pieces import (
     bullet_list,
@@ -185,7 +185,7 @@ def _origins(found: Forecast) -> str:
     )
     levels = found.outcomes[found.best].unseen.level
     spread = figure(
-        draw_levels(levels),
+        draw_forecast_levels(levels),
         "Where values lay in their forecasts: evenly if these are calibrated, at the ends if they are too narrow.",
     )
     metrics = found.metrics[found.best]

@@ -11,7 +11,9 @@ from posteriori.sequence.series.series_clock import SeriesClock
 
 __all__ = ["Calendar", "choose_horizon", "choose_periods", "name_steps", "time_words"]
 
+#: In nanoseconds.
 _MINUTE = 60e9
+#: The same.
 _HOUR, _DAY = 60 * _MINUTE, 1440 * _MINUTE
 #: Days of a year, and working days among them.
 _YEAR, _WORKING = 365.25, 365.25 * 5 / 7
