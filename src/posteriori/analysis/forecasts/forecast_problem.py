@@ -12,6 +12,7 @@ from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.sequence.series.series_rows import SeriesRows
 
 __all__ = [
+    "FEW_DRAWS",
     "ForecastProblem",
     "choose_origins",
     "fit_all",
@@ -24,7 +25,7 @@ __all__ = [
 _FEWEST, _TIMES = 8, 2
 
 #: Draws of scales behind a forecast from an origin, whose density needs less exactness than an evidence.
-_DRAWS = 100
+FEW_DRAWS = 100
 
 
 class ForecastProblem(NamedTuple):
@@ -39,6 +40,8 @@ class ForecastProblem(NamedTuple):
         How many steps are known at each, the earliest first.
     step : float
         To which values are recorded; 0 where they show none.
+    draws : int
+        Of the scales of structural series, in fits to all steps.
     """
 
     rows: SeriesRows
@@ -46,6 +49,7 @@ class ForecastProblem(NamedTuple):
     horizon: int
     origins: tuple[int, ...]
     step: float
+    draws: int = 400
 
     @property
     def classes(self) -> None:
@@ -141,8 +145,8 @@ def fit_series(problem: ForecastProblem, candidate: Candidate, known: int) -> An
     model, rows = candidate.make(), problem.rows
     if candidate.encoding == "seasons":
         model.set_params(seasons=problem.periods)
-    if known < len(rows.y) and "draws" in model.get_params():
-        model.set_params(draws=_DRAWS)
+    if "draws" in model.get_params():
+        model.set_params(draws=problem.draws if known == len(rows.y) else FEW_DRAWS)
     part = slice(0, known)
     time = None if rows.clock.regular else rows.positions[part]
     inputs = np.nan_to_num(rows.inputs[part]) if rows.inputs.shape[1] else None

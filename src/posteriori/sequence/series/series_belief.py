@@ -45,6 +45,8 @@ _BEFORE, _LONG = 0.25, 20_000
 #: An error of the evidence, times the root of the draws, above this asks for draws around a further place,
 #: up to so many.
 _ROUGH, _MOST_PEAKS = 3.0, 4
+#: With fewer draws, speed is asked for: they stay around one place.
+_MANY = 200
 #: Numbers that draws are filtered to at a time.
 _MOST_NUMBERS = 1_000_000
 #: Draws with less than this share of the weight of the heaviest are left out.
@@ -138,7 +140,8 @@ def believe(problem: SeriesProblem, draws: int) -> Learned:
     counts = total - int(_BEFORE * total), int(_BEFORE * total)
     learned = _weigh(problem, draw_around_peaks([peak], problem.prior, *counts))
     peaks = [peak]
-    while learned.error * np.sqrt(draws) > _ROUGH and len(peaks) < _MOST_PEAKS:
+    most = _MOST_PEAKS if draws >= _MANY else 1
+    while learned.error * np.sqrt(draws) > _ROUGH and len(peaks) < most:
         known = learned.belief.thetas, np.exp(learned.belief.log_weights)
         peaks.append(next_peak(problem.log_likelihood, problem.prior, peaks, *known))
         learned = _weigh(problem, draw_around_peaks(peaks, problem.prior, *counts))

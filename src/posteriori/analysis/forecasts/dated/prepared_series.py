@@ -23,7 +23,11 @@ from posteriori.analysis.forecasts.dated.series_calendar import (
     name_steps,
     time_words,
 )
-from posteriori.analysis.forecasts.forecast_problem import ForecastProblem, choose_origins
+from posteriori.analysis.forecasts.forecast_problem import (
+    FEW_DRAWS,
+    ForecastProblem,
+    choose_origins,
+)
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.recording import recording_step
 from posteriori.numerics.types import Array
@@ -94,6 +98,8 @@ def prepare_series(series: DatedSeries, dated: DatedTable, options: ForecastOpti
     origins = choose_origins(rows, periods, horizon, _check_origins(options.origins))
     step = recording_step(rows.y[~np.isnan(rows.y)])
     problem = ForecastProblem(rows, periods, horizon, origins, step)
+    if dated.by is not None:  # of many series, time matters more than the last digit of an evidence
+        problem = problem._replace(draws=FEW_DRAWS)
     notes = _notes(problem, calendar, left_out, options, names[len(dated.inputs) :])
     return Prepared(series.name, problem, calendar, later, actual, names, tuple(notes))
 
