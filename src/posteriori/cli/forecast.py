@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from posteriori.analysis.forecasts.forecasting import Forecast
 from posteriori.analysis.forecasts.forecasts_of_table import Forecasts, forecast
@@ -16,6 +15,7 @@ from posteriori.analysis.forecasts.shown.forecasts_words import series_rows
 from posteriori.analysis.report.ranking_tables import failures_of, warnings_of
 from posteriori.analysis.table.reading import read_table
 from posteriori.analysis.table.wording import counted
+from posteriori.cli.counted_progress import counted_progress
 from posteriori.cli.output import PatientConsole, plain, print_indented, print_notes
 from posteriori.cli.results import print_table, read_and_tell, write_found
 
@@ -86,28 +86,14 @@ def _require_some(found: Any) -> None:
 def _forecast_with_progress(
     console: Console, frame: pd.DataFrame, choices: ForecastChoices, options: dict[str, Any]
 ) -> Any:
-    columns = (
-        TextColumn("forecasting"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("", total=None, left="")
-
-        def show(outcome: Any, total: int, remaining: float) -> None:
-            del outcome
-            left = f"about {remaining:.0f} s left" if remaining >= 1.0 else ""
-            progress.update(bar, total=total, advance=1, left=left)
-
+    with counted_progress(console, "forecasting") as (_, advance):
         return forecast(
             frame,
             time=choices.time,
             value=choices.value,
             jobs=choices.jobs,
             time_limit=choices.time_limit,
-            on_outcome=show,
+            on_outcome=lambda _, total, left: advance(total, left),
             **options,
         )
 

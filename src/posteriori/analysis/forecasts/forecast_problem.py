@@ -12,6 +12,7 @@ from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.sequence.series.series_rows import SeriesRows
 
 __all__ = [
+    "DRAWS",
     "FEW_DRAWS",
     "ForecastProblem",
     "choose_origins",
@@ -24,6 +25,8 @@ __all__ = [
 #: An origin has at least so many values before it, and holds each period so often.
 _FEWEST, _TIMES = 8, 2
 
+#: Draws of scales behind a forecast and an evidence: errors of the latter stay below a few tenths.
+DRAWS = 200
 #: Draws of scales behind a forecast from an origin, whose density needs less exactness than an evidence.
 FEW_DRAWS = 100
 
@@ -49,7 +52,7 @@ class ForecastProblem(NamedTuple):
     horizon: int
     origins: tuple[int, ...]
     step: float
-    draws: int = 400
+    draws: int = DRAWS
 
     @property
     def classes(self) -> None:
