@@ -166,10 +166,11 @@ def event_sentence(found: Forecast) -> str:
         return ""
     mass = max(effect.intervals)
     low, high = effect.intervals[mass]
+    more = "less" if effect.total < 0.0 else "more"
     count = int((~np.isnan(found.prepared.actual)).sum())
     steps = counted(count, found.prepared.calendar.step, found.prepared.calendar.steps)
     return (
-        f"From {found.options.event} on, {steps} came to {short_number(effect.total)} more in sum than without "
-        f"what began then ({100 * mass:g} %: {short_number(low)} to {short_number(high)}); the effect is positive "
+        f"From {found.options.event} on, {steps} came to {short_number(abs(effect.total))} {more} in sum than without "
+        f"what began then ({100 * mass:g} % of the effect: {short_number(low)} to {short_number(high)}); the effect is positive "
         f"with probability {effect.probability:.3g}."
     )

@@ -21,7 +21,7 @@ def series_rows(found: Forecasts) -> tuple[tuple[str, ...], list[tuple[str, ...]
         "values",
         "model",
         "scaled",
-        f"in {mass} %",
+        "in 80 %",
         "last",
         "next",
         f"{mass} %",
