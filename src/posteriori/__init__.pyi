@@ -26,7 +26,7 @@ from posteriori import (
     tables as tables,
     tree as tree,
 )
-from posteriori.analysis import analyze as analyze, segment as segment
+from posteriori.analysis import analyze as analyze, forecast as forecast, segment as segment
 from posteriori.distributions import (
     Bernoulli as Bernoulli,
     Beta as Beta,

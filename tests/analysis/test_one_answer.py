@@ -68,7 +68,7 @@ def cases_of(candidate):
 
 
 #: Those of a target; without one there is nothing that ``compare`` could be given.
-PREDICTING = [c for c in CANDIDATES if c.task not in ("joint", "segments")]
+PREDICTING = [c for c in CANDIDATES if c.task not in ("joint", "segments", "series")]
 CASES = [case for candidate in PREDICTING for case in cases_of(candidate)]
 
 

@@ -1,6 +1,12 @@
 from posteriori.analysis.analyzing import Analysis as Analysis, analyze as analyze
 from posteriori.analysis.densities.describing import TableDensity as TableDensity
 from posteriori.analysis.densities.odd_rows import OddEntry as OddEntry, OddRow as OddRow
+from posteriori.analysis.forecasts.event_effect import EventEffect as EventEffect
+from posteriori.analysis.forecasts.forecasting import Forecast as Forecast
+from posteriori.analysis.forecasts.forecasts_of_table import (
+    Forecasts as Forecasts,
+    forecast as forecast,
+)
 from posteriori.analysis.groups.cluster_profiles import (
     ClusterProfile as ClusterProfile,
     Trait as Trait,
@@ -8,6 +14,7 @@ from posteriori.analysis.groups.cluster_profiles import (
 from posteriori.analysis.groups.clustering import Clustering as Clustering, cluster as cluster
 from posteriori.analysis.saved.cluster_model import ClusterModel as ClusterModel
 from posteriori.analysis.saved.density_model import DensityModel as DensityModel
+from posteriori.analysis.saved.forecast_model import ForecastModel as ForecastModel
 from posteriori.analysis.saved.model_files import (
     load_model as load_model,
     save_model as save_model,

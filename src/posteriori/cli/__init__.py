@@ -1,21 +1,22 @@
 """The ``posteriori`` command."""
 
-import os
-import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from posteriori import __version__
-from posteriori.cli.output import plain, tolerate_encodings
+from posteriori.cli.output import tolerate_encodings
+from posteriori.cli.refusals import (
+    fail,
+    require_different,
+    require_file,
+    require_place,
+    split_names,
+    told_errors,
+)
 
 __all__ = ["app", "main"]
-
-#: What Python says where there is no room for the stack of a thread.
-_NO_THREAD = "can't start new thread"
 
 app = typer.Typer(
     help="Probabilistic machine learning: posterior, evidence and predictions from one call.",
@@ -56,8 +57,8 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the random draws.", min=0)] = 0,
 ) -> None:
     """Compare models of built-in data and write a report with figures."""
-    _require_place(html)
-    with _told_errors():
+    require_place(html)
+    with told_errors():
         from posteriori.cli.demo import run_demo
 
         run_demo(html, seed)
@@ -118,25 +119,25 @@ def compare(
     Ctrl-C ends the work with the ranking of the models that are done; then nothing is written, and
     the exit code is 130.
     """
-    _require_file(data)
-    _require_place(html)
-    _require_place(save)
-    _require_different((html, save), (data,))
+    require_file(data)
+    require_place(html)
+    require_place(save)
+    require_different((html, save), (data,))
     if target is None and task != "density":
-        _fail(
+        fail(
             "name the column to predict with --target, or describe all columns together with --task density"
         )
-    if models is not None and not _names(models):
-        _fail("--models names no model; leave it out to try all that suit")
-    with _told_errors():
+    if models is not None and not split_names(models):
+        fail("--models names no model; leave it out to try all that suit")
+    with told_errors():
         from posteriori.cli.compare import Choices, run_compare
 
         choices = Choices(
             data,
             target,
             task,
-            _names(models or ""),
-            _names(drop),
+            split_names(models or ""),
+            split_names(drop),
             html,
             save,
             seed,
@@ -185,16 +186,16 @@ def cluster(
 
     After Ctrl-C nothing is written, and the exit code is 130.
     """
-    _require_file(data)
+    require_file(data)
     for path in (html, out, save):
-        _require_place(path)
-    _require_different((html, out, save), (data,))
-    with _told_errors():
+        require_place(path)
+    require_different((html, out, save), (data,))
+    with told_errors():
         from posteriori.cli.cluster import ClusterChoices, run_cluster
 
         run_cluster(
             ClusterChoices(
-                data, max_clusters, clusters, _names(drop), html, out, save, seed, max_rows
+                data, max_clusters, clusters, split_names(drop), html, out, save, seed, max_rows
             )
         )
 
@@ -240,16 +241,112 @@ def segment(
 
     After Ctrl-C nothing is written, and the exit code is 130.
     """
-    _require_file(data)
+    require_file(data)
     for path in (html, out, save):
-        _require_place(path)
-    _require_different((html, out, save), (data,))
-    with _told_errors():
+        require_place(path)
+    require_different((html, out, save), (data,))
+    with told_errors():
         from posteriori.cli.segment import SegmentChoices, run_segment
 
         run_segment(
-            SegmentChoices(data, _names(columns), time, by, states, html, out, save, seed, max_rows)
+            SegmentChoices(
+                data, split_names(columns), time, by, states, html, out, save, seed, max_rows
+            )
         )
+
+
+@app.command()
+def forecast(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="CSV, TSV, JSON lines or Parquet, compressed or not; - reads standard input."
+        ),
+    ],
+    time: Annotated[str, typer.Option(help="The column of dates or numbers.", metavar="COLUMN")],
+    value: Annotated[str, typer.Option(help="The column to forecast.", metavar="COLUMN")],
+    horizon: Annotated[
+        int | None, typer.Option(help="Steps to forecast; a period by default, or 6.", min=1)
+    ] = None,
+    period: Annotated[
+        str, typer.Option(help="auto, none, or periods of seasons in steps, such as 7,365.25.")
+    ] = "auto",
+    by: Annotated[
+        str | None,
+        typer.Option(help="The column whose levels are series of their own.", metavar="COLUMN"),
+    ] = None,
+    inputs: Annotated[
+        str, typer.Option(help="Columns of known numbers with effects, separated by commas.")
+    ] = "",
+    future: Annotated[
+        Path | None, typer.Option(help="A table with the inputs of the steps to forecast.")
+    ] = None,
+    holidays: Annotated[
+        str | None, typer.Option(help="A country whose holidays have effects, such as DE.")
+    ] = None,
+    event: Annotated[
+        str | None,
+        typer.Option(help="Learn from what was before, and tell what changed.", metavar="DATE"),
+    ] = None,
+    models: Annotated[
+        str | None, typer.Option(help="Only these models, separated by commas.")
+    ] = None,
+    origins: Annotated[
+        int, typer.Option(help="Points in the past to forecast from; 0 ranks by evidence.", min=0)
+    ] = 5,
+    mass: Annotated[
+        str, typer.Option(help="Probabilities of intervals, separated by commas.")
+    ] = "0.8,0.95",
+    out: Annotated[
+        Path | None, typer.Option(help="Write the forecast to this file, as CSV.", dir_okay=False)
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a report to this file.", dir_okay=False)
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Save the model to this file.", dir_okay=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of random draws.", min=0)] = 0,
+    jobs: Annotated[
+        int | None, typer.Option(help="Fits at a time; all processors by default.", min=1)
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds after which no model is waited for.", min=0.0)
+    ] = None,
+    max_rows: Annotated[
+        int | None, typer.Option(help="Read no more than so many rows.", min=1)
+    ] = None,
+) -> None:
+    """Forecast a dated column with the model that foresaw best what came, and say by how much.
+
+    Ctrl-C ends the work with the ranking of the models that are done; then nothing is written, and
+    the exit code is 130.
+    """
+    require_file(data)
+    if future is not None:
+        require_file(future)
+    for path in (html, out, save):
+        require_place(path)
+    require_different((html, out, save), (data, *([future] if future else [])))
+    if models is not None and not split_names(models):
+        fail("--models names no model; leave it out to try all that suit")
+    with told_errors():
+        from posteriori.cli.forecast import ForecastChoices, run_forecast
+
+        choices = ForecastChoices(data, time, value, html, out, save, max_rows, jobs, time_limit)
+        options = {
+            "horizon": horizon,
+            "period": period,
+            "by": by,
+            "inputs": split_names(inputs),
+            "holidays": holidays,
+            "event": event,
+            "models": split_names(models or ""),
+            "origins": origins,
+            "mass": split_names(mass),
+            "seed": seed,
+        }
+        run_forecast(choices, future, options)
 
 
 @app.command()
@@ -263,11 +360,11 @@ def predict(
     mass: Annotated[float, typer.Option(help="Probability of the predicted interval.")] = 0.9,
 ) -> None:
     """Append predictions with their uncertainty to a table."""
-    _require_file(model)
-    _require_file(data)
-    _require_place(out)
-    _require_different((out,), (model, data))
-    with _told_errors():
+    require_file(model)
+    require_file(data)
+    require_place(out)
+    require_different((out,), (model, data))
+    with told_errors():
         from posteriori.cli.predict import run_predict
 
         run_predict(model, data, out, mass)
@@ -278,77 +375,8 @@ def show(
     model: Annotated[Path, typer.Argument(help="A model saved with --save.")],
 ) -> None:
     """Describe a saved model."""
-    _require_file(model)
-    with _told_errors():
+    require_file(model)
+    with told_errors():
         from posteriori.cli.predict import run_show
 
         run_show(model)
-
-
-def _require_file(path: str | Path) -> None:
-    """Refuse a missing file before anything heavy is loaded."""
-    if str(path) == "-":
-        return
-    if Path(path).is_dir():
-        _fail(f"{path} is a folder")
-    if not Path(path).exists():
-        _fail(f"{path} does not exist")
-
-
-def _require_place(path: Path | None) -> None:
-    """Refuse a file that could not be written, before the work is done."""
-    if path is None:
-        return
-    try:
-        special = not stat.S_ISREG(path.stat().st_mode)
-    except FileNotFoundError:
-        special = False
-    except OSError as error:  # links that lead in a circle, a folder that may not be entered
-        _fail(f"{path} cannot be written: {error.strerror}")
-    if special:  # a device or a pipe is written to, not replaced
-        return
-    folder = Path(os.path.realpath(path)).parent
-    if not folder.is_dir():
-        _fail(f"{path} cannot be written: there is no folder {folder}")
-    if not os.access(folder, os.W_OK):
-        _fail(f"{path} cannot be written: the folder {folder} is protected")
-
-
-def _require_different(written: Sequence[Path | None], read: Sequence[str | Path]) -> None:
-    """Refuse to write over what is read, or over what was just written."""
-    taken = {Path(path).resolve() for path in read if str(path) != "-"}
-    for path in written:
-        if path is None or (path.exists() and not path.is_file()):
-            continue
-        if path.resolve() in taken:
-            _fail(f"{path} is named twice: what is read and written must be different files")
-        taken.add(path.resolve())
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-@contextmanager
-def _told_errors() -> Iterator[None]:
-    """Load what is heavy and run, and tell what goes wrong in a line instead of a traceback."""
-    try:
-        yield
-    except OSError as error:
-        _fail(f"{error.filename or 'file'}: {error.strerror or error}")
-    except (ValueError, MemoryError) as error:
-        _fail(str(error) or "out of memory")
-    except ImportError as error:  # libraries that do not fit into memory are no defect
-        _fail(f"a library cannot be loaded, for lack of memory or of the library: {error}")
-    except Exception as error:
-        if str(error) == _NO_THREAD:
-            _fail(f"out of memory: {error}")
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        _fail(f"{what}. This is a defect of posteriori: please report it with the command you gave")
-    except KeyboardInterrupt:
-        _fail("stopped by Ctrl-C: nothing was written", code=130)
-
-
-def _fail(message: str, code: int = 1) -> NoReturn:
-    typer.echo(plain(f"posteriori: {message}"), err=True)
-    raise typer.Exit(code)

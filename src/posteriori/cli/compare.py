@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from posteriori.analysis.analyzing import Analysis, analyze
 from posteriori.analysis.densities.describing import TableDensity
@@ -21,6 +20,7 @@ from posteriori.analysis.report.ranking_tables import (
 )
 from posteriori.analysis.saved.model_files import save_model
 from posteriori.analysis.table.reading import reading_code
+from posteriori.cli.counted_progress import counted_progress
 from posteriori.cli.output import PatientConsole, plain, print_indented, print_notes
 from posteriori.cli.results import read_and_tell
 from posteriori.numerics.record_files import write_whole
@@ -121,19 +121,10 @@ def print_analysis(
 def _analyze_with_progress(
     console: Console, frame: pd.DataFrame, choices: Choices
 ) -> Analysis | TableDensity:
-    columns = (
-        TextColumn("comparing models"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("", total=None, left="")
+    with counted_progress(console, "comparing models") as (progress, advance):
 
         def show(outcome: Outcome, total: int, remaining: float) -> None:
-            left = f"about {remaining:.0f} s left" if remaining >= 1.0 else ""
-            progress.update(bar, total=total, advance=1, left=left)
+            advance(total, remaining)
             if choices.verbose:
                 mark = "failed" if outcome.failure else f"{outcome.seconds:.2g} s"
                 line = f"  {outcome.candidate.words}: {mark}"

@@ -16,7 +16,7 @@ from posteriori.analysis.table.wording import counted
 from posteriori.cli.output import plain, print_notes
 from posteriori.numerics.record_files import write_whole
 
-__all__ = ["print_table", "read_and_tell", "require_new_names", "write_results"]
+__all__ = ["print_table", "read_and_tell", "require_new_names", "write_found", "write_results"]
 
 
 def read_and_tell(console: Console, data: str, max_rows: int | None) -> TableFile:
@@ -61,19 +61,35 @@ def write_results(
     labels : str
         What rows were given, in words.
     """
-    title = "standard input" if choices.data == "-" else Path(choices.data).name
-    loading = reading_code(choices.data, choices.max_rows)
-    page = "" if choices.html is None else found.html(title, loading)
     text = ""
     if choices.out is not None:
         told = found.model.predict(frame)
         text = pd.concat([frame, told], axis=1).to_csv(index=False)
+    written = f"{counted(len(frame), 'row')} with their {labels}"
+    write_found(console, found, choices, text, written)
+
+
+def write_found(console: Console, found: Any, choices: Any, text: str, written: str) -> None:
+    """Write the model, a table as text and the report, those that were asked for.
+
+    Parameters
+    ----------
+    console : Console
+    found : Clustering, Segmentation, Forecast or Forecasts
+    choices : record
+        As of :func:`write_results`.
+    text, written : str
+        The table, and what it holds.
+    """
+    title = "standard input" if choices.data == "-" else Path(choices.data).name
+    loading = reading_code(choices.data, choices.max_rows)
+    page = "" if choices.html is None else found.html(title, loading)
     if choices.save is not None:
         save_model(found.model, choices.save)
         _say(console, f"“{found.model.name}” saved to {choices.save}")
     if choices.out is not None:
         write_whole(choices.out, text.encode(errors="replace"))
-        _say(console, f"{counted(len(frame), 'row')} with their {labels} written to {choices.out}")
+        _say(console, f"{written} written to {choices.out}")
     if choices.html is not None:
         write_whole(choices.html, page.encode(errors="replace"))
         _say(console, f"Report written to {choices.html}")

@@ -15,17 +15,22 @@ from posteriori.selection.lines.density_lines import DENSITY
 from posteriori.selection.lines.joint_lines import JOINT
 from posteriori.selection.lines.regression_lines import REGRESSION
 from posteriori.selection.lines.segment_lines import SEGMENTS
+from posteriori.selection.lines.series_lines import SERIES
 
 __all__ = ["CANDIDATES", "Candidate", "candidates_for"]
 
-#: All models of the command ``posteriori compare``, cheapest first within a task.
+#: All models of the commands that compare some, cheapest first within a task.
 CANDIDATES: tuple[Candidate, ...] = (
     *REGRESSION,
     *DENSITY,
     *CLASSIFICATION,
     *JOINT,
     *SEGMENTS,
+    *SERIES,
 )
+
+#: What is said to be something, where that is no target.
+_DESCRIBED = {"joint": "the columns are", "series": "the series is"}
 
 
 def candidates_for(
@@ -45,7 +50,8 @@ def candidates_for(
     names : sequence of str, or str
         Only these, however costly, by name or title; all that suit by default, or where it is None.
     targets : sequence of {"counts", "many zeros", "positive", "two classes"}
-        What is known about the targets; of a joint density, what the columns are.
+        What is known about the targets; of a joint density, what the columns are; of series "regular",
+        "positive", "seasonal", "counts" and "without inputs", where they are.
     inputs, rows : int
         Size of the data; 0 where it is not known.
     curved : bool
@@ -67,7 +73,7 @@ def candidates_for(
             hint = f"; did you mean {near[0]!r}?" if near else "."
             raise ValueError(f"no {task} model {name!r}{hint} There are: {', '.join(known)}")
         if not _suits(known[name], targets):
-            what = "the columns are" if task == "joint" else "the target is"
+            what = _DESCRIBED.get(task, "the target is")
             raise ValueError(f"{name!r} is for {known[name].targets}, which {what} not")
     chosen = [known[name] for name in names] or [
         c
@@ -81,4 +87,4 @@ def candidates_for(
 
 
 def _suits(candidate: Candidate, targets: Sequence[str]) -> bool:
-    return candidate.targets == "any" or candidate.targets in targets
+    return candidate.targets == "any" or set(candidate.targets.split(", ")) <= set(targets)

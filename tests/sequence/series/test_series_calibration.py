@@ -22,7 +22,7 @@ def rank_of_truth(form, rng):
     chain, variances = empty.chain(theta), empty.variances(theta)
     y = simulate_series(chain, variances, np.array([scale]), 40, rng)[0]
     problem = SeriesProblem(form, y, None, np.zeros((40, 0)))
-    belief = believe(problem).belief
+    belief = believe(problem, 400).belief
     weights = np.exp(belief.log_weights)
     scale_rank = np.mean(
         [

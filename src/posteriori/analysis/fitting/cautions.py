@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.table_problem import Problem
+from posteriori.analysis.table.values import are_whole_days, dates_of
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.types import Array
+from posteriori.sequence.series.series_clock import set_clock
 
 __all__ = ["cautions", "revealing_columns"]
 
@@ -22,6 +24,9 @@ _MANY_REPEATS = 0.01
 
 #: How many times as often as by chance rows must repeat before it is said.
 _BEYOND_CHANCE = 5.0
+
+#: Dates from which on it is said that they are regular.
+_FEWEST_DATES = 10
 
 #: With fewer rows, a column may give the target away by chance.
 _FEWEST_ROWS = 20
@@ -54,7 +59,24 @@ def cautions(problem: Problem, target: str, revealing: Mapping[str, str]) -> lis
         notes.append(
             "rows are held out at random: that tests predictions between the dates, not forecasts"
         )
-    return notes
+    return notes + _on_regular_dates(problem, target)
+
+
+def _on_regular_dates(problem: Problem, target: str) -> list[str]:
+    """Name the command that forecasts, where dates follow one another in regular steps."""
+    if problem.classes is not None or len(problem.X) < _FEWEST_DATES:
+        return []
+    for name, kind in problem.kinds.items():
+        years = np.sort(problem.X[name].to_numpy(np.float64)) if kind == "date" else np.zeros(0)
+        if not len(years) or np.isnan(years).any() or not (np.diff(years) > 0.0).all():
+            continue
+        times = dates_of(years, whole_days=are_whole_days(years))
+        if set_clock(pd.DatetimeIndex(times).as_unit("ns")).regular:
+            return [
+                f"the dates of {name!r} are regular: what comes after them is told by posteriori forecast "
+                f"--time {name} --value {target}"
+            ]
+    return []
 
 
 def _on_repeated_rows(problem: Problem) -> list[str]:

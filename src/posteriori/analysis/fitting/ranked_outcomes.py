@@ -6,14 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from posteriori.analysis.fitting.averaged import AVERAGE, average_outcome
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome
+from posteriori.numerics.types import Array
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparison import Comparison, Row
-from posteriori.selection.ranking import best_first, row_of, with_differences, with_probabilities
+from posteriori.selection.ranking import (
+    best_first,
+    ranked,
+    row_of,
+    with_differences,
+    with_probabilities,
+)
 from posteriori.selection.stacking import Splits
 
-__all__ = ["evidence_group", "rank_outcomes", "told_end", "without_average"]
+__all__ = [
+    "all_outcomes",
+    "evidence_group",
+    "order_outcomes",
+    "rank_outcomes",
+    "told_end",
+    "without_average",
+]
 
 #: What kinds of evidence add to what they are of.
 _OF_KINDS = {"type-II": ", chosen scale", "prequential": ", prequential"}
@@ -43,20 +59,47 @@ def rank_outcomes(
     kind : class
         Of the average.
     """
-    why = OUT_OF_TIME if ended == "time" else INTERRUPTED
-    outcomes = {c.name: Outcome(c, failure=why) for c in candidates}
-    outcomes |= {outcome.name: outcome for outcome in reached}
+    outcomes = all_outcomes(candidates, reached, ended)
     averaged = average_outcome(outcomes, splits, task, kind)
     weights: dict[str, float] = {}
     if averaged is not None:
         outcomes[AVERAGE], weights = averaged
-    rows = {name: _row(outcome, len(splits)) for name, outcome in outcomes.items()}
+    held = {name: o.unseen.log_density for name, o in outcomes.items() if o.unseen is not None}
+    return order_outcomes(outcomes, weights, held, f"{len(splits)}-fold")
+
+
+def all_outcomes(
+    candidates: Sequence[Candidate], reached: Sequence[Outcome], ended: str
+) -> dict[str, Outcome]:
+    """Return the outcomes of all candidates by name, with the reason for those that were not waited for."""
+    why = OUT_OF_TIME if ended == "time" else INTERRUPTED
+    outcomes = {c.name: Outcome(c, failure=why) for c in candidates}
+    return outcomes | {outcome.name: outcome for outcome in reached}
+
+
+def order_outcomes(
+    outcomes: Mapping[str, Outcome],
+    weights: Mapping[str, float],
+    held: Mapping[str, Array],
+    method: str,
+) -> tuple[dict[str, Outcome], Comparison]:
+    """Return outcomes, best first, and the ranking: by what is unseen, or by evidence where nothing is.
+
+    Parameters
+    ----------
+    outcomes : mapping from name to Outcome
+    weights : mapping from name to float
+        Shares in the average.
+    held : mapping from name to (N,)
+        Log densities of what was not seen, in parts that are as good as independent.
+    method : str
+        How it was held out.
+    """
+    rows = {name: _row(outcome, held.get(name), method) for name, outcome in outcomes.items()}
     rows |= {name: replace(rows[name], weight=share) for name, share in weights.items()}
     evidences = {name: o.evidence for name, o in outcomes.items() if o.evidence is not None}
-    unseen = {name: o.unseen for name, o in outcomes.items() if o.unseen is not None}
-    rows = with_probabilities(rows, evidences)
-    rows = with_differences(rows, {name: part.log_density for name, part in unseen.items()})
-    ranking = best_first(rows.values())
+    rows = with_differences(with_probabilities(rows, evidences), held)
+    ranking = best_first(rows.values()) if held else ranked(list(rows.values()))
     return {row.name: outcomes[row.name] for row in ranking}, Comparison(ranking)
 
 
@@ -87,15 +130,13 @@ def evidence_group(outcome: Outcome) -> str:
     return f"{of}{_OF_KINDS.get(outcome.evidence.kind, '')}"
 
 
-def _row(outcome: Outcome, folds: int) -> Row:
-    if outcome.unseen is None:
+def _row(outcome: Outcome, held: Array | None, method: str) -> Row:
+    if outcome.failure:
         return Row(outcome.name, failure=outcome.failure, seconds=outcome.seconds)
+    said = {"method": method, "seconds": outcome.seconds}
+    said["effective_parameters"] = outcome.effective_parameters
+    nothing = {} if held is not None else {"elpd": np.nan, "elpd_se": np.nan}
+    terms = np.zeros(0) if held is None else held
     return row_of(
-        outcome.name,
-        outcome.evidence,
-        outcome.unseen.log_density,
-        of=evidence_group(outcome),
-        method=f"{folds}-fold",
-        effective_parameters=outcome.effective_parameters,
-        seconds=outcome.seconds,
+        outcome.name, outcome.evidence, terms, of=evidence_group(outcome), **said, **nothing
     )

@@ -27,9 +27,16 @@ from posteriori.analysis.fitting.workers import Workers, beside, in_processes
 from posteriori.estimators.contract import CountsParameters, HasEvidence, TellsBends, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.candidates import Candidate
-from posteriori.selection.cross_validation import Unseen, fit_in_parts, join_folds, predict_fold
+from posteriori.selection.cross_validation import fit_in_parts, join_folds, predict_fold
 
-__all__ = ["INTERRUPTED", "OUT_OF_TIME", "Outcome", "make_pipeline", "run_candidates"]
+__all__ = [
+    "DIED",
+    "INTERRUPTED",
+    "OUT_OF_TIME",
+    "Outcome",
+    "make_pipeline",
+    "run_candidates",
+]
 
 
 #: Numbers in all inputs, times the classes beyond the first, from which on processes are started.
@@ -41,12 +48,15 @@ _MOST_LEVELS = 1000
 #: Failures of candidates that were not waited for.
 INTERRUPTED, OUT_OF_TIME = "interrupted", "not reached within the time limit"
 
-_DIED = "a process that fitted it died, perhaps for lack of memory: try fewer --jobs (jobs=), or fewer rows"
+DIED = "a process that fitted it died, perhaps for lack of memory: try fewer --jobs (jobs=), or fewer rows"
 #: Seconds between two looks at the time, and at whether those who work are still there.
 _LOOK = 0.1
 
 #: From problem, candidate and fold (None for all rows) to what is said of the fold, or a fitted pipeline.
 FitsPart = Callable[[Any, Candidate, int | None], Any]
+
+#: From what is said of every fold, and the problem, to what is said of all of them.
+JoinsParts = Callable[[list[Any], Any], Any]
 
 
 class Outcome(NamedTuple):
@@ -58,6 +68,7 @@ class Outcome(NamedTuple):
     model : Pipeline or None
         Fitted to all rows; None if that failed or was not reached.
     unseen : Unseen or None
+        Or what else is said of folds, with ``log_density``.
     evidence : LogEvidence or None
     effective_parameters : float
         How many parameters the data determine; not a number where that is not known.
@@ -70,7 +81,7 @@ class Outcome(NamedTuple):
 
     candidate: Candidate
     model: Any = None
-    unseen: Unseen | None = None
+    unseen: Any = None
     evidence: LogEvidence | None = None
     effective_parameters: float = float("nan")
     seconds: float = 0.0
@@ -122,6 +133,8 @@ def run_candidates(
     problem: Any,
     *,
     fit: FitsPart | None = None,
+    join: JoinsParts | None = None,
+    apart: bool | None = None,
     jobs: int = 1,
     time_limit: float | None = None,
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
@@ -137,8 +150,12 @@ def run_candidates(
         From problem, candidate and a fold what the candidate says of the fold, an ``Unseen``, when it is
         fitted to the other rows; for no fold a pipeline that is fitted to all rows. By default the
         target is predicted.
+    join : callable, optional
+        From what is said of the folds, a list, and the problem, to what is said of all rows.
+    apart : bool, optional
+        Whether several fits at a time have processes of their own; by default where the table is large.
     jobs : int
-        Fits at a time, in processes of their own where the table is large.
+        Fits at a time.
     time_limit : float, optional
         Seconds after which no result is waited for.
     on_outcome : callable, optional
@@ -154,7 +171,7 @@ def run_candidates(
     """
     several = 1 if problem.classes is None else len(problem.classes) - 1
     large = problem.X.size * several >= _WORTH_PROCESSES
-    if large and jobs > 1:
+    if (large if apart is None else apart) and jobs > 1:
         workers = in_processes(problem, jobs)
     else:  # threads that wait for one another cost more than they save on small products
         workers = beside(problem, None if large else 1)
@@ -174,7 +191,10 @@ def run_candidates(
     try:
         with workers as working:
             submit = partial(working.submit, _fit, fit or _predict_part)
-            in_time = _gather(working, submit, jobs + 1, candidates, problem, deadline, keep)
+            finish = partial(_outcome, problem=problem, join=join or _join_rows)
+            in_time = _gather(
+                working, submit, jobs + 1, candidates, problem, deadline, keep, finish
+            )
     except KeyboardInterrupt:
         return outcomes, "interrupted"
     return outcomes, "" if in_time else "time"
@@ -188,6 +208,7 @@ def _gather(
     problem: Any,
     deadline: float,
     keep: Callable[[Outcome], None],
+    finish: Callable[[Candidate, list[_Part]], Outcome],
 ) -> bool:
     """Keep each candidate's outcome once all its fits are done; tell whether all were in time.
 
@@ -212,22 +233,26 @@ def _gather(
             part, mine = _part(future), parts[candidate.name]
             mine[place] = part
             if part.failure:
-                keep(_outcome(candidate, [part], problem))
+                keep(finish(candidate, [part]))
                 del parts[candidate.name]
                 tasks = deque(task for task in tasks if task[0] is not candidate)
             elif len(mine) == len(folds):
                 del parts[candidate.name]  # what they say is kept once, joined
-                keep(_outcome(candidate, [mine[k] for k in range(len(folds))], problem))
+                keep(finish(candidate, [mine[k] for k in range(len(folds))]))
     return True
 
 
 def _part(future: Future[_Part]) -> _Part:
     """Return what a fit gave; only one whose worker was killed has an exception of its own, or no end."""
     lost = not future.done() or future.exception() is not None
-    return _Part(None, failure=_DIED) if lost else future.result()
+    return _Part(None, failure=DIED) if lost else future.result()
 
 
-def _outcome(candidate: Candidate, parts: list[_Part], problem: Any) -> Outcome:
+def _join_rows(parts: list[Any], problem: Any) -> Any:
+    return join_folds(parts, problem.splits)
+
+
+def _outcome(candidate: Candidate, parts: list[_Part], problem: Any, join: JoinsParts) -> Outcome:
     told = Outcome(
         candidate,
         seconds=sum(part.seconds for part in parts),
@@ -237,7 +262,7 @@ def _outcome(candidate: Candidate, parts: list[_Part], problem: Any) -> Outcome:
     if told.failure:
         return told
     model = parts[-1].result
-    unseen = join_folds([part.result for part in parts[:-1]], problem.splits)
+    unseen = join([part.result for part in parts[:-1]], problem)
     final = model[-1]
     if offers(final, HasEvidence):
         told = told._replace(evidence=final.log_evidence_)
@@ -271,7 +296,7 @@ def _predict_part(problem: Problem, candidate: Candidate, fold: int | None) -> A
 
 def _sound(result: Any) -> Any:
     """Return what a fit gave, unless it says nothing of some unseen rows."""
-    if isinstance(result, Unseen) and np.isnan(result.log_density).any():
+    if hasattr(result, "log_density") and np.isnan(result.log_density).any():
         raise ValueError("what it predicts for some unseen rows is no number")
     return result
 

@@ -76,7 +76,15 @@ _GO_FIRST = ("seconds", "kind", "evidence", "prob.", "weight", "R²")
 _UNREACHED = {OUT_OF_TIME: ("not reached", ""), INTERRUPTED: ("interrupted", "")}
 
 
-class Ranked(Protocol):
+class HasOutcomes(Protocol):
+    """What has tried candidates."""
+
+    @property
+    def outcomes(self) -> Mapping[str, Outcome]:
+        """What became of each model."""
+
+
+class Ranked(HasOutcomes, Protocol):
     """What a ranking tells of: models of a target, or densities of a table."""
 
     @property
@@ -86,10 +94,6 @@ class Ranked(Protocol):
     @property
     def detailed_rows(self) -> list[Row]:
         """The same, with all evidences."""
-
-    @property
-    def outcomes(self) -> Mapping[str, Outcome]:
-        """What became of each model."""
 
     @property
     def metrics(self) -> Mapping[str, Metrics]:
@@ -222,12 +226,12 @@ def group_legend(found: Ranked) -> list[str]:
     return [f"evidence and prob. compare within a group only ({named})"]
 
 
-def failures_of(found: Ranked) -> list[str]:
+def failures_of(found: HasOutcomes) -> list[str]:
     """Say why models have no result: a line for each reason."""
     return _together([(o.failure, o.candidate.words) for o in found.outcomes.values() if o.failure])
 
 
-def warnings_of(found: Ranked) -> list[str]:
+def warnings_of(found: HasOutcomes) -> list[str]:
     """Say what models warned of first: a line for each warning."""
     said = [(w, o.candidate.words) for o in found.outcomes.values() for w in o.warnings[:1]]
     return _together(said)

@@ -15,6 +15,7 @@ from posteriori.analysis.fitting.preparation import NoColumns, NumberColumns
 from posteriori.analysis.saved.cluster_model import ClusterModel
 from posteriori.analysis.saved.column_reader import ColumnReader
 from posteriori.analysis.saved.density_model import DensityModel
+from posteriori.analysis.saved.forecast_model import ForecastModel, SavedSeries, SeriesShelf
 from posteriori.analysis.saved.object_tree import from_tree, to_tree
 from posteriori.analysis.saved.segment_model import SegmentModel
 from posteriori.analysis.saved.table_model import TARGET_KINDS, TableModel
@@ -54,8 +55,14 @@ _SEGMENT_FACT_TYPES: dict[str, tuple[type, ...]] = {
     "states" if name == "clusters" else name: types for name, types in _CLUSTER_FACT_TYPES.items()
 }
 
+_FORECAST_FACT_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("kind", "prior", "version"), (str,)),
+    **dict.fromkeys(("rows", "series", "seed"), (int,)),
+    "log_evidence": (float, type(None)),
+}
+
 #: All models that can be saved.
-SavedModel = TableModel | ClusterModel | SegmentModel | DensityModel
+SavedModel = TableModel | ClusterModel | SegmentModel | DensityModel | ForecastModel
 
 #: What each kind of them has beside name, pipeline, columns and facts.
 _OWN: dict[type, tuple[str, ...]] = {
@@ -63,6 +70,7 @@ _OWN: dict[type, tuple[str, ...]] = {
     ClusterModel: ("order",),
     SegmentModel: ("order", "symbols", "time", "by"),
     DensityModel: (),
+    ForecastModel: ("value", "by", "holidays"),
 }
 
 
@@ -113,6 +121,7 @@ def _read_content(content: dict[str, Any]) -> tuple[SavedModel, Any, Any]:
     if not all(_is_usable(c) for c in columns):
         raise ValueError("its columns are not described as columns are")
     readers: dict[str, Callable[..., SavedModel]] = {
+        "holidays": _read_forecasts,
         "target": _read_predictions,
         "symbols": _read_segments,
         "order": _read_clusters,
@@ -164,6 +173,38 @@ def _read_segments(content: dict[str, Any], columns: tuple[Column, ...]) -> Segm
         raise ValueError("its times and series are not described as columns are")
     order, symbols = content["order"], content["symbols"]
     return SegmentModel(name, pipeline, columns, order, symbols, others[0], others[1], facts)
+
+
+def _read_forecasts(content: dict[str, Any], columns: tuple[Column, ...]) -> ForecastModel:
+    name, pipeline, facts = content["name"], content["pipeline"], content["facts"]
+    if not (isinstance(name, str) and isinstance(content["holidays"], str)):
+        raise ValueError("its names are no texts")
+    if not (isinstance(pipeline[-1], SeriesShelf) and _are_series(pipeline[-1].series)):
+        raise ValueError("it holds no series")
+    if not (columns and _has_types(facts, _FORECAST_FACT_TYPES)):
+        raise ValueError("what it says about itself is not what models of series say")
+    value = Column(*content["value"])
+    by = None if content["by"] is None else Column(*content["by"])
+    if not all(c is None or _is_described(c) for c in (value, by)):
+        raise ValueError("its values and series are not described as columns are")
+    return ForecastModel(name, pipeline, columns, value, by, content["holidays"], facts)
+
+
+def _are_series(series: Any) -> bool:
+    return (
+        isinstance(series, dict)
+        and bool(series)
+        and all(
+            isinstance(name, str)
+            and isinstance(one, SavedSeries)
+            and isinstance(one.kind, str)
+            and isinstance(one.origin, str if one.dated else float)
+            and type(one.dated) is bool
+            and all(type(x) is float for x in (one.step, one.last))
+            and isinstance(one.inputs, tuple)
+            for name, one in series.items()
+        )
+    )
 
 
 def _is_order(order: Any, count: int) -> bool:

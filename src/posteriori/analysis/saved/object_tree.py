@@ -25,6 +25,8 @@ __all__ = ["CLASSES", "from_tree", "to_tree"]
 #: All classes that files may hold, by module. A model that holds another one adds it here.
 CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.analysis.densities.density_average": ("DensityAverage",),
+    "posteriori.analysis.forecasts.series_average": ("SeriesAverage",),
+    "posteriori.analysis.saved.forecast_model": ("SavedSeries", "SeriesShelf"),
     "posteriori.analysis.fitting.preparation": (
         "CodeColumns",
         "Levels",
@@ -113,6 +115,13 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.selection.averaging": ("ClassifierAverage", "ModelAverage"),
     "posteriori.sequence.emission_densities": ("EmissionDensities", "FamilyDensities"),
     "posteriori.sequence.hidden_markov_chain": ("HiddenMarkovChain",),
+    "posteriori.sequence.series.autoregressive_series": ("AutoregressiveSeries", "_OrderBelief"),
+    "posteriori.sequence.series.count_series": ("CountSeries",),
+    "posteriori.sequence.series.series_belief": ("SeriesBelief",),
+    "posteriori.sequence.series.series_clock": ("SeriesClock",),
+    "posteriori.sequence.series.series_form": ("SeriesForm", "SeriesUnits"),
+    "posteriori.sequence.series.series_rows": ("SeriesRows",),
+    "posteriori.sequence.series.structural_series": ("StructuralSeries",),
     "posteriori.tree.bayesian_tree": ("BayesianTreeClassifier", "BayesianTreeRegressor"),
     "posteriori.tree.decision_tree": (
         "DecisionStump",

@@ -28,6 +28,9 @@ from posteriori.numerics.validation import as_observation, probability_vector
 
 __all__ = ["Mixture", "MixtureFamily", "UnivariateMixture"]
 
+#: Components from which on draws are made side by side instead of component by component.
+_MANY = 32
+
 
 class MixtureFamily(Distribution):
     """What mixtures of every event shape have in common."""
@@ -156,7 +159,16 @@ class MixtureFamily(Distribution):
         lead = shape[: len(shape) - len(self.batch_shape)]
         uniform = rng.random((int(np.prod(lead)), *self.batch_shape, 1))
         edges = np.cumsum(self.probabilities, axis=-1)
-        chosen = (uniform >= (edges / edges[..., -1:])[..., :-1]).sum(axis=-1)
+        edges = (edges / edges[..., -1:])[..., :-1]
+        if self.n_components > _MANY and not self.event_shape:  # each draw from a member of its own
+            chosen = np.empty(uniform.shape[:-1], dtype=np.int64)
+            for index in np.ndindex(*self.batch_shape):
+                here = (slice(None), *index)
+                chosen[here] = np.searchsorted(edges[index], uniform[(*here, 0)], side="right")
+            places = np.indices(chosen.shape)[1:]
+            drawn = take_members(self.components, (*places, chosen)).sample(rng=rng)
+            return np.asarray(drawn).reshape(shape)[()]
+        chosen = (uniform >= edges).sum(axis=-1)
         out = np.empty(chosen.shape + self.event_shape)
         for index in np.ndindex(*self.batch_shape):
             here = (slice(None), *index)

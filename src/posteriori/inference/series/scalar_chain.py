@@ -60,6 +60,13 @@ class Entries(NamedTuple):
     columns: IntArray
     weights: Array
 
+    def dense(self, size: int, t: int, factors: Array | float = 1.0) -> Array:
+        """Return the matrix of a step, (size, size), its entries times ``factors``."""
+        made = np.zeros((size, size))
+        weights = self.weights[t if len(self.weights) > 1 else 0]
+        np.add.at(made, (self.rows, self.columns), factors * weights)
+        return made
+
 
 #: A matrix of zeros.
 NO_ENTRIES = Entries(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((1, 0)))

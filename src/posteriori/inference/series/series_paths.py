@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from posteriori.inference.series.scalar_chain import Entries, ScalarChain
+from posteriori.inference.series.scalar_chain import ScalarChain
 from posteriori.numerics.types import Array
 
 __all__ = ["simulate_series"]
@@ -47,15 +47,8 @@ def simulate_series(
 def _step_of(chain: ScalarChain, variances: Array, t: int) -> tuple[Array, Array]:
     """Return the transition and a root of the covariance of noise."""
     size = len(chain.initial_mean)
-    step = _dense(chain.transition, np.ones(len(chain.transition.rows)), size, t)
-    return step, _root(_dense(chain.noise, variances[chain.parts], size, t))
-
-
-def _dense(entries: Entries, factors: Array, size: int, t: int) -> Array:
-    made = np.zeros((size, size))
-    weights = entries.weights[t if len(entries.weights) > 1 else 0]
-    np.add.at(made, (entries.rows, entries.columns), factors * weights)
-    return made
+    step = chain.transition.dense(size, t)
+    return step, _root(chain.noise.dense(size, t, variances[chain.parts]))
 
 
 def _root(cov: Array) -> Array:

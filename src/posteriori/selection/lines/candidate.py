@@ -17,8 +17,9 @@ class Candidate(NamedTuple):
     Attributes
     ----------
     name : str
-    task : {"regression", "classification", "density", "joint", "segments"}
-        "density" is that of one column, "joint" that of all columns together; "segments" have hidden states.
+    task : {"regression", "classification", "density", "joint", "segments", "series"}
+        "density" is that of one column, "joint" that of all columns together; "segments" have hidden states;
+        "series" go on.
     path : str
         Where the estimator is found, "posteriori.room.Name".
     parameters : mapping
@@ -27,18 +28,19 @@ class Candidate(NamedTuple):
         Its prior beliefs in words.
     cost : float
         Time of a fit beside that of the first model of the task; the cheap ones run first.
-    encoding : {"groups", "numbers", "codes", "mixed", "nothing"}
+    encoding : {"groups", "numbers", "codes", "mixed", "nothing", "seasons"}
         Whether the levels of categories have effects with a common spread, are indicator columns, or
         codes with missing entries left open, the most frequent ones or, "mixed", all of them beside
         numbers as they are; or whether the model ignores all columns. Of a joint density, whether it
-        takes codes and the kinds of the columns, or numbers as they are; gaps are left open in both.
+        takes codes and the kinds of the columns, or numbers as they are; gaps are left open in both. Of a
+        series "seasons" where it takes those of the data.
     basis : str
         Path of functions of the columns that stand in their place; empty for the columns themselves.
     basis_parameters : mapping
     targets : {"any", "counts", "many zeros", "positive", "two classes"}
         What it can be fitted to; "many zeros" are counts with more of them than Poisson counts of the
         same mean have. Of a joint density "numbers", "several columns of numbers" or "numbers without gaps"; of
-        segments "several numbers".
+        segments "several numbers"; of series all of some words, with commas between them.
     most_inputs, most_rows : float
         Where it would take too long or too much memory; beyond, it runs only if it is asked for.
     fewest_rows : int

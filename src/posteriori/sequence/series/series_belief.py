@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +16,8 @@ from posteriori.inference.series.mode_draws import (
     draw_around_peaks,
     next_peak,
 )
-from posteriori.inference.series.scalar_chain import (
-    NO_ENTRIES,
-    FilteredSeries,
-    ScalarChain,
-    filter_scalar,
-)
+from posteriori.inference.series.scalar_chain import NO_ENTRIES, ScalarChain
+from posteriori.inference.series.scalar_draws import FilteredDraws, filter_draws
 from posteriori.numerics.lazy import optimize, special
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
 from posteriori.numerics.types import Array
@@ -43,11 +39,16 @@ __all__ = [
 
 #: Logarithms of ratios of variances are looked for within this.
 _WIDEST_RATIO = 30.0
-#: Draws around the mode, and from the prior; a quarter of them once a series is so long that Laplace's
-#: method alone would do.
-_AROUND, _BEFORE, _LONG = 300, 100, 20_000
-#: An error of the evidence above this asks for draws around a further place, up to so many.
-_ROUGH, _MOST_PEAKS = 0.15, 4
+#: Of the draws, those from the prior; a quarter of all once a series is so long that Laplace's method
+#: alone would do.
+_BEFORE, _LONG = 0.25, 20_000
+#: An error of the evidence, times the root of the draws, above this asks for draws around a further place,
+#: up to so many.
+_ROUGH, _MOST_PEAKS = 3.0, 4
+#: With fewer draws, speed is asked for: they stay around one place.
+_MANY = 200
+#: Numbers that draws are filtered to at a time.
+_MOST_NUMBERS = 1_000_000
 #: Draws with less than this share of the weight of the heaviest are left out.
 _FAINT = 1e-6
 
@@ -129,17 +130,18 @@ class Learned(NamedTuple):
     error: float
 
 
-def believe(problem: SeriesProblem, start: Array | None = None) -> Learned:
-    """Return the belief after a series, unknown scales integrated out by draws."""
-    begin = problem.prior.mean if start is None else start
+def believe(problem: SeriesProblem, draws: int) -> Learned:
+    """Return the belief after a series, unknown scales integrated out by so many draws."""
+    begin = problem.prior.mean
     if len(begin) == 0:
         return _weigh(problem, ModeDraws(begin[None], np.zeros(1)))
     peak = climb_to_peak(problem.log_likelihood, problem.prior, begin)
-    share = 4 if len(problem.y) > _LONG else 1
-    counts = _AROUND // share, _BEFORE // share
+    total = draws // 4 if len(problem.y) > _LONG else draws
+    counts = total - int(_BEFORE * total), int(_BEFORE * total)
     learned = _weigh(problem, draw_around_peaks([peak], problem.prior, *counts))
     peaks = [peak]
-    while learned.error > _ROUGH and len(peaks) < _MOST_PEAKS:
+    most = _MOST_PEAKS if draws >= _MANY else 1
+    while learned.error * np.sqrt(draws) > _ROUGH and len(peaks) < most:
         known = learned.belief.thetas, np.exp(learned.belief.log_weights)
         peaks.append(next_peak(problem.log_likelihood, problem.prior, peaks, *known))
         learned = _weigh(problem, draw_around_peaks(peaks, problem.prior, *counts))
@@ -187,36 +189,37 @@ def continue_belief(problem: SeriesProblem, belief: SeriesBelief) -> tuple[Serie
 
     ``problem`` holds the later values, behind a gap that stands for the last step before them.
     """
-    sums = np.empty((len(belief.log_weights), len(problem.y)))
-    made: list[FilteredSeries] = []
-    for k, done in enumerate(_filter_on(problem, belief)):
-        sums[k] = belief.log_weights[k] + running_log_prob(
-            done, problem.y, belief.shape, float(belief.rates[k])
+    running, sums, parts = None, [], []
+    for here, done in _filter_on(problem, belief):
+        rates = belief.rates[here, None]
+        terms = belief.log_weights[here, None] + running_log_prob(
+            done, problem.y, belief.shape, rates
         )
-        made.append(done)
-    count = made[0].n_observed
-    later = SeriesBelief(
-        belief.thetas,
-        belief.variances,
-        log_softmax(sums[:, -1]),
-        np.array([done.mean for done in made]),
-        np.array([done.cov for done in made]),
-        belief.shape + 0.5 * count,
-        belief.rates + 0.5 * np.array([done.quadratic for done in made]),
+        running = _add_logs(running, terms)
+        sums.append(terms[:, -1])
+        parts.append((done.means, done.covs, done.quadratics))
+    assert running is not None
+    means, covs, quadratics = (np.concatenate(one) for one in zip(*parts, strict=True))
+    later = belief._replace(
+        log_weights=log_softmax(np.concatenate(sums)),
+        means=means,
+        covs=covs,
+        shape=belief.shape + 0.5 * int((~np.isnan(problem.y)).sum()),
+        rates=belief.rates if belief.known_scale else belief.rates + 0.5 * quadratics,
     )
-    if belief.known_scale:
-        later = later._replace(rates=belief.rates)
-    return later, np.asarray(log_sum_exp(sums, axis=0))
+    return later, running
 
 
 def predict_values(
     problem: SeriesProblem, belief: SeriesBelief, center: float, unit: float, wanted: Array
 ) -> Any:
     """Return the distributions of later values at the wanted rows, a batch; ``problem`` is as above."""
-    made = list(_filter_on(problem, belief))
-    means = center - unit * np.array([done.innovations[wanted] for done in made]).T  # (H, K)
-    spreads = np.array([done.spreads[wanted] for done in made]).T
-    single = len(made) == 1
+    made = [
+        (d.innovations[:, wanted], d.spreads[:, wanted]) for _, d in _filter_on(problem, belief)
+    ]
+    ahead, wide = (np.concatenate(one).T for one in zip(*made, strict=True))  # (H, K)
+    means, spreads = center - unit * ahead, wide
+    single = means.shape[1] == 1
     if single:
         means, spreads = means[:, 0], spreads[:, 0]
     if belief.known_scale:
@@ -238,35 +241,66 @@ def later_chain(problem: SeriesProblem, belief: SeriesBelief, k: int) -> ScalarC
     )
 
 
-def _filter_on(problem: SeriesProblem, belief: SeriesBelief) -> Iterator[FilteredSeries]:
-    for k in range(len(belief.log_weights)):
-        yield filter_scalar(later_chain(problem, belief, k), belief.variances[k], problem.y)
+def _filter_on(
+    problem: SeriesProblem, belief: SeriesBelief
+) -> Iterator[tuple[slice, FilteredDraws]]:
+    """Filter later values from the last states of all draws, block by block."""
+    for here in _blocks(len(belief.log_weights), len(problem.y)):
+        chains = problem.chains(belief.thetas[here])
+        state = belief.means[here], belief.covs[here]
+        yield here, filter_draws(chains, belief.variances[here], problem.y, *state)
 
 
 def _weigh(problem: SeriesProblem, draws: ModeDraws) -> Learned:
     """Filter the series with each draw; add up ln p(y_1 … y_t) as they come."""
-    seen, running, kept = np.full(len(draws.points), -np.inf), None, {}
-    for s, (theta, log_weight) in enumerate(zip(draws.points, draws.log_weights, strict=True)):
-        done = problem.filter(theta)
-        terms = log_weight + running_log_prob(done, problem.y, problem.shape, problem.rate)
-        running = terms if running is None else np.logaddexp(running, terms)
-        seen[s] = terms[-1]
-        if seen[s] > seen.max() + np.log(_FAINT):
-            kept[s] = done
+    if problem.diffuse:
+        raise ValueError("start values without a prior have no evidence")
+    count, running = len(draws.points), None
+    variances = np.array([problem.variances(theta) for theta in draws.points])
+    seen, parts = np.empty(count), []
+    for here in _blocks(count, len(problem.y)):
+        chains = problem.chains(draws.points[here])
+        done = filter_draws(chains, variances[here], problem.y, *_starts(chains, variances[here]))
+        terms = draws.log_weights[here, None] + running_log_prob(
+            done, problem.y, problem.shape, problem.rate
+        )
+        running = _add_logs(running, terms)
+        seen[here] = terms[:, -1]
+        parts.append((done.means, done.covs, done.quadratics))
     assert running is not None
-    places = np.array([s for s in kept if seen[s] > seen.max() + np.log(_FAINT)])
-    dones = [kept[s] for s in places]
+    means, covs, quadratics = (np.concatenate(one) for one in zip(*parts, strict=True))
+    places = np.flatnonzero(seen > seen.max() + np.log(_FAINT))
     belief = SeriesBelief(
         draws.points[places],
-        np.array([problem.variances(theta) for theta in draws.points[places]]),
+        variances[places],
         log_softmax(seen[places]),
-        np.array([done.mean for done in dones]),
-        np.array([done.cov for done in dones]),
-        problem.shape + 0.5 * dones[0].n_observed,
-        np.array([problem.rate + 0.5 * done.quadratic for done in dones]),
+        means[places],
+        covs[places],
+        problem.shape + 0.5 * int((~np.isnan(problem.y)).sum()),
+        problem.rate + 0.5 * quadratics[places],
     )
     if belief.known_scale:
         belief = belief._replace(rates=np.full(len(places), problem.rate))
     shares = np.exp(seen - running[-1])
     error = float(np.sqrt(((shares - 1.0 / len(shares)) ** 2).sum())) if len(shares) > 1 else 0.0
     return Learned(belief, running, error)
+
+
+def _starts(chains: Sequence[ScalarChain], variances: Array) -> tuple[Array, Array]:
+    """Return means and covariances of first states, (S, D) and (S, D, D)."""
+    several = chains if len(chains) > 1 else [chains[0]] * len(variances)
+    covs = [chain.start_cov(v) for chain, v in zip(several, variances, strict=True)]
+    return np.tile(chains[0].initial_mean, (len(variances), 1)), np.array(covs)
+
+
+def _blocks(count: int, steps: int) -> Iterator[slice]:
+    """Divide draws so that no block holds too many numbers."""
+    size = max(1, _MOST_NUMBERS // max(steps, 1))
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
+
+
+def _add_logs(running: Array | None, terms: Array) -> Array:
+    """Return ln Σ exp of what was before and of further rows, (T,)."""
+    added = np.asarray(log_sum_exp(terms, axis=0))
+    return added if running is None else np.logaddexp(running, added)

@@ -82,7 +82,8 @@ class SeriesEstimator(BaseEstimator, ABC):
         )
         added = (log_predictive + self._log_slopes(rows))[1:]
         self.log_predictive_ = np.concatenate([self.log_predictive_, added])
-        self.__dict__.pop("components_", None)
+        for name in ("components_", "residuals_"):
+            self.__dict__.pop(name, None)
         return self
 
     def forecast(self, n: int | None = None, *, time: Any = None, inputs: Any = None) -> Any:

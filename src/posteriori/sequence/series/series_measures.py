@@ -19,6 +19,9 @@ _SLOPE = 4.0
 #: No unit is smaller than this share of the standard deviation; that of a constant is one of its size.
 _FINEST, _CONSTANT = 1e-4, 1e-9
 
+#: Share of zeros from which on an input says when something happened.
+_RARE = 0.8
+
 
 def measure_series(rows: SeriesRows, periods: tuple[float, ...]) -> SeriesUnits:
     """Return the units of a series.
@@ -51,10 +54,19 @@ def measure_series(rows: SeriesRows, periods: tuple[float, ...]) -> SeriesUnits:
 
 
 def _column_scales(inputs: Array) -> tuple[Array, Array]:
-    """Return means and standard deviations of inputs; constant ones are left as they are."""
+    """Return means and standard deviations of inputs; constant ones are left as they are.
+
+    A column that is nearly always 0 says when something happened. Its effect, not its effect times a tiny
+    standard deviation, is expected to be as large as the series is wide: its width is its largest size.
+    """
     if not inputs.shape[1]:
         return np.zeros(0), np.ones(0)
     center, width = np.nanmean(inputs, axis=0), np.nanstd(inputs, axis=0)
+    rare = (width > 0) & (np.mean(inputs == 0.0, axis=0) >= _RARE)
+    center, width = (
+        np.where(rare, 0.0, center),
+        np.where(rare, np.nanmax(np.abs(inputs), axis=0), width),
+    )
     return np.where(width > 0, center, 0.0), np.where(width > 0, width, 1.0)
 
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.inference.series.matern_chain import matern_chain
-from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -121,19 +120,21 @@ def cycle_part(period: float, damping: float) -> SeriesPart:
 
 def autoregressive_part(partial: Array) -> SeriesPart:
     """Return a stationary autoregression by its partial correlations in (−1, 1)."""
-    weights, correlations = np.zeros(0), np.ones(1)
-    for r in partial:  # Durbin–Levinson
-        left = 1.0 - weights @ correlations[1:]
-        ahead = weights @ correlations[:0:-1] + r * left
-        correlations = np.append(correlations, ahead)
-        weights = np.append(weights - r * weights[::-1], r)
+    weights: list[float] = []
+    correlations = [1.0]
+    for r in partial.tolist():  # Durbin–Levinson, few numbers: faster without arrays
+        left = 1.0 - sum(w * c for w, c in zip(weights, correlations[1:], strict=True))
+        ahead = sum(w * c for w, c in zip(weights, correlations[:0:-1], strict=True)) + r * left
+        correlations.append(ahead)
+        weights = [*(w - r * v for w, v in zip(weights, weights[::-1], strict=True)), r]
     size = len(weights)
     transition = np.eye(size, k=-1)
     transition[0] = weights
     noise = np.zeros((size, size))
     noise[0, 0] = 1.0
     variance = 1.0 / np.prod(1.0 - partial**2)
-    start = variance * scipy_linalg.toeplitz(correlations[:-1])
+    lags = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
+    start = variance * np.array(correlations)[lags]
     emission = np.eye(size)[0]
     name = "autoregression"
     return SeriesPart(name, emission, transition[None], {name: noise[None]}, start, proper=True)

@@ -20,11 +20,13 @@ from posteriori.inference.series.scalar_chain import (
     filter_scalar,
     score_scalar,
 )
+from posteriori.inference.series.scalar_draws import FilteredDraws
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_form import SeriesForm
 from posteriori.sequence.series.series_parts import SeriesPart
+from posteriori.sequence.series.series_template import ChainTemplate
 
 __all__ = ["KNOWN_SCALE", "RATE", "SHAPE", "SeriesProblem", "running_log_prob"]
 
@@ -99,7 +101,15 @@ class SeriesProblem:
         """Return the chain."""
         if not self.shapes:
             return self._chain
-        return self.form.chain(theta[self.n_ratios :], self.steps, self.inputs, self.diffuse)
+        return self._template.at(theta[self.n_ratios :])
+
+    def chains(self, thetas: Array) -> list[ScalarChain]:
+        """Return the chains of several θ, or the one that they share."""
+        return [self._chain] if not self.shapes else [self.chain(theta) for theta in thetas]
+
+    @cached_property
+    def _template(self) -> ChainTemplate:
+        return ChainTemplate(self.form, self.steps, self.inputs, self.diffuse)
 
     @cached_property
     def _chain(self) -> ScalarChain:
@@ -195,17 +205,21 @@ def log_marginal(done: FilteredSeries, shape: float) -> float:
 
 
 def running_log_prob(
-    done: FilteredSeries, y: Array, shape: float, rate: float, counted: Array | None = None
+    done: FilteredSeries | FilteredDraws,
+    y: Array,
+    shape: float,
+    rate: float | Array,
+    counted: Array | None = None,
 ) -> Array:
-    """Return ln p(y_1 … y_t) for every t, (T,), from a scale σ² ~ IG(shape, rate) or σ² = rate.
+    """Return ln p(y_1 … y_t) for every t, (T,) or (S, T), from a scale σ² ~ IG(shape, rate) or σ² = rate.
 
     Of values that are not ``counted`` the exponential alone is taken, without the root of 2πσ².
     """
     seen = ~np.isnan(y)
     count = np.cumsum(seen if counted is None else seen & counted)
     spreads = np.where(seen, done.spreads, 1.0)
-    log_volume = np.cumsum(np.log(spreads))
-    square = np.cumsum(np.where(seen, done.innovations, 0.0) ** 2 / spreads)
+    log_volume = np.cumsum(np.log(spreads), axis=-1)
+    square = np.cumsum(np.where(seen, done.innovations, 0.0) ** 2 / spreads, axis=-1)
     half = -0.5 * (count * LOG_2PI + log_volume)
     if shape == KNOWN_SCALE:
         return half - 0.5 * (square / rate + count * np.log(rate))

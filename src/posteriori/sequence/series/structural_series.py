@@ -11,6 +11,7 @@ J. Durbin & S. J. Koopman, "Time series analysis by state space methods", 2012.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,10 +19,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.parameters import Constraint, one_of, or_none
+from posteriori.inference.series.auxiliary_residuals import auxiliary_residuals
 from posteriori.inference.series.scalar_chain import smooth_scalar
 from posteriori.inference.series.series_paths import simulate_series
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.lazy import pandas
+from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_belief import (
     Learned,
@@ -82,6 +85,8 @@ class StructuralSeries(SeriesEstimator):
     initial : {"proper", "diffuse"}
         Whether first states have a prior on the scale of the series or, with the most likely scales
         only, none.
+    draws : int
+        By how many draws scales are integrated out; fewer are faster, and the evidence is less exact.
 
     Attributes
     ----------
@@ -100,6 +105,8 @@ class StructuralSeries(SeriesEstimator):
     components_ : DataFrame
         Smoothed parts with ends of their 95 % intervals, and their sum ``fit``; of logarithms if
         ``transform="log"``.
+    residuals_ : DataFrame
+        Innovations, outliers and shifts of the level, standardised.
     harmonics_ : dict
         Numbers of waves of those seasons that are sums of waves.
 
@@ -122,6 +129,7 @@ class StructuralSeries(SeriesEstimator):
         "transform": one_of("none", "log"),
         "initial": one_of("proper", "diffuse"),
         "autoregression": Constraint("be a whole number >= 0", 0, 100, whole=True),
+        "draws": Constraint("be a whole number >= 40", 40, 1e6, whole=True),
         "matern": or_none(Constraint("be None, 0.5, 1.5 or 2.5", 0.5, 2.5)),
     }
 
@@ -145,6 +153,7 @@ class StructuralSeries(SeriesEstimator):
         transform: str = "none",
         scales: Any = "integrated",
         initial: str = "proper",
+        draws: int = 400,
     ) -> None:
         self.trend = trend
         self.seasons = seasons
@@ -155,6 +164,7 @@ class StructuralSeries(SeriesEstimator):
         self.transform = transform
         self.scales = scales
         self.initial = initial
+        self.draws = draws
 
     @property
     def log_evidence_(self) -> LogEvidence:
@@ -185,6 +195,48 @@ class StructuralSeries(SeriesEstimator):
             columns[f"{name}_upper"] = mean + _WIDE * width
         return pandas.DataFrame(columns, index=self.times_)
 
+    @cached_property
+    def residuals_(self) -> Any:
+        """Standardised residuals at the most probable scales.
+
+        A DataFrame of ``innovation``, what came less what was foretold a step before; ``outlier``, smoothed noise,
+        NaN without noise; ``shift``, smoothed disturbance of the level from the step before, NaN where the level
+        is fixed.
+        """
+        check_is_fitted(self)
+        rows = self._transformed(self._rows)
+        problem = make_problem(self._form, rows, self._given)
+        k = int(np.argmax(self._belief.log_weights))
+        theta, scale = self._belief.thetas[k], np.sqrt(self._belief.mean_squares[k])
+        done = auxiliary_residuals(problem.chain(theta), self._belief.variances[k], problem.y)
+        shifts = np.append(np.nan, done.shifts[:-1, 0])
+        moves = "level" in self._form.scale_names
+        found = {
+            "innovation": done.innovations,
+            "outlier": done.outliers if "noise" in self._form.scale_names else np.nan,
+            "shift": shifts if moves else np.nan,
+        }
+        return pandas.DataFrame(found, index=self.times_) / scale
+
+    def evidence_by_prior_scale(self, factors: Sequence[float]) -> dict[float, float]:
+        """Return the log evidence with priors of log variances and shapes so many times as wide.
+
+        Draws of the posterior are reweighted; empty where scales were given or most likely, or nothing but the
+        common scale is unknown.
+        """
+        check_is_fitted(self)
+        belief = self._belief
+        if self._most_likely or self._given or not belief.thetas.shape[1]:
+            return {}
+        prior = make_problem(self._form, self._transformed(self._rows), None).prior
+        before = belief.log_weights - prior.log_density(belief.thetas)
+        found = {}
+        for factor in factors:
+            other = prior._replace(precision=prior.precision / factor**2)
+            change = log_sum_exp(before + other.log_density(belief.thetas))
+            found[float(factor)] = float(self.log_evidence_) + float(change)
+        return found
+
     # -- learning ----------------------------------------------------------------------------
 
     def _require_known(self, rows: SeriesRows) -> None:
@@ -199,7 +251,7 @@ class StructuralSeries(SeriesEstimator):
         check_given(self._given, form)
         form = choose_harmonics(form, rows, self._given)
         problem = make_problem(form, rows, self._given, diffuse=self.initial == "diffuse")
-        learned = find_most_likely(problem) if self._most_likely else believe(problem)
+        learned = find_most_likely(problem) if self._most_likely else believe(problem, self.draws)
         self._form = form
         self.harmonics_ = {period: waves for period, waves in form.seasons if waves}
         self._keep(learned, problem)
@@ -224,7 +276,8 @@ class StructuralSeries(SeriesEstimator):
 
     def _keep(self, learned: Learned, problem: SeriesProblem) -> None:
         self._belief, self._error = learned.belief, learned.error
-        self.__dict__.pop("components_", None)
+        for name in ("components_", "residuals_"):
+            self.__dict__.pop(name, None)
         belief, weights = learned.belief, np.exp(learned.belief.log_weights)
         sds = (weights * belief.mean_scales) @ np.sqrt(belief.variances[:, -len(problem.names) :])
         self.scales_ = {

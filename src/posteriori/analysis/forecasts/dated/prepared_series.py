@@ -1,0 +1,188 @@
+"""A series made ready to be forecast: steps, periods, horizon and origins are chosen, and said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from posteriori.analysis.forecasts.dated.dated_column import DatedSeries, DatedTable
+from posteriori.analysis.forecasts.dated.holiday_inputs import holiday_inputs
+from posteriori.analysis.forecasts.dated.later_steps import (
+    LaterSteps,
+    fill_left_out,
+    later_positions,
+    read_future,
+)
+from posteriori.analysis.forecasts.dated.series_calendar import (
+    Calendar,
+    choose_horizon,
+    choose_periods,
+    name_steps,
+    time_words,
+)
+from posteriori.analysis.forecasts.forecast_problem import (
+    FEW_DRAWS,
+    ForecastProblem,
+    choose_origins,
+)
+from posteriori.analysis.table.wording import counted
+from posteriori.numerics.recording import recording_step
+from posteriori.numerics.types import Array
+from posteriori.sequence.series.series_rows import SeriesRows
+
+__all__ = ["ForecastOptions", "Prepared", "check_mass", "prepare_series"]
+
+
+class ForecastOptions(NamedTuple):
+    """What is asked of every series; as of :func:`posteriori.forecast`."""
+
+    horizon: int | None = None
+    period: Any = "auto"
+    future: Any = None
+    holidays: str | None = None
+    event: Any = None
+    models: Sequence[str] = ()
+    origins: int = 5
+    mass: tuple[float, ...] = (0.8, 0.95)
+    seed: int = 0
+
+
+class Prepared(NamedTuple):
+    """A series that is ready.
+
+    Attributes
+    ----------
+    name : str
+    problem : ForecastProblem
+    calendar : Calendar
+    later : LaterSteps
+        What is forecast.
+    actual : (H,)
+        What came at these steps, where an event divides the series; else empty.
+    inputs : tuple of str
+        Names of the inputs, holidays included.
+    notes : tuple of str
+    """
+
+    name: str
+    problem: ForecastProblem
+    calendar: Calendar
+    later: LaterSteps
+    actual: Array
+    inputs: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def prepare_series(series: DatedSeries, dated: DatedTable, options: ForecastOptions) -> Prepared:
+    """Return a series with all that is chosen of it."""
+    whole = fill_left_out(series.rows)
+    calendar = name_steps(whole.clock)
+    names = tuple(column.name for column in dated.inputs)
+    rows, actual = (whole, np.zeros(0)) if options.event is None else _cut(whole, options.event)
+    regular, count = whole.clock.regular, len(rows.y)
+    periods, left_out = choose_periods(options.period if regular else "none", calendar, count)
+    horizon = len(actual) or choose_horizon(options.horizon, periods, count)
+    positions = whole.positions[count:] if len(actual) else later_positions(rows, horizon)
+    known = (
+        whole.inputs[count:]
+        if len(actual)
+        else read_future(options.future, dated, series.name, rows, horizon)
+    )
+    later = LaterSteps(positions, rows.clock.times(positions), known)
+    if options.holidays is not None:
+        rows, later, found = holiday_inputs(rows, later, options.holidays)
+        names += found
+    origins = choose_origins(rows, periods, horizon, _check_origins(options.origins))
+    step = recording_step(rows.y[~np.isnan(rows.y)])
+    problem = ForecastProblem(rows, periods, horizon, origins, step)
+    if dated.by is not None:  # of many series, time matters more than the last digit of an evidence
+        problem = problem._replace(draws=FEW_DRAWS)
+    notes = _notes(problem, calendar, left_out, options, names[len(dated.inputs) :])
+    return Prepared(series.name, problem, calendar, later, actual, names, tuple(notes))
+
+
+def check_mass(mass: Any) -> tuple[float, ...]:
+    """Return the probabilities of intervals, narrow ones first."""
+    try:
+        found = tuple(sorted(float(m) for m in np.atleast_1d(mass)))
+    except (TypeError, ValueError):
+        found = ()
+    if not found or not all(0.0 < m < 1.0 for m in found):
+        raise ValueError(
+            f"mass must be probabilities between 0 and 1 such as 0.8,0.95; got {mass!r}"
+        )
+    return found
+
+
+def _check_origins(origins: Any) -> int:
+    if isinstance(origins, bool) or not isinstance(origins, int | np.integer) or origins < 0:
+        raise ValueError(f"origins must be a whole number >= 0, got {origins!r}")
+    return int(origins)
+
+
+def _cut(rows: SeriesRows, event: Any) -> tuple[SeriesRows, Array]:
+    """Divide a series at an event: what was before it, and the values from then on."""
+    if not rows.clock.regular:
+        raise ValueError(
+            "event needs equal steps, and the times of this series are irregular; round them"
+        )
+    times = rows.clock.times(rows.positions)
+    try:
+        start = pd.Timestamp(event) if rows.clock.dated else float(event)
+    except (TypeError, ValueError):
+        kind = "a date" if rows.clock.dated else "a number, as times are"
+        raise ValueError(f"event must be {kind}, got {event!r}") from None
+    count = int(
+        np.searchsorted(np.asarray(times), np.asarray(start, dtype=np.asarray(times).dtype))
+    )
+    before = (~np.isnan(rows.y[:count])).sum()
+    if before < 3 or count == len(rows.y) or np.isnan(rows.y[count:]).all():
+        ends = f"{time_words(rows.clock, times[0])} to {time_words(rows.clock, times[-1])}"
+        raise ValueError(
+            f"event is {event}, but three values before it and one after it are needed; the series goes from {ends}"
+        )
+    past = rows._replace(
+        y=rows.y[:count], positions=rows.positions[:count], inputs=rows.inputs[:count]
+    )
+    return past, rows.y[count:]
+
+
+def _notes(
+    problem: ForecastProblem,
+    calendar: Calendar,
+    left_out: tuple[float, ...],
+    options: ForecastOptions,
+    holidays: tuple[str, ...],
+) -> list[str]:
+    rows, steps = problem.rows, calendar.steps
+    times = rows.clock.times(rows.positions[[0, -1]])
+    first, last = (time_words(rows.clock, time) for time in times)
+    gaps = int(np.isnan(rows.y).sum())
+    found = [f"{counted(len(rows.y), calendar.step, steps)} from {first} to {last}"]
+    found[0] += f", {gaps} of them without a value" if gaps else ""
+    if not rows.clock.regular:
+        found[0] = f"{counted(len(rows.y), 'value')} from {first} to {last} at irregular times"
+        found.append("models that need equal steps are left out; forecasts are a median step apart")
+    words = " and ".join(f"{p:g}" for p in problem.periods) or "none"
+    chosen = "" if options.period != "auto" else ", chosen by the calendar"
+    found.append(f"seasons of {words} {steps}{chosen}" if problem.periods else "no seasons")
+    for period in left_out:
+        if options.period != "auto" or period == min(calendar.periods):
+            found.append(
+                f"a season of {period:g} {steps} is left out: the series does not hold it twice"
+            )
+    unasked = options.horizon is None and options.event is None
+    ahead = f"{counted(problem.horizon, calendar.step, steps)} ahead"
+    found.append(f"forecasts go {ahead}" + (", unasked" if unasked else ""))
+    if len(problem.origins) < options.origins:
+        count = counted(len(problem.origins), "origin")
+        found.append(f"the series is short: {count} instead of {options.origins}")
+    if options.holidays is not None:
+        found.append(f"{counted(len(holidays), 'holiday')} of {options.holidays} within the series")
+    known = rows.y[~np.isnan(rows.y)]
+    if known.min() == known.max():
+        found.append("the series is constant: it is forecast as itself")
+    return found

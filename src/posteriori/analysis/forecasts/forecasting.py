@@ -1,0 +1,206 @@
+"""From a dated column to a forecast: which model foresees best, by how much, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from posteriori.analysis.fitting.ranked_outcomes import told_end
+from posteriori.analysis.fitting.running import Outcome, run_candidates
+from posteriori.analysis.forecasts.dated.dated_column import DatedTable
+from posteriori.analysis.forecasts.dated.prepared_series import (
+    ForecastOptions,
+    Prepared,
+    prepare_series,
+)
+from posteriori.analysis.forecasts.event_effect import EventEffect, measure_event
+from posteriori.analysis.forecasts.forecast_problem import suited_series
+from posteriori.analysis.forecasts.interval_columns import interval_columns
+from posteriori.analysis.forecasts.kept_models import make_forecast_model
+from posteriori.analysis.forecasts.origin_scores import join_origins, score_from_origin
+from posteriori.analysis.forecasts.ranked_series import rank_series
+from posteriori.analysis.forecasts.shown.forecast_words import forecast_rows, verdict_of_forecast
+from posteriori.analysis.report.html_pieces import framed
+from posteriori.analysis.report.ranking_tables import aligned
+from posteriori.analysis.saved.forecast_model import ForecastModel
+from posteriori.selection.comparison import Comparison
+from posteriori.selection.cross_validation import Metrics
+from posteriori.sequence.series.structural_series import StructuralSeries
+
+__all__ = ["Forecast", "forecast_series"]
+
+#: Steps of a series, times its origins, from which on fits have processes of their own.
+_WORTH_PROCESSES = 3000
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Forecast:
+    """The forecast of a series, with the ranking of all candidates.
+
+    Attributes
+    ----------
+    dated : DatedTable
+        The columns of the table.
+    prepared : Prepared
+        Steps, periods, origins, and the steps that are forecast.
+    options : ForecastOptions
+    outcomes : dict of Outcome
+        What became of each candidate, best first.
+    ranking : Comparison
+        By log density of what came after the origins, or by evidence where there are none.
+    metrics : dict of Metrics
+        CRPS, errors and coverage at the origins, by candidate.
+    notes : tuple of str
+        What was guessed and done.
+    interrupted : bool
+        Whether Ctrl-C has ended it.
+    """
+
+    dated: DatedTable
+    prepared: Prepared
+    options: ForecastOptions
+    outcomes: dict[str, Outcome]
+    ranking: Comparison
+    metrics: dict[str, Metrics]
+    notes: tuple[str, ...]
+    interrupted: bool = False
+
+    @property
+    def best(self) -> str:
+        """The candidate at the top, which makes the forecast."""
+        return self.ranking.best
+
+    @property
+    def fitted(self) -> Any:
+        """Its model, fitted to all steps."""
+        return self.outcomes[self.best].model[-1]
+
+    def words(self, name: str) -> str:
+        """Return what a candidate is called where it is shown."""
+        return self.outcomes[name].candidate.words
+
+    @cached_property
+    def dist(self) -> Any:
+        """Distributions of the next steps, a batch."""
+        later = self.prepared.later
+        inputs = later.inputs if later.inputs.shape[1] else None
+        if self.prepared.problem.rows.clock.regular:
+            return self.fitted.forecast(len(later.positions), inputs=inputs)
+        return self.fitted.forecast(time=later.positions, inputs=inputs)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """Times of the next steps, medians, and ends of the intervals."""
+        columns: dict[str, Any] = {self.dated.time.name: _plain_times(self.prepared.later.times)}
+        if self.dated.by is not None:
+            columns[self.dated.by.name] = self.prepared.name
+        return pd.DataFrame(columns | interval_columns(self.dist, self.options.mass))
+
+    @property
+    def components_of(self) -> str:
+        """The best candidate that has parts; empty if none has."""
+        found = (
+            row.name
+            for row in self.ranking.rows
+            if (o := self.outcomes[row.name]).model is not None
+            and isinstance(o.model[-1], StructuralSeries)
+        )
+        return next(found, "")
+
+    @cached_property
+    def components(self) -> pd.DataFrame:
+        """Smoothed parts with ends of their 95 % intervals; those of ``components_of``."""
+        if not self.components_of:
+            return pd.DataFrame()
+        rows = self.prepared.problem.rows
+        found = self.outcomes[self.components_of].model[-1].components_
+        return found.set_axis(rows.clock.times(rows.positions), axis=0)
+
+    @cached_property
+    def event(self) -> EventEffect | None:
+        """What an event changed, if one was asked for."""
+        if self.options.event is None:
+            return None
+        return measure_event(self.fitted, self.dist, self.prepared, self.options)
+
+    @cached_property
+    def model(self) -> ForecastModel:
+        """The model at the top as one that takes tables, absorbs later values, and can be saved."""
+        return make_forecast_model(self.dated, {self.prepared.name: self})
+
+    @property
+    def verdict(self) -> str:
+        """Which model foresees best, by how much, whether it beats the walk, and what it says."""
+        return verdict_of_forecast(self)
+
+    def html(self, title: str = "the table", loading: str = "") -> str:
+        """Return the report: one HTML page that needs no network.
+
+        Parameters
+        ----------
+        title : str
+            What the data are called.
+        loading : str
+            Python code that makes ``table``, for those who want to repeat it.
+        """
+        from posteriori.analysis.forecasts.shown.forecast_page import make_forecast_page
+
+        return make_forecast_page(self, title, loading)
+
+    def _repr_html_(self) -> str:
+        return framed(self.html())
+
+    def __repr__(self) -> str:
+        header, rows = forecast_rows(self)
+        return "\n".join([*aligned([header, *rows]), "", self.verdict])
+
+
+def _plain_times(times: Any) -> Any:
+    """Return numbers that are whole as whole numbers."""
+    whole = times.dtype.kind == "f" and bool((times == times.round()).all())
+    return times.astype("int64") if whole else times
+
+
+def forecast_series(
+    dated: DatedTable,
+    place: int,
+    options: ForecastOptions,
+    *,
+    jobs: int = 1,
+    time_limit: float | None = None,
+    on_outcome: Callable[[Outcome, int, float], None] | None = None,
+) -> Forecast:
+    """Return the forecast of one series of a table.
+
+    Parameters
+    ----------
+    dated : DatedTable
+    place : int
+        Which series.
+    options : ForecastOptions
+    jobs, time_limit, on_outcome
+        As of :func:`posteriori.forecast`.
+    """
+    prepared = prepare_series(dated.series[place], dated, options)
+    problem = prepared.problem
+    candidates = suited_series(problem, options.models)
+    work = len(problem.rows.y) * len(problem.origins)
+    reached, ended = run_candidates(
+        candidates,
+        problem,
+        fit=score_from_origin,
+        join=join_origins,
+        apart=work >= _WORTH_PROCESSES,
+        jobs=jobs,
+        time_limit=time_limit,
+        on_outcome=on_outcome,
+    )
+    found = rank_series(candidates, reached, ended, problem, options.seed)
+    notes = (*dated.notes, *prepared.notes, *told_end(ended))
+    return Forecast(
+        dated, prepared, options, *found, notes=notes, interrupted=ended == "interrupted"
+    )

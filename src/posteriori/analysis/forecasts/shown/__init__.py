@@ -1,0 +1,1 @@
+"""Forecasts as words, figures and pages."""

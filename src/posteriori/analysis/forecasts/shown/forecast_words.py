@@ -1,0 +1,176 @@
+"""Forecasts in words: the ranking as a table of texts, and the verdict."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from posteriori.analysis.fitting.averaged import AVERAGE
+from posteriori.analysis.forecasts.dated.series_calendar import time_words
+from posteriori.analysis.table.wording import (
+    counted,
+    even_number,
+    fixed_number,
+    number_with_error,
+    short_number,
+)
+from posteriori.selection.comparison import Row
+
+if TYPE_CHECKING:
+    from posteriori.analysis.forecasts.forecasting import Forecast
+
+__all__ = ["HEADINGS", "event_sentence", "forecast_rows", "verdict_of_forecast"]
+
+#: What the headings of the ranking mean.
+HEADINGS = (
+    "score: log density of what came after the origins, ± standard error over origins; behind: its difference "
+    "to the best; CRPS: mean distance of forecasts from what came; scaled: mean absolute error in units of the "
+    "seasonal naive forecast's; in 80 %: share of the values inside the 80 % intervals"
+)
+
+_WALK = "walk"
+
+
+def forecast_rows(found: Forecast) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the ranking: a header, and a row of texts for each candidate, best first."""
+    header: tuple[str, ...] = (
+        "model",
+        "score",
+        "behind",
+        "CRPS",
+        "scaled",
+        "in 80 %",
+        "evidence",
+        "prob.",
+    )
+    if not found.prepared.problem.origins:
+        header = ("model", "evidence", "behind", "prob.")
+    return header, [_cells(row, found, len(header)) for row in found.ranking.rows]
+
+
+def _cells(row: Row, found: Forecast, width: int) -> tuple[str, ...]:
+    name = found.words(row.name)
+    if row.failure:
+        return (name, "failed", *("" for _ in range(width - 2)))
+    evidence = "" if math.isnan(row.log_evidence) else fixed_number(row.log_evidence)
+    probability = _probability(row.probability)
+    if row.name not in found.metrics:
+        behind = fixed_number(row.log_bayes_factor) if row.log_bayes_factor < 0.0 else ""
+        return (name, evidence, behind, probability)
+    metrics = found.metrics[row.name]
+    best = row.elpd_difference == 0.0
+    return (
+        name,
+        number_with_error(row.elpd, row.elpd_se),
+        "" if best else number_with_error(row.elpd_difference, row.elpd_difference_se),
+        even_number(metrics["CRPS"], 3),
+        fixed_number(metrics["scaled error"], 2),
+        f"{100 * metrics['inside 80 %']:.0f} %",
+        evidence,
+        probability,
+    )
+
+
+def _probability(p: float) -> str:
+    if math.isnan(p):
+        return ""
+    return f"{p:.2f}" if p >= 0.005 else "<0.01"
+
+
+def verdict_of_forecast(found: Forecast) -> str:
+    """Say which model foresees best, by how much, whether it beats the walk, and what it says."""
+    if found.ranking.rows[0].failure:
+        return "No model could be fitted."
+    parts = [_ranked_sentence(found), _walk_sentence(found), _covered_sentence(found)]
+    parts.append(event_sentence(found) or _ahead_sentence(found))
+    return " ".join(part for part in parts if part)
+
+
+def _ranked_sentence(found: Forecast) -> str:
+    name, rows = found.words(found.best), found.ranking.rows
+    others = [row for row in rows[1:] if not row.failure]
+    if not found.prepared.problem.origins:
+        if not others:
+            return f"“{name}” is the only model."
+        p = rows[0].probability
+        second = found.words(others[0].name)
+        return f"By evidence “{name}” has probability {p:.2f}, before “{second}”."
+    if not others:
+        return f"“{name}” is the only model."
+    count = counted(len(found.prepared.problem.origins), "origin")
+    near = [row for row in others if _is_near(row)]
+    second = found.words(others[0].name)
+    gap = number_with_error(-others[0].elpd_difference, others[0].elpd_difference_se)
+    said = f"“{name}” foresaw best what came after {count}, {gap} in log density before “{second}”"
+    if near:
+        return f"{said}: as good as equal, like {counted(len(near), 'model')} within two standard errors."
+    return f"{said}: a clear lead."
+
+
+def _is_near(row: Row) -> bool:
+    error = row.elpd_difference_se
+    return not math.isnan(error) and -row.elpd_difference <= 2.0 * error
+
+
+def _walk_sentence(found: Forecast) -> str:
+    names = {row.name: row for row in found.ranking.rows if not row.failure}
+    if _WALK not in names or not found.prepared.problem.origins:
+        return ""
+    if found.best == _WALK:
+        return "Nothing beats the walk, which forecasts the last value."
+    walk = names[_WALK]
+    gap, error = -walk.elpd_difference, walk.elpd_difference_se
+    ratio = found.metrics[found.best]["CRPS"] / max(found.metrics[_WALK]["CRPS"], 1e-300)
+    told = number_with_error(gap, error)
+    change = f"CRPS {short_number(ratio, 2)} times as large"
+    if math.isnan(error) or gap > 2.0 * error:
+        return f"It beats the walk, which forecasts the last value, by {told} ({change})."
+    return f"Whether it beats the walk, which forecasts the last value, is open: {told} ({change})."
+
+
+def _covered_sentence(found: Forecast) -> str:
+    if found.best not in found.metrics:
+        return ""
+    share = found.metrics[found.best]["inside 80 %"]
+    total = len(found.prepared.problem.values)
+    return f"Its 80 % intervals held {100 * share:.0f} % of {counted(total, 'value')}."
+
+
+def _ahead_sentence(found: Forecast) -> str:
+    clock, later = found.prepared.problem.rows.clock, found.prepared.later
+    mass = found.options.mass[0]
+    name = f"{100 * mass:g}"
+    frame = found.frame
+    ends = [0, len(frame) - 1] if len(frame) > 1 else [0]
+    told = [
+        f"{short_number(frame['median'].iloc[k])} for {time_words(clock, later.times[k])} "
+        f"({name} %: {short_number(frame[f'lower_{name}'].iloc[k])} to "
+        f"{short_number(frame[f'upper_{name}'].iloc[k])})"
+        for k in ends
+    ]
+    members = ""
+    if found.best == AVERAGE:
+        shares = found.fitted.weights
+        first = sorted(shares, key=lambda n: -shares[n])[:3]
+        listed = ", ".join(f"{found.words(n)} {100 * shares[n]:.0f} %" for n in first)
+        members = f" The average is of {listed}{' and others' if len(shares) > 3 else ''}."
+    return f"It expects {', and '.join(told)}.{members}"
+
+
+def event_sentence(found: Forecast) -> str:
+    """Say what an event changed; nothing if none was asked for."""
+    effect = found.event
+    if effect is None:
+        return ""
+    mass = max(effect.intervals)
+    low, high = effect.intervals[mass]
+    more = "less" if effect.total < 0.0 else "more"
+    count = int((~np.isnan(found.prepared.actual)).sum())
+    steps = counted(count, found.prepared.calendar.step, found.prepared.calendar.steps)
+    return (
+        f"From {found.options.event} on, {steps} came to {short_number(abs(effect.total))} {more} in sum than without "
+        f"what began then ({100 * mass:g} % of the effect: {short_number(low)} to {short_number(high)}); the effect is positive "
+        f"with probability {effect.probability:.3g}."
+    )

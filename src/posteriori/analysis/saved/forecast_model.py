@@ -1,0 +1,203 @@
+"""Models of series that were learned from one table, and go on with the rows of others."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
+
+from posteriori.analysis.forecasts.dated.dated_column import levels_of, read_moments
+from posteriori.analysis.forecasts.dated.holiday_inputs import count_holidays
+from posteriori.analysis.forecasts.interval_columns import interval_columns
+from posteriori.analysis.saved.column_reader import ColumnReader
+from posteriori.analysis.table.columns import Column, numbers_in
+from posteriori.analysis.table.reading import to_pandas
+from posteriori.numerics.types import Array
+from posteriori.sequence.series.series_clock import SeriesClock
+
+__all__ = ["ForecastModel", "SavedSeries", "SeriesShelf"]
+
+
+class SavedSeries(NamedTuple):
+    """A model of one series, and when its steps are.
+
+    Attributes
+    ----------
+    model : StructuralSeries, AutoregressiveSeries, CountSeries or SeriesAverage
+    kind : str
+        Of the clock.
+    origin : str or float
+        Time of position 0.
+    step : float
+    dated : bool
+    last : float
+        Position of the last step that was learned from.
+    inputs : tuple of str
+        Names of the inputs, holidays included.
+    """
+
+    model: Any
+    kind: str
+    origin: str | float
+    step: float
+    dated: bool
+    last: float
+    inputs: tuple[str, ...]
+
+    @property
+    def clock(self) -> SeriesClock:
+        """How its times count."""
+        origin = pd.Timestamp(self.origin) if self.dated else self.origin
+        return SeriesClock(self.kind, origin, self.step, self.dated)
+
+
+class SeriesShelf:
+    """Models of several series, by name."""
+
+    def __init__(self, series: dict[str, SavedSeries]) -> None:
+        self.series = series
+
+
+@dataclass(frozen=True)
+class ForecastModel(ColumnReader):
+    """Models of series with the columns that they need.
+
+    Attributes
+    ----------
+    name : str
+    pipeline : Pipeline
+        Its last step holds the series.
+    columns : tuple of Column
+        The time, and the inputs.
+    value : Column
+    by : Column or None
+        Whose levels are series.
+    holidays : str
+        The country whose holidays are inputs; empty for none.
+    facts : dict
+        Rows, series, evidence, seed and version.
+    """
+
+    purpose: ClassVar[str] = "forecasts by"
+    told: ClassVar[str] = "later values"
+
+    name: str
+    pipeline: Pipeline
+    columns: tuple[Column, ...]
+    value: Column
+    by: Column | None = None
+    holidays: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def series(self) -> dict[str, SavedSeries]:
+        """The models, by series."""
+        return self.pipeline[-1].series
+
+    def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
+        """Absorb the values of a table in the order of their times, and predict those that are empty.
+
+        Each is predicted from the values before it. Rows up to the last step that was learned from are left
+        as they are.
+
+        Parameters
+        ----------
+        table : DataFrame of pandas or polars, or a mapping of columns
+        mass : float
+            Probability of the predicted interval.
+
+        Returns
+        -------
+        DataFrame
+            ``median``, ``lower_90`` and ``upper_90``, missing for rows that have a value.
+        """
+        frame = to_pandas(table)
+        if not 0.0 < mass < 1.0:
+            raise ValueError(f"mass must be between 0 and 1, got {mass!r}")
+        wanted = [*self.columns, *((self.by,) if self.by else ())]
+        absent = [c.name for c in wanted if c.name not in frame.columns]
+        if absent:
+            raise ValueError(
+                f"the table lacks {', '.join(map(repr, absent))}, which the model needs"
+            )
+        if not len(frame):
+            raise ValueError("the table has no rows")
+        values = np.full(len(frame), np.nan)
+        if self.value.name in frame.columns and not frame[self.value.name].isna().all():
+            values = numbers_in(self.value, frame[self.value.name])
+        times, _ = read_moments(frame, self.columns[0].name)
+        levels, codes = levels_of(frame, self.by)
+        told = pd.DataFrame(np.nan, frame.index, self._labels(mass))
+        for k, level in enumerate(levels):
+            rows = np.flatnonzero(codes == k)
+            if level not in self.series:
+                raise ValueError(
+                    f"{self.by.name if self.by else ''!r} holds {level!r}, a series that was not learned"
+                )
+            self._go_on(
+                self.series[level], frame.iloc[rows], times[rows], values[rows], told, rows, mass
+            )
+        return told
+
+    def predict_inputs(self, inputs: pd.DataFrame, mass: float = 0.9) -> pd.DataFrame:
+        """Return what the first series says of its next steps, as many as there are rows."""
+        one = next(iter(self.series.values()))
+        positions = one.last + np.arange(1.0, len(inputs) + 1)
+        known = np.nan_to_num(self._inputs(one, inputs, positions)) if one.inputs else None
+        dist = one.model.forecast(time=positions, inputs=known)
+        return pd.DataFrame(interval_columns(dist, (mass,)), index=inputs.index)
+
+    def notes_on(self, table: Any) -> list[str]:
+        """Return nothing: series go on with what they have not seen."""
+        del table
+        return []
+
+    def _labels(self, mass: float) -> list[str]:
+        return ["median", f"lower_{100 * mass:g}", f"upper_{100 * mass:g}"]
+
+    def _go_on(
+        self,
+        one: SavedSeries,
+        frame: pd.DataFrame,
+        times: Any,
+        values: Array,
+        told: pd.DataFrame,
+        rows: Array,
+        mass: float,
+    ) -> None:
+        """Absorb runs of values and predict runs without, in the order of time; fill in ``told``."""
+        positions = one.clock.positions(times)
+        order = np.argsort(positions, kind="stable")
+        order = order[positions[order] > one.last + 1e-6]
+        again = np.diff(positions[order]) < 1e-6
+        if again.any():
+            row = int(rows[order[int(np.argmax(again)) + 1]]) + 1
+            raise ValueError(f"the time of row {row} stands in another row too; leave one out")
+        model = deepcopy(one.model)
+        empty = np.isnan(values[order])
+        for run in np.split(order, np.flatnonzero(np.diff(empty)) + 1):
+            if not len(run):
+                continue
+            known = self._inputs(one, frame.iloc[run], positions[run]) if one.inputs else None
+            if np.isnan(values[run[0]]):
+                dist = model.forecast(time=positions[run], inputs=known)
+                columns = interval_columns(dist, (mass,))
+                told.iloc[rows[run]] = np.column_stack(list(columns.values()))
+            else:
+                model.update(values[run], positions[run], known)
+
+    def _inputs(self, one: SavedSeries, frame: pd.DataFrame, positions: Array) -> Array:
+        """Return the inputs of rows, (N, K): columns of the table, and holidays."""
+        own = {column.name: column for column in self.columns[1:]}
+        days = count_holidays(one.clock, positions, self.holidays) if self.holidays else {}
+        nothing = np.zeros(len(frame))
+        return np.column_stack(
+            [
+                numbers_in(own[name], frame[name]) if name in own else days.get(name, nothing)
+                for name in one.inputs
+            ]
+        )

@@ -1,0 +1,97 @@
+"""What every command refuses before anything heavy is loaded, and how it tells what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from posteriori.cli.output import plain
+
+__all__ = [
+    "fail",
+    "require_different",
+    "require_file",
+    "require_place",
+    "split_names",
+    "told_errors",
+]
+
+#: What Python says where there is no room for the stack of a thread.
+_NO_THREAD = "can't start new thread"
+
+
+def require_file(path: str | Path) -> None:
+    """Refuse a missing file before anything heavy is loaded."""
+    if str(path) == "-":
+        return
+    if Path(path).is_dir():
+        fail(f"{path} is a folder")
+    if not Path(path).exists():
+        fail(f"{path} does not exist")
+
+
+def require_place(path: Path | None) -> None:
+    """Refuse a file that could not be written, before the work is done."""
+    if path is None:
+        return
+    try:
+        special = not stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        special = False
+    except OSError as error:  # links that lead in a circle, a folder that may not be entered
+        fail(f"{path} cannot be written: {error.strerror}")
+    if special:  # a device or a pipe is written to, not replaced
+        return
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        fail(f"{path} cannot be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        fail(f"{path} cannot be written: the folder {folder} is protected")
+
+
+def require_different(written: Sequence[Path | None], read: Sequence[str | Path]) -> None:
+    """Refuse to write over what is read, or over what was just written."""
+    taken = {Path(path).resolve() for path in read if str(path) != "-"}
+    for path in written:
+        if path is None or (path.exists() and not path.is_file()):
+            continue
+        if path.resolve() in taken:
+            fail(f"{path} is named twice: what is read and written must be different files")
+        taken.add(path.resolve())
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Return the names between commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+@contextmanager
+def told_errors() -> Iterator[None]:
+    """Load what is heavy and run, and tell what goes wrong in a line instead of a traceback."""
+    try:
+        yield
+    except OSError as error:
+        fail(f"{error.filename or 'file'}: {error.strerror or error}")
+    except (ValueError, MemoryError) as error:
+        fail(str(error) or "out of memory")
+    except ImportError as error:  # libraries that do not fit into memory are no defect
+        fail(f"a library cannot be loaded, for lack of memory or of the library: {error}")
+    except Exception as error:
+        if str(error) == _NO_THREAD:
+            fail(f"out of memory: {error}")
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        fail(f"{what}. This is a defect of posteriori: please report it with the command you gave")
+    except KeyboardInterrupt:
+        fail("stopped by Ctrl-C: nothing was written", code=130)
+
+
+def fail(message: str, code: int = 1) -> NoReturn:
+    """Print a message, and end with an exit code."""
+    typer.echo(plain(f"posteriori: {message}"), err=True)
+    raise typer.Exit(code)

@@ -1,0 +1,170 @@
+"""Scores at origins: by hand, by quadrature, by brute force; and proof that the future is not seen."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from posteriori.analysis.forecasts.dated.dated_column import read_dated_table
+from posteriori.analysis.forecasts.dated.prepared_series import ForecastOptions, prepare_series
+from posteriori.analysis.forecasts.forecast_problem import (
+    ForecastProblem,
+    choose_origins,
+    suited_series,
+)
+from posteriori.analysis.forecasts.origin_scores import (
+    OriginScores,
+    average_scores,
+    crps_of_draws,
+    measure_scores,
+    naive_scale,
+    score_from_origin,
+)
+from posteriori.numerics.types import Array
+from posteriori.selection.candidates import candidates_for
+from posteriori.sequence import StructuralSeries
+from tests.analysis.forecasts.dated_tables import monthly, yearly
+
+
+def problem_of(
+    y: Array, horizon: int, origins: Sequence[int], step: float = 0.0
+) -> ForecastProblem:
+    table = yearly(len(y)).assign(flow=y)
+    dated = read_dated_table(table, "year", "flow")
+    rows = prepare_series(dated.series[0], dated, ForecastOptions()).problem.rows
+    return ForecastProblem(rows, (), horizon, tuple(origins), step)
+
+
+def candidate(name: str) -> object:
+    traits = ("regular", "positive", "seasonal", "counts", "without inputs")
+    return candidates_for("series", [name], targets=traits)[0]
+
+
+Y = yearly(40)["flow"].to_numpy()
+
+
+def test_an_origin_says_what_its_own_model_says() -> None:
+    """Density, median and level are those of a model fitted to the past by hand."""
+    problem = problem_of(Y, 4, (25, 30))
+    found = score_from_origin(problem, candidate("level"), 1)
+    dist = StructuralSeries("level", draws=100).fit(Y[:30]).forecast(4)
+    np.testing.assert_allclose(found.log_density, dist.log_prob(Y[30:34]), rtol=1e-12)
+    np.testing.assert_allclose(found.median, dist.median, rtol=1e-9)
+    np.testing.assert_allclose(found.level, dist.cdf(Y[30:34]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["level", "walk", "autoregression", "log level"])
+def test_origins_see_only_their_past(name: str) -> None:
+    """Whatever comes after an origin, its forecast stays the same."""
+    problem = problem_of(Y, 4, (25,))
+    other = Y.copy()
+    other[25:] = 1e3 + np.arange(len(Y) - 25)
+    changed = problem_of(other, 4, (25,))
+    one, two = (score_from_origin(p, candidate(name), 0) for p in (problem, changed))
+    np.testing.assert_array_equal(one.median, two.median)
+    np.testing.assert_array_equal(one.draws, two.draws)
+    assert not np.array_equal(one.log_density, two.log_density)
+
+
+def test_recorded_values_stand_for_their_step() -> None:
+    whole = np.rint(Y)
+    found = score_from_origin(problem_of(whole, 4, (30,), 1.0), candidate("level"), 0)
+    dist = StructuralSeries("level", draws=100).fit(whole[:30]).forecast(4)
+    mass = dist.cdf(whole[30:34] + 0.5) - dist.cdf(whole[30:34] - 0.5)
+    np.testing.assert_allclose(found.log_density, np.log(mass), rtol=1e-9)
+
+
+def test_values_that_are_missing_are_left_out() -> None:
+    y = Y.copy()
+    y[31] = np.nan
+    problem = problem_of(y, 4, (25, 30))
+    assert problem.sizes == [4, 3]
+    assert problem.steps_ahead.tolist() == [1, 2, 3, 4, 1, 3, 4]
+    found = score_from_origin(problem, candidate("level"), 1)
+    dist = StructuralSeries("level", draws=100).fit(y[:30]).forecast(4)
+    np.testing.assert_allclose(found.median, dist.median[[0, 2, 3]], rtol=1e-9)
+
+
+def test_crps_is_the_integral_of_squared_differences() -> None:
+    """∫ (F(x) − 1{x ≥ y})² dx of the empirical distribution, step by step, and of a normal one."""
+    rng = np.random.default_rng(0)
+    draws, y = np.sort(rng.normal(size=(3, 7)), axis=1), np.array([-3.0, 0.1, 2.0])
+    for row, value, found in zip(draws, y, crps_of_draws(draws, y), strict=True):
+        points = np.sort(np.append(row, value))
+        gaps, left = np.diff(points), points[:-1]
+        cdf = np.array([(row <= x).mean() for x in left])
+        expected = (gaps * (cdf - (left >= value)) ** 2).sum()
+        assert found == pytest.approx(expected, rel=1e-12)
+    many = np.sort(rng.normal(size=(1, 200_000)), axis=1)
+    exact = integrate.quad(lambda x: (stats.norm.cdf(x) - (x >= 0.7)) ** 2, -12, 12, points=[0.7])[
+        0
+    ]
+    error = 5.0 * np.std(np.abs(many - 0.7)) / np.sqrt(many.size)
+    assert abs(crps_of_draws(many, np.array([0.7]))[0] - exact) < error
+
+
+def test_errors_are_in_units_of_the_seasonal_naive_one() -> None:
+    table = monthly(48)
+    dated = read_dated_table(table, "month", "sales")
+    rows = dated.series[0].rows
+    problem = ForecastProblem(rows, (12.0,), 6, (30, 42), 0.0)
+    y = table["sales"].to_numpy()
+    expected = [np.abs(y[12:n] - y[: n - 12]).mean() for n in (30, 42)]
+    np.testing.assert_allclose(naive_scale(problem), np.repeat(expected, 6))
+    middle = np.concatenate([y[30:36] + 1.0, y[42:48] - 2.0])
+    level = np.concatenate([np.full(6, 0.05), np.full(6, 0.5)])
+    scores = OriginScores(np.zeros(12), middle, level, np.repeat(middle[:, None], 5, axis=1))
+    told = measure_scores(scores, problem)
+    assert told["scaled error"] == pytest.approx(0.5 * (1.0 / expected[0] + 2.0 / expected[1]))
+    assert told["CRPS"] == pytest.approx(1.5)
+    assert told["inside 80 %"] == 0.5
+    assert told["inside 95 %"] == 1.0
+
+
+def test_the_average_has_the_stacking_weights_of_earlier_origins() -> None:
+    """Against a search over all weights of two models, one hundredth apart."""
+    problem = problem_of(Y, 5, (20, 25, 30))
+    rng = np.random.default_rng(0)
+    scores = [
+        OriginScores(logs, np.zeros(15), np.full(15, share), np.zeros((15, 50)))
+        for logs, share in ((rng.normal(-1.0, 0.6, 15), 0.2), (rng.normal(-1.1, 0.6, 15), 0.6))
+    ]
+    averaged, weights = average_scores(scores, problem, np.random.default_rng(0))
+    logs = np.stack([one.log_density for one in scores], axis=1)
+    grid = np.linspace(0.0, 1.0, 10_001)
+
+    def best(rows: Array) -> float:
+        mixed = grid[:, None] * np.exp(rows[:, 0]) + (1.0 - grid[:, None]) * np.exp(rows[:, 1])
+        return float(grid[np.log(mixed).sum(axis=1).argmax()])
+
+    shares = np.repeat([0.5, best(logs[:5]), best(logs[:10])], 5)
+    expected = np.log(shares * np.exp(logs[:, 0]) + (1.0 - shares) * np.exp(logs[:, 1]))
+    np.testing.assert_allclose(averaged.log_density, expected, atol=2e-3)
+    np.testing.assert_allclose(averaged.level, 0.2 * shares + 0.6 * (1.0 - shares), atol=1e-3)
+    assert weights[0] == pytest.approx(best(logs), abs=1e-3)
+
+
+def test_origins_are_a_horizon_apart_where_there_is_room() -> None:
+    rows = problem_of(Y, 4, ()).rows
+    assert choose_origins(rows, (), 4, 5) == (20, 24, 28, 32, 36)
+    assert choose_origins(rows, (), 6, 5) == (10, 16, 22, 28, 34)
+    assert choose_origins(rows, (12.0,), 4, 5) == (24, 27, 30, 33, 36)
+    assert choose_origins(rows, (), 4, 0) == ()
+    assert choose_origins(rows, (), 35, 5) == ()
+
+
+def test_candidates_suit_their_series() -> None:
+    names = {c.name for c in suited_series(problem_of(Y - 100.0, 4, ()), ())}
+    assert "level" in names
+    assert not names & {"log level", "counts", "level + season"}
+    assert "counts" in {c.name for c in suited_series(problem_of(np.rint(np.abs(Y)), 4, ()), ())}
+    seasonal = problem_of(Y, 4, ())._replace(periods=(12.0,))
+    assert len(suited_series(seasonal, ())) == 22
+    assert [c.name for c in suited_series(problem_of(np.full(20, 3.0), 4, ()), ())] == ["constant"]
+    with pytest.raises(
+        ValueError, match="'counts' is for regular, counts, without inputs, which the series"
+    ):
+        suited_series(problem_of(Y, 4, ()), ["counts"])
+    with pytest.raises(ValueError, match="'log level' is for positive"):
+        suited_series(problem_of(Y - 100.0, 4, ()), ["log level"])
