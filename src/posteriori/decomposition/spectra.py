@@ -10,9 +10,7 @@ Reference: N. Halko, P. Martinsson & J. Tropp, "Finding structure with randomnes
 from __future__ import annotations
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +20,7 @@ from posteriori.mathematics.matrices import deflated_eigenpairs
 from posteriori.numerics.blocks.block_sizes import IN_CACHE, IN_MEMORY, rows_per_block
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.rank import ROUNDING
-from posteriori.numerics.threads import run_beside, thread_count, without_blas_threads
+from posteriori.numerics.threads import share_rows, thread_count, without_blas_threads
 from posteriori.numerics.types import Array, number
 from posteriori.numerics.validation import require_squares
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -112,14 +110,12 @@ def block_moments(x: Array, origin: Array) -> Moments:
         When the squares of some numbers overflow.
     """
     n, d = x.shape
-    threads = min(thread_count(), n // max(_LONG * d, rows_per_block(d, IN_MEMORY)))
-    if threads < 2:
+    parts = n // max(_LONG * d, rows_per_block(d, IN_MEMORY))
+    if min(parts, thread_count()) < 2:  # one long product, which BLAS may share
         first, second = _sums(x, origin)
     else:
-        ends = np.linspace(0, n, threads + 1).astype(np.int64)
-        jobs = [(x[a:b], origin) for a, b in pairwise(ends)]
-        with without_blas_threads(), ThreadPoolExecutor(threads) as pool:
-            first, second = (sum(part) for part in zip(*run_beside(_sums, jobs, pool), strict=True))
+        found = share_rows(lambda rows: _sums(x[rows], origin), n, parts)
+        first, second = (sum(part) for part in zip(*found, strict=True))
     if not np.isfinite(np.trace(second)):
         require_squares("X", x)
     mean = first / n

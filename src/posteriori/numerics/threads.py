@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["in_halves", "run_beside", "thread_count", "without_blas_threads"]
+__all__ = ["in_halves", "run_beside", "share_rows", "thread_count", "without_blas_threads"]
 
 
 def thread_count() -> int:
@@ -47,6 +49,32 @@ def run_beside(
     if pool is None:
         return [function(*job) for job in jobs]
     return [future.result() for future in [pool.submit(function, *job) for job in jobs]]
+
+
+def share_rows(function: Callable[[slice], Any], rows: int, parts: int) -> list[Any]:
+    """Return what a function says of parts of the rows, one after another in order, side by side.
+
+    Parameters
+    ----------
+    function : callable
+        Of a slice of rows; its inner products run in the thread that asks for them.
+    rows : int
+        How many there are.
+    parts : int
+        Into how many parts they are worth to be cut: as many as there are threads at most.
+
+    Examples
+    --------
+    >>> share_rows(lambda rows: rows.stop - rows.start, 10, parts=1)
+    [10]
+    """
+    ends = np.linspace(0, rows, max(1, min(parts, thread_count())) + 1).astype(int).tolist()
+    jobs = [(slice(*pair),) for pair in pairwise(ends)]
+    with without_blas_threads():
+        if len(jobs) == 1:
+            return run_beside(function, jobs, None)
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            return run_beside(function, jobs, pool)
 
 
 def without_blas_threads() -> AbstractContextManager[Any]:

@@ -15,15 +15,13 @@ algorithm for mixed sub-Gaussian and super-Gaussian sources", 1999.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from posteriori.numerics.blocks.block_sizes import IN_CACHE, NODES, rows_per_block
 from posteriori.numerics.special import LOG_2PI
-from posteriori.numerics.threads import run_beside, thread_count, without_blas_threads
+from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array
 
 __all__ = ["GivenDensity", "SourceMoments", "TailDensities", "source_moments"]
@@ -127,13 +125,8 @@ def source_moments(
     Threads share many columns, but for densities that are given as functions, which may not allow it.
     """
     n = z.shape[1]
-    threads = min(thread_count(), z.size // IN_CACHE)
-    if threads < 2 or isinstance(densities, GivenDensity):
-        return SourceMoments(*(part / n for part in _sums(unmixing, z, densities)))
-    ends = np.linspace(0, n, threads + 1).astype(np.int64)
-    jobs = [(unmixing, z[:, a:b], densities) for a, b in pairwise(ends)]
-    with without_blas_threads(), ThreadPoolExecutor(threads) as pool:
-        found = run_beside(_sums, jobs, pool)
+    parts = 1 if isinstance(densities, GivenDensity) else z.size // IN_CACHE
+    found = share_rows(lambda columns: _sums(unmixing, z[:, columns], densities), n, parts)
     return SourceMoments(*(sum(parts) / n for parts in zip(*found, strict=True)))
 
 

@@ -313,7 +313,8 @@ def _add_moments(
             mass = weight.reshape(-1, *part.rows.shape).sum(axis=-1)  # of each pattern
             spread = np.swapaxes(done.roots, -1, -2) @ (mass[..., None, None] * done.roots)
             for second, one in zip(moments.second[done.normals], spread, strict=True):
-                second.ravel()[...] += np.bincount(places, one.ravel(), minlength=width * width)
+                added = np.bincount(places, one.ravel(), minlength=width * width)
+                second += added.reshape(width, width)
 
 
 def _no_moments(normals: Normals) -> ExpectedMoments:

@@ -19,9 +19,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from posteriori.numerics.blocks.block_sizes import WITH_COPY, rows_per_block
+from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array
 
 __all__ = ["Features", "MixturePass", "pass_over_rows", "read_blocks_of_rows", "responsibilities"]
+
+#: Blocks of rows that are worth the start of a thread.
+_BLOCKS_OF_A_THREAD = 4
 
 
 class Features(Protocol):
@@ -61,6 +65,8 @@ def pass_over_rows(
 ) -> MixturePass:
     """Return sums of the statistics of all rows, shared out among K components.
 
+    Threads share the rows of a long table.
+
     Parameters
     ----------
     features : Features
@@ -71,6 +77,22 @@ def pass_over_rows(
     hard : bool
         Whether a row belongs to its most probable component alone.
     """
+
+    def add(part: slice) -> MixturePass:
+        weights = None if frequency is None else frequency[part]
+        return _add_rows(features, theta, x[part], weights, hard)
+
+    blocks = len(x) // rows_per_block(features.size, WITH_COPY)
+    if blocks == 0:
+        return add(slice(None))
+    found = share_rows(add, len(x), blocks // _BLOCKS_OF_A_THREAD)
+    statistics, totals = zip(*found, strict=True)
+    return MixturePass(sum(statistics), sum(totals))
+
+
+def _add_rows(
+    features: Features, theta: Array, x: Array, frequency: Array | None, hard: bool
+) -> MixturePass:
     statistics, total = np.zeros(theta.shape), 0.0
     for rows in read_blocks_of_rows(len(x), features.size):
         t = features.of(x[rows])

@@ -15,11 +15,8 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.inference.gaps.normal_gaps import (
-    expected_moments,
-    integrated_scores,
-    normals_from_precisions,
-)
+from posteriori.inference.gaps.completed_rows import normals_from_precisions
+from posteriori.inference.gaps.normal_gaps import expected_moments, integrated_scores
 from posteriori.inference.mixtures.columns.latent_ascent import sums_of_shares
 from posteriori.inference.mixtures.likelihood_ascent import (
     PartsShape,
