@@ -62,8 +62,8 @@ def two_groups(rows, seed=0):
 def test_the_prior_of_partitions_is_that_of_the_weights(kind, concentration):
     x = np.array([[0.0], [1.0], [9.0], [12.0], [2.0]])
     mixture = SmallMixture(Poisson, 3, Gamma(1.0, rate=0.2), concentration, kind)
-    components = 3 if kind == "dirichlet_distribution" else None
-    alpha = concentration or 1 / 3
+    components, default = (3, 1 / 3) if kind == "dirichlet_distribution" else (None, 1.0)
+    alpha = concentration or default
     expected = brute_force(Family(mixture.prior, Poisson, None), x, components, alpha)
     found = mixture.enumerate_partitions(x)
     assert found.log_evidence.kind == "exact"

@@ -67,7 +67,6 @@ PARAMETERS = {
     "mode": ({"transition_concentration": 0.5, "method": "map"}, "at least 1 with method"),
     "no prior": ({"emission": "student-t"}, 'take method="em"'),
     "prior of em": ({"method": "em", "emission_prior": 1.0}, "emission_prior is for"),
-    "shared": ({"emission": "mvnormal", "covariance": "shared"}, 'take method="em"'),
     "start": ({"start": "here"}, "start must be a HiddenMarkovChain of 2 states"),
     "column": ({"emission": {"b": "normal"}}, "emission names column 'b'"),
     "prior": ({"emission_prior": 3.0}, "proper conjugate distribution"),

@@ -25,6 +25,17 @@ def test_a_saved_candidate_goes_on(name: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(told[column], f.frame[column], rtol=1e-9)
 
 
+def test_an_autoregression_with_a_gap_goes_on(tmp_path: Path) -> None:
+    table = monthly(36).drop(index=20)
+    f = forecast(
+        table, time="month", value="sales", models=["autoregression"], origins=0, horizon=3
+    )
+    save_model(f.model, tmp_path / "m.po")
+    months = pd.date_range("2021-01-01", periods=3, freq="MS").strftime("%Y-%m")
+    told = load_model(tmp_path / "m.po").predict({"month": months, "sales": [None] * 3}, 0.8)
+    np.testing.assert_allclose(told["median"], f.frame["median"], rtol=1e-9)
+
+
 def test_the_average_comes_back(tmp_path: Path) -> None:
     table = monthly(40)
     f = forecast(table, time="month", value="sales", models=["walk", "level"], origins=3, horizon=3)

@@ -17,6 +17,7 @@ from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.saved.object_tree import CLASSES, from_tree, to_tree
 from posteriori.selection.candidates import CANDIDATES
 from tests.analysis.densities.described_tables import density_of
+from tests.analysis.forecasts.dated_tables import saved_forecasts
 from tests.analysis.groups.grouped_tables import groups_of
 from tests.analysis.segments.segment_tables import segments_of
 from tests.analysis.tables import analysis_of, long_analysis_of, mixed_table
@@ -428,6 +429,7 @@ def test_all_classes_of_the_table_are_used(tmp_path: Path) -> None:
         segments_of("mixed").model,
         segments_of("one category").model,
         *map(density_of("people").table_model, (*density_of("people").outcomes, AVERAGE)),
+        *saved_forecasts(),
     ):
         save_model(kept, tmp_path / "m.po")
         collect(content_of(tmp_path / "m.po")[0])

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -26,6 +26,7 @@ from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.analysis.fitting.workers import Workers, beside, in_processes
 from posteriori.estimators.contract import CountsParameters, HasEvidence, TellsBends, offers
 from posteriori.numerics.evidence import LogEvidence
+from posteriori.numerics.types import Array
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.cross_validation import fit_in_parts, join_folds, predict_fold
 
@@ -294,9 +295,16 @@ def _predict_part(problem: Problem, candidate: Candidate, fold: int | None) -> A
     )
 
 
+@runtime_checkable
+class _SaysDensities(Protocol):
+    """What was said of rows that a fit has not seen."""
+
+    log_density: Array
+
+
 def _sound(result: Any) -> Any:
     """Return what a fit gave, unless it says nothing of some unseen rows."""
-    if hasattr(result, "log_density") and np.isnan(result.log_density).any():
+    if isinstance(result, _SaysDensities) and np.isnan(result.log_density).any():
         raise ValueError("what it predicts for some unseen rows is no number")
     return result
 
