@@ -75,6 +75,19 @@ def test_days_are_read_in_the_order_of_the_table() -> None:
     assert time_words(rows.clock, rows.clock.times(rows.positions)[19]) == "2020-01-20"
 
 
+@pytest.mark.parametrize(
+    ("time", "words"),
+    [
+        (1961.0000000003, "1961"),
+        (1960.9166667, "1960.92"),
+        (20240101.0, "20240101"),
+        (0.25, "0.25"),
+    ],
+)
+def test_numbers_that_are_times_have_no_commas(time: float, words: str) -> None:
+    assert time_words(set_clock(np.arange(10.0)), time) == words
+
+
 def _changed(row: int, column: str, entry: Any) -> pd.DataFrame:
     table = monthly(30).astype(object)
     table.loc[row, column] = entry

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.table.wording import short_number
 from posteriori.sequence.series.series_clock import SeriesClock
 
 __all__ = ["Calendar", "choose_horizon", "choose_periods", "name_steps", "time_words"]
@@ -19,6 +18,8 @@ _HOUR, _DAY = 60 * _MINUTE, 1440 * _MINUTE
 _YEAR, _WORKING = 365.25, 365.25 * 5 / 7
 #: Numbers between these are taken for years.
 _EARLIEST, _LATEST = 1000.0, 2500.0
+#: Of times that are numbers, which have no commas: 1961.25 is a time of a year.
+_DECIMALS = 6
 #: Steps ahead where there is no period.
 _AHEAD = 6
 #: A season is learned from so many of its periods.
@@ -147,7 +148,9 @@ def choose_horizon(horizon: int | None, periods: tuple[float, ...], count: int) 
 def time_words(clock: SeriesClock, time: Any) -> str:
     """Write a time as its calendar does: a year, a month, a day, a minute or a number."""
     if not clock.dated:
-        return str(int(time)) if float(time).is_integer() else short_number(float(time), 6)
+        value = round(float(time), _DECIMALS)
+        digits = len(str(int(abs(value)))) + 2
+        return str(int(value)) if value.is_integer() else f"{value:.{max(digits, _DECIMALS)}g}"
     if clock.kind == "months":
         return f"{time:%Y}" if clock.step % 12 == 0 and time.month == 1 else f"{time:%Y-%m}"
     return f"{time:%Y-%m-%d}" if time == time.normalize() else f"{time:%Y-%m-%d %H:%M}"
