@@ -10,7 +10,7 @@ from rich.console import Console
 
 from posteriori.analysis.forecasts.forecasting import Forecast
 from posteriori.analysis.forecasts.forecasts_of_table import Forecasts, forecast
-from posteriori.analysis.forecasts.shown.forecast_words import HEADINGS, forecast_rows
+from posteriori.analysis.forecasts.shown.forecast_words import forecast_rows, heading_words
 from posteriori.analysis.forecasts.shown.forecasts_words import series_rows
 from posteriori.analysis.report.ranking_tables import failures_of, warnings_of
 from posteriori.analysis.table.reading import read_table
@@ -101,9 +101,9 @@ def _forecast_with_progress(
 def _print_forecast(console: Console, found: Forecast) -> None:
     """Print the ranking, what failed, and the verdict."""
     console.print()
-    print_table(console, *forecast_rows(found))
+    hidden = print_table(console, *forecast_rows(found))
     if found.prepared.problem.origins:
-        print_indented(console, HEADINGS, "dim")
+        print_indented(console, heading_words(hidden), "dim")
     for text in failures_of(found):
         print_indented(console, text, "yellow")
     for text in warnings_of(found):

@@ -38,11 +38,14 @@ def require_new_names(frame: pd.DataFrame, names: Sequence[str]) -> None:
         )
 
 
-def print_table(console: Console, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    """Print a table; columns that do not fit are left out."""
-    lines, _ = fit_columns(header, rows, console.width)
+def print_table(
+    console: Console, header: tuple[str, ...], rows: list[tuple[str, ...]]
+) -> list[str]:
+    """Print a table; return the headings of columns that do not fit and are left out."""
+    lines, hidden = fit_columns(header, rows, console.width)
     for line, style in zip(lines, ("dim", *[""] * len(rows)), strict=False):
         console.print(plain(line), style=style, markup=False, soft_wrap=True)
+    return hidden
 
 
 def write_results(

@@ -7,6 +7,7 @@ import pytest
 from posteriori import forecast
 from posteriori.analysis.forecasts.shown.forecast_figures import autocorrelation
 from posteriori.analysis.forecasts.shown.forecast_page import forecasting_code
+from posteriori.analysis.forecasts.shown.forecast_words import heading_words
 from tests.analysis.forecasts.dated_tables import monthly, yearly
 
 
@@ -61,3 +62,9 @@ def test_autocorrelations_are_those_of_the_definition() -> None:
     second = gaps[1] * gaps[3] + gaps[3] * gaps[5]
     np.testing.assert_allclose(autocorrelation(x, 2), [first / total, second / total])
     assert autocorrelation(np.ones(5), 2) == pytest.approx([0.0, 0.0])
+
+
+def test_headings_that_are_not_shown_are_not_explained() -> None:
+    assert heading_words().startswith("score: log density")
+    assert "in 80 %: share" in heading_words()
+    assert "in 80 %" not in heading_words(["in 80 %", "prob."])

@@ -17,7 +17,7 @@ from posteriori.analysis.forecasts.shown.forecast_figures import (
     draw_part,
     draw_surprises,
 )
-from posteriori.analysis.forecasts.shown.forecast_words import HEADINGS, forecast_rows
+from posteriori.analysis.forecasts.shown.forecast_words import forecast_rows, heading_words
 from posteriori.analysis.report.figures import draw_sensitivity
 from posteriori.analysis.report.html_pieces import (
     bullet_list,
@@ -143,7 +143,7 @@ def _ranking(found: Forecast) -> str:
     last = ", ".join(time_words(problem.rows.clock, time) for time in times)
     said = (
         f"Every model was fitted to the values up to each of {last}, and said how probable what came after it "
-        f"was. {HEADINGS[0].upper()}{HEADINGS[1:]}. The average has at each origin the weights that earlier "
+        f"was. S{heading_words()[1:]}. The average has at each origin the weights that earlier "
         "origins ask for."
     )
     remarks = bullet_list([*failures_of(found), *warnings_of(found)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,16 +22,23 @@ from posteriori.selection.comparison import Row
 if TYPE_CHECKING:
     from posteriori.analysis.forecasts.forecasting import Forecast
 
-__all__ = ["HEADINGS", "event_sentence", "forecast_rows", "verdict_of_forecast"]
+__all__ = ["event_sentence", "forecast_rows", "heading_words", "verdict_of_forecast"]
 
 #: What the headings of the ranking mean.
-HEADINGS = (
-    "score: log density of what came after the origins, ± standard error over origins; behind: its difference "
-    "to the best; CRPS: mean distance of forecasts from what came; scaled: mean absolute error in units of the "
-    "seasonal naive forecast's; in 80 %: share of the values inside the 80 % intervals"
-)
+_HEADINGS = {
+    "score": "log density of what came after the origins, ± standard error over origins",
+    "behind": "its difference to the best",
+    "CRPS": "mean distance of forecasts from what came",
+    "scaled": "mean absolute error in units of the seasonal naive forecast's",
+    "in 80 %": "share of the values inside the 80 % intervals",
+}
 
 _WALK = "walk"
+
+
+def heading_words(hidden: Sequence[str] = ()) -> str:
+    """Return what the headings of the ranking mean, but for those that are not shown."""
+    return "; ".join(f"{name}: {words}" for name, words in _HEADINGS.items() if name not in hidden)
 
 
 def forecast_rows(found: Forecast) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
