@@ -407,3 +407,12 @@ def test_pipes(tmp_path):
     writer.start()
     require_rows(read_table(pipe).frame)
     writer.join()
+
+
+def test_numbers_are_read_to_the_last_bit_and_long_exponents_are_texts(tmp_path):
+    x = np.random.default_rng(0).normal(size=500)
+    path = tmp_path / "t.csv"
+    path.write_text("x\n" + "\n".join(map(repr, x.tolist())))
+    np.testing.assert_array_equal(read_table(path).frame["x"], x)
+    path.write_text("x\n1.5e+18711912555023299\n2\n")  # ended the process with pandas 2
+    assert len(read_table(path).frame) == 2
