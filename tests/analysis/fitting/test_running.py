@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 import warnings
 from concurrent.futures import Future
@@ -142,3 +143,16 @@ def test_warnings_are_kept_with_the_candidate(problem, monkeypatch):
         "constant": (),
         "robust linear": ("so so",),
     }
+
+
+@pytest.mark.parametrize(("module", "heard"), [("joblib.externals.loky.x", []), ("elsewhere", [1])])
+def test_the_death_of_the_manager_is_told_once(module, heard, monkeypatch):
+    """Its thread would print how it ended; what fits are lost is said by ``alive``."""
+    told = []
+    monkeypatch.setattr(threading, "excepthook", lambda died: told.append(1))
+    kind = type("Thread", (threading.Thread,), {"__module__": module, "run": lambda self: 1 / 0})
+    with in_processes({}, 1):
+        thread = kind()
+        thread.start()
+        thread.join()
+    assert told == heard

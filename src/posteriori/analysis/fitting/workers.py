@@ -77,7 +77,7 @@ def in_processes(data: Any, count: int) -> Iterator[Workers]:
     """
     threads = max(1, (os.cpu_count() or 1) // count)
     parent, ours = get_context("loky").Pipe(duplex=False)  # at its end when this process ends
-    with _shared(data) as path, parent, ours:
+    with _shared(data) as path, parent, ours, _quiet_manager():
         executor = ProcessPoolExecutor(
             count, initializer=_prepare, initargs=(path, threads, parent)
         )
@@ -100,6 +100,25 @@ def in_processes(data: Any, count: int) -> Iterator[Workers]:
             yield Workers(submit, alive)
         finally:
             executor.shutdown(kill_workers=True)
+
+
+@contextmanager
+def _quiet_manager() -> Iterator[None]:
+    """Leave it to ``alive`` to tell that the thread which hands out calls has died.
+
+    It may when Ctrl-C ends the processes before it knows, and would print how.
+    """
+    usual = threading.excepthook
+
+    def hear(died: threading.ExceptHookArgs) -> None:
+        if not type(died.thread).__module__.startswith("joblib."):
+            usual(died)
+
+    threading.excepthook = hear
+    try:
+        yield
+    finally:
+        threading.excepthook = usual
 
 
 @contextmanager
