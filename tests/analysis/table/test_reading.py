@@ -416,10 +416,3 @@ def test_numbers_are_read_to_the_last_bit_and_long_exponents_are_texts(tmp_path)
     np.testing.assert_array_equal(read_table(path).frame["x"], x)
     path.write_text("x\n1.5e+18711912555023299\n2\n")  # ended the process with pandas 2
     assert len(read_table(path).frame) == 2
-
-
-def test_names_and_dates_of_json_lines_stay_texts(tmp_path):
-    (tmp_path / "t").write_text('{"2020": 1, "date": "2020-01-01"}\n{"2020": 2, "date": "no"}\n')
-    frame = read_table(tmp_path / "t").frame
-    assert list(frame.columns) == ["2020", "date"]
-    assert list(frame["date"]) == ["2020-01-01", "no"]

@@ -191,14 +191,7 @@ def _decode(head: bytes, encoding: str) -> str:
 def _read_json_lines(source: Source, encoding: str, max_rows: int | None) -> TableFile:
     try:
         with source.open_lines() as file:
-            frame = pd.read_json(  # names and texts stay what they are, as in tables of text
-                file,
-                lines=True,
-                encoding=encoding,
-                nrows=max_rows,
-                convert_axes=False,
-                convert_dates=False,
-            )
+            frame = pd.read_json(file, lines=True, encoding=encoding, nrows=max_rows)
     except EndlessLineError:
         raise
     except (ValueError, TypeError) as error:
