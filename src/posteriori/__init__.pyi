@@ -15,6 +15,7 @@ from posteriori import (
     graphs as graphs,
     inference as inference,
     information as information,
+    kernels as kernels,
     mathematics as mathematics,
     mixture as mixture,
     modeling as modeling,

@@ -187,6 +187,20 @@ class ExponentialFamily(Distribution):
         stacked = np.stack(rows).reshape(self.batch_shape + rows[0].shape)
         return 0.5 * (stacked + np.swapaxes(stacked, -1, -2))
 
+    def score(self, x: Any) -> Array:
+        r"""Return :math:`\nabla_\eta\ln p(x) = T(x) - E\,T`, (..., M), in the coordinates of the information.
+
+        Examples
+        --------
+        >>> from posteriori import Poisson
+        >>> Poisson(2.0).score([1, 5])
+        array([[-1.],
+               [ 3.]])
+        """
+        ndims = self._natural_ndims
+        mean = flatten_statistics(self.mean_params, ndims)
+        return flatten_statistics(self.sufficient(x), ndims) - mean
+
     # -- algebra of beliefs ----------------------------------------------------------------
 
     @classmethod

@@ -1,0 +1,5 @@
+"""Mercer kernels as immutable values: their algebra, parameters, gradients and feature maps."""
+
+from posteriori.numerics.lazy import load_on_use
+
+__all__, __getattr__, __dir__ = load_on_use(__name__, __file__)
