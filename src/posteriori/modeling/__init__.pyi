@@ -10,6 +10,7 @@ from posteriori.modeling.language.chain import (
     Chain as Chain,
 )
 from posteriori.modeling.language.expressions import Input as Input, dot as dot, take as take
+from posteriori.modeling.language.processes import GaussianProcess as GaussianProcess
 from posteriori.modeling.model import Model as Model
 from posteriori.modeling.planning.planner import KINDS as KINDS, Plan as Plan
 from posteriori.modeling.posterior.merging import merge as merge

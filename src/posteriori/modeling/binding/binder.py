@@ -44,6 +44,7 @@ from posteriori.modeling.language.dependencies import (
     names_with_children,
 )
 from posteriori.modeling.language.expressions import (
+    Applied,
     Constant,
     Expression,
     Input,
@@ -347,6 +348,8 @@ class Binder:
             return read(arguments[0], index)
         if item.kind == "take":
             return index_table(arguments[0], arguments[1:])
+        if isinstance(item, Applied):
+            return _apply_known(item, arguments[0])
         return _OPERATIONS[item.kind](*arguments)
 
     def _input(self, item: Input) -> Polynomial:
@@ -422,6 +425,12 @@ def _at_times(poly: Polynomial, time: Axis, times: Table) -> Polynomial:
 def _places_at(layout: Layout, time: Axis, place: Lookup) -> tuple[Any, ...]:
     """Return how rows see a chain at some of its times."""
     return tuple(place if axis is time else axis for axis in layout.axes)
+
+
+def _apply_known(item: Applied, argument: Polynomial) -> Polynomial:
+    if not argument.is_known:
+        raise TypeError("what it is a function of must be known: an Input, or an array")
+    return constant(item.function(argument.value()))
 
 
 def _dot(a: Polynomial, b: Polynomial) -> Polynomial:

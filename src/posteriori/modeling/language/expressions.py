@@ -21,6 +21,7 @@ from posteriori.numerics.symbol import Symbol
 from posteriori.numerics.validation import as_observation
 
 __all__ = [
+    "Applied",
     "Constant",
     "Expression",
     "Input",
@@ -291,7 +292,7 @@ class Operation(Expression):
 
     Attributes
     ----------
-    kind : {"add", "multiply", "matmul", "index", "take", "dot"}
+    kind : {"add", "multiply", "matmul", "index", "take", "dot", "apply"}
     arguments : tuple of Expression
     index : tuple
         What stands between the brackets, for "index".
@@ -304,6 +305,20 @@ class Operation(Expression):
 
     def __repr__(self) -> str:
         return _written(self, 20)
+
+
+class Applied(Operation):
+    """A known function of a known quantity, evaluated when data arrive.
+
+    Attributes
+    ----------
+    function : callable
+        From an array to an array.
+    """
+
+    def __init__(self, function: Callable[[Any], Any], argument: Expression):
+        super().__init__("apply", (argument,))
+        self.function = function
 
 
 def _written(item: Any, depth: int) -> str:

@@ -17,6 +17,7 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.contract.longer_data import predict_longer
+from posteriori.modeling.contract.more_points import predict_more_points
 from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew, read_request
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.chain.observed_chain import continue_observed
@@ -51,9 +52,10 @@ def predict(solved: Solved, name: str, keywords: Mapping[str, Any]) -> Any:
 
 def predict_request(solved: Solved, request: Request) -> Any:
     """Return the predictive distribution that a question asks for."""
-    continued = continue_observed(solved, request)
-    if continued is not None:
-        return continued
+    for special in (predict_more_points, continue_observed):
+        found = special(solved, request)
+        if found is not None:
+            return found
     for rule in _rules(solved, request.needed):
         found = rule(solved, request)
         if found is not None:
