@@ -44,9 +44,9 @@ def test_what_is_new_goes_to_standard_error(model: Path, tmp_path: Path) -> None
     assert done.exit_code == 0
     assert len(done.stdout.splitlines()) == 7
     assert done.stderr.splitlines() == [
-        "posteriori: column 'x': 1 row outside the range 0 to 39 that the model has seen: what it "
+        "note: column 'x': 1 row outside the range 0 to 39 that the model has seen: what it "
         "says of them is a guess",
-        "posteriori: column 'plan': 1 row with a level that the model has never seen, such as "
+        "note: column 'plan': 1 row with a level that the model has never seen, such as "
         "'week': predicted around the average of all levels, with the width of their spread",
     ]
 

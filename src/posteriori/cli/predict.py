@@ -36,7 +36,7 @@ def run_predict(model: Path, data: str, out: Path | None, mass: float) -> None:
     table = read_table(data)
     predictions = learned.predict(table.frame, mass)
     for note in learned.notes_on(table.frame):
-        print(plain(f"posteriori: {note}"), file=sys.stderr)
+        print(plain(f"note: {note}"), file=sys.stderr)
     text = pd.concat([table.frame, predictions], axis=1).to_csv(index=False)
     if out is None:
         sys.stdout.buffer.write(text.encode(errors="replace"))  # data, whatever the terminal shows
