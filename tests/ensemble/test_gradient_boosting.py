@@ -310,6 +310,20 @@ def test_powers_of_two_scale_predictions_to_the_bit(power):
     np.testing.assert_array_equal(factor**2 * a.variance, b.variance)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("factor", [3.0, 0.1])
+def test_other_factors_scale_predictions_to_rounding(factor, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(150, 3))
+    y = X[:, 0] + np.sin(X[:, 1]) + 0.3 * rng.normal(size=150)
+    one, other = (
+        GradientBoostingRegressor(n_estimators=100, random_state=0).fit(X, part).predict_dist(X)
+        for part in (y, factor * y)
+    )
+    np.testing.assert_allclose(other.mean, factor * one.mean, atol=1e-12 * factor)
+    np.testing.assert_allclose(other.variance, factor**2 * one.variance, rtol=1e-12)
+
+
 @pytest.mark.parametrize("family", ["normal", "negative binomial", "classes"])
 def test_weights_are_repeated_rows_where_nothing_is_random(family):
     X, y = rows(n=80)

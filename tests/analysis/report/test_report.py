@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import Analysis, analyze
+from posteriori.analysis.report.html_pieces import folded, section, table
+from posteriori.analysis.report.page_frame import fill_page
 from tests.analysis.tables import analysis_of, mixed_table
 
 _VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -266,3 +268,15 @@ def test_screenshots_show_the_page(page: tuple[Analysis, str], size: str, tmp_pa
     dark = (pixels.mean(axis=-1) < 0.5).mean(axis=1)  # share of ink in every line of pixels
     assert (dark > 0).mean() > 0.3
     assert dark.max() < 1.0
+
+
+@pytest.mark.slow
+def test_what_is_folded_is_printed(tmp_path: Path) -> None:
+    rows = [(str(k), "a number") for k in range(400)]
+    written = tmp_path / "page.html"
+    text = fill_page("t", "l", "v", [section("s", folded("All", table(("row", "is"), rows)))], "f")
+    written.write_text(text, encoding="utf-8")
+    printed = tmp_path / "page.pdf"
+    browse(written, tmp_path / "profile", f"--print-to-pdf={printed}")
+    pages = re.findall(rb"/Type\s*/Page\b", printed.read_bytes())
+    assert len(pages) >= 5  # no more than 80 lines of the table stand on one

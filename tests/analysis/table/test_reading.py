@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import tracemalloc
+import warnings
 import zipfile
 
 import numpy as np
@@ -82,6 +83,20 @@ def test_broken_json_is_refused(tmp_path, line):
     (tmp_path / "t").write_text(line, encoding="utf-8")
     with pytest.raises(ValueError, match="looks like JSON lines, but"):
         read_table(tmp_path / "t")
+
+
+def test_warnings_of_pandas_about_texts_like_times_are_not_repeated(tmp_path, monkeypatch):
+    read = pd.read_json
+
+    def warn_as_before_pandas_3(*args, **options):
+        message = "The behavior of 'to_datetime' with 'unit' when parsing strings is deprecated."
+        warnings.warn(message, FutureWarning, stacklevel=2)
+        return read(*args, **options)
+
+    (tmp_path / "t").write_text('{"modified": "1e5"}\n{"modified": "x"}\n', encoding="utf-8")
+    assert list(read_table(tmp_path / "t").frame["modified"]) == ["1e5", "x"]
+    monkeypatch.setattr(pd, "read_json", warn_as_before_pandas_3)
+    assert list(read_table(tmp_path / "t").frame["modified"]) == ["1e5", "x"]
 
 
 def test_nested_json_is_refused(tmp_path):

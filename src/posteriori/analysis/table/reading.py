@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -190,7 +191,9 @@ def _decode(head: bytes, encoding: str) -> str:
 
 def _read_json_lines(source: Source, encoding: str, max_rows: int | None) -> TableFile:
     try:
-        with source.open_lines() as file:
+        with source.open_lines() as file, warnings.catch_warnings():
+            # pandas before 3 tries texts of columns such as "modified" as times, and warns of itself
+            warnings.filterwarnings("ignore", "The behavior of 'to_datetime'", FutureWarning)
             frame = pd.read_json(file, lines=True, encoding=encoding, nrows=max_rows)
     except EndlessLineError:
         raise

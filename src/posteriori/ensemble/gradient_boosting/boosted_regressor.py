@@ -96,7 +96,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostedEnsemble):
     nothing is random (one member, all rows, all columns) it equals repeated rows to rounding; folds are
     made of rows, so that a repeated row may be left out by another member than its copy.
 
-    Multiplying y by a power of two multiplies predictions exactly.
+    Multiplying y by a power of two multiplies predictions exactly, by another factor to rounding.
 
     Cost: O(N D) for each level of each tree.
 

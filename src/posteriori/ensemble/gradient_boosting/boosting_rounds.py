@@ -38,6 +38,9 @@ _SHAPE_EVERY = 16
 #: Rows that are enough to learn it from.
 _ENOUGH = 20_000
 
+#: Of the least information of a leaf: rows that are all alike have it, however their sums are rounded.
+_ALMOST = 1.0 - 2.0**-16
+
 
 class Schedule(NamedTuple):
     """How trees are added.
@@ -242,7 +245,7 @@ class _Member:
         given = table.y, table.weight, self.f, k, self.shape, slope, information
         run_beside(fill, [(part, *given) for part in in_halves(seen, self.pool)], self.pool)
         one = self.loss.row_information(information, table.weight, seen)
-        ridge, least = one * self.schedule.ridge, one * self.schedule.least
+        ridge, least = one * self.schedule.ridge, one * self.schedule.least * _ALMOST
         grown = self._grow(seen, ridge, least)
         value = np.zeros(len(grown.gain))
         leaves = np.flatnonzero(grown.trees.is_leaf)

@@ -117,27 +117,28 @@ class LPBoostClassifier(WeightedMajority):
         levels = learn_level_counts(self, rows.x)
         with threads() as pool:
             weak = WeakTrees(rows, levels, max_bins=self.max_bins, pool=pool)
-            stages = self._generate(weak, rows)
+            stages, is_stopped = self._generate(weak, rows)
         self._n_levels, self.classes_ = levels, rows.classes
         last = stages[-1]
         weights = last.program.weights
         kept = np.flatnonzero(weights > _NO_WEIGHT)
         self.members_ = weak.gather([last.members[t] for t in kept])
         self.estimator_weights_ = weights[kept] / weights[kept].sum()
-        self._keep(stages)
+        self._keep(stages, is_stopped)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _generate(self, weak: WeakTrees, rows: LabelledRows) -> list[Stage]:
+    def _generate(self, weak: WeakTrees, rows: LabelledRows) -> tuple[list[Stage], bool]:
+        """Return the stages, and whether they were stopped by Ctrl-C."""
         frequency = np.ones(len(rows.x)) if rows.frequency is None else rows.frequency
         share = frequency / frequency.sum()
         cap = None if self.nu is None else share / float(self.nu)  # 1/(νN), of each repetition
         sign = np.where(rows.codes == 1, 1.0, -1.0)
         steps = generate_columns(weak.learn_several, sign, share, cap, self.tol)
-        stages: list[Stage] = []
+        stages, is_stopped = list[Stage](), False
         progress = Progress(None, kept="the stumps so far")
         try:
             for stage in islice(steps, int(self.max_iter)):
@@ -146,11 +147,12 @@ class LPBoostClassifier(WeightedMajority):
         except KeyboardInterrupt:
             if not stages:
                 raise
+            is_stopped = True
         finally:
             progress.close()
-        return stages
+        return stages, is_stopped
 
-    def _keep(self, stages: list[Stage]) -> None:
+    def _keep(self, stages: list[Stage], is_stopped: bool) -> None:
         last = stages[-1]
         self.margin_, self.objective_ = last.program.margin, last.program.objective
         self.duality_gap_, self.row_weights_ = last.gap, last.program.row_weights
@@ -159,8 +161,9 @@ class LPBoostClassifier(WeightedMajority):
         self.bound_trace_ = np.array([stage.bound for stage in stages])
         self.n_iter_ = len(stages)
         if self.duality_gap_ > self.tol:
-            told = f"ended after {self.n_iter_} iterations with a duality gap of {self.duality_gap_:.3g}"
-            remedy = "raise max_iter or tol"
+            ended = "was stopped" if is_stopped else "ended"
+            told = f"{ended} after {self.n_iter_} iterations with a duality gap of {self.duality_gap_:.3g}"
+            remedy = "fit again for the best margin" if is_stopped else "raise max_iter or tol"
         elif self.objective_ <= self.tol:
             told = "found no margin: the best vote is a draw"
             remedy = (

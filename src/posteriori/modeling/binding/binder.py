@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, Layout, gap_name
+from posteriori.modeling.binding.constants import require_known
 from posteriori.modeling.binding.gaps import gap_term, needs_gaps, negated, parts_missing
 from posteriori.modeling.binding.indexing import index_places, index_table
 from posteriori.modeling.binding.labelled import (
@@ -92,6 +94,7 @@ class Binder:
         self.observed: dict[str, Array] = {}
         self.evidence: dict[str, Array] = {}
         self.gaps: dict[str, Term] = {}
+        self.constants: dict[str, Polynomial] = {}
         self.factors: list[BoundFactor] = []
 
     @cached_property
@@ -161,7 +164,10 @@ class Binder:
             self.layouts[name] = layout
             self._observe(name, layout)
             parameters = self._with_gaps(name, parameters)
-            self.factors.append(_factor(name, variable.family, parameters, layout, layout.axes))
+            factor = _factor(name, variable.family, parameters, layout, layout.axes)
+            self.factors.append(factor)
+            if variable.family is PointMass:
+                self.constants[name] = factor.parameters["location"]
             return
         self._bind_chain(name, variable, parameters, layout)
 
@@ -361,6 +367,8 @@ class Binder:
         if name not in self.layouts:
             raise ValueError(f"{name} is used before it is defined")
         layout = self.layouts[name]
+        if name in self.constants and name not in self.observed:
+            return require_known(name, self.constants[name])
         if name not in self.observed:
             term = Term(Table(np.asarray(1.0), ()), (Access(name, layout.axes),))
         else:

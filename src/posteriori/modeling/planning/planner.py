@@ -6,8 +6,10 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.modeling import variational
 from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.constants import constants_of
 from posteriori.modeling.contract.engine import Block, Fit, Group, Kind, Planned
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.contract.solved import Solved
@@ -120,12 +122,14 @@ class Plan:
             lines.append(f"block {i}: {', '.join(block.names)}: {block.method}")
             lines.append(f"  {block.describe()}")
             lines += more(block)
-        if self.barren:
+        constants = constants_of(self.bound)
+        predicted = [name for name in self.barren if name not in constants]
+        if predicted:
             lines.append(
-                f"predicted afterwards (nothing below is observed): {', '.join(self.barren)}"
+                f"predicted afterwards (nothing below is observed): {', '.join(predicted)}"
             )
-        if self.known:
-            names = dict.fromkeys(factor.name for factor in self.known)
+        if self.known or constants:
+            names = dict.fromkeys([*constants, *(factor.name for factor in self.known)])
             lines.append(f"known: {', '.join(names)}")
         return "\n".join(lines) or "nothing to infer"
 
@@ -225,4 +229,11 @@ def _made(kind: Kind, group: Group, fit: Fit, reason: str) -> Block:
 
 def _no_method(group: Group, reason: str) -> str:
     names = ", ".join(group.names) + (" together" if len(group.names) > 1 else "")
+    points = [name for name in group.names if group.bound.families[name] is PointMass]
+    started = [name for name in points if group.bound.variables[name].step is not None]
+    if started:
+        reason = (
+            f"the chain {started[0]} starts at a PointMass; start it at its first unknown member, with "
+            "the law of a step from that point"
+        )
     return f"no method for {names}: {reason}"

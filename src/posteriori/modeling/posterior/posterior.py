@@ -14,6 +14,7 @@ import numpy as np
 from posteriori import distributions
 from posteriori.distributions.base import Univariate
 from posteriori.modeling import posterior as questions
+from posteriori.modeling.binding.constants import constants_of
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.posterior.description import describe
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
@@ -450,8 +451,9 @@ class Posterior:
 
     def __repr__(self) -> str:
         solved = self._solved
+        shown = {*solved.by_name, *constants_of(solved.bound)}
         marginals = {
-            name: self[name] if name in solved.by_name else "predicted: nothing below is observed"
+            name: self[name] if name in shown else "predicted: nothing below is observed"
             for name in solved.bound.latent
         }
         classes: dict[str, tuple[int, int]] = {}
