@@ -108,6 +108,7 @@ def test_a_constant_series_is_forecast_as_itself_and_said() -> None:
     np.testing.assert_allclose(f.frame["median"], 7.0, rtol=1e-6)
     assert "the series is constant: it is forecast as itself" in f.notes
     assert f.best == "constant"
+    assert not any("left out" in note for note in f.notes)
 
 
 def test_gaps_and_irregular_times_are_taken() -> None:
@@ -132,6 +133,7 @@ def test_gaps_and_irregular_times_are_taken() -> None:
         ({"mass": "wide"}, "mass must be probabilities"),
         ({"period": "weekly"}, "period must be"),
         ({"models": ["levle"]}, "did you mean 'level'"),
+        ({"models": ["counts"]}, "'counts' is for counts, which the series is not; leave it out"),
         ({"event": "yesterday"}, "event must be a number"),
         ({"event": 1981}, "three values before it and one after it are needed"),
         ({"event": 2050}, "the series goes from 1980 to 2019"),
