@@ -1,10 +1,11 @@
 """Missing symbols of Markov chains against enumeration of all that could stand there."""
 
 import warnings
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import logsumexp
 
 from posteriori.sequence import MarkovChain, MarkovModel, homogeneity_test
@@ -142,6 +143,53 @@ def test_many_gaps_are_bounded_and_answered_by_the_tables():
     assert float(m.log_evidence_) < m.model_.log_prob(gappy)
 
 
-def test_the_test_of_homogeneity_says_where_a_symbol_is_missing():
-    with pytest.raises(ValueError, match="symbol 2 of sequence 0 is missing"):
-        homogeneity_test([["a", "b", None, "a"]])
+@pytest.mark.parametrize("parts", [2, 3])
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("data", ["inside", "at the start", "side by side"])
+def test_the_factor_of_homogeneity_sums_over_all_completions(data, order, parts):
+    """Each completion as one part and as several, which are sequences of their own after a shared start."""
+    sequences = DATA[data]
+    pieces, whole = [], []
+    for filled in completions(sequences):
+        fit = MarkovModel(order=order, states=(0, 1)).fit(filled)
+        whole.append(float(fit.log_evidence_))
+        pieces.append(_evidence_of_parts(filled, order, parts))
+    found = homogeneity_test(sequences, parts, order=order)
+    exact = logsumexp(whole) - logsumexp(pieces)
+    assert found.log_bayes_factor == pytest.approx(exact, rel=1e-9, abs=1e-12)
+
+
+def _evidence_of_parts(sequences, order, parts):
+    """Evidence symbol by symbol, of an urn for the first tuples and one for each context of each part."""
+    urns, total = {}, 0.0
+    for x in sequences:
+        moves = len(x) - order
+        for t, symbol in enumerate(x):
+            if t < order:  # a tuple of first symbols has 2^(M − t − 1) ways to go on
+                key, alpha = ("first", *x[:t]), 2.0 ** (order - 1 - t)
+            else:
+                key, alpha = ((t - order) * parts // moves, *x[t - order : t]), 1.0
+            counts = urns.setdefault(key, np.zeros(2))
+            total += np.log((counts[symbol] + alpha) / (counts.sum() + 2.0 * alpha))
+            counts[symbol] += 1.0
+    return total
+
+
+def test_the_statistic_of_homogeneity_counts_moves_that_are_seen():
+    gappy = [0, 1, 1, 0, 0, 1, _, 1, 0, 1, 1, 1, 0, 0, 1, 0]
+    found = homogeneity_test([gappy])
+    seen = np.zeros((2, 2, 2))
+    for i, (a, b) in enumerate(pairwise(gappy)):
+        if a is not None and b is not None:
+            seen[i * 2 // 15, a, b] += 1
+    tables = [seen[:, a] for a in (0, 1)]
+    g = [stats.chi2_contingency(t, correction=False, lambda_="log-likelihood") for t in tables]
+    assert found.statistic == pytest.approx(sum(one.statistic for one in g))
+    assert found.degrees_of_freedom == sum(one.dof for one in g)
+
+
+def test_too_many_gaps_for_the_test_of_homogeneity():
+    with pytest.raises(
+        ValueError, match=r"sequences miss 40 symbols, too many .* cut the sequence"
+    ):
+        homogeneity_test([[0, 1, None] * 40 + [1]])

@@ -20,6 +20,7 @@ from posteriori.decomposition.factor_estimator import (
     factor_units,
 )
 from posteriori.estimators.estimator_rows import check_gappy_inputs
+from posteriori.estimators.least_widths import check_least_widths
 from posteriori.estimators.parameters import WHOLE, check_parameters, or_none
 from posteriori.inference.components.factor_beliefs import (
     FactorBeliefs,
@@ -45,6 +46,7 @@ class _BayesianFactors(FactorEstimator):
 
     tol: float
     max_iter: int
+    min_width: Any
     _constraints = {**FactorEstimator._constraints, "n_components": or_none(WHOLE)}
     _shared: ClassVar[bool]
 
@@ -57,6 +59,7 @@ class _BayesianFactors(FactorEstimator):
         """Learn from rows (N, D); NaN is a missing entry."""
         check_parameters(self)
         x = check_gappy_inputs(self, X, reset=True)
+        widths = check_least_widths("min_width", self.min_width, x.shape[1])
         units = factor_units(self, x, shared=self._one_unit)
         n, d = x.shape
         k = min(d - 1, n - 1, _OFFERED) if self.n_components is None else int(self.n_components)
@@ -76,11 +79,12 @@ class _BayesianFactors(FactorEstimator):
         )
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         beliefs = found.parameters
-        loadings, noise, needed = _expected_factors(beliefs)
+        loadings, noise, needed = _expected_factors(beliefs, (widths / units.scale) ** 2)
         moved = units._replace(mean=units.mean + units.scale * beliefs.mean)
         self._keep_factors(loadings, noise, moved)
         self.n_components_ = needed
-        self.noise_variance_ = float(self._noise.mean()) if self._one_unit else self._noise
+        one = self._one_unit and not widths.any()
+        self.noise_variance_ = float(self._noise.mean()) if one else self._noise
         return self
 
 
@@ -98,6 +102,9 @@ class BayesianPCA(_BayesianFactors):
     tol : float
         Nats that a step must gain.
     max_iter : int
+    min_width : float or (D,)
+        The noise of columns is no narrower, when all is learned: say, δ/√12 of numbers that are rounded to
+        steps δ. The evidence is that of the rows.
 
     Attributes
     ----------
@@ -107,7 +114,7 @@ class BayesianPCA(_BayesianFactors):
         Expected loadings of these (of the strongest where none is needed), orthogonal in units of the
         noise; the largest entry of each is positive.
     mean_ : (D,)
-    noise_variance_ : float, or (D,) with ``standardize``
+    noise_variance_ : float, or (D,) with ``standardize`` or ``min_width``
         Expected, with what is not known of loadings and means.
     log_evidence_ : LogEvidence
         A lower bound of ln p(X), of kind "bound".
@@ -141,11 +148,13 @@ class BayesianPCA(_BayesianFactors):
         standardize: bool = False,
         tol: float = 1e-6,
         max_iter: int = 1000,
+        min_width: Any = 0.0,
     ) -> None:
         self.n_components = n_components
         self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
+        self.min_width = min_width
 
     @property
     def _one_unit(self) -> bool:
@@ -163,6 +172,9 @@ class BayesianFactorAnalysis(_BayesianFactors):
     tol : float
         Nats that a step must gain.
     max_iter : int
+    min_width : float or (D,)
+        The noise of columns is no narrower, when all is learned: say, δ/√12 of numbers that are rounded to
+        steps δ. The evidence is that of the rows.
 
     Attributes
     ----------
@@ -199,25 +211,34 @@ class BayesianFactorAnalysis(_BayesianFactors):
     _shared = False
 
     def __init__(
-        self, n_components: int | None = None, *, tol: float = 1e-6, max_iter: int = 1000
+        self,
+        n_components: int | None = None,
+        *,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        min_width: Any = 0.0,
     ) -> None:
         self.n_components = n_components
         self.tol = tol
         self.max_iter = max_iter
+        self.min_width = min_width
 
     @property
     def _one_unit(self) -> bool:
         return False
 
 
-def _expected_factors(beliefs: FactorBeliefs) -> tuple[Array, Array, int]:
-    """Return loadings (D, k), noise (D,) with all that is uncertain, and how many factors are needed."""
+def _expected_factors(beliefs: FactorBeliefs, least: Array) -> tuple[Array, Array, int]:
+    """Return loadings (D, k), noise (D,) with all that is uncertain, and how many factors are needed.
+
+    No variance of the noise is below the least one of its column.
+    """
     squares, second = np.sum(beliefs.loadings**2, axis=0), np.diag(beliefs.second)
     needed = squares > OFF * second
     kept = needed if needed.any() else np.arange(len(squares)) == np.argmax(squares)
     tau = beliefs.precision
     noise = np.broadcast_to(tau.rate / (tau.shape - 1.0), beliefs.mean.shape)  # E[1/τ]
     spread = np.trace(beliefs.spreads, axis1=1, axis2=2)
-    noise = noise + spread + np.sum(beliefs.loadings[:, ~kept] ** 2, axis=1)
+    noise = np.maximum(noise + spread + np.sum(beliefs.loadings[:, ~kept] ** 2, axis=1), least)
     loadings = canonical_loadings(beliefs.loadings[:, kept], noise)
     return loadings, noise, int(needed.sum())

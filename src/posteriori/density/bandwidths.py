@@ -31,7 +31,6 @@ __all__ = [
     "RULES",
     "WeightedRows",
     "check_bandwidth",
-    "check_least_bandwidth",
     "likely_bandwidths",
     "rule_bandwidths",
 ]
@@ -83,16 +82,6 @@ def check_bandwidth(bandwidth: Any, columns: int) -> str | Array:
             f"{np.shape(widths)}"
         )
     return np.broadcast_to(widths, (columns,)).copy()
-
-
-def check_least_bandwidth(least: Any, columns: int) -> Array:
-    """Return the smallest bandwidths, (D,), refusing those below 0."""
-    widths = np.asarray(least, dtype=np.float64)
-    if widths.shape not in ((), (columns,)) or not (np.isfinite(widths) & (widths >= 0.0)).all():
-        raise ValueError(
-            f"min_bandwidth must be a number >= 0, or one for each of the {columns} columns; got {least!r}"
-        )
-    return widths
 
 
 def rule_bandwidths(rows: WeightedRows, rule: str, names: list[str]) -> Array:

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 from posteriori.density.bandwidths import (
     WeightedRows,
     check_bandwidth,
-    check_least_bandwidth,
     likely_bandwidths,
     rule_bandwidths,
 )
@@ -29,6 +28,7 @@ from posteriori.density.smoothing_kernels import GivenKernel, SmoothingKernel, a
 from posteriori.distributions.composites.mixture import Mixture, MixtureFamily
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.estimator_rows import check_gappy_inputs, check_inputs, column_names
+from posteriori.estimators.least_widths import check_least_widths
 from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.random import as_generator
@@ -136,7 +136,8 @@ class KernelDensity(DensityMixin, BaseEstimator):
             widths = rule_bandwidths(rows, rule, column_names(self))
             if asked == "likelihood":
                 widths = likely_bandwidths(rows, kernel, self._box, widths)
-            asked = np.maximum(widths, check_least_bandwidth(self.min_bandwidth, columns))
+            least = check_least_widths("min_bandwidth", self.min_bandwidth, columns)
+            asked = np.maximum(widths, least)
         self.bandwidth_ = asked
         for name in ("_leaves", "model_"):
             self.__dict__.pop(name, None)

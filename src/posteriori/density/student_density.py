@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
+from posteriori.estimators.least_widths import check_least_widths, widen_covariances
 from posteriori.estimators.parameters import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
@@ -85,6 +86,8 @@ class StudentDensity(DensityMixin, BaseEstimator):
     tol : float
         Nats that a step must gain.
     max_iter : int
+    min_width : float or (D,)
+        The scale is no narrower, in any direction: say, δ/√12 of numbers that are rounded to steps δ.
 
     Attributes
     ----------
@@ -121,17 +124,24 @@ class StudentDensity(DensityMixin, BaseEstimator):
     }
 
     def __init__(
-        self, dof: float | None = None, *, tol: float = 1e-6, max_iter: int = 1000
+        self,
+        dof: float | None = None,
+        *,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        min_width: Any = 0.0,
     ) -> None:
         self.dof = dof
         self.tol = tol
         self.max_iter = max_iter
+        self.min_width = min_width
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from rows (N, D); NaN is a missing entry."""
         check_parameters(self)
         x = check_gappy_inputs(self, X, reset=True)
         require_moderate("X", x)
+        widths = check_least_widths("min_width", self.min_width, x.shape[1])
         mean, unit = self._units(x)
         z = (x - mean) / unit
         z = z[~np.isnan(z).all(axis=1)]
@@ -143,7 +153,8 @@ class StudentDensity(DensityMixin, BaseEstimator):
         seen = np.sum(~np.isnan(x), axis=0)
         self.trace_ = np.array(found.trace) - seen @ np.log(unit)
         self.n_iter_, self.converged_ = found.n_iter, found.converged
-        self.location_, self.scale_ = mean + unit * location, scale * np.outer(unit, unit)
+        self.location_ = mean + unit * location
+        self.scale_ = widen_covariances(scale * np.outer(unit, unit), widths)
         self.dof_ = float(np.exp(log_dof))
         return self
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.estimators.estimator_rows import column_names
+from posteriori.estimators.least_widths import check_least_widths
 from posteriori.estimators.parameters import one_of
 from posteriori.inference.classes.column_checks import (
     check_kinds,
@@ -69,6 +70,9 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         Gain of the last step, in nats.
     accelerated : bool
         Whether slow steps may be followed by a jump to where they lead.
+    min_width : float or (D,)
+        Columns of numbers are no narrower in any class, when all is learned: say, δ/√12 of numbers that are
+        rounded to steps δ. Beliefs and evidence are those of the rows.
     responsibilities_init : (N, K), optional
         Where to begin, instead of at clusters.
     random_state : int, Generator or None
@@ -128,6 +132,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         max_iter: int = 1000,
         tol: float = 1e-6,
         accelerated: bool = True,
+        min_width: Any = 0.0,
         responsibilities_init: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -141,6 +146,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         self.max_iter = max_iter
         self.tol = tol
         self.accelerated = accelerated
+        self.min_width = min_width
         self.responsibilities_init = responsibilities_init
         self.random_state = random_state
 
@@ -163,6 +169,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         self.columns_ = check_kinds(self.columns, rows.x.shape[1])
         self._places = places_of(self.columns_)
         self._check_values(rows.x)
+        widths = check_least_widths("min_width", self.min_width, rows.x.shape[1])
         priors = check_priors(self.priors, self._integrates())
         for place in self._places.get("normal", ()):
             require_moderate(f"column {place} of X", rows.x[:, place])
@@ -171,7 +178,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
             self._refuse_constant(rows.x)
         found = learn_classes(self._places, rows.x, rows.frequency, priors, search)
         self.n_parameters_ = self.n_components * (found.n_parameters + 1) - 1
-        return found
+        return found._replace(densities=found.densities.widened(widths))
 
     def _cluster_model(self, x: Array) -> ClusterModel:
         if not self._integrates():

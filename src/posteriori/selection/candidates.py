@@ -72,13 +72,16 @@ def candidates_for(
             near = get_close_matches(name, {**known, **called}, n=1, cutoff=0.6)
             hint = f"; did you mean {near[0]!r}?" if near else "."
             raise ValueError(f"no {task} model {name!r}{hint} There are: {', '.join(known)}")
-        if not _suits(known[name], targets):
+        lacking = _lacking(known[name], targets)
+        if lacking:
             what = _DESCRIBED.get(task, "the target is")
-            raise ValueError(f"{name!r} is for {known[name].targets}, which {what} not")
+            raise ValueError(
+                f"{name!r} is for {', '.join(lacking)}, which {what} not; leave it out of models"
+            )
     chosen = [known[name] for name in names] or [
         c
         for c in known.values()
-        if _suits(c, targets)
+        if not _lacking(c, targets)
         and inputs <= c.most_inputs
         and (not rows or c.fewest_rows <= rows <= c.most_rows)
         and (curved or not c.basis)
@@ -86,5 +89,6 @@ def candidates_for(
     return sorted(chosen, key=lambda c: c.cost)
 
 
-def _suits(candidate: Candidate, targets: Sequence[str]) -> bool:
-    return candidate.targets == "any" or set(candidate.targets.split(", ")) <= set(targets)
+def _lacking(candidate: Candidate, targets: Sequence[str]) -> list[str]:
+    """Return what a candidate asks of the targets, and they are not."""
+    return [asked for asked in candidate.targets.split(", ") if asked not in ("any", *targets)]

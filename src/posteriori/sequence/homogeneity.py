@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike
 
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
-from posteriori.sequence.markov_counts import count_moves, log_row_evidence, log_row_likelihood
+from posteriori.sequence.markov_counts import MarkovCounts, count_symbols, log_row_likelihood
+from posteriori.sequence.symbol_gaps import GappySequences, are_countable, sum_completions
 from posteriori.sequence.symbol_sequences import (
     code_sequences,
     list_sequences,
-    refuse_gaps,
     symbols_of,
+    trim_gaps,
 )
 
 __all__ = ["HomogeneityTest", "homogeneity_test"]
@@ -33,7 +34,7 @@ class HomogeneityTest(NamedTuple):
     Attributes
     ----------
     log_bayes_factor : float
-        ln p(moves | one table) − ln p(moves | a table per part), exact: positive speaks for one.
+        ln p(symbols | one table) − ln p(symbols | a table per part), exact: positive speaks for one.
     statistic : float
         G², for large counts of χ² where one table is right.
     degrees_of_freedom : int
@@ -70,6 +71,16 @@ def homogeneity_test(
     lengths : (S,), optional
         Of the sequences, where they are one column.
 
+    Raises
+    ------
+    ValueError
+        When there is no move, or more symbols are missing than can be summed over.
+
+    Notes
+    -----
+    None and NaN are missing symbols. The Bayes factor sums over all that could stand there, up to 2¹⁶ ways; the
+    statistic counts the moves that are seen whole. Missing symbols at the end of a sequence are left out.
+
     Examples
     --------
     >>> found = homogeneity_test("ab" * 20 + "abba" * 10)
@@ -84,19 +95,30 @@ def homogeneity_test(
         raise ValueError(f"concentration must be positive, got {concentration}")
     listed = list_sequences(sequences, lengths)
     states = symbols_of(listed)
-    coded = code_sequences(listed, states)
-    refuse_gaps(coded)
-    counts = count_moves(coded, len(states), order, parts)
-    whole = counts.sum(axis=0)
-    if not whole.any():
+    coded = trim_gaps(code_sequences(listed, states))
+    if max(map(len, coded.sequences)) <= order:
         raise ValueError(f"sequences of at most {order} symbols hold no move of order {order}")
-    each = sum(log_row_evidence(part, concentration) for part in counts)
-    statistic = max(2.0 * (log_row_likelihood(counts) - log_row_likelihood(whole)), 0.0)
-    freedom = _degrees_of_freedom(counts)
+    each = count_symbols(coded, len(states), order, parts=parts)
+    one = each._replace(moves=each.moves.sum(axis=0, keepdims=True))
+    gappy = GappySequences.among(coded, len(states), order, parts)
+    factor = _log_evidence(gappy._replace(parts=1), one, concentration)
+    factor -= _log_evidence(gappy, each, concentration)
+    statistic = max(2.0 * (log_row_likelihood(each.moves) - log_row_likelihood(one.moves)), 0.0)
+    freedom = _degrees_of_freedom(each.moves)
     p_value = float(special.chdtrc(freedom, statistic)) if freedom else 1.0
-    return HomogeneityTest(
-        log_row_evidence(whole, concentration) - each, statistic, freedom, p_value
-    )
+    return HomogeneityTest(factor, statistic, freedom, p_value)
+
+
+def _log_evidence(gappy: GappySequences, seen: MarkovCounts, concentration: float) -> float:
+    """Return ln p of all symbols that are seen, with the first ones, whose law is one for all parts."""
+    if not gappy.gaps:
+        return seen.log_evidence(concentration)
+    if not are_countable(gappy, seen):
+        raise ValueError(
+            f"sequences miss {len(gappy.gaps)} symbols, too many to sum over with the tables integrated out; "
+            "cut the sequences there"
+        )
+    return sum_completions(gappy, seen, concentration).value
 
 
 def _degrees_of_freedom(counts: Array) -> int:

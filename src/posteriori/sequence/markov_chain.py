@@ -317,7 +317,7 @@ class MarkovChain:
         codes = encode_symbols(sequence, self.states, self.n_states)
         if (codes == MISSING).any():
             coded = trim_gaps(CodedSequences([codes], np.ones(1)))
-            gappy = GappySequences(coded, self.n_states, self.order, True)
+            gappy = GappySequences(coded, self.n_states, self.order, parts=1)
             return log_prob_of_gaps(gappy, self._log_tables) if coded.sequences else 0.0
         first = codes[: self.order]
         rest = tuple(range(len(first), self.initial.ndim))  # of a sequence shorter than M

@@ -17,16 +17,16 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.numerics.lazy import special
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, IntArray
 from posteriori.sequence.symbol_sequences import CodedSequences, context_numbers, touched_steps
 
 __all__ = [
     "MarkovCounts",
-    "count_moves",
     "count_symbols",
     "log_row_evidence",
     "log_row_evidences",
     "log_row_likelihood",
+    "table_numbers",
 ]
 
 
@@ -37,7 +37,7 @@ class MarkovCounts(NamedTuple):
     ----------
     first : tuple of M arrays (K^m, K)
         How often each symbol m + 1 followed the m first ones.
-    moves : (1, K^M, K), or (steps, K^M, K) where each step has its own table
+    moves : (1, K^M, K), or (P, K^M, K) where parts of the sequences, or all steps, have their own tables
         How often each symbol followed the M before it.
     """
 
@@ -75,34 +75,38 @@ class MarkovCounts(NamedTuple):
 
 
 def count_symbols(
-    coded: CodedSequences, size: int, order: int, *, homogeneous: bool = True
+    coded: CodedSequences, size: int, order: int, *, parts: int | None = 1
 ) -> MarkovCounts:
     """Count the first symbols and the moves of all sequences, by their weights.
 
-    What a missing symbol touches is left out.
+    What a missing symbol touches is left out. Moves are counted apart in equal parts of each sequence, or in all
+    steps (None).
     """
     first = [np.zeros((size**m, size)) for m in range(order)]
     longest = max((len(codes) for codes in coded.sequences), default=0)
-    steps = 1 if homogeneous else max(longest - order, 1)
-    moves = np.zeros((steps, size**order, size))
+    tables = max(longest - order, 1) if parts is None else parts
+    moves = np.zeros((tables, size**order, size))
     for codes, weight in zip(coded.sequences, coded.weights, strict=True):
         seen = ~touched_steps(codes, order)
         for m in range(min(order, len(codes)) if seen[:1].all() else 0):
             first[m][context_numbers(codes[: m + 1], size, m)[0], codes[m]] += weight
         at = np.flatnonzero(seen[order:])
         contexts, after = context_numbers(codes, size, order)[at], codes[order:][at]
-        np.add.at(moves, (np.zeros_like(at) if homogeneous else at, contexts, after), weight)
+        table = table_numbers(len(codes) - order, parts)[at]
+        np.add.at(moves, (table, contexts, after), weight)
     return MarkovCounts(tuple(first), moves)
 
 
-def count_moves(coded: CodedSequences, size: int, order: int, parts: int) -> Array:
-    """Count the moves of each of equal parts of all sequences, (parts, K^M, K)."""
-    moves = np.zeros((parts, size**order, size))
-    for codes, weight in zip(coded.sequences, coded.weights, strict=True):
-        contexts = context_numbers(codes, size, order)
-        part = np.arange(len(contexts)) * parts // max(len(contexts), 1)
-        np.add.at(moves, (part, contexts, codes[order:]), weight)
-    return moves
+def table_numbers(moves: int, parts: int | None) -> IntArray:
+    """Return which table each move of a sequence goes by: of equal parts, or one for each step (None).
+
+    Examples
+    --------
+    >>> table_numbers(5, 2), table_numbers(3, None)
+    (array([0, 0, 0, 1, 1]), array([0, 1, 2]))
+    """
+    steps = np.arange(moves)
+    return steps if parts is None else steps * parts // max(moves, 1)
 
 
 def log_row_evidence(counts: Array, concentration: float) -> float:

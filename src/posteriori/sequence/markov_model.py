@@ -223,11 +223,9 @@ class MarkovModel(BaseEstimator):
     def _read(self, coded: CodedSequences, states: tuple[Hashable, ...]) -> _Known:
         """Count what no missing symbol touches, and keep the sequences that have such symbols."""
         kept, size, order = trim_gaps(coded), len(states), int(self.order)
-        counts = count_symbols(kept, size, order, homogeneous=bool(self.homogeneous))
-        pairs = zip(kept.sequences, kept.weights, strict=True)
-        rest = [(codes, w) for codes, w in pairs if (codes == MISSING).any() and order and w]
-        gappy = CodedSequences([codes for codes, _ in rest], np.array([w for _, w in rest]))
-        return _Known(counts, GappySequences(gappy, size, order, bool(self.homogeneous)))
+        parts = 1 if self.homogeneous else None
+        counts = count_symbols(kept, size, order, parts=parts)
+        return _Known(counts, GappySequences.among(kept, size, order, parts))
 
     def _log_prob(self, s: int, one: CodedSequences) -> float:
         """Return ln p of one sequence given what was learned."""

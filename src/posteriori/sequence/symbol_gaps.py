@@ -22,7 +22,12 @@ from posteriori.numerics.lazy import special
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array, IntArray
 from posteriori.sequence.chain_parameters import log_of
-from posteriori.sequence.markov_counts import MarkovCounts, count_symbols, log_row_evidences
+from posteriori.sequence.markov_counts import (
+    MarkovCounts,
+    count_symbols,
+    log_row_evidences,
+    table_numbers,
+)
 from posteriori.sequence.symbol_sequences import MISSING, CodedSequences, touched_steps
 
 __all__ = [
@@ -49,12 +54,25 @@ _AT_ONCE = 10**6
 
 
 class GappySequences(NamedTuple):
-    """Sequences with missing symbols, of a chain of order M over K symbols."""
+    """Sequences with missing symbols, of a chain of order M over K symbols.
+
+    Equal parts of each have a table of their own; all steps where ``parts`` is None.
+    """
 
     coded: CodedSequences
     size: int
     order: int
-    homogeneous: bool
+    parts: int | None
+
+    @classmethod
+    def among(
+        cls, coded: CodedSequences, size: int, order: int, parts: int | None
+    ) -> GappySequences:
+        """Return those of some sequences that miss symbols on which others depend."""
+        pairs = zip(coded.sequences, coded.weights, strict=True)
+        rest = [(codes, w) for codes, w in pairs if (codes == MISSING).any() and order and w]
+        weights = np.array([w for _, w in rest])
+        return cls(CodedSequences([codes for codes, _ in rest], weights), size, order, parts)
 
     @property
     def gaps(self) -> list[tuple[int, int]]:
@@ -141,6 +159,7 @@ def _count_completions(
     c, m, k = np.arange(len(symbols)), gappy.order, gappy.size
     tables = [np.repeat(one[None], len(c), axis=0) for one in (*seen.first, seen.moves)]
     for s, codes in enumerate(gappy.coded.sequences):
+        numbers = table_numbers(len(codes) - m, gappy.parts)
         filled = np.repeat(codes[None], len(c), axis=0)
         for g, (where, t) in enumerate(gaps):
             if where == s:
@@ -152,8 +171,7 @@ def _count_completions(
             if at < m:
                 tables[at][c, context, filled[:, at]] += 1.0
             else:
-                step = 0 if gappy.homogeneous else at - m
-                tables[m][c, step, context, filled[:, at]] += 1.0
+                tables[m][c, numbers[at - m], context, filled[:, at]] += 1.0
     return tables
 
 
@@ -208,7 +226,7 @@ def log_prob_of_gaps(gappy: GappySequences, logs: list[Array]) -> float:
     gappy : GappySequences
     logs : M arrays (K^m, K) of first symbols, and (steps, K^M, K) of moves
     """
-    seen = count_symbols(gappy.coded, gappy.size, gappy.order, homogeneous=gappy.homogeneous)
+    seen = count_symbols(gappy.coded, gappy.size, gappy.order, parts=gappy.parts)
     if len(seen.moves) > len(logs[-1]):
         raise ValueError(
             f"the model has tables for {len(logs[-1])} steps, a sequence has {len(seen.moves)} moves"
@@ -230,11 +248,11 @@ def _log_likelihood(counts: MarkovCounts, logs: list[Array]) -> float:
 class _Stretch(NamedTuple):
     """Symbols of a sequence around gaps.
 
-    Where they begin, how often they count, and whether gaps touch the law of first symbols.
+    Which tables its moves go by, how often they count, and whether gaps touch the law of first symbols.
     """
 
     codes: IntArray
-    begin: int
+    tables: IntArray
     weight: float
     at_start: bool
 
@@ -257,11 +275,13 @@ def _stretches(gappy: GappySequences) -> Iterator[_Stretch]:
     m = gappy.order
     for codes, weight in zip(gappy.coded.sequences, gappy.coded.weights, strict=True):
         touched = np.flatnonzero(touched_steps(codes, m))
+        tables = table_numbers(len(codes) - m, gappy.parts)
         for part in np.split(touched, np.flatnonzero(np.diff(touched) > 1) + 1):
             if len(part):
-                begin = max(int(part[0]) - m, 0)
+                begin, end = max(int(part[0]) - m, 0), int(part[-1]) + 1
                 at_start = bool(part[0] < m)
-                yield _Stretch(codes[begin : part[-1] + 1], begin, float(weight), at_start)
+                moves = tables[begin : max(end - m, 0)]
+                yield _Stretch(codes[begin:end], moves, float(weight), at_start)
 
 
 def _first_joint(length: int, logs: list[Array]) -> Array:
@@ -308,31 +328,30 @@ def _pass_over_longer(
     lengths = np.array([len(one.codes) - m + 1 for one in stretches])
     weights = np.array([one.weight for one in stretches])
     rows = [_rows_of(one, gappy, logs) for one in stretches]
-    steps = np.concatenate(
-        [one.begin + np.arange(-1, n - 1) for one, n in zip(stretches, lengths, strict=True)]
-    )
+    numbers = np.concatenate([np.append(0, one.tables) for one in stretches])
     after = (np.arange(count)[:, None] * k + np.arange(k)) % count
     tables = np.full((len(moves), count, count), -np.inf)
     tables[:, np.arange(count)[:, None], after] = moves
-    chain = tables[0] if gappy.homogeneous else tables[np.clip(steps, 0, len(tables) - 1)]
+    single = len(tables) == 1
+    chain = tables[0] if single else tables[numbers]
     scores, even = np.concatenate(rows), np.zeros(count)
     if (impossible_steps(even, chain, scores, lengths=lengths) >= 0).any():
         return -np.inf
     found = forward_backward(
-        even, chain, scores, lengths=lengths, weights=weights, pairs=not gappy.homogeneous
+        even, chain, scores, lengths=lengths, weights=weights, pairs=not single
     )
     at, first = np.arange(count)[:, None], np.append(0, np.cumsum(lengths)[:-1])
     for one, row in zip(stretches, first, strict=True):
         if one.at_start:
             _add_first(found.probabilities[row] * one.weight, k, sums)
-    if gappy.homogeneous:
+    if single:
         sums[-1][0] += found.pair_sums[at, after]
     else:
         assert found.pair_probabilities is not None
-        later = np.setdiff1d(np.arange(len(steps)), first)
+        later = np.setdiff1d(np.arange(len(numbers)), first)
         each = found.pair_probabilities[later][:, at, after]
         counted = np.repeat(weights, lengths)[later]
-        np.add.at(sums[-1], steps[later], each * counted[:, None, None])
+        np.add.at(sums[-1], numbers[later], each * counted[:, None, None])
     return float(weights @ found.log_evidence)
 
 

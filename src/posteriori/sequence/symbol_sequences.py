@@ -22,7 +22,6 @@ __all__ = [
     "encode_symbols",
     "is_missing",
     "list_sequences",
-    "refuse_gaps",
     "symbols_of",
     "touched_steps",
     "trim_gaps",
@@ -137,16 +136,6 @@ def touched_steps(codes: IntArray, order: int) -> Array:
         touched[lag:] |= gaps[:-lag]
     touched[:order] |= gaps[:order].any()
     return touched
-
-
-def refuse_gaps(coded: CodedSequences) -> None:
-    """Refuse sequences with missing symbols, naming the first."""
-    for s, codes in enumerate(coded.sequences):
-        if (codes == MISSING).any():
-            t = int(np.argmax(codes == MISSING))
-            raise ValueError(
-                f"symbol {t} of sequence {s} is missing (None or NaN); cut the sequence there"
-            )
 
 
 def context_numbers(codes: IntArray, size: int, order: int) -> IntArray:

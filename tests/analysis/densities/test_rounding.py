@@ -34,20 +34,47 @@ def test_a_rounded_normal_is_a_normal(step: float) -> None:
         assert ahead < 5.0, name  # of 300 rows: what a mixture gains by chance
 
 
-@pytest.mark.parametrize("name", [n for n in JOINT if n != "independent columns"])
-def test_no_model_is_narrower_than_a_step(name: str) -> None:
-    """Half of the entries are the same; without rounding the density there would grow with the rows.
+#: The largest density of a normal of variance δ²/12, times δ; Student's t of that scale has less.
+HIGHEST = np.sqrt(6.0 / np.pi)
 
-    Of a normal of variance δ²/12 it is (6/π)^½/δ at most; of a kernel as narrow, or a component of
-    uncertain width, hardly more.
-    """
+
+def with_repeats(rows: int = 200) -> pd.DataFrame:
+    """Return whole numbers and tenths, nearly all of which are the same: variances are below δ²/12."""
     rng = np.random.default_rng(1)
-    value = np.where(rng.random(200) < 0.5, 3.0, rng.integers(0, 60, 200)).astype(float)
-    frame = pd.DataFrame({"a": value, "b": rng.normal(size=200)})
-    problem, _, _ = make_joint_problem(frame, describe_columns(frame), 5, 0)
-    model = fit_density(problem, JOINT[name], np.arange(200))
-    marginal = np.array([[3.0, np.nan]])
-    assert np.exp(model.score_samples(marginal)[0]) < 1.2 * np.sqrt(6.0 / np.pi)
+    moved = [-1.0, 0.0, 1.0, 2.0]
+    a, b = rng.choice(moved, size=(2, rows), p=[0.01, 0.97, 0.01, 0.01])
+    return pd.DataFrame({"a": 3.0 + a, "b": np.round(0.5 + 0.1 * b, 1)})
+
+
+@pytest.mark.parametrize("opened", [True, False])
+@pytest.mark.parametrize("name", list(JOINT))
+def test_no_component_is_narrower_than_a_step(name: str, opened: bool) -> None:
+    """No mixture of components of variance >= δ²/12 is denser than one, in each column and in both.
+
+    Also of rows that lie on the recorded values themselves, where nothing else bounds the density.
+    """
+    frame = with_repeats()
+    problem, converted, _ = make_joint_problem(frame, describe_columns(frame), 5, 0)
+    np.testing.assert_allclose(problem.steps, [1.0, 0.1])
+    if not opened:
+        problem = problem._replace(X=problem.encoder.transform(converted))
+    model = fit_density(problem, JOINT[name], np.arange(len(frame)))
+    for j, grid in enumerate((np.arange(1.0, 6.0, 0.02), np.arange(0.3, 0.8, 0.002))):
+        points = np.full((len(grid), 2), np.nan)
+        points[:, j] = grid
+        density = problem.steps[j] * np.exp(model.score_samples(points))
+        assert density.max() <= HIGHEST * (1.0 + 1e-9)
+    both = problem.steps.prod() * np.exp(model.score_samples(problem.X))
+    assert both.max() <= HIGHEST**2 * (1.0 + 1e-9)
+
+
+def test_the_ranking_is_not_won_by_a_needle() -> None:
+    """Nearly all rows lie on one value; none is worth more than what a component there may say."""
+    found = analyze(with_repeats()[["a"]], task="density")
+    assert found.problem.steps == [1.0]
+    for outcome in found.outcomes.values():
+        if outcome.unseen is not None:
+            assert outcome.unseen.log_density.max() <= np.log(HIGHEST) + 1e-9
 
 
 def test_kernels_are_at_least_as_wide_as_a_rounding_error() -> None:

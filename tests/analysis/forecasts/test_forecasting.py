@@ -108,6 +108,7 @@ def test_a_constant_series_is_forecast_as_itself_and_said() -> None:
     np.testing.assert_allclose(f.frame["median"], 7.0, rtol=1e-6)
     assert "the series is constant: it is forecast as itself" in f.notes
     assert f.best == "constant"
+    assert not any("left out" in note for note in f.notes)
 
 
 def test_gaps_and_irregular_times_are_taken() -> None:
@@ -132,6 +133,7 @@ def test_gaps_and_irregular_times_are_taken() -> None:
         ({"mass": "wide"}, "mass must be probabilities"),
         ({"period": "weekly"}, "period must be"),
         ({"models": ["levle"]}, "did you mean 'level'"),
+        ({"models": ["counts"]}, "'counts' is for counts, which the series is not; leave it out"),
         ({"event": "yesterday"}, "event must be a number"),
         ({"event": 1981}, "three values before it and one after it are needed"),
         ({"event": 2050}, "the series goes from 1980 to 2019"),
@@ -164,6 +166,39 @@ def test_an_event_is_measured_by_what_would_have_been() -> None:
     assert low < effect.total < high
     assert effect.probability > 0.9
     assert "more in sum than without what began then" in f.verdict
+
+
+def test_an_event_among_irregular_times() -> None:
+    rng = np.random.default_rng(4)
+    times = np.sort(rng.uniform(0.0, 100.0, 40))
+    table = yearly().assign(year=times)
+    table.loc[30:, "flow"] += 25.0
+    f = forecast(table, time="year", value="flow", models=["level"], event=times[30], origins=1)
+    model = StructuralSeries("level", draws=DRAWS).fit(table["flow"][:30], time=times[:30])
+    np.testing.assert_allclose(f.frame["median"], model.forecast(time=times[30:]).median, rtol=1e-9)
+    assert f.event is not None
+    np.testing.assert_allclose(f.event.frame["time"], times[30:])
+    paths = model.sample_paths(draws=4000, time=times[30:], rng=0).sum(axis=1)
+    assert f.event.total == pytest.approx(table["flow"][30:].sum() - np.median(paths))
+
+
+def test_a_past_of_equal_steps_does_not_foresee_irregular_times() -> None:
+    table = yearly().astype({"year": float})
+    table.loc[30:, "year"] += np.random.default_rng(0).uniform(0.1, 0.4, 10)
+    options: dict[str, Any] = {"time": "year", "value": "flow", "models": ["level"]}
+    with pytest.raises(ValueError, match="later times lie between such steps: round these"):
+        forecast(table, **options, event=table["year"][30])
+    f = forecast(table, **options, origins=3, horizon=5)  # origins among the first 30 are left out
+    assert f.prepared.problem.origins == (35,)
+    assert any("1 origin instead of 3" in note for note in f.notes)
+
+
+def test_decimal_years_keep_their_digits() -> None:
+    table = monthly(48)
+    table["month"] = np.arange(1949, 1953, 1 / 12)
+    f = forecast(table, time="month", value="sales", models=["level"], origins=1)
+    expected = [1953 + k / 12 for k in range(12)]
+    assert f.frame["month"].tolist() == expected
 
 
 # -- inputs ------------------------------------------------------------------------------------

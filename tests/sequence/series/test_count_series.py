@@ -69,3 +69,9 @@ def test_one_step_ahead_is_a_mixture_over_discounts():
     # the level is a martingale: further steps have the same mean, but for the paths behind them
     assert ahead.mean[1:] == pytest.approx(ahead.mean[0], rel=0.05)
     assert (np.diff(ahead.variance) > 0).all()
+
+
+def test_a_constant_series_is_taken_and_said():
+    with pytest.warns(UserWarning, match=r"y is constant \(3\); .* StructuralSeries repeat it"):
+        model = CountSeries().fit(np.full(12, 3))
+    np.testing.assert_array_equal(model.forecast(2).median, [3, 3])

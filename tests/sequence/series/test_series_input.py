@@ -138,6 +138,41 @@ def test_times_become_steps_and_back(times, kind, positions):
     assert not clock.dated or list(back.round("s")) == list(read.round("s"))
 
 
+@pytest.mark.parametrize(
+    ("times", "later"),
+    [
+        (
+            np.arange(1949, 1961, 1 / 12),
+            [1961.0, 1961 + 1 / 12, 1961 + 2 / 12],
+        ),  # rounds as it adds
+        (1949 + np.arange(143, -1, -1) / 12, [1961.0, 1961 + 1 / 12, 1961 + 2 / 12]),
+        (np.arange(100) * 0.1, [10.0, 10.1, 10.2]),
+        (np.arange(1, 40) * 0.7, [28.0, 28.7, 29.4]),
+        (np.array([1900, 1910, 1920]), [1930.0, 1940.0, 1950.0]),
+        (np.array([1959.25, 1959.5, 1960.0]), [1960.25, 1960.5, 1960.75]),
+    ],
+)
+def test_later_times_have_the_digits_of_earlier_ones(times, later):
+    clock = set_clock(np.sort(read_times(times, len(times))))
+    known = np.rint(clock.positions(np.sort(times)))
+    assert clock.times(known[-1] + np.arange(1.0, 4.0)).tolist() == later
+    np.testing.assert_allclose(clock.times(known), np.sort(times), rtol=1e-13)
+
+
+def test_paths_are_drawn_at_given_times():
+    """A level is Brownian: its variance grows with the time, whatever is asked for beside it."""
+    scales = {"noise": 1e-6, "level": 0.5}
+    model = StructuralSeries(scales=scales).fit(Y, time=[0, 1, 2.3, 4, 5, 7.7])
+    later = np.array([8.7, 9.0, 16.7])
+    paths = model.sample_paths(draws=4000, time=later, rng=0)
+    assert paths.shape == (4000, 3)
+    expected = model.forecast(time=later)
+    np.testing.assert_allclose(paths.mean(axis=0), expected.mean, atol=5 * 1.5 / np.sqrt(4000))
+    np.testing.assert_allclose(paths.var(axis=0), 0.25 * (later - 7.7), rtol=5 * np.sqrt(2 / 4000))
+    with pytest.raises(ValueError, match="either n, the number of steps, or time"):
+        model.sample_paths(2, time=later)
+
+
 def test_business_days_pass_over_weekends():
     days = pd.bdate_range("2024-01-01", periods=30)
     clock = set_clock(read_times(days, 30))

@@ -1,8 +1,9 @@
 """All columns of a table as densities take them, and how one of these is fitted to a part of the rows.
 
 A recorded number stands for any within the step δ that it is recorded to. All models see the same table, in
-which each number lies somewhere within its step: there a value that repeats has the variance δ²/12, and no
-component that sits on it is narrower. What is said of unseen rows, and evidences, are densities of this table.
+which each number lies somewhere within its step: there a value that repeats has the variance δ²/12. No component
+or kernel is narrower, also where it holds rows that lie close by chance. What is said of unseen rows, and
+evidences, are densities of this table.
 """
 
 from __future__ import annotations
@@ -134,12 +135,11 @@ def fit_density(problem: JointProblem, candidate: Candidate, rows: Any) -> Any:
 
 def _density(problem: JointProblem, candidate: Candidate) -> Any:
     """Return an unfitted density that knows the kinds, levels and steps of the columns."""
-    model = candidate.make()
+    model, widths = candidate.make(), problem.steps / np.sqrt(12.0)
     if candidate.encoding == "codes":
         levels = problem.encoder.levels_.values()
         beliefs = [Dirichlet(np.ones(len(names) + 1)) for names in levels]  # and one for the others
         priors = {"categorical": beliefs} if beliefs else None
-        return model.set_params(columns=problem.encoder.columns, priors=priors)
-    if "min_bandwidth" in model.get_params():
-        model.set_params(min_bandwidth=problem.steps / np.sqrt(12.0))
-    return model
+        model.set_params(columns=problem.encoder.columns, priors=priors)
+    kernels = "min_bandwidth" in model.get_params()
+    return model.set_params(**{"min_bandwidth" if kernels else "min_width": widths})

@@ -69,6 +69,4 @@ def measure_event(
 
 def _paths(model: Any, prepared: Prepared, seed: int) -> Array:
     """Return later values drawn together, (S, H)."""
-    later = prepared.later
-    inputs = later.inputs if later.inputs.shape[1] else None
-    return np.asarray(model.sample_paths(len(later.positions), _PATHS, inputs=inputs, rng=seed))
+    return np.asarray(model.sample_paths(draws=_PATHS, rng=seed, **prepared.asked_steps))

@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import Candidate, candidates_for
+from posteriori.sequence.series.series_clock import set_clock
 from posteriori.sequence.series.series_rows import SeriesRows
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "fit_all",
     "fit_series",
     "forecast_later",
+    "foresees",
     "suited_series",
 ]
 
@@ -126,8 +128,18 @@ def choose_origins(
     places = last - apart * np.arange(wanted)[::-1]
     after = np.concatenate([[0], known])
     return tuple(
-        int(p) for p in places if p >= first and after[min(p + horizon, len(known))] > after[p]
+        int(p)
+        for p in places
+        if p >= first and after[min(p + horizon, len(known))] > after[p] and foresees(rows, p)
     )
+
+
+def foresees(rows: SeriesRows, known: int) -> bool:
+    """Tell whether models of the first ``known`` steps can say when later ones are.
+
+    Where times are irregular, but those that are known are not, later ones lie between the known steps.
+    """
+    return rows.clock.regular or not set_clock(rows.positions[:known]).regular
 
 
 def suited_series(problem: ForecastProblem, names: Any) -> list[Candidate]:

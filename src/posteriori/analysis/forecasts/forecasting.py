@@ -86,11 +86,7 @@ class Forecast:
     @cached_property
     def dist(self) -> Any:
         """Distributions of the next steps, a batch."""
-        later = self.prepared.later
-        inputs = later.inputs if later.inputs.shape[1] else None
-        if self.prepared.problem.rows.clock.regular:
-            return self.fitted.forecast(len(later.positions), inputs=inputs)
-        return self.fitted.forecast(time=later.positions, inputs=inputs)
+        return self.fitted.forecast(**self.prepared.asked_steps)
 
     @cached_property
     def frame(self) -> pd.DataFrame:

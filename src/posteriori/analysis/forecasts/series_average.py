@@ -43,13 +43,19 @@ class SeriesAverage:
         return self
 
     def sample_paths(
-        self, n: int, draws: int = 1000, *, inputs: Any = None, rng: Seed = None
+        self,
+        n: int | None = None,
+        draws: int = 1000,
+        *,
+        time: Any = None,
+        inputs: Any = None,
+        rng: Seed = None,
     ) -> Array:
         """Return later values drawn together, (draws, n)."""
         generator = as_generator(rng)
         counts = generator.multinomial(draws, self._shares)
         parts = [
-            model.sample_paths(n, int(count), inputs=inputs, rng=generator)
+            model.sample_paths(n, int(count), time=time, inputs=inputs, rng=generator)
             for model, count in zip(self.models.values(), counts, strict=True)
             if count
         ]

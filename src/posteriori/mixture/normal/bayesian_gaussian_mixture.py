@@ -18,6 +18,7 @@ from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.estimators.least_widths import check_least_widths, widen_covariances
 from posteriori.estimators.parameters import POSITIVE, check_parameters, one_of, or_none
 from posteriori.inference.mixtures.label_symmetry import symmetry_gain
 from posteriori.inference.mixtures.mixture_rows import CompleteRows, MixtureRows
@@ -96,6 +97,9 @@ class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
     max_iter : int
     accelerated : bool
         Whether slow steps may be followed by jumps.
+    min_width : float or (D,)
+        Components are no narrower, in any direction, when all is learned: say, δ/√12 of numbers that are
+        rounded to steps δ. Beliefs and evidence are those of the rows.
     random_state : int, Generator or None
 
     Attributes
@@ -110,7 +114,7 @@ class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
     weights_, means_ : (K,), (K, D)
         Expectations; the largest first where one prior serves all.
     covariances_ : (K, D, D)
-        Inverses of the expected precisions.
+        Inverses of the expected precisions, no narrower than ``min_width``.
     model_ : Mixture
         Of Student's t: the predictive distribution of a row.
     trace_ : array
@@ -152,6 +156,7 @@ class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
         tol: float = 1e-6,
         max_iter: int = 1000,
         accelerated: bool = True,
+        min_width: Any = 0.0,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -164,12 +169,14 @@ class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
         self.tol = tol
         self.max_iter = max_iter
         self.accelerated = accelerated
+        self.min_width = min_width
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows (N, D); NaN is a missing entry, weights are frequencies."""
         check_parameters(self)
         x, frequency = counted_rows(self, X, sample_weight)
+        widths = check_least_widths("min_width", self.min_width, x.shape[1])
         prior = self._prior_of(x, frequency)
         rows = self._read_table(x, frequency, prior)
         learner = self._learner(rows, prior)
@@ -194,7 +201,7 @@ class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
             found = _in_order(found, learner, rows, search)
         elif not named:
             found = found._replace(statistics=sort_by_size(found.statistics, "full"))
-        self._keep(rows, learner, found.statistics)
+        self._keep(rows, learner, found.statistics, widths)
         self.trace_ = np.array(found.trace)
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         self.symmetry_gain_ = 0.0
@@ -265,7 +272,11 @@ class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
         return rows.share_out(shares.T)
 
     def _keep(
-        self, rows: MixtureRows, learner: VariationalLearner, statistics: NormalStatistics
+        self,
+        rows: MixtureRows,
+        learner: VariationalLearner,
+        statistics: NormalStatistics,
+        widths: Array,
     ) -> None:
         """Set what is believed, in the units of the data."""
         belief, units = learner.belief(statistics), rows.units
@@ -282,11 +293,11 @@ class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
             share = weights.mean
         self.posterior_ = MixturePosterior(weights, components)
         self.weights_, self.means_ = np.asarray(share), means
-        inverse = components.inverse_scale
-        self.covariances_ = inverse / belief.dof[:, None, None]
-        dof = belief.dof - d + 1.0  # t_c(x | m, V⁻¹(κ+1)/(κc))
-        stretch = (belief.strength + 1.0) / (belief.strength * dof)
-        scales = inverse * stretch[:, None, None]
+        expected = components.inverse_scale / belief.dof[:, None, None]
+        self.covariances_ = widen_covariances(expected, widths)
+        dof = belief.dof - d + 1.0  # t_c(x | m, V⁻¹(κ+1)/(κc)), with V⁻¹ = νE[Λ]⁻¹
+        stretch = belief.dof * (belief.strength + 1.0) / (belief.strength * dof)
+        scales = self.covariances_ * stretch[:, None, None]
         with np.errstate(divide="ignore"):
             self._densities = NormalDensities(np.log(self.weights_), means, scales, dof)
         self.model_ = MixtureFamily(self.weights_, MvStudentT(dof, means, scale=scales))

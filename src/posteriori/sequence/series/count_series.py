@@ -11,6 +11,7 @@ Reference: A. Harvey & C. Fernandes, "Time series models for count or qualitativ
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,13 @@ class CountSeries(SeriesEstimator):
 
     def _learn(self, rows: SeriesRows) -> Array:
         _require_counts(rows.y, 0)
+        lowest, highest = np.nanmin(rows.y), np.nanmax(rows.y)
+        if lowest == highest:
+            warnings.warn(
+                f"y is constant ({lowest:g}); forecasts are counts around it, those of StructuralSeries repeat it",
+                UserWarning,
+                stacklevel=3,
+            )
         shape, rate = self._first_level(rows.y)
         if self.discount != "integrated":
             nodes, logs = np.array([float(self.discount)]), np.zeros(1)

@@ -256,7 +256,7 @@ def _weigh(problem: SeriesProblem, draws: ModeDraws) -> Learned:
     if problem.diffuse:
         raise ValueError("start values without a prior have no evidence")
     count, running = len(draws.points), None
-    variances = np.array([problem.variances(theta) for theta in draws.points])
+    variances = problem.variances(draws.points)
     seen, parts = np.empty(count), []
     for here in _blocks(count, len(problem.y)):
         chains = problem.chains(draws.points[here])
@@ -288,9 +288,11 @@ def _weigh(problem: SeriesProblem, draws: ModeDraws) -> Learned:
 
 def _starts(chains: Sequence[ScalarChain], variances: Array) -> tuple[Array, Array]:
     """Return means and covariances of first states, (S, D) and (S, D, D)."""
-    several = chains if len(chains) > 1 else [chains[0]] * len(variances)
-    covs = [chain.start_cov(v) for chain, v in zip(several, variances, strict=True)]
-    return np.tile(chains[0].initial_mean, (len(variances), 1)), np.array(covs)
+    first, count = chains[0], len(variances)
+    begun = np.array([chain.start.weights[0] for chain in chains]) * variances[:, first.start_parts]
+    covs = np.tile(first.initial_cov, (count, 1, 1))
+    covs[:, first.start.rows, first.start.columns] += begun  # each entry belongs to one part
+    return np.tile(first.initial_mean, (count, 1)), covs
 
 
 def _blocks(count: int, steps: int) -> Iterator[slice]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,10 @@ _SPARSE = 10
 _DAY = 86_400e9
 #: Steps of numbers are equal if they differ by less, relative to the shortest.
 _EQUAL = 1e-6
+#: Times are looked for among multiples of 1/q up to this q, and among decimals of so many digits.
+_FINEST, _DIGITS = 1000, 9
+#: Rounding errors of times, also of those that were added up, relative to the largest.
+_ROUNDING = 1e-12
 
 
 class SeriesClock(NamedTuple):
@@ -33,12 +38,16 @@ class SeriesClock(NamedTuple):
         positions are numbers, or days for dates.
     dated : bool
         Whether times are dates.
+    per_unit : int
+        q where times are numbers and all of them multiples of 1/q, as months of decimal years are of 1/12; 0
+        where there is none.
     """
 
     kind: str
     origin: Any
     step: float
     dated: bool
+    per_unit: int = 0
 
     @property
     def regular(self) -> bool:
@@ -77,7 +86,10 @@ class SeriesClock(NamedTuple):
             unit = self.step if self.regular else _DAY
             return self.origin + pandas.to_timedelta(np.asarray(positions) * unit, unit="ns")
         unit = self.step if self.regular else 1.0
-        return pandas.Index(self.origin + np.asarray(positions) * unit)
+        found = self.origin + np.asarray(positions) * unit
+        if self.per_unit:  # to the digits in which these times are written
+            found = np.rint(found * self.per_unit) / self.per_unit
+        return pandas.Index(found)
 
 
 def read_times(time: Any, count: int) -> Any:
@@ -110,8 +122,27 @@ def set_clock(times: Any) -> SeriesClock:
     whole = np.rint(gaps / step)
     regular = np.abs(gaps / step - whole).max() <= _EQUAL * whole.max()
     if regular and whole.sum() <= _SPARSE * len(times):
-        return SeriesClock("numbers", times[0], float(gaps.sum() / whole.sum()), dated=False)
+        mean = float(gaps.sum() / whole.sum())
+        return SeriesClock("numbers", times[0], mean, dated=False, per_unit=_per_unit(times, mean))
     return SeriesClock("irregular", times[0], 0.0, dated=False)
+
+
+def _per_unit(times: Array, step: float) -> int:
+    """Return the least q such that times are multiples of 1/q to rounding; 0 if there is none.
+
+    Examples
+    --------
+    >>> months, days = np.arange(1949, 1952, 1 / 12), np.arange(0.3, 9.0, 0.7)
+    >>> _per_unit(months, 1 / 12), _per_unit(days, 0.7), _per_unit(np.pi * days, 0.7 * np.pi)
+    (12, 10, 0)
+    """
+    largest = float(np.abs(times).max())
+    simple = Fraction(step).limit_denominator(_FINEST).denominator
+    for q in (simple, *(10**digits for digits in range(1, _DIGITS + 1))):
+        error = _ROUNDING * q * largest
+        if error < 0.01 and np.abs(times * q - np.rint(times * q)).max() <= error:
+            return q
+    return 0
 
 
 def _set_calendar(times: Any) -> SeriesClock:

@@ -103,11 +103,17 @@ class SeriesEstimator(BaseEstimator, ABC):
         return Transformed(made, ExpMap()) if self._logarithmic else made
 
     def sample_paths(
-        self, n: int, draws: int = 1000, *, inputs: Any = None, rng: Seed = None
+        self,
+        n: int | None = None,
+        draws: int = 1000,
+        *,
+        time: Any = None,
+        inputs: Any = None,
+        rng: Seed = None,
     ) -> Array:
-        """Return later values drawn together, (draws, n)."""
-        rows, _ = self._future(n, None, inputs)
-        made = self._draw(rows, _at_least_one("draws", draws), as_generator(rng))
+        """Return later values drawn together, (draws, n); steps are given as to :meth:`forecast`."""
+        rows, wanted = self._future(n, time, inputs)
+        made = self._draw(rows, _at_least_one("draws", draws), as_generator(rng))[:, wanted - 1]
         return np.exp(made) if self._logarithmic else made
 
     def forecast_times(self, n: int) -> Any:

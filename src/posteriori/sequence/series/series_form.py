@@ -157,17 +157,26 @@ class SeriesForm(NamedTuple):
 
     def parts(self, shape: Array, steps: Array | None, inputs: Array) -> list[SeriesPart]:
         """Return the parts for real numbers ``shape``, over steps (None: all 1) with inputs (T, K)."""
-        named = {s.name: float(s.natural(x)) for s, x in zip(self.shapes, shape, strict=True)}
-        units = self.units
-        damping = named.get("damping", 1.0)
-        slope = units.slope if self.trend in _SLOPED else 0.0
-        made = [trend_part(self.trend, steps, units.level, slope, damping)]
+        units, shaped = self.units, self.shaped_parts(self.shapes, shape, steps)
+        made = [shaped.pop(0) if self.trend == "damped" else self._trend_part(steps, 1.0)]
         for name, (period, harmonics) in zip(self.season_names, self.seasons, strict=True):
             made.append(
                 harmonic_season_part(name, period, harmonics, units.swing)
                 if harmonics
                 else dummy_season_part(name, int(period), units.swing)
             )
+        made += shaped
+        if self.n_inputs:
+            part = input_part(inputs, units.swing)
+            made.append(walking_weights(part) if self.drifting else part)
+        return made
+
+    def shaped_parts(
+        self, shapes: list[Shape], shape: Array, steps: Array | None
+    ) -> list[SeriesPart]:
+        """Return the parts that shapes change, for real numbers ``shape`` of each, in their order."""
+        named = {s.name: float(s.natural(x)) for s, x in zip(shapes, shape, strict=True)}
+        made = [self._trend_part(steps, named["damping"])] if self.trend == "damped" else []
         if self.cycle:
             made.append(cycle_part(named["period"], named["cycle_damping"]))
         if self.autoregression:
@@ -175,10 +184,11 @@ class SeriesForm(NamedTuple):
             made.append(autoregressive_part(np.array(partial)))
         if self.matern is not None:
             made.append(matern_part(self.matern, named["length"], steps))
-        if self.n_inputs:
-            part = input_part(inputs, units.swing)
-            made.append(walking_weights(part) if self.drifting else part)
         return made
+
+    def _trend_part(self, steps: Array | None, damping: float) -> SeriesPart:
+        slope = self.units.slope if self.trend in _SLOPED else 0.0
+        return trend_part(self.trend, steps, self.units.level, slope, damping)
 
     def chain(self, shape: Array, steps: Array | None, inputs: Array, diffuse: bool) -> ScalarChain:
         """Return the chain of all parts."""

@@ -88,14 +88,17 @@ class SeriesProblem:
         return ParameterPrior(np.array(mean, dtype=np.float64), precision)
 
     def variances(self, theta: Array) -> Array:
-        """Return the variances of noise and of all parts, (1 + P,), noise 0 where there is none."""
+        """Return the variances of noise and of all parts, (..., 1 + P), for θ (..., ·); noise 0 if there is none."""
+        found = np.ones((*theta.shape[:-1], len(self.names)))
         if self.scales:
-            found = np.array([self.scales[name] for name in self.names])
+            found *= [self.scales[name] for name in self.names]
         else:
-            found = np.ones(len(self.names))
-            found[1:] = np.exp(np.minimum(np.maximum(theta[: self.n_ratios], -_FAR), _FAR))
-            found /= found.sum()
-        return found if self.names[0] == "noise" else np.concatenate([[0.0], found])
+            ratios = np.minimum(np.maximum(theta[..., : self.n_ratios], -_FAR), _FAR)
+            found[..., 1:] = np.exp(ratios)
+            found /= found.sum(axis=-1, keepdims=True)
+        if self.names[0] == "noise":
+            return found
+        return np.concatenate([np.zeros((*theta.shape[:-1], 1)), found], axis=-1)
 
     def chain(self, theta: Array) -> ScalarChain:
         """Return the chain."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.inference.series.scalar_chain import Entries, ScalarChain
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, IntArray
 from posteriori.sequence.series.series_form import SeriesForm, join_parts
 from posteriori.sequence.series.series_parts import SeriesPart
 
@@ -17,14 +17,24 @@ __all__ = ["ChainTemplate"]
 _ODD = 0.1234
 
 
-class _Place(NamedTuple):
-    """Where the entries of a part lie among those of all parts."""
+class _Block(NamedTuple):
+    """Entries of a matrix of a part: where they lie among those of all parts, and in the matrix."""
 
-    start: int
-    size: int
-    transition: slice
-    noises: dict[str, slice]
-    begun: slice
+    here: slice
+    rows: IntArray
+    columns: IntArray
+
+    def put(self, weights: Array, matrices: Array) -> None:
+        """Write them into the weights of all."""
+        weights[:, self.here] = matrices[:, self.rows, self.columns]
+
+
+class _Place(NamedTuple):
+    """Where the entries of a part lie that its shapes change."""
+
+    transition: _Block
+    noises: dict[str, _Block]
+    begun: _Block
 
 
 class ChainTemplate:
@@ -39,17 +49,16 @@ class ChainTemplate:
     """
 
     def __init__(self, form: SeriesForm, steps: Array | None, inputs: Array, diffuse: bool) -> None:
-        usual = np.array([shape.mean + _ODD for shape in form.shapes])
-        parts = form.parts(usual, steps, inputs)
+        self._form, self._steps, self._shapes = form, steps, form.shapes
+        usual = np.array([shape.mean + _ODD for shape in self._shapes])
+        parts, others = form.parts(usual, steps, inputs), form.parts(usual + _ODD, steps, inputs)
         names = [name for name in form.scale_names if name != "noise"]
         self._chain = join_parts(parts, names, diffuse)
-        self._moving = form._replace(seasons=(), n_inputs=0)
-        self._steps, self._nothing = steps, inputs[:, :0]
-        places = _places_of(parts)
-        count = len(self._moving.parts(usual, steps, self._nothing))
-        after = 1 + len(form.seasons)
-        self._places = [places[0], *places[after : after + count - 1]]
-        self._first = 0 if form.trend == "damped" else 1  # other trends have no shape
+        places = _places_of(parts, others, self._chain)
+        begun = 1 + len(form.seasons)
+        shaped = slice(begun, len(parts) - bool(form.n_inputs))
+        first = places[:1] if form.trend == "damped" else []  # other trends have no shape
+        self._places = [*first, *places[shaped]]
 
     def at(self, shape: Array) -> ScalarChain:
         """Return the chain for real numbers ``shape``."""
@@ -57,13 +66,13 @@ class ChainTemplate:
         transition, noise, start = (
             np.array(entries.weights) for entries in (chain.transition, chain.noise, chain.start)
         )
-        parts = self._moving.parts(shape, self._steps, self._nothing)
-        for part, place in list(zip(parts, self._places, strict=True))[self._first :]:
-            _put(chain.transition, transition, place.transition, place.start, part.transition)
-            for name, here in place.noises.items():
-                _put(chain.noise, noise, here, place.start, part.noises[name])
+        parts = self._form.shaped_parts(self._shapes, shape, self._steps)
+        for part, place in zip(parts, self._places, strict=True):
+            place.transition.put(transition, part.transition)
+            for name, block in place.noises.items():
+                block.put(noise, part.noises[name])
             if part.proper:
-                _put(chain.start, start, place.begun, place.start, part.initial_cov[None])
+                place.begun.put(start, part.initial_cov[None])
         return chain._replace(
             transition=chain.transition._replace(weights=transition),
             noise=chain.noise._replace(weights=noise),
@@ -71,27 +80,34 @@ class ChainTemplate:
         )
 
 
-def _places_of(parts: list[SeriesPart]) -> list[_Place]:
-    """Return where each part lies in the chain that joins them."""
+def _places_of(
+    parts: list[SeriesPart], others: list[SeriesPart], chain: ScalarChain
+) -> list[_Place]:
+    """Return where each part lies in the chain that joins them; of noises, those that others have otherwise."""
     places, first, transitions, noises, begun = [], 0, 0, 0, 0
-    for part in parts:
-        size = len(part.initial_cov)
+    for part, other in zip(parts, others, strict=True):
         transition = slice(transitions, transitions + _count(part.transition))
         found = {}
         for name, cov in part.noises.items():
-            found[name] = slice(noises, noises + _count(cov))
-            noises = found[name].stop
-        added = _count(part.initial_cov[None]) if part.proper else 0
-        places.append(_Place(first, size, transition, found, slice(begun, begun + added)))
-        first, transitions, begun = first + size, transition.stop, begun + added
+            here = slice(noises, noises + _count(cov))
+            if not np.array_equal(cov, other.noises[name]):
+                found[name] = _block(chain.noise, here, first)
+            noises = here.stop
+        start = slice(begun, begun + (_count(part.initial_cov[None]) if part.proper else 0))
+        places.append(
+            _Place(
+                _block(chain.transition, transition, first),
+                found,
+                _block(chain.start, start, first),
+            )
+        )
+        first, transitions, begun = first + len(part.initial_cov), transition.stop, start.stop
     return places
+
+
+def _block(entries: Entries, here: slice, first: int) -> _Block:
+    return _Block(here, entries.rows[here] - first, entries.columns[here] - first)
 
 
 def _count(matrices: Array) -> int:
     return int((matrices != 0.0).any(axis=0).sum())
-
-
-def _put(entries: Entries, weights: Array, here: slice, start: int, matrices: Array) -> None:
-    """Write the entries of a part into the weights of all."""
-    rows, columns = entries.rows[here] - start, entries.columns[here] - start
-    weights[:, here] = matrices[:, rows, columns]

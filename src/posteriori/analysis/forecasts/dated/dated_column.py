@@ -81,7 +81,8 @@ def read_dated_table(
     by_column = None if by is None else _named(frame, by, "by")
     levels, codes = levels_of(frame, by_column)
     x = np.column_stack([values for values, _ in known]) if known else None
-    notes = [f"{c.name!r}: {c.note}" for c in (value_column, *(c for _, c in known)) if c.note]
+    told = [value_column, *(c for _, c in known)]  # of other kinds notes say that they are left out
+    notes = [f"{c.name!r}: {c.note}" for c in told if c.note and c.used]
     if (codes < 0).any():
         notes.append(f"{counted(int((codes < 0).sum()), 'row')} without {by!r}: left out")
     series, moved = [], False

@@ -27,6 +27,7 @@ from posteriori.analysis.forecasts.forecast_problem import (
     FEW_DRAWS,
     ForecastProblem,
     choose_origins,
+    foresees,
 )
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.recording import recording_step
@@ -74,6 +75,15 @@ class Prepared(NamedTuple):
     actual: Array
     inputs: tuple[str, ...]
     notes: tuple[str, ...]
+
+    @property
+    def asked_steps(self) -> dict[str, Any]:
+        """The later steps as models are asked for them."""
+        later = self.later
+        inputs = later.inputs if later.inputs.shape[1] else None
+        if self.problem.rows.clock.regular:
+            return {"n": len(later.positions), "inputs": inputs}
+        return {"time": later.positions, "inputs": inputs}
 
 
 def prepare_series(series: DatedSeries, dated: DatedTable, options: ForecastOptions) -> Prepared:
@@ -125,29 +135,34 @@ def _check_origins(origins: Any) -> int:
 
 def _cut(rows: SeriesRows, event: Any) -> tuple[SeriesRows, Array]:
     """Divide a series at an event: what was before it, and the values from then on."""
-    if not rows.clock.regular:
-        raise ValueError(
-            "event needs equal steps, and the times of this series are irregular; round them"
-        )
     times = rows.clock.times(rows.positions)
     try:
         start = pd.Timestamp(event) if rows.clock.dated else float(event)
     except (TypeError, ValueError):
         kind = "a date" if rows.clock.dated else "a number, as times are"
         raise ValueError(f"event must be {kind}, got {event!r}") from None
-    count = int(
-        np.searchsorted(np.asarray(times), np.asarray(start, dtype=np.asarray(times).dtype))
-    )
+    count = _steps_before(rows, times, start)
     before = (~np.isnan(rows.y[:count])).sum()
     if before < 3 or count == len(rows.y) or np.isnan(rows.y[count:]).all():
         ends = f"{time_words(rows.clock, times[0])} to {time_words(rows.clock, times[-1])}"
         raise ValueError(
             f"event is {event}, but three values before it and one after it are needed; the series goes from {ends}"
         )
+    if not foresees(rows, count):
+        raise ValueError(
+            f"event is {event}; steps before it are equal, and later times lie between such steps: round these"
+        )
     past = rows._replace(
         y=rows.y[:count], positions=rows.positions[:count], inputs=rows.inputs[:count]
     )
     return past, rows.y[count:]
+
+
+def _steps_before(rows: SeriesRows, times: Any, start: Any) -> int:
+    """Return how many steps begin before an event; numbers are compared up to their rounding."""
+    if rows.clock.dated:
+        return int(np.searchsorted(np.asarray(times), np.datetime64(start)))
+    return int(np.searchsorted(rows.positions, rows.clock.positions([start])[0] - 1e-9))
 
 
 def _notes(

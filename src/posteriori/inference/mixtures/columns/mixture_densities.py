@@ -38,6 +38,14 @@ class ColumnDensities(NamedTuple):
     places: Mapping[str, Any]
     parts: Mapping[str, Any]
 
+    def widened(self, widths: Array) -> ColumnDensities:
+        """Return the same with no column of numbers narrower than its width, of (D,)."""
+        if "normal" not in self.parts:
+            return self
+        part, least = self.parts["normal"], widths[self.places["normal"]]
+        wide = part._replace(scales=np.maximum(part.scales, least))
+        return self._replace(parts={**self.parts, "normal": wide})
+
     def log_prob(self, x: Array) -> Array:
         """Return ln p(x | component), (N, K)."""
         found = [self.parts[kind].log_prob(take_columns(x, at)) for kind, at in self.places.items()]
