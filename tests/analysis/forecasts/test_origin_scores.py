@@ -163,7 +163,7 @@ def test_candidates_suit_their_series() -> None:
     assert len(suited_series(seasonal, ())) == 22
     assert [c.name for c in suited_series(problem_of(np.full(20, 3.0), 4, ()), ())] == ["constant"]
     with pytest.raises(
-        ValueError, match="'counts' is for regular, counts, without inputs, which the series"
+        ValueError, match="'counts' is for counts, which the series is not; leave it out of models"
     ):
         suited_series(problem_of(Y, 4, ()), ["counts"])
     with pytest.raises(ValueError, match="'log level' is for positive"):
