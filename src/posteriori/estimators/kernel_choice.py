@@ -13,11 +13,11 @@ from posteriori.numerics.types import Array
 __all__ = ["choose_kernel"]
 
 
-def choose_kernel(kernel: Any, x: Array) -> Kernel:
+def choose_kernel(kernel: Any, x: Array, frequency: Array | None = None) -> Kernel:
     """Return a kernel as it is; for None a Gaussian one with ℓ² = D var(x)/2.
 
-    That is scikit-learn's ``gamma="scale"``: points that lie as far apart as rows do on average have
-    exp(−2).
+    That is scikit-learn's ``gamma="scale"``, with the variance of all entries about their common mean. Rows
+    (N, D) count ``frequency`` (N,) times.
 
     Examples
     --------
@@ -25,7 +25,8 @@ def choose_kernel(kernel: Any, x: Array) -> Kernel:
     RBF(scale=1.41421)
     """
     if kernel is None:
-        variance = float(x.var())
+        mean = np.average(x, axis=0, weights=frequency).mean()
+        variance = float(np.average((x - mean) ** 2, axis=0, weights=frequency).mean())
         return RBF(scale=np.sqrt(0.5 * x.shape[1] * variance) if variance > 0 else 1.0)
     if not isinstance(kernel, Kernel):
         raise TypeError(

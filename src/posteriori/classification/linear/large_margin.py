@@ -46,7 +46,7 @@ class LargeMarginPerceptron(ClassifierMixin, BaseEstimator):
     penalty : float
         λ > 0 of λ‖w‖²: the smaller, the narrower the margin and the fewer rows within it.
     tol : float
-        It ends when the second half of all passes has changed the objective by less than this share.
+        It ends when the second half of all passes has changed the objective by less; it is 1 at w = 0.
     max_iter : int
         Most passes over the rows.
     random_state : Generator, int or None
@@ -72,8 +72,8 @@ class LargeMarginPerceptron(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> X, y = [[-3.0], [-1.0], [1.0], [3.0]], [0, 0, 1, 1]
-    >>> model = LargeMarginPerceptron(penalty=0.001, random_state=0).fit(X, y)
-    >>> bool(abs(model.margin_ - 1.0) < 0.05), model.predict([[-0.5], [0.5]])
+    >>> model = LargeMarginPerceptron(penalty=0.05, tol=1e-4, random_state=0).fit(X, y)
+    >>> abs(model.margin_ - 1.0) < 0.05, model.predict([[-0.5], [0.5]])
     (True, array([0, 1]))
     """
 
@@ -142,14 +142,17 @@ class LargeMarginPerceptron(ClassifierMixin, BaseEstimator):
         """Return weights (D + 1,), the bias last."""
         rng = as_generator(self.random_state)
         scale = float(np.sqrt((x**2).sum(axis=1).mean())) or 1.0
+        before = scale**2 / (2.0 * self.penalty)  # t₀
         weights, mean = np.zeros((2, x.shape[1] + 1))
         steps, trace = np.zeros(1), [self._objective(x, sign, mean)]
         for _ in range(int(self.max_iter)):
             order = rng.permutation(len(x))
-            run_margin_epoch(x, sign, order, float(self.penalty), scale, steps, weights, mean)
+            run_margin_epoch(x, sign, order, float(self.penalty), before, steps, weights, mean)
             trace.append(self._objective(x, sign, mean))
-            # errors fall as 1/t, so what is left is about what the second half of the passes gained
-            self.converged_ = abs(trace[len(trace) // 2] - trace[-1]) <= self.tol * trace[-1]
+            # errors fall as 1/t, so what is left is about what the second half of the passes gained;
+            # before t₀ steps do not shorten
+            moved = np.ptp(trace[len(trace) // 2 :])
+            self.converged_ = bool(moved <= self.tol and steps[0] > 2.0 * before)
             if len(trace) > _FEWEST_PASSES and self.converged_:
                 break
         self.objective_, self.n_iter_ = np.array(trace[1:]), len(trace) - 1

@@ -57,18 +57,19 @@ def run_dual_epoch(gram, codes, order, counts, scores):
 
 
 @compiled
-def run_margin_epoch(x, sign, order, penalty, scale, state, weights, total):
+def run_margin_epoch(x, sign, order, penalty, before, state, weights, total):
     r"""Take a subgradient step of (1/N) Σ max(0, 1 − s(w·x + b)) + λ|w|² at each row.
 
     ``weights`` (D + 1,), the bias last, moves; ``total`` (D + 1,) is its mean, later steps weighing
-    more; ``state`` (1,) counts steps. The bias moves in units of ``scale``.
+    more; ``state`` (1,) counts steps. Steps have the length 1/(2λ(t + t₀)), with ``before`` for t₀ = R²/2λ, and
+    the bias moves in units of R.
     """
     d = x.shape[1]
-    start = scale * scale / (2.0 * penalty)
+    square = 2.0 * penalty * before  # R²
     for n in order:
         state[0] += 1.0
         t = state[0]
-        rate = 1.0 / (2.0 * penalty * (t + start))
+        rate = 1.0 / (2.0 * penalty * (t + before))
         value = weights[d]
         for j in range(d):
             value += weights[j] * x[n, j]
@@ -77,7 +78,7 @@ def run_margin_epoch(x, sign, order, penalty, scale, state, weights, total):
         if sign[n] * value < 1.0:
             for j in range(d):
                 weights[j] += rate * sign[n] * x[n, j]
-            weights[d] += rate * scale * scale * sign[n]
+            weights[d] += rate * square * sign[n]
         share = 2.0 / (t + 1.0)  # of the mean with weights 1, 2, …, t
         for j in range(d + 1):
             total[j] += share * (weights[j] - total[j])

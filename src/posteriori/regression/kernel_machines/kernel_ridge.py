@@ -77,7 +77,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         """
         check_parameters(self)
         rows = check_rows(self, X, y, sample_weight=sample_weight)
-        kernel = choose_kernel(self.kernel, rows.x)
+        kernel = choose_kernel(self.kernel, rows.x, rows.frequency)
         gram = kernel(rows.x)
         # Σ sₙ(tₙ − f(xₙ))² + λ‖w‖² is least at (K + λS⁻¹)a = t
         ridge = self.penalty / (1.0 if rows.frequency is None else rows.frequency)

@@ -90,11 +90,13 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """Return the expected targets, (N,)."""
-        return self._belief.values(self._kernels(X))[:, 0]
+        kernels = self._kernels(X)
+        return self._belief.values(kernels)[:, 0]
 
     def predict_dist(self, X: Any, *, noise: bool = True) -> Any:
         """Return the normal distributions of targets; without ``noise`` those of the function."""
-        return self._belief.predict(self._kernels(X), 1.0 if noise else 0.0)
+        kernels = self._kernels(X)
+        return self._belief.predict(kernels, 1.0 if noise else 0.0)
 
     def _kernels(self, X: Any) -> Array:
         """Return kernels around the rows that are kept, (N, M)."""
