@@ -19,12 +19,16 @@ from posteriori.classification import (
     FisherDiscriminant,
     GaussianDiscriminant,
     GenerativeClassifier,
+    KernelCentroid,
+    KernelPerceptron,
     KNeighborsClassifier,
+    LargeMarginPerceptron,
     LeastSquaresClassifier,
     LogisticRegression,
     NaiveBayes,
     Perceptron,
     ProbitRegression,
+    RelevanceVectorClassifier,
 )
 from posteriori.density import TargetHistogram, TargetKernelDensity
 from posteriori.distributions import MvNormal, NormalInverseWishart
@@ -57,11 +61,13 @@ from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.regression import (
     BayesianLinearRegression,
     HurdleRegression,
+    KernelRidge,
     LinearRegression,
     LogLinearRegression,
     NegativeBinomialRegression,
     OrdinalRegression,
     PoissonRegression,
+    RelevanceVectorRegressor,
     RobustRegression,
     ZeroInflatedRegression,
 )
@@ -149,6 +155,20 @@ ROWS = [
     Row(FisherDiscriminant(), "labels", {c.ScoresClasses}),
     Row(LeastSquaresClassifier(), "labels", {c.ScoresClasses}),
     Row(Perceptron(max_iter=3, random_state=0), "apart", {c.ScoresClasses}),
+    Row(KernelRidge(), "numbers", set()),
+    Row(
+        RelevanceVectorRegressor(),
+        "numbers",
+        {c.PredictsDistributions, c.HasEvidence, c.StatesNoise},
+    ),
+    Row(KernelCentroid(), "labels", {c.ScoresClasses}),
+    Row(KernelPerceptron(), "apart", {c.ScoresClasses}),
+    Row(LargeMarginPerceptron(random_state=0), "two labels", {c.ScoresClasses}),
+    Row(
+        RelevanceVectorClassifier(tol=1e-8),
+        "two labels",
+        {*CLASSES, c.ScoresClasses, c.HasEvidence},
+    ),
     Row(AdaBoostClassifier(20), "labels", {c.ScoresClasses}),
     Row(LPBoostClassifier(0.2), "two labels", {c.ScoresClasses}),
     Row(RandomForestRegressor(9, random_state=0), "numbers", {c.PredictsDistributions}),

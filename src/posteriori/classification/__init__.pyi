@@ -16,8 +16,20 @@ from posteriori.classification.geometry import (
     LevelSet as LevelSet,
     Quadric as Quadric,
 )
+from posteriori.classification.kernel_machines.kernel_centroid import (
+    KernelCentroid as KernelCentroid,
+)
+from posteriori.classification.kernel_machines.kernel_perceptron import (
+    KernelPerceptron as KernelPerceptron,
+)
+from posteriori.classification.kernel_machines.relevance_classifier import (
+    RelevanceVectorClassifier as RelevanceVectorClassifier,
+)
 from posteriori.classification.linear.bayesian_logistic import (
     BayesianLogisticRegression as BayesianLogisticRegression,
+)
+from posteriori.classification.linear.large_margin import (
+    LargeMarginPerceptron as LargeMarginPerceptron,
 )
 from posteriori.classification.linear.least_squares import (
     LeastSquaresClassifier as LeastSquaresClassifier,

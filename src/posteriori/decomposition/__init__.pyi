@@ -14,6 +14,7 @@ from posteriori.decomposition.fitted_lines import (
     residual_projector as residual_projector,
 )
 from posteriori.decomposition.independent_components import ICA as ICA
+from posteriori.decomposition.kernel_components.kernel_pca import KernelPCA as KernelPCA
 from posteriori.decomposition.low_rank_product import (
     LowRank as LowRank,
     low_rank as low_rank,

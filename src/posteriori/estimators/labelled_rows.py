@@ -24,7 +24,12 @@ from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import naming_overflow, unmasked
 
-__all__ = ["LabelledRows", "check_known_labels", "check_labelled_rows"]
+__all__ = [
+    "LabelledRows",
+    "check_known_labels",
+    "check_labelled_rows",
+    "require_two_classes",
+]
 
 
 class LabelledRows(NamedTuple):
@@ -127,6 +132,16 @@ def check_labelled_rows(
         return rows
     estimator._groups = learn_levels(labels, names, len(classes) - 1)
     return rows._replace(levels=estimator._groups.codes(labels))
+
+
+def require_two_classes(estimator: Any, rows: LabelledRows) -> None:
+    """Refuse rows of more than two classes."""
+    if len(rows.classes) > 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is multiclass: "
+            f"{type(estimator).__name__} got {len(rows.classes)} classes; "
+            "sklearn.multiclass.OneVsRestClassifier sets one against the rest"
+        )
 
 
 def _require_finite_labels(y: Any) -> None:

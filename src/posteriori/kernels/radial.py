@@ -87,6 +87,11 @@ class RadialKernel(Kernel):
             lambda w: np.concatenate([[np.vdot(w, slope()) for slope in profile.own], still]),
         )
 
+    def slopes(self, X: Array, Z: Array) -> Array:
+        """Return f'(s) of checked points, (N, M)."""
+        scale = self._scale_of(X)
+        return self._profile(squared_distances(X / scale, Z / scale)).slope()
+
     def _scale_of(self, X: Array) -> Any:
         """Return ℓ, or say that there is not one for each column."""
         if np.ndim(self.scale) and np.size(self.scale) != X.shape[1]:

@@ -20,5 +20,10 @@ from posteriori.regression.generalized.robust import RobustRegression as RobustR
 from posteriori.regression.generalized.zero_inflated import (
     ZeroInflatedRegression as ZeroInflatedRegression,
 )
+from posteriori.regression.kernel_machines.kernel_basis import KernelBasis as KernelBasis
+from posteriori.regression.kernel_machines.kernel_ridge import KernelRidge as KernelRidge
+from posteriori.regression.kernel_machines.relevance_regressor import (
+    RelevanceVectorRegressor as RelevanceVectorRegressor,
+)
 from posteriori.regression.linear import LinearRegression as LinearRegression
 from posteriori.regression.log_linear import LogLinearRegression as LogLinearRegression

@@ -9,9 +9,9 @@ from posteriori.classification import BayesianLogisticRegression, ProbitRegressi
 from posteriori.distributions import PolyaGamma
 from posteriori.inference.predictors.fixed_form import fit_normal_belief
 from posteriori.inference.predictors.mode_finding import find_mode, laplace_evidence
-from posteriori.inference.predictors.polya_gamma_bound import mean_polya_gamma
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
 from posteriori.inference.predictors.weight_belief import laplace_belief
+from posteriori.inference.sparsity.relevance_bound import mean_polya_gamma
 from tests.classification.oracles import (
     LOG_LINKS,
     evidence_on_grid,

@@ -17,17 +17,12 @@ import numpy as np
 
 from posteriori.inference.predictors.generalized_linear import weighted_gram
 from posteriori.inference.predictors.weight_belief import WeightBelief, row_moments
+from posteriori.inference.sparsity.relevance_bound import mean_polya_gamma
 from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.types import Array
 
-__all__ = ["fit_polya_gamma", "mean_polya_gamma"]
-
-
-def mean_polya_gamma(xi: Array) -> Array:
-    """Return E[ω] = tanh(ξ/2)/(2ξ) of PG(1, ξ), 1/4 at 0."""
-    safe = np.maximum(xi, 1e-4)
-    return np.where(xi < 1e-4, 0.25 - xi**2 / 48.0, 0.5 * np.tanh(0.5 * safe) / safe)
+__all__ = ["fit_polya_gamma"]
 
 
 def fit_polya_gamma(

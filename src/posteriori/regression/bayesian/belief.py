@@ -11,7 +11,7 @@ whole grid of hyper-parameters cost one product with the inputs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,6 +117,15 @@ class LinearBelief:
     def noise_variance(self) -> float:
         """Expected noise variance."""
         return float(self.probabilities @ self.noise_variances)
+
+    def on_columns(self, columns: Any) -> LinearBelief:
+        """Return the belief about some columns, where all others have weights of exactly 0."""
+        return replace(
+            self,
+            mean=self.mean[:, columns],
+            directions=self.directions[columns],
+            centre=self.centre[columns],
+        )
 
     # -- functions -------------------------------------------------------------------------
 

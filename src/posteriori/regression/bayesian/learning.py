@@ -10,6 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.sparsity.relevance import (
+    RelevanceProblem,
+    find_relevance,
+    prices_of_columns,
+)
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.least_squares.regression_statistics import (
     RegressionStatistics,
@@ -42,11 +47,6 @@ from posteriori.regression.bayesian.scales.hyper_grid import (
     RelativeScale,
     integrate_hyperparameters,
     join_grids,
-)
-from posteriori.regression.bayesian.scales.relevance import (
-    RelevanceProblem,
-    find_relevance,
-    prices_of_columns,
 )
 from posteriori.regression.bayesian.scales.spectrum import Spectrum, decompose
 from posteriori.regression.bayesian.scales.type_two import climb_by_fixed_point, maximise_evidence

@@ -8,7 +8,8 @@ With :math:`w_j \sim N(0, \sigma^2u_j)` and the noise at its best, the evidence 
 In one coordinate its maximum has a closed form. Let s, p and q₋ be :math:`x_j^TC^{-1}x_j`,
 :math:`x_j^TC^{-1}y` and :math:`y^TC^{-1}y` without column j, and a = p²/s: then
 :math:`1 + u_js = (n-1)a/(q_- - a)` where that is above 1, and otherwise the column is pruned. Sweeps
-over the columns settle who stays; Newton's method in :math:`\ln u` finishes.
+over the columns settle who stays; Newton's method in :math:`\ln u` finishes. Where the noise is known, 1,
+the evidence is :math:`-\tfrac12q - \tfrac12\ln|C|`, and :math:`1 + u_js = a`.
 
 Where the columns can fit the targets perfectly (no fewer columns than rows), that evidence has no
 maximum: it rises without end as columns join and the noise vanishes. Then sets of columns have a
@@ -66,6 +67,8 @@ class RelevanceProblem(NamedTuple):
     log_constant : float
     prices : (D,)
         What a column must gain in log evidence to join k = 0, 1, … others.
+    known_noise : bool
+        Whether the noise has the variance 1; otherwise it is at its best.
     """
 
     factor: Array
@@ -74,6 +77,7 @@ class RelevanceProblem(NamedTuple):
     rows: float
     log_constant: float
     prices: Array
+    known_noise: bool = False
 
 
 class Relevance(NamedTuple):
@@ -150,7 +154,12 @@ def _finish(
     problem: RelevanceProblem, u: Array, state: _State, n_iter: int, converged: bool
 ) -> Relevance:
     log_evidence = state.height + _cost(problem, u)
-    return Relevance(u, problem.rows / state.misfit, log_evidence, n_iter, converged)
+    return Relevance(u, _precision(problem, state.misfit), log_evidence, n_iter, converged)
+
+
+def _precision(problem: RelevanceProblem, misfit: float) -> float:
+    """Return the noise precision, known or at its best: how much the misfit weighs."""
+    return 1.0 if problem.known_noise else problem.rows / misfit
 
 
 def _cost(problem: RelevanceProblem, u: Array) -> float:
@@ -168,8 +177,8 @@ def _evaluate(problem: RelevanceProblem, u: Array) -> _State:
     misfit = problem.rest + float(target @ target)
     log_det = 2.0 * float(np.log(np.abs(np.diagonal(root))).sum())
     n = problem.rows
-    height = -0.5 * n * (LOG_2PI + np.log(misfit / n) + 1.0) - 0.5 * log_det + problem.log_constant
-    height -= _cost(problem, u)
+    fit = misfit if problem.known_noise else n * (LOG_2PI + np.log(misfit / n) + 1.0)
+    height = -0.5 * fit - 0.5 * log_det + problem.log_constant - _cost(problem, u)
     inner = np.einsum("kd,kd->d", columns, columns)
     return _State(columns, inner, columns.T @ target, misfit, float(height))
 
@@ -177,7 +186,7 @@ def _evaluate(problem: RelevanceProblem, u: Array) -> _State:
 def _sweep(problem: RelevanceProblem, u: Array, state: _State) -> Array:
     """Maximise over one column after the other, with rank-one updates of G, s, h and q."""
     columns, inner, outer = state.columns.copy(), state.inner.copy(), state.outer.copy()
-    misfit, n = state.misfit, problem.rows
+    misfit = state.misfit
     new, kept = u.copy(), int(np.count_nonzero(u))
     for j in _order(problem, state):
         s_in, p_in = inner[j], outer[j]
@@ -189,15 +198,13 @@ def _sweep(problem: RelevanceProblem, u: Array, state: _State) -> Array:
         s, p = s_in / without, p_in / without
         q = misfit + new[j] * p_in**2 / without
         explained = p**2 / s
-        grown = (n - 1.0) * explained / (q - explained) if q > explained else np.inf
+        grown = _growth(problem, explained, q)
         best = (grown - 1.0) / s if grown > 1.0 else 0.0
         if not np.isfinite(best):
             continue
         kept -= int(new[j] > 0.0)
         if best > 0.0 and problem.prices[kept] > 0.0:
-            # L(best) − L(0) = −½n ln(1 − (1 − 1/g)a/q) − ½ ln g, with g = 1 + us
-            gain = -0.5 * n * np.log1p(-(1.0 - 1.0 / grown) * explained / q) - 0.5 * np.log(grown)
-            best = best if gain > problem.prices[kept] else 0.0
+            best = best if _gain(problem, grown, explained, q) > problem.prices[kept] else 0.0
         kept += int(best > 0.0)
         change = best - new[j]
         if change == 0.0:
@@ -214,6 +221,22 @@ def _sweep(problem: RelevanceProblem, u: Array, state: _State) -> Array:
     return new
 
 
+def _growth(problem: RelevanceProblem, explained: float, misfit: float) -> float:
+    """Return 1 + us of highest evidence for a column that explains a of the misfit without it."""
+    if problem.known_noise:
+        return explained
+    if misfit <= explained:
+        return np.inf
+    return (problem.rows - 1.0) * explained / (misfit - explained)
+
+
+def _gain(problem: RelevanceProblem, grown: float, explained: float, misfit: float) -> float:
+    """Return L(u) − L(0) of a column: −½n ln(1 − (1 − 1/g)a/q) − ½ ln g, with g = 1 + us."""
+    share = (1.0 - 1.0 / grown) * explained
+    fit = -share if problem.known_noise else problem.rows * np.log1p(-share / misfit)
+    return float(-0.5 * fit - 0.5 * np.log(grown))
+
+
 def _order(problem: RelevanceProblem, state: _State) -> Any:
     """Return the columns in turn; those that explain most first, where joining has a price."""
     if not problem.prices.any():
@@ -223,8 +246,8 @@ def _order(problem: RelevanceProblem, state: _State) -> Any:
 
 
 def _slopes(problem: RelevanceProblem, state: _State) -> Array:
-    """Return ∂L/∂u = ½ n h²/q − ½ s."""
-    return 0.5 * problem.rows * state.outer**2 / state.misfit - 0.5 * state.inner
+    """Return ∂L/∂u = ½ βh² − ½ s, where β = n/q if the noise is at its best."""
+    return 0.5 * _precision(problem, state.misfit) * state.outer**2 - 0.5 * state.inner
 
 
 def _newton(problem: RelevanceProblem, u: Array, state: _State) -> tuple[Array, _State]:
@@ -237,9 +260,10 @@ def _newton(problem: RelevanceProblem, u: Array, state: _State) -> tuple[Array, 
         v, h, columns = u[kept], state.outer[kept], state.columns[:, kept]
         inner = columns.T @ columns
         slope = v * _slopes(problem, state)[kept]
-        n, q = problem.rows, state.misfit
-        square = h**2 / q
-        hessian = 0.5 * n * (np.outer(square, square) - 2.0 * np.outer(h, h) * inner / q)
+        beta = _precision(problem, state.misfit)
+        hessian = -beta * np.outer(h, h) * inner
+        if not problem.known_noise:  # β moves with q
+            hessian += 0.5 * beta**2 / problem.rows * np.outer(h**2, h**2)
         hessian = np.outer(v, v) * (hessian + 0.5 * inner**2) + np.diag(slope)
         try:
             root = factor_definite(-hessian)

@@ -1,0 +1,1 @@
+"""Classification by kernels: what scalar products of rows suffice for."""

@@ -1,0 +1,1 @@
+"""Principal components of features that are known by their kernel alone."""

@@ -1,0 +1,1 @@
+"""A prior variance for every column: which of them the evidence keeps."""
