@@ -24,6 +24,7 @@ from posteriori import (
     regression as regression,
     selection as selection,
     sequence as sequence,
+    svm as svm,
     tables as tables,
     tree as tree,
 )

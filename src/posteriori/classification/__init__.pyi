@@ -11,11 +11,6 @@ from posteriori.classification.generative.gaussian_discriminant import (
     GaussianDiscriminant as GaussianDiscriminant,
 )
 from posteriori.classification.generative.naive_bayes import NaiveBayes as NaiveBayes
-from posteriori.classification.geometry import (
-    Hyperplane as Hyperplane,
-    LevelSet as LevelSet,
-    Quadric as Quadric,
-)
 from posteriori.classification.kernel_machines.kernel_centroid import (
     KernelCentroid as KernelCentroid,
 )
@@ -37,8 +32,13 @@ from posteriori.classification.linear.least_squares import (
 from posteriori.classification.linear.logistic import LogisticRegression as LogisticRegression
 from posteriori.classification.linear.perceptron import Perceptron as Perceptron
 from posteriori.classification.linear.probit import ProbitRegression as ProbitRegression
-from posteriori.classification.linear.separability_program import (
+from posteriori.classification.neighbors import KNeighborsClassifier as KNeighborsClassifier
+from posteriori.inference.margins.separability_program import (
     Separability as Separability,
     linear_separability as linear_separability,
 )
-from posteriori.classification.neighbors import KNeighborsClassifier as KNeighborsClassifier
+from posteriori.mathematics.geometry import (
+    Hyperplane as Hyperplane,
+    LevelSet as LevelSet,
+    Quadric as Quadric,
+)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.classification.geometry import Boundary, Hyperplane, LevelSet
 from posteriori.estimators.class_probabilities import ClassProbabilities
+from posteriori.mathematics.geometry import Boundary, Hyperplane, LevelSet
 from posteriori.numerics.types import Array
 
 __all__ = ["ProbabilisticClassifier", "class_pair", "linear_boundary"]

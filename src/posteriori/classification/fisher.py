@@ -25,7 +25,6 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import class_pair
-from posteriori.classification.geometry import Hyperplane
 from posteriori.estimators.class_probabilities import LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
@@ -36,6 +35,7 @@ from posteriori.inference.classes.class_moments import (
     overall,
     within_scatter,
 )
+from posteriori.mathematics.geometry import Hyperplane
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real_matrix, real_vector
 

@@ -17,5 +17,6 @@ from posteriori.mathematics.norms import (
 from posteriori.mathematics.optimization import (
     KKTReport as KKTReport,
     kkt_residuals as kkt_residuals,
+    slater_point as slater_point,
     stationary_point as stationary_point,
 )

@@ -29,12 +29,15 @@ from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real_vector
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["KKTReport", "kkt_residuals", "stationary_point"]
+__all__ = ["KKTReport", "kkt_residuals", "slater_point", "stationary_point"]
 
 Function = Callable[[Array], Any]
 Constraints = Function | Sequence[Function]
 
 _ACTIVE = 1e-6  # an inequality below this counts as active when multipliers are found
+
+#: Above this an inequality counts as strict.
+_STRICT = 1e-9
 
 #: Newton steps at the end, at most.
 _POLISH_STEPS = 8
@@ -212,6 +215,52 @@ def kkt_residuals(
                 f"{name}_multipliers must have {c(point).size} entries, got {given.size}"
             )
     return _residuals(f, _slope_of(f, None), h, g, point, lam, mu, maximize)
+
+
+def slater_point(inequalities: Constraints, start: ArrayLike) -> Array | None:
+    """Return a point at which all inequalities are strict, g(x) > 0, or None where none was found.
+
+    For concave g such a point is Slater's condition: the program and its dual have the same value.
+
+    Parameters
+    ----------
+    inequalities : function or sequence of functions
+        Each returns a number or a vector that must be positive.
+    start : array (D,)
+        Where to begin.
+
+    Notes
+    -----
+    The least of the inequalities is raised, max t with g(x) >= t and t <= 1, by SLSQP. With concave g
+    None means that there is no such point to about 1e-9; otherwise that none is near.
+
+    Examples
+    --------
+    >>> bool((slater_point(lambda x: [x[0], 1 - x[0]], [3.0]) > 0).all())
+    True
+    >>> slater_point(lambda x: [x[0], -x[0]], [3.0]) is None
+    True
+    """
+    x = np.array(real_vector("start", np.atleast_1d(start)))
+    g = _stacked(inequalities)
+    if np.min(g(x), initial=np.inf) > 0:
+        return x
+    minimize: Any = optimize.minimize  # its stubs know no function of an untyped array
+    constraints = [
+        {"type": "ineq", "fun": lambda v: g(v[:-1]) - v[-1]},
+        {"type": "ineq", "fun": lambda v: np.atleast_1d(1.0 - v[-1])},
+    ]
+    found = minimize(
+        lambda v: -v[-1],
+        np.append(x, g(x).min()),
+        jac=lambda v: np.append(np.zeros(len(v) - 1), -1.0),
+        constraints=constraints,
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    point = np.asarray(found.x[:-1])
+    strict = np.all(np.isfinite(point)) and np.min(g(point)) > _STRICT
+    return point if strict else None
 
 
 def _stacked(constraints: Constraints) -> Callable[[Array], Array]:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve
 
-from posteriori.classification.geometry import Hyperplane, Quadric
 from posteriori.inference.classes.class_densities import ColumnwiseClasses, EllipticClasses
+from posteriori.mathematics.geometry import Hyperplane, Quadric
 from posteriori.numerics.rank import without_rounding
 from posteriori.numerics.types import Array
 

@@ -26,7 +26,6 @@ from posteriori.classification.generative.joint_classifier import (
     learn_priors,
 )
 from posteriori.classification.generative.prior_width import widened
-from posteriori.classification.geometry import Boundary
 from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
 from posteriori.estimators.labelled_rows import LabelledRows
@@ -51,6 +50,7 @@ from posteriori.inference.classes.row_terms import (
     normal_fit,
     normal_left_out,
 )
+from posteriori.mathematics.geometry import Boundary
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
 

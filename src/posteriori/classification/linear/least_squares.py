@@ -17,11 +17,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import linear_boundary
-from posteriori.classification.geometry import Hyperplane
 from posteriori.estimators.class_probabilities import LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.standardized import standardize
+from posteriori.mathematics.geometry import Hyperplane
 from posteriori.numerics.rank import ROUNDING
 from posteriori.numerics.types import Array
 

@@ -21,7 +21,6 @@ from posteriori.classification.classifier import (
     ProbabilisticClassifier,
     linear_boundary,
 )
-from posteriori.classification.geometry import Hyperplane
 from posteriori.classification.linear.linear_mode import (
     class_weights,
     density_mode,
@@ -40,6 +39,7 @@ from posteriori.estimators.parameters import (
 from posteriori.estimators.standardized import Standardization, standardize
 from posteriori.inference.predictors.mode_finding import Mode
 from posteriori.inference.predictors.softmax_averages import softmax_with_log_sum
+from posteriori.mathematics.geometry import Hyperplane
 from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.types import Array

@@ -23,11 +23,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import linear_boundary
-from posteriori.classification.geometry import Hyperplane
 from posteriori.classification.linear.perceptron_kernel import run_epoch
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
 from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, check_parameters
+from posteriori.mathematics.geometry import Hyperplane
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array

@@ -134,6 +134,36 @@ class Hyperplane(Boundary):
         """Distance of the hyperplane from the origin along w, −b/‖w‖."""
         return -self.bias / float(np.linalg.norm(self.weights))
 
+    def margins(self, X: Any, y: Any) -> Array:
+        """Return the signed distances of rows to the side where they belong, y (w·x + b)/‖w‖, (N,).
+
+        Parameters
+        ----------
+        X : (N, D)
+        y : (N,)
+            +1 on the side that w points to, −1 on the other.
+        """
+        signs = np.asarray(y, dtype=np.float64)
+        if not np.isin(signs, (-1.0, 1.0)).all():
+            wrong = signs[~np.isin(signs, (-1.0, 1.0))][0]
+            raise ValueError(f"y must hold −1 and +1, got {wrong:g}; write the classes as sides")
+        return signs * self.signed_distance(X)
+
+    def canonical(self, X: Any) -> Hyperplane:
+        """Return the same hyperplane in units in which the nearest row has |w·x + b| = 1.
+
+        Then 1/‖w‖ is the distance of that row.
+
+        Examples
+        --------
+        >>> Hyperplane([2.0], 0.0).canonical([[4.0], [-1.0]])
+        Hyperplane(weights=array([1.]), bias=0.0)
+        """
+        least = float(np.abs(self.value(X)).min())
+        if least == 0:
+            raise ValueError("X has a row on the hyperplane: no unit makes its distance 1")
+        return Hyperplane(self.weights / least, self.bias / least)
+
     def solve_for(self, column: int, x: Any) -> Array:
         """Return the coordinate ``column`` of points on the hyperplane, given the others (..., D − 1)."""
         rest = np.delete(self.weights, column)

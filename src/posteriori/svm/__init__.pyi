@@ -1,0 +1,10 @@
+from posteriori.svm.linear_support import LinearSupportVector as LinearSupportVector
+from posteriori.svm.one_class import OneClassSupportVector as OneClassSupportVector
+from posteriori.svm.support_classifier import (
+    SupportVectorClassifier as SupportVectorClassifier,
+)
+from posteriori.svm.support_regressor import SupportVectorRegressor as SupportVectorRegressor
+from posteriori.svm.two_classes import (
+    Inseparable as Inseparable,
+    TwoClassMachine as TwoClassMachine,
+)
