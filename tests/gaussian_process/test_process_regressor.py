@@ -315,3 +315,63 @@ def test_a_polynomial_needs_few_rows():
     X = np.linspace(-1.0, 1.0, 6)[:, None]
     gp = _fixed(Polynomial(2) + White(1e-6), "zero").fit(X, 1.0 + X[:, 0] ** 2)
     assert gp.predict([[2.0]])[0] == pytest.approx(5.0, rel=1e-3)
+
+
+# -- integrated parameters -----------------------------------------------------------------------
+
+
+def test_one_integrated_parameter_is_that_of_quadrature():
+    """Noise alone is free: evidence and predictions by a fine grid over its logarithm."""
+    X, y = _rows(n=12)
+    kernel, names = 1.5 * RBF(0.8) + White(0.2), ("Constant.value", "RBF.scale")
+    gp = GaussianProcessRegressor(kernel, hyperparameters="integrated", mean="zero", fixed=names)
+    gp.fit(X, y)
+    usual, spread = np.log(0.1 * np.mean(y**2)), 2.3
+    grid = np.linspace(usual - 6.0 * spread, usual + 6.0 * spread, 800)
+    prior = np.exp(-0.5 * ((grid - usual) / spread) ** 2) / np.sqrt(2.0 * np.pi) / spread
+    models = [1.5 * RBF(0.8) + White(np.exp(t)) for t in grid]
+    joint = prior * np.exp([float(log_evidence(k, X, y, gradient=False)) for k in models])
+    total = joint.sum() * (grid[1] - grid[0])
+    assert gp.log_evidence_.kind == "laplace"
+    assert float(gp.log_evidence_) == pytest.approx(np.log(total), abs=0.05)
+    new = np.array([[0.2], [1.1]])
+    each = np.array([k(new, X) @ np.linalg.solve(k(X), y) for k in models[::10]])
+    expected = joint[::10] @ each / joint[::10].sum()
+    assert gp.predict(new) == pytest.approx(expected, abs=0.03)
+
+
+def test_integrated_predictions_are_mixtures():
+    X, y = _rows(n=20)
+    gp = GaussianProcessRegressor(KERNEL, hyperparameters="integrated").fit(X, y)
+    new = np.array([[0.2], [5.0]])
+    predicted = gp.predict_dist(new)
+    assert predicted.mean == pytest.approx(gp.predict(new), rel=1e-12)
+    chosen = GaussianProcessRegressor(KERNEL).fit(X, y)
+    assert (predicted.std > chosen.predict_dist(new).std).any()
+    assert gp.predict_dist(new, joint=True).mean == pytest.approx(predicted.mean)
+    draws = gp.sample_targets(new, 4000, rng=0)
+    assert draws.mean(axis=0) == pytest.approx(predicted.mean, abs=5 * predicted.std.max() / 63.0)
+    assert draws.std(axis=0) == pytest.approx(predicted.std, rel=0.15)
+    apart = gp.leave_one_out_log_density(X, y)
+    assert apart.sum() < gp.predict_dist(X).log_prob(y).sum()
+    assert any("central composite design of 15 points" in line for line in gp.account_)
+    assert not hasattr(gp, "partial_fit")
+
+
+@pytest.mark.slow
+def test_intervals_of_thirty_rows_cover_what_they_promise():
+    """Functions, scales and noise from the prior: 90 % intervals hold 90 % of new targets."""
+    rng = np.random.default_rng(0)
+    inside, total = 0, 0
+    for _ in range(60):
+        X, new = rng.uniform(0.0, 1.0, (30, 1)), rng.uniform(0.0, 1.0, (20, 1))
+        kernel = np.exp(rng.normal()) * RBF(0.25 * np.exp(rng.normal()))
+        kernel = kernel + White(0.1 * np.exp(rng.normal()))
+        both = np.vstack([X, new])
+        targets = np.linalg.cholesky(kernel(both) + 1e-10 * np.eye(50)) @ rng.standard_normal(50)
+        gp = GaussianProcessRegressor(1.0 * RBF() + White(), hyperparameters="integrated")
+        low, high = gp.fit(X, targets[:30]).predict_dist(new).interval(0.9)
+        inside += int(((low < targets[30:]) & (targets[30:] < high)).sum())
+        total += 20
+    # targets of one function depend on each other: five standard errors of sixty functions
+    assert abs(inside / total - 0.9) < 5 * np.sqrt(0.09 / 60 / 4)

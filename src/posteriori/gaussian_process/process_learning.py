@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,12 @@ from posteriori.gaussian_process.process_belief import ProcessBelief
 from posteriori.inference.processes.dense_process import DenseProcess, noise_of
 from posteriori.inference.processes.forms.choosing import choose_form
 from posteriori.inference.processes.forms.process_form import ProcessForm
-from posteriori.inference.processes.kernel_search import free_parameters, maximize_evidence
+from posteriori.inference.processes.kernel_search import (
+    Objective,
+    SearchedKernel,
+    free_parameters,
+    maximize_evidence,
+)
 from posteriori.inference.processes.mean_effects import MeanEffects, mean_effects
 from posteriori.inference.processes.noise_parts import silenced
 from posteriori.inference.processes.process_rows import (
@@ -19,15 +25,28 @@ from posteriori.inference.processes.process_rows import (
     merge_rows,
     refuse_contradictions,
 )
-from posteriori.inference.processes.search_bounds import SearchBounds, default_bounds
+from posteriori.inference.processes.search_bounds import (
+    SearchBounds,
+    default_bounds,
+    log_prior,
+)
+from posteriori.inference.quadrature.composite_design import integrate_by_design
 from posteriori.kernels.inner_products import White
 from posteriori.kernels.kernel import Kernel
 from posteriori.kernels.radial import RBF
 from posteriori.numerics.evidence import Kind
+from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["GivenRows", "LearnedProcess", "SearchOptions", "extend_process", "learn_process"]
+
+
+#: Points of the design with less than this share of the weight are left out.
+_FAINT = 1e-6
+
+#: Step of differences of gradients, in logarithms.
+_STEP = 1e-2
 
 
 class GivenRows(NamedTuple):
@@ -116,17 +135,26 @@ def learn_process(
     kernel : Kernel or None
         None is a function of all columns, each with its own scale, and noise.
     given : GivenRows
-    hyperparameters : {"type-II", "fixed"}
+    hyperparameters : {"type-II", "fixed", "integrated"}
     mean : {"constant", "zero", "linear"}
     options : SearchOptions
     """
     problem = _pose(kernel, given, mean)
-    free_parameters(problem.kernel, options.fixed)  # refuses unknown names
+    free = free_parameters(problem.kernel, options.fixed)
     if hyperparameters == "fixed":
         return _at_one(problem, problem.kernel, "exact", 1, ())
-    form = problem.form
+    if hyperparameters == "integrated" and free.any():
+        return _integrate(problem, free, options)
+    found = _search(problem.form.score, problem, options)
+    told = (f"parameters of highest evidence after {found.n_iter} evaluations",)
+    kind: Kind = "type-II" if free.any() else "exact"
+    return _at_one(problem, found.kernel, kind, found.n_iter, told)
+
+
+def _search(objective: Objective, problem: _Problem, options: SearchOptions) -> SearchedKernel:
+    """Return the kernel of highest evidence, or of highest posterior density."""
     found = maximize_evidence(
-        form.score,
+        objective,
         problem.kernel,
         bounds=problem.bounds,
         fixed=options.fixed,
@@ -139,10 +167,57 @@ def learn_process(
             f"the search for the parameters of the kernel ended after {found.n_iter} evaluations "
             "before it came to rest; the best found is kept",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    told = (f"parameters of highest evidence after {found.n_iter} evaluations",)
-    return _at_one(problem, found.kernel, "type-II", found.n_iter, told)
+    return found
+
+
+def _integrate(problem: _Problem, free: Array, options: SearchOptions) -> LearnedProcess:
+    """Return what is known with parameters weighed by how probable they are."""
+    form, prior = problem.form, log_prior(problem.bounds, free)
+
+    def objective(kernel: Kernel) -> tuple[float, Array]:
+        value, slope = form.score(kernel)
+        density, of_prior = prior(kernel.log_parameters)
+        return value + density, slope + of_prior
+
+    found = _search(objective, problem, options)
+    top = found.kernel.log_parameters
+    solved: dict[bytes, Any] = {}
+
+    def with_free(point: Array) -> Kernel:
+        values = top.copy()
+        values[free] = point
+        return found.kernel.with_log_parameters(values)
+
+    def log_density(point: Array) -> float:
+        kernel = with_free(point)
+        process = solved.setdefault(point.tobytes(), form.solve(kernel))
+        return process.log_evidence + prior(kernel.log_parameters)[0]
+
+    precision = _curvature(lambda point: objective(with_free(point))[1][free], top[free])
+    made = integrate_by_design(log_density, top[free], precision)
+    heavy = np.flatnonzero(made.weights > _FAINT)
+    belief = ProcessBelief(
+        tuple(with_free(made.points[k]) for k in heavy),
+        tuple(solved[made.points[k].tobytes()] for k in heavy),
+        made.weights[heavy] / made.weights[heavy].sum(),
+        problem.absolute,
+        problem.given.flat,
+    )
+    told = f"parameters integrated over a central composite design of {len(made.points)} points"
+    account = (form.account, told)
+    rest = made.log_integral, "laplace", found.n_iter, account
+    return LearnedProcess(found.kernel, belief, problem.rows, *rest)  # type: ignore[arg-type]
+
+
+def _curvature(gradient: Callable[[Array], Array], top: Array) -> Array:
+    """Return −∂² of a function with this gradient, by differences."""
+    columns = [
+        (gradient(top - step) - gradient(top + step)) / (2.0 * _STEP)
+        for step in _STEP * np.eye(len(top))
+    ]
+    return symmetrize(np.array(columns))
 
 
 def extend_process(before: LearnedProcess, given: GivenRows, mean: str) -> LearnedProcess:

@@ -23,9 +23,10 @@ from posteriori.kernels.radial import (
     Matern,
     RationalQuadratic,
 )
+from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["SearchBounds", "default_bounds"]
+__all__ = ["SearchBounds", "default_bounds", "log_prior"]
 
 #: Share of the variance that noise begins at.
 _NOISE = 0.1
@@ -92,6 +93,18 @@ def default_bounds(kernel: Kernel, X: Array, y: Array) -> SearchBounds:
     low, center, high = np.log(values)
     own = kernel.log_parameters
     return SearchBounds(np.minimum(low, own), np.maximum(high, own), center, spread)
+
+
+def log_prior(bounds: SearchBounds, free: Array) -> Callable[[Array], tuple[float, Array]]:
+    """Return ln p(ln θ) of the parameters that are free, with its gradient (P,): normal around what is usual."""
+    weight = free / bounds.spread**2
+    constant = -float((np.log(bounds.spread) + 0.5 * LOG_2PI) @ free)
+
+    def density(log_parameters: Array) -> tuple[float, Array]:
+        away = log_parameters - bounds.center
+        return constant - 0.5 * float(weight @ away**2), -weight * away
+
+    return density
 
 
 def _walk(kernel: Kernel, seen: _Seen) -> list[_Told]:

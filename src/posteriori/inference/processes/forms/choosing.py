@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from posteriori.inference.processes.forms.chain_form import ChainForm, is_chain
 from posteriori.inference.processes.forms.process_form import DenseForm, ProcessForm
 from posteriori.inference.processes.mean_effects import MeanEffects
 from posteriori.inference.processes.process_rows import ProcessRows
@@ -24,4 +25,6 @@ def choose_form(
     absolute : bool
         Whether targets have noise of their own, and the kernel none.
     """
+    if is_chain(kernel, rows, mean):
+        return ChainForm(rows, mean, absolute)
     return DenseForm(rows, mean, absolute)
