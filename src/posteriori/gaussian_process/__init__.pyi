@@ -1,0 +1,5 @@
+from posteriori.gaussian_process.process_belief import Effect as Effect
+from posteriori.gaussian_process.process_evidence import log_evidence as log_evidence
+from posteriori.gaussian_process.process_regressor import (
+    GaussianProcessRegressor as GaussianProcessRegressor,
+)

@@ -1,0 +1,270 @@
+"""From rows to what is believed of a function: parameters of the kernel as they are, chosen or integrated."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.gaussian_process.process_belief import ProcessBelief
+from posteriori.inference.processes.dense_process import DenseProcess, noise_of
+from posteriori.inference.processes.forms.choosing import choose_form
+from posteriori.inference.processes.forms.process_form import ProcessForm
+from posteriori.inference.processes.kernel_search import (
+    Objective,
+    SearchedKernel,
+    free_parameters,
+    maximize_evidence,
+)
+from posteriori.inference.processes.mean_effects import MeanEffects, mean_effects
+from posteriori.inference.processes.noise_parts import silenced
+from posteriori.inference.processes.process_rows import (
+    ProcessRows,
+    merge_rows,
+    refuse_contradictions,
+)
+from posteriori.inference.processes.search_bounds import (
+    SearchBounds,
+    default_bounds,
+    log_prior,
+)
+from posteriori.inference.quadrature.composite_design import integrate_by_design
+from posteriori.kernels.inner_products import White
+from posteriori.kernels.kernel import Kernel
+from posteriori.kernels.radial import RBF
+from posteriori.numerics.evidence import Kind
+from posteriori.numerics.linalg import symmetrize
+from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.warnings import ConvergenceWarning
+
+__all__ = ["GivenRows", "LearnedProcess", "SearchOptions", "extend_process", "learn_process"]
+
+
+#: Points of the design with less than this share of the weight are left out.
+_FAINT = 1e-6
+
+#: Step of differences of gradients, in logarithms.
+_STEP = 1e-2
+
+
+class GivenRows(NamedTuple):
+    """Rows as they were given, those without a target or weight left out.
+
+    Attributes
+    ----------
+    X, y : (M, D), (M, Q)
+    frequency, variance : (M,) or None
+    flat : bool
+        Whether targets were given as (M,).
+    """
+
+    X: Array
+    y: Array
+    frequency: Array | None
+    variance: Array | None
+    flat: bool
+
+
+class SearchOptions(NamedTuple):
+    """How parameters are looked for: kept names, further starts, randomness, who is told."""
+
+    fixed: Any
+    restarts: int
+    seed: Seed
+    callback: Any
+
+
+class LearnedProcess(NamedTuple):
+    """What was learned, and how.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        As given, chosen, or most probable.
+    belief : ProcessBelief
+    rows : ProcessRows
+    log_evidence : float
+    kind : str
+    n_iter : int
+        Evaluations of the evidence.
+    account : tuple of str
+        How it was computed.
+    """
+
+    kernel: Kernel
+    belief: ProcessBelief
+    rows: ProcessRows
+    log_evidence: float
+    kind: Kind
+    n_iter: int
+    account: tuple[str, ...]
+
+
+class _Problem(NamedTuple):
+    """All but the parameters of the kernel."""
+
+    kernel: Kernel
+    given: GivenRows
+    rows: ProcessRows
+    mean: MeanEffects
+    absolute: bool
+
+    @property
+    def form(self) -> ProcessForm:
+        return choose_form(self.kernel, self.rows, self.mean, self.absolute)
+
+    @property
+    def bounds(self) -> SearchBounds:
+        return default_bounds(self.kernel, self.rows.X, self.rows.y - self.mean.center)
+
+
+def learn_process(
+    kernel: Kernel | None,
+    given: GivenRows,
+    *,
+    hyperparameters: str,
+    mean: str,
+    options: SearchOptions,
+) -> LearnedProcess:
+    """Return what rows say of a function.
+
+    Parameters
+    ----------
+    kernel : Kernel or None
+        None is a function of all columns, each with its own scale, and noise.
+    given : GivenRows
+    hyperparameters : {"type-II", "fixed", "integrated"}
+    mean : {"constant", "zero", "linear"}
+    options : SearchOptions
+    """
+    problem = _pose(kernel, given, mean)
+    free = free_parameters(problem.kernel, options.fixed)
+    if hyperparameters == "fixed":
+        return _at_one(problem, problem.kernel, "exact", 1, ())
+    if hyperparameters == "integrated" and free.any():
+        return _integrate(problem, free, options)
+    found = _search(problem.form.score, problem, options)
+    told = (f"parameters of highest evidence after {found.n_iter} evaluations",)
+    kind: Kind = "type-II" if free.any() else "exact"
+    return _at_one(problem, found.kernel, kind, found.n_iter, told)
+
+
+def _search(objective: Objective, problem: _Problem, options: SearchOptions) -> SearchedKernel:
+    """Return the kernel of highest evidence, or of highest posterior density."""
+    found = maximize_evidence(
+        objective,
+        problem.kernel,
+        bounds=problem.bounds,
+        fixed=options.fixed,
+        restarts=options.restarts,
+        rng=options.seed,
+        callback=options.callback,
+    )
+    if not found.converged:
+        warnings.warn(
+            f"the search for the parameters of the kernel ended after {found.n_iter} evaluations "
+            "before it came to rest; the best found is kept",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def _integrate(problem: _Problem, free: Array, options: SearchOptions) -> LearnedProcess:
+    """Return what is known with parameters weighed by how probable they are."""
+    form, prior = problem.form, log_prior(problem.bounds, free)
+
+    def objective(kernel: Kernel) -> tuple[float, Array]:
+        value, slope = form.score(kernel)
+        density, of_prior = prior(kernel.log_parameters)
+        return value + density, slope + of_prior
+
+    found = _search(objective, problem, options)
+    top = found.kernel.log_parameters
+    solved: dict[bytes, Any] = {}
+
+    def with_free(point: Array) -> Kernel:
+        values = top.copy()
+        values[free] = point
+        return found.kernel.with_log_parameters(values)
+
+    def log_density(point: Array) -> float:
+        kernel = with_free(point)
+        process = solved.setdefault(point.tobytes(), form.solve(kernel))
+        return process.log_evidence + prior(kernel.log_parameters)[0]
+
+    precision = _curvature(lambda point: objective(with_free(point))[1][free], top[free])
+    made = integrate_by_design(log_density, top[free], precision)
+    heavy = np.flatnonzero(made.weights > _FAINT)
+    belief = ProcessBelief(
+        tuple(with_free(made.points[k]) for k in heavy),
+        tuple(solved[made.points[k].tobytes()] for k in heavy),
+        made.weights[heavy] / made.weights[heavy].sum(),
+        problem.absolute,
+        problem.given.flat,
+    )
+    told = f"parameters integrated over a central composite design of {len(made.points)} points"
+    account = (form.account, told)
+    rest = made.log_integral, "laplace", found.n_iter, account
+    return LearnedProcess(found.kernel, belief, problem.rows, *rest)  # type: ignore[arg-type]
+
+
+def _curvature(gradient: Callable[[Array], Array], top: Array) -> Array:
+    """Return −∂² of a function with this gradient, by differences."""
+    columns = [
+        (gradient(top - step) - gradient(top + step)) / (2.0 * _STEP)
+        for step in _STEP * np.eye(len(top))
+    ]
+    return symmetrize(np.array(columns))
+
+
+def extend_process(before: LearnedProcess, given: GivenRows, mean: str) -> LearnedProcess:
+    """Return what all rows say, with the kernel of earlier ones, from the factor of these."""
+    problem = _pose(before.kernel, given, mean, before.rows)
+    process = before.belief.processes[0]
+    if not isinstance(process, DenseProcess):
+        return _at_one(problem, before.kernel, before.kind, before.n_iter, before.account[1:])
+    solved = process.extended(problem.rows, problem.mean, problem.absolute)
+    return _learned(problem, solved, before.kind, before.n_iter, before.account[1:])
+
+
+def _pose(
+    kernel: Kernel | None, given: GivenRows, kind: str, earlier: ProcessRows | None = None
+) -> _Problem:
+    rows = merge_rows(given.X, given.y, given.frequency, given.variance, earlier)
+    mean = mean_effects(kind, given.X, given.y, given.frequency)
+    if kernel is None:
+        kernel = _usual(rows, mean)
+    quiet = not (kernel.diagonal(rows.X) > silenced(kernel).diagonal(rows.X)).any()
+    absolute = given.variance is not None and quiet
+    refuse_contradictions(rows, given.y, noise_of(kernel, rows.X, absolute))
+    return _Problem(kernel, given, rows, mean, absolute)
+
+
+def _usual(rows: ProcessRows, mean: MeanEffects) -> Kernel:
+    """Return a kernel for columns of which nothing is said, with what is usual as parameters."""
+    kernel = 1.0 * RBF(np.ones(rows.X.shape[1])) + White()
+    bounds = default_bounds(kernel, rows.X, rows.y - mean.center)
+    return kernel.with_log_parameters(bounds.center)
+
+
+def _at_one(
+    problem: _Problem, kernel: Kernel, kind: Kind, n_iter: int, told: tuple[str, ...]
+) -> LearnedProcess:
+    """Return what is known with one kernel."""
+    return _learned(problem._replace(kernel=kernel), problem.form.solve(kernel), kind, n_iter, told)
+
+
+def _learned(
+    problem: _Problem, solved: Any, kind: Kind, n_iter: int, told: tuple[str, ...]
+) -> LearnedProcess:
+    account = [problem.form.account, *told]
+    if solved.jitter:
+        account.append(f"jitter {solved.jitter:.3g} on the diagonal: without it K is not definite")
+    belief = ProcessBelief(
+        (problem.kernel,), (solved,), np.ones(1), problem.absolute, problem.given.flat
+    )
+    rest = solved.log_evidence, kind, n_iter, tuple(account)
+    return LearnedProcess(problem.kernel, belief, problem.rows, *rest)
