@@ -1,0 +1,1 @@
+"""Gaussian processes: evidence of a kernel, and the search for its parameters."""
