@@ -1,0 +1,194 @@
+r"""The parameters of a kernel that explain data best.
+
+.. math:: \ln\theta^\star = \arg\max\, \ln p(y\mid X, \theta)
+
+by a quasi-Newton ascent (L-BFGS) within bounds. The evidence of a kernel can have several tops: data are
+noise, or a function that turns often. So the ascent begins at the better of what the kernel says and of
+what is usual for the data, and again at random if asked; the highest top is kept.
+
+Reference: C. Rasmussen & C. Williams, "Gaussian processes for machine learning", 2006, §5.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.inference.processes.search_bounds import SearchBounds
+from posteriori.kernels.kernel import Kernel
+from posteriori.numerics.lazy import optimize
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
+
+__all__ = ["Objective", "SearchedKernel", "maximize_evidence"]
+
+#: From a kernel to its log evidence and the gradient of that in ``kernel.log_parameters``.
+Objective = Callable[[Kernel], tuple[float, Array]]
+
+#: Slopes below this, in nats for a factor e, end an ascent; so do gains of this share of the evidence.
+_FLAT, _ROUNDING = 1e-3, 1e-10
+
+#: Most evaluations in one ascent.
+_MOST = 500
+
+#: Random starts lie around what is usual, this share of the bounds as standard deviation.
+_SPREAD = 0.125
+
+
+class SearchedKernel(NamedTuple):
+    """Where a search ended.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The best that was found.
+    log_evidence : float
+        Its evidence.
+    n_iter : int
+        Evaluations of the evidence.
+    converged : bool
+        Whether the ascent that found it came to an end by itself.
+    trace : tuple of float
+        The highest evidence so far, after each evaluation.
+    """
+
+    kernel: Kernel
+    log_evidence: float
+    n_iter: int
+    converged: bool
+    trace: tuple[float, ...]
+
+
+def maximize_evidence(
+    objective: Objective,
+    kernel: Kernel,
+    *,
+    bounds: SearchBounds,
+    fixed: Sequence[str] = (),
+    restarts: int = 0,
+    rng: Seed = None,
+    callback: Callable[[int, float], Any] | None = None,
+) -> SearchedKernel:
+    """Return the kernel of highest evidence within bounds.
+
+    Parameters
+    ----------
+    objective : callable
+        From a kernel to its log evidence and the gradient in ``kernel.log_parameters``.
+    kernel : Kernel
+        Where the search begins, unless what is usual for the data explains them better.
+    bounds : SearchBounds
+    fixed : sequence of str
+        Names of parameters that stay as they are; "RBF.scale" are all of "RBF.scale[0]", ….
+    restarts : int
+        Further starts, at random around what is usual.
+    rng : Generator, int or None
+        For these.
+    callback : callable, optional
+        Is told the number of the evaluation and the highest evidence so far, and ends the search by
+        answering True.
+
+    Notes
+    -----
+    After Ctrl-C the best kernel so far is returned.
+
+    Examples
+    --------
+    >>> from posteriori.inference.processes.search_bounds import default_bounds
+    >>> from posteriori.kernels import White
+    >>> def objective(kernel):  # of three independent numbers 1
+    ...     v = kernel.variance
+    ...     return -1.5 * np.log(v) - 1.5 / v, np.array([1.5 / v - 1.5])
+    >>> bounds = default_bounds(White(), np.zeros((3, 1)), np.ones(3))
+    >>> found = maximize_evidence(objective, White(5.0), bounds=bounds)
+    >>> round(float(found.kernel.variance), 3), round(found.log_evidence, 6)
+    (1.0, -1.5)
+    """
+    free = free_parameters(kernel, fixed)
+    search = _Search(objective, kernel, free, callback)
+    try:
+        for start in _starts(search, bounds, restarts, as_generator(rng)):
+            search.climb(start, bounds.low[free], bounds.high[free])
+    except (KeyboardInterrupt, _Enough):
+        if search.best is None:
+            raise
+    assert search.best is not None  # the objective was asked at least once
+    return SearchedKernel(*search.best, len(search.trace), search.converged, tuple(search.trace))
+
+
+def free_parameters(kernel: Kernel, fixed: Sequence[str]) -> Array:
+    """Return which parameters are learned, (P,) of bool, or say which name does not exist."""
+    names = kernel.parameter_names
+    free = np.ones(len(names), dtype=bool)
+    for wanted in (fixed,) if isinstance(fixed, str) else fixed:
+        named = np.array([name == wanted or name.split("[")[0] == wanted for name in names])
+        if not named.any():
+            raise ValueError(f"fixed names {wanted!r}, and the kernel has {', '.join(names)}")
+        free &= ~named
+    return free
+
+
+class _Enough(Exception):  # noqa: N818  # no error: the callback's answer
+    """The callback has ended the search."""
+
+
+class _Search:
+    """Asks for evidence, and keeps the best; of the last few points it remembers the answer."""
+
+    def __init__(self, objective: Objective, kernel: Kernel, free: Array, callback: Any) -> None:
+        self.objective, self.kernel, self.free, self.callback = objective, kernel, free, callback
+        self.own = kernel.log_parameters
+        self.best: tuple[Kernel, float] | None = None
+        self.converged = not free.any()
+        self.trace: list[float] = []
+        self.answers: dict[bytes, tuple[float, Any]] = {}
+
+    def look(self, point: Array) -> tuple[float, Any]:
+        """Return −ln p and its gradient at some free parameters."""
+        if point.tobytes() not in self.answers:
+            self.answers = dict(list(self.answers.items())[-2:])
+            self.answers[point.tobytes()] = self._ask(point)
+        return self.answers[point.tobytes()]
+
+    def _ask(self, point: Array) -> tuple[float, Any]:
+        values = self.own.copy()
+        values[self.free] = point
+        kernel = self.kernel.with_log_parameters(values)
+        value, gradient = self.objective(kernel)
+        if self.best is None or value > self.best[1]:
+            self.best = (kernel, float(value))
+        self.trace.append(self.best[1])
+        if self.callback is not None and self.callback(len(self.trace), self.best[1]):
+            raise _Enough
+        return -value, -gradient[self.free]
+
+    def climb(self, start: Array, low: Array, high: Array) -> None:
+        """Go uphill from a start."""
+        before = self.trace[-1] if self.trace else -np.inf
+        found = optimize.minimize(
+            self.look,
+            np.clip(start, low, high),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=list(zip(low, high, strict=True)),
+            options={"gtol": _FLAT, "ftol": _ROUNDING, "maxfun": _MOST, "maxcor": 20},
+        )
+        if self.trace[-1] > before or len(self.trace) == 1:
+            self.converged = bool(found.nfev < _MOST)
+
+
+def _starts(
+    search: _Search, bounds: SearchBounds, restarts: int, rng: np.random.Generator
+) -> Iterator[Array]:
+    """Yield the better of the kernel's own parameters and of usual ones, then random ones."""
+    free = search.free
+    own, usual = search.own[free], np.clip(bounds.center, bounds.low, bounds.high)[free]
+    if not free.any():
+        search.look(own)
+        return
+    yield min((own, usual), key=lambda point: search.look(point)[0])
+    reach = _SPREAD * (bounds.high - bounds.low)[free]
+    for _ in range(restarts):
+        yield usual + reach * rng.standard_normal(usual.size)

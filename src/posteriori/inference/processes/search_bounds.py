@@ -1,0 +1,174 @@
+r"""Where the parameters of a kernel are looked for, from the data that it is to explain.
+
+Lengths are measured in ranges of the columns, periods likewise, and sizes so that the variance
+:math:`k(x, x)` of each summand is compared with the mean square of the targets. What is outside is told
+from its end by no data: functions that turn within a tenth of the gap between neighbours are noise, and
+those that turn over a thousand ranges are straight lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.kernels.inner_products import Polynomial, White
+from posteriori.kernels.kernel import Constant, Kernel, OnColumns, Power, Product, Sum, Warped
+from posteriori.kernels.periodic import Cosine, Periodic
+from posteriori.kernels.radial import (
+    RBF,
+    InverseMultiquadric,
+    InverseQuadratic,
+    Matern,
+    RationalQuadratic,
+)
+from posteriori.numerics.types import Array
+
+__all__ = ["SearchBounds", "default_bounds"]
+
+#: Share of the variance that noise begins at.
+_NOISE = 0.1
+
+
+class SearchBounds(NamedTuple):
+    """Logarithms of parameters, each (P,).
+
+    Attributes
+    ----------
+    low, high : (P,)
+        The least and the largest that are looked at.
+    center : (P,)
+        What is usual for such data: where a search may begin.
+    """
+
+    low: Array
+    high: Array
+    center: Array
+
+
+class _Seen(NamedTuple):
+    """What a kernel sees: points, and the variance that it is to explain."""
+
+    X: Array
+    variance: float
+
+    @property
+    def ranges(self) -> Array:
+        """Largest less least of each column; 1 of a column that does not vary."""
+        ranges = np.ptp(self.X, axis=0)
+        return np.where(ranges > 0, ranges, 1.0)
+
+
+#: Least, usual and largest value.
+_Three = tuple[Any, Any, Any]
+
+
+def default_bounds(kernel: Kernel, X: Array, y: Array) -> SearchBounds:
+    """Return bounds from the data, wide enough to hold what the kernel says itself.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : (N, D)
+    y : (N,) or (N, Q)
+        Targets around 0, or numbers of the size of a function that is not seen; NaN is left out.
+
+    Examples
+    --------
+    >>> from posteriori.kernels import RBF, White
+    >>> bounds = default_bounds(RBF() + White(), np.array([[0.0], [4.0]]), np.array([-1.0, 1.0]))
+    >>> np.exp(bounds.low), np.exp(bounds.high)
+    (array([4.e-02, 1.e-08]), array([4000.,  100.]))
+    """
+    square = float(np.nanmean(np.square(y))) if np.isfinite(y).any() else 0.0
+    seen = _Seen(np.asarray(X, dtype=np.float64), square if square > 0 else 1.0)
+    low, center, high = np.log(np.array(_walk(kernel, seen)).reshape(-1, 3)).T
+    own = kernel.log_parameters
+    return SearchBounds(np.minimum(low, own), np.maximum(high, own), center)
+
+
+def _walk(kernel: Kernel, seen: _Seen) -> list[_Three]:
+    """Return three values of each parameter, in their order."""
+    match kernel:
+        case Sum(members):
+            return [three for member in members for three in _walk(member, seen)]
+        case Product(members):
+            sizes = [_size(member, seen) for member in members]
+            threes = []
+            for i, member in enumerate(members):
+                others = float(np.prod(sizes[:i] + sizes[i + 1 :]))
+                threes += _walk(member, seen._replace(variance=seen.variance / others))
+            return threes
+        case Power(base, power):
+            return _walk(base, seen._replace(variance=seen.variance ** (1.0 / power)))
+        case OnColumns(base, columns):
+            return _walk(base, seen._replace(X=seen.X[:, list(columns)]))
+        case Warped(base, function):
+            return _walk(base, seen._replace(X=np.asarray(function(seen.X))))
+    return [three for name in kernel._learned for three in _simple(kernel, name, seen)]
+
+
+def _size(kernel: Kernel, seen: _Seen) -> float:
+    """Return the mean of k(x, x) over some points, 1 where it is 0."""
+    return float(kernel.diagonal(seen.X[:1000]).mean()) or 1.0
+
+
+def _simple(kernel: Kernel, name: str, seen: _Seen) -> list[_Three]:
+    """Return three values of each number of one parameter of a simple kernel."""
+    rule = _RULES.get((type(kernel), name))
+    value = np.ravel(getattr(kernel, name))
+    if rule is None:  # a user's kernel: around what it says
+        return [(1e-5 * v, v, 1e5 * v) for v in value]
+    low, center, high = rule(seen, value.size)
+    low, center, high = (np.broadcast_to(one, value.shape) for one in (low, center, high))
+    return list(zip(low, center, high, strict=True))
+
+
+def _length(seen: _Seen, count: int) -> _Three:
+    """Functions turn over a tenth of the mean gap, half the points' spread, a thousand ranges."""
+    columns = seen.X.shape[1]
+    ranges = seen.ranges if count > 1 or columns == 1 else np.linalg.norm(seen.ranges)
+    # distances between points grow with √D: so does what is usual
+    usual = 0.25 * ranges * (np.sqrt(columns) if count > 1 else 1.0)
+    return 0.1 * ranges / max(len(seen.X), 10), usual, 1e3 * ranges
+
+
+def _period(seen: _Seen, _: int) -> _Three:
+    """Two gaps at least; the usual one is seen three times."""
+    reach = float(np.ptp(seen.X.sum(axis=1))) or 1.0
+    return 2.0 * reach / max(len(seen.X), 10), reach / 3.0, 10.0 * reach
+
+
+def _sum_of_squares(seen: _Seen, _: int) -> _Three:
+    """An offset of xᵀz is as large as that is."""
+    usual = float(np.mean(np.einsum("nd,nd->n", seen.X, seen.X))) or 1.0
+    return 1e-6 * usual, usual, 1e6 * usual
+
+
+def _variance(seen: _Seen, _: int) -> _Three:
+    return 1e-6 * seen.variance, seen.variance, 1e4 * seen.variance
+
+
+def _noise(seen: _Seen, _: int) -> _Three:
+    return 1e-8 * seen.variance, _NOISE * seen.variance, 1e2 * seen.variance
+
+
+def _shape(_: _Seen, __: int) -> _Three:
+    return 1e-2, 1.0, 1e3
+
+
+_RULES: dict[tuple[type[Kernel], str], Callable[[_Seen, int], _Three]] = {
+    (RBF, "scale"): _length,
+    (Matern, "scale"): _length,
+    (RationalQuadratic, "scale"): _length,
+    (RationalQuadratic, "mixing"): _shape,
+    (InverseMultiquadric, "offset"): _length,
+    (InverseQuadratic, "offset"): _length,
+    (Periodic, "period"): _period,
+    (Periodic, "scale"): _shape,
+    (Cosine, "period"): _period,
+    (Polynomial, "offset"): _sum_of_squares,
+    (Constant, "value"): _variance,
+    (White, "variance"): _noise,
+}
