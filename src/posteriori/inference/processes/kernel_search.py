@@ -33,9 +33,6 @@ _FLAT, _ROUNDING = 1e-3, 1e-10
 #: Most evaluations in one ascent.
 _MOST = 500
 
-#: Random starts lie around what is usual, this share of the bounds as standard deviation.
-_SPREAD = 0.125
-
 
 class SearchedKernel(NamedTuple):
     """Where a search ended.
@@ -189,6 +186,5 @@ def _starts(
         search.look(own)
         return
     yield min((own, usual), key=lambda point: search.look(point)[0])
-    reach = _SPREAD * (bounds.high - bounds.low)[free]
     for _ in range(restarts):
-        yield usual + reach * rng.standard_normal(usual.size)
+        yield usual + bounds.spread[free] * rng.standard_normal(usual.size)

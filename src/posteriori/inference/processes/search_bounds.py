@@ -30,6 +30,9 @@ __all__ = ["SearchBounds", "default_bounds"]
 #: Share of the variance that noise begins at.
 _NOISE = 0.1
 
+#: Standard deviations of logarithms: a factor of about 4, or of 10, is nothing unusual.
+_CLOSE, _VAGUE = 1.5, 2.3
+
 
 class SearchBounds(NamedTuple):
     """Logarithms of parameters, each (P,).
@@ -38,13 +41,15 @@ class SearchBounds(NamedTuple):
     ----------
     low, high : (P,)
         The least and the largest that are looked at.
-    center : (P,)
-        What is usual for such data: where a search may begin.
+    center, spread : (P,)
+        What is usual for such data, and how far it is from it: mean and standard deviation of a normal
+        belief. A search may begin there, and an integral over the parameters has it as prior.
     """
 
     low: Array
     high: Array
     center: Array
+    spread: Array
 
 
 class _Seen(NamedTuple):
@@ -60,8 +65,8 @@ class _Seen(NamedTuple):
         return np.where(ranges > 0, ranges, 1.0)
 
 
-#: Least, usual and largest value.
-_Three = tuple[Any, Any, Any]
+#: Least, usual and largest value, and the standard deviation of its logarithm.
+_Told = tuple[Any, Any, Any, float]
 
 
 def default_bounds(kernel: Kernel, X: Array, y: Array) -> SearchBounds:
@@ -83,30 +88,31 @@ def default_bounds(kernel: Kernel, X: Array, y: Array) -> SearchBounds:
     """
     square = float(np.nanmean(np.square(y))) if np.isfinite(y).any() else 0.0
     seen = _Seen(np.asarray(X, dtype=np.float64), square if square > 0 else 1.0)
-    low, center, high = np.log(np.array(_walk(kernel, seen)).reshape(-1, 3)).T
+    *values, spread = np.array(_walk(kernel, seen)).reshape(-1, 4).T
+    low, center, high = np.log(values)
     own = kernel.log_parameters
-    return SearchBounds(np.minimum(low, own), np.maximum(high, own), center)
+    return SearchBounds(np.minimum(low, own), np.maximum(high, own), center, spread)
 
 
-def _walk(kernel: Kernel, seen: _Seen) -> list[_Three]:
-    """Return three values of each parameter, in their order."""
+def _walk(kernel: Kernel, seen: _Seen) -> list[_Told]:
+    """Return what is told of each parameter, in their order."""
     match kernel:
         case Sum(members):
-            return [three for member in members for three in _walk(member, seen)]
+            return [one for member in members for one in _walk(member, seen)]
         case Product(members):
             sizes = [_size(member, seen) for member in members]
-            threes = []
+            told = []
             for i, member in enumerate(members):
                 others = float(np.prod(sizes[:i] + sizes[i + 1 :]))
-                threes += _walk(member, seen._replace(variance=seen.variance / others))
-            return threes
+                told += _walk(member, seen._replace(variance=seen.variance / others))
+            return told
         case Power(base, power):
             return _walk(base, seen._replace(variance=seen.variance ** (1.0 / power)))
         case OnColumns(base, columns):
             return _walk(base, seen._replace(X=seen.X[:, list(columns)]))
         case Warped(base, function):
             return _walk(base, seen._replace(X=np.asarray(function(seen.X))))
-    return [three for name in kernel._learned for three in _simple(kernel, name, seen)]
+    return [one for name in kernel._learned for one in _simple(kernel, name, seen)]
 
 
 def _size(kernel: Kernel, seen: _Seen) -> float:
@@ -114,51 +120,50 @@ def _size(kernel: Kernel, seen: _Seen) -> float:
     return float(kernel.diagonal(seen.X[:1000]).mean()) or 1.0
 
 
-def _simple(kernel: Kernel, name: str, seen: _Seen) -> list[_Three]:
-    """Return three values of each number of one parameter of a simple kernel."""
+def _simple(kernel: Kernel, name: str, seen: _Seen) -> list[_Told]:
+    """Return what is told of each number of one parameter of a simple kernel."""
     rule = _RULES.get((type(kernel), name))
     value = np.ravel(getattr(kernel, name))
     if rule is None:  # a user's kernel: around what it says
-        return [(1e-5 * v, v, 1e5 * v) for v in value]
-    low, center, high = rule(seen, value.size)
-    low, center, high = (np.broadcast_to(one, value.shape) for one in (low, center, high))
-    return list(zip(low, center, high, strict=True))
+        return [(1e-5 * v, v, 1e5 * v, _VAGUE) for v in value]
+    told = (np.broadcast_to(one, value.shape) for one in rule(seen, value.size))
+    return list(zip(*told, strict=True))
 
 
-def _length(seen: _Seen, count: int) -> _Three:
+def _length(seen: _Seen, count: int) -> _Told:
     """Functions turn over a tenth of the mean gap, half the points' spread, a thousand ranges."""
     columns = seen.X.shape[1]
     ranges = seen.ranges if count > 1 or columns == 1 else np.linalg.norm(seen.ranges)
     # distances between points grow with √D: so does what is usual
     usual = 0.25 * ranges * (np.sqrt(columns) if count > 1 else 1.0)
-    return 0.1 * ranges / max(len(seen.X), 10), usual, 1e3 * ranges
+    return 0.1 * ranges / max(len(seen.X), 10), usual, 1e3 * ranges, _CLOSE
 
 
-def _period(seen: _Seen, _: int) -> _Three:
+def _period(seen: _Seen, _: int) -> _Told:
     """Two gaps at least; the usual one is seen three times."""
     reach = float(np.ptp(seen.X.sum(axis=1))) or 1.0
-    return 2.0 * reach / max(len(seen.X), 10), reach / 3.0, 10.0 * reach
+    return 2.0 * reach / max(len(seen.X), 10), reach / 3.0, 10.0 * reach, _CLOSE
 
 
-def _sum_of_squares(seen: _Seen, _: int) -> _Three:
+def _sum_of_squares(seen: _Seen, _: int) -> _Told:
     """An offset of xᵀz is as large as that is."""
     usual = float(np.mean(np.einsum("nd,nd->n", seen.X, seen.X))) or 1.0
-    return 1e-6 * usual, usual, 1e6 * usual
+    return 1e-6 * usual, usual, 1e6 * usual, _VAGUE
 
 
-def _variance(seen: _Seen, _: int) -> _Three:
-    return 1e-6 * seen.variance, seen.variance, 1e4 * seen.variance
+def _variance(seen: _Seen, _: int) -> _Told:
+    return 1e-6 * seen.variance, seen.variance, 1e4 * seen.variance, _CLOSE
 
 
-def _noise(seen: _Seen, _: int) -> _Three:
-    return 1e-8 * seen.variance, _NOISE * seen.variance, 1e2 * seen.variance
+def _noise(seen: _Seen, _: int) -> _Told:
+    return 1e-8 * seen.variance, _NOISE * seen.variance, 1e2 * seen.variance, _VAGUE
 
 
-def _shape(_: _Seen, __: int) -> _Three:
-    return 1e-2, 1.0, 1e3
+def _shape(_: _Seen, __: int) -> _Told:
+    return 1e-2, 1.0, 1e3, _CLOSE
 
 
-_RULES: dict[tuple[type[Kernel], str], Callable[[_Seen, int], _Three]] = {
+_RULES: dict[tuple[type[Kernel], str], Callable[[_Seen, int], _Told]] = {
     (RBF, "scale"): _length,
     (Matern, "scale"): _length,
     (RationalQuadratic, "scale"): _length,
