@@ -24,7 +24,7 @@ import numpy as np
 from posteriori.inference.processes.inducing_features import (
     InducedRows,
     InducingFeatures,
-    ProcessRows,
+    SparseRows,
 )
 from posteriori.inference.processes.inducing_statistics import (
     InducedWeights,
@@ -63,8 +63,7 @@ class InducedEvidence(NamedTuple):
 class _Slopes(NamedTuple):
     """Sums of a pass over rows."""
 
-    signal: Array
-    noise: Array
+    kernel: Array
     points: Array
     scatter: Array  # Σ e φφᵀ; of the bound that is the gram matrix of the first pass
 
@@ -73,16 +72,14 @@ class _Slopes(NamedTuple):
 
 
 def induced_evidence(
-    model: InducingFeatures, rows: ProcessRows, level: float, *, fitc: bool, points: bool = False
+    model: InducingFeatures, rows: SparseRows, *, fitc: bool, points: bool = False
 ) -> InducedEvidence:
     """Return the collapsed bound, or FITC's evidence, with its gradient.
 
     Parameters
     ----------
     model : InducingFeatures
-    rows : ProcessRows
-    level : float
-        Taken off the targets.
+    rows : SparseRows
     fitc : bool
     points : bool
         Whether slopes in the points are wanted.
@@ -91,20 +88,20 @@ def induced_evidence(
     -----
     Costs O(N M²) and O(M²) memory beside the rows; with ``points`` 2D kernels more.
     """
-    sums, size = sum_rows(model, rows, level, fitc=fitc), len(model.points)
-    weights = InducedWeights.of(sums, model.prior)
-    second = _Pass(model, weights, level, fitc, points)
+    sums, size = sum_rows(model, rows, fitc=fitc), len(model.points)
+    weights = InducedWeights.of(sums)
+    second = _Pass(model, weights, fitc, points)
     slopes = second.over(rows)
     scatter = slopes.scatter if fitc else sums.gram[:size, :size]
     tie = scatter + second.cov[:size, :size] - np.eye(size)
     tie += np.outer(weights.mean[:size], weights.mean[:size])
     pull = symmetrize(-0.5 * model.inverse.T @ tie @ model.inverse)  # of k(U, U)
-    gradient = model.parts.joined(slopes.signal + model.own.pull(pull), slopes.noise)
+    gradient = slopes.kernel + model.own.pull(pull)
     moved = None
     if points:
         # k(u_m, u_m) moves with both of its arguments: twice the slope in the second
         moved = slopes.points + _point_slopes(
-            model.parts.signal, model.points, model.points, 2.0 * pull
+            model.function, model.points, model.points, 2.0 * pull
         )
     return InducedEvidence(weights.log_evidence, gradient, moved)
 
@@ -116,11 +113,10 @@ class _Pass:
         self,
         model: InducingFeatures,
         weights: InducedWeights,
-        level: float,
         fitc: bool,
         points: bool,
     ) -> None:
-        self.model, self.weights, self.level, self.fitc = model, weights, level, fitc
+        self.model, self.weights, self.fitc = model, weights, fitc
         self.points = points
         size = len(model.points)
         self.cov = cov = weights.root.T @ weights.root
@@ -129,15 +125,15 @@ class _Pass:
         self.turn = turn @ model.inverse
         self.mean = weights.mean[:size] @ model.inverse
 
-    def over(self, rows: ProcessRows) -> _Slopes:
-        return reduce(_Slopes.plus, over_blocks(self._of_block, rows, len(self.model.prior)))
+    def over(self, rows: SparseRows) -> _Slopes:
+        return reduce(_Slopes.plus, over_blocks(self._of_block, rows, self.model.size))
 
-    def _of_block(self, block: ProcessRows) -> _Slopes:
+    def _of_block(self, block: SparseRows) -> _Slopes:
         model, size = self.model, len(self.model.points)
         seen = model.of(block.x)
         d = row_noise(model, block, seen, self.fitc)
         f = np.ones(len(d)) if block.frequency is None else block.frequency
-        alpha = (block.y - self.level - seen.features @ self.weights.mean) / d
+        alpha = (block.y - model.mean.center - seen.features @ self.weights.mean) / d
         phi, along = seen.features[:, :size], seen.features @ self.turn
         in_noise = 0.5 * (alpha**2 - 1.0 / d + self._leverage(seen, along) / d**2)
         if self.fitc:
@@ -151,8 +147,9 @@ class _Pass:
             in_own, scatter = -0.5 / d, np.zeros((0, 0))
         pull *= f[:, None]
         return _Slopes(
-            seen.cross.pull(pull) + seen.own.pull(f * in_own),
-            self._of_noise(block, f * in_noise),
+            seen.cross.pull(pull)
+            + seen.own.pull(f * in_own)
+            + model.pull_noise(block, f * in_noise),
             self._of_points(block.x, pull),
             scatter,
         )
@@ -166,16 +163,10 @@ class _Pass:
             inner = np.einsum("nm,nm->n", phi, phi) - inner
         return inner + np.einsum("nj,nj->n", seen.features @ self.cov[:, size:], columns)
 
-    def _of_noise(self, block: ProcessRows, slopes: Array) -> Array:
-        _, own = self.model.noise(block)
-        if own is None:
-            return np.empty(0)
-        return own.pull(slopes if block.variance is None else slopes * block.variance)
-
     def _of_points(self, x: Array, pull: Array) -> Array:
         if not self.points:
             return np.zeros((0, 0))
-        return _point_slopes(self.model.parts.signal, x, self.model.points, pull)
+        return _point_slopes(self.model.function, x, self.model.points, pull)
 
 
 def _point_slopes(signal: Kernel, x: Array, points: Array, pull: Array) -> Array:

@@ -10,21 +10,21 @@ with weights of their own precision.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.processes.kernel_noise import PartedKernel, part_noise
+from posteriori.inference.processes.mean_effects import NO_MEAN, MeanEffects
+from posteriori.inference.processes.noise_parts import silenced
 from posteriori.kernels.kernel import Kernel, Traced
 from posteriori.numerics.linalg import cholesky_jittered, triangular_inverse
 from posteriori.numerics.types import Array
 
-__all__ = ["InducedRows", "InducingFeatures", "MeanColumns", "ProcessRows", "no_mean"]
+__all__ = ["InducedRows", "InducingFeatures", "SparseRows"]
 
 
-class ProcessRows(NamedTuple):
-    """What a process learns from.
+class SparseRows(NamedTuple):
+    """Rows as they come.
 
     Attributes
     ----------
@@ -41,28 +41,9 @@ class ProcessRows(NamedTuple):
     frequency: Array | None = None
     variance: Array | None = None
 
-    def part(self, rows: slice) -> ProcessRows:
+    def part(self, rows: slice) -> SparseRows:
         """Return some of the rows."""
-        return ProcessRows(*(None if a is None else a[rows] for a in self))  # type: ignore[arg-type]
-
-
-class MeanColumns(NamedTuple):
-    """A mean function with normal weights.
-
-    Attributes
-    ----------
-    columns : callable
-        From points (N, D) to (N, J); the first is 1 where J > 0.
-    precision : (J,)
-        Of the weights, whose means are 0.
-    """
-
-    columns: Callable[[Array], Array]
-    precision: Array
-
-
-#: The mean function 0.
-no_mean = MeanColumns(lambda X: np.empty((len(X), 0)), np.empty(0))
+        return SparseRows(*(None if a is None else a[rows] for a in self))  # type: ignore[arg-type]
 
 
 class InducedRows(NamedTuple):
@@ -94,33 +75,49 @@ class InducingFeatures:
     kernel : Kernel
     points : (M, D)
         U.
-    mean : MeanColumns
+    mean : MeanEffects
+    absolute : bool
+        Whether rows have noise of their own, and the kernel none.
     """
 
-    def __init__(self, kernel: Kernel, points: Array, mean: MeanColumns = no_mean) -> None:
-        self.parts: PartedKernel = part_noise(kernel)
+    def __init__(
+        self,
+        kernel: Kernel,
+        points: Array,
+        mean: MeanEffects = NO_MEAN,
+        *,
+        absolute: bool = False,
+    ) -> None:
+        self.kernel, self.function, self.absolute = kernel, silenced(kernel), absolute
         self.points = points
         self.mean = mean
-        self.own: Traced = self.parts.signal.traced(points, points)
+        self.own: Traced = self.function.traced(points, points)
         factor = cholesky_jittered(self.own.value)
         self.jitter = factor.jitter
         self.inverse = triangular_inverse(factor.lower)  # L⁻¹, of all rows: a product is faster
-        self.prior = np.concatenate([np.ones(len(points)), mean.precision])
+        self.size = len(points) + mean.columns(points[:1]).shape[1]
 
     def of(self, x: Array) -> InducedRows:
         """Return rows as the points see them."""
-        signal = self.parts.signal
-        cross, own = signal.traced(x, self.points), signal.traced_diagonal(x)
+        cross, own = self.function.traced(x, self.points), self.function.traced_diagonal(x)
         phi = cross.value @ self.inverse.T
         rest = np.maximum(own.value - np.einsum("nm,nm->n", phi, phi), 0.0)
         columns = self.mean.columns(x)
         features = np.column_stack([phi, columns]) if columns.shape[1] else phi
         return InducedRows(cross, features, own, rest)
 
-    def noise(self, rows: ProcessRows) -> tuple[Array, Traced | None]:
-        """Return the variances of the noise of rows, and how that of the kernel moves."""
-        if self.parts.noise is None:
-            assert rows.variance is not None  # checked with the rows
-            return rows.variance, None
-        own = self.parts.noise.traced_diagonal(rows.x)
-        return own.value if rows.variance is None else own.value * rows.variance, own
+    def noise(self, rows: SparseRows) -> Array:
+        """Return the variances of the noise of rows, (n,)."""
+        if self.absolute:
+            assert rows.variance is not None  # that is what it means
+            return rows.variance
+        own = self.kernel.diagonal(rows.x) - self.function.diagonal(rows.x)
+        return own if rows.variance is None else own * rows.variance
+
+    def pull_noise(self, rows: SparseRows, slopes: Array) -> Array:
+        """Return what slopes in the noise of rows are in the log parameters, (P,)."""
+        if self.absolute:
+            return np.zeros(len(self.kernel.log_parameters))
+        w = slopes if rows.variance is None else slopes * rows.variance
+        whole, function = (k.traced_diagonal(rows.x) for k in (self.kernel, self.function))
+        return whole.pull(w) - function.pull(w)

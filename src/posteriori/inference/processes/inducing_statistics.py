@@ -4,9 +4,9 @@ r"""What rows say about a function that a few points tell: sums that add up.
           w_n = 1/d_n
 
 with the noise :math:`d_n` of rows and :math:`r = y - \text{level}`. From them come the posterior
-:math:`v\sim N(B^{-1}g, B^{-1})`, :math:`B = \Lambda_0 + G`, and the evidence
+:math:`v\sim N(B^{-1}g, B^{-1})`, :math:`B = I + G`, and the evidence
 
-.. math:: \ln N(r\mid 0, \Phi\Lambda_0^{-1}\Phi^\top + D) - \tfrac12\sum_n w_n\rho_n ,
+.. math:: \ln N(r\mid 0, \Phi\Phi^\top + D) - \tfrac12\sum_n w_n\rho_n ,
 
 where :math:`\rho_n` is what the points leave open of f(xₙ): the collapsed lower bound. In place of the last
 term FITC adds ρ to the noise of rows.
@@ -26,8 +26,9 @@ import numpy as np
 from posteriori.inference.processes.inducing_features import (
     InducedRows,
     InducingFeatures,
-    ProcessRows,
+    SparseRows,
 )
+from posteriori.inference.processes.mean_effects import MeanEffects
 from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.special import LOG_2PI
@@ -55,10 +56,8 @@ class InducedStatistics(NamedTuple):
         Σ ρ/d; 0 of FITC.
     count : float
         Of rows.
-    level : float
-        What was taken off the targets.
-    ones : int
-        The place of the feature that is 1, where other than 0 was taken off.
+    mean : MeanEffects
+        Whose columns come last, and whose centre was taken off the targets.
     """
 
     gram: Array
@@ -67,24 +66,24 @@ class InducedStatistics(NamedTuple):
     log_noise: float
     rest: float
     count: float
-    level: float
-    ones: int
+    mean: MeanEffects
 
     def merge(self, other: InducedStatistics) -> InducedStatistics:
         """Return the sums over the rows of both."""
-        moved = other.around(self.level)
-        added = (a + b for a, b in zip(self[:-2], moved[:-2], strict=True))
-        return InducedStatistics(*added, self.level, self.ones)
+        moved = other.around(self.mean)
+        added = (a + b for a, b in zip(self[:-1], moved[:-1], strict=True))
+        return InducedStatistics(*added, self.mean)
 
-    def around(self, level: float) -> InducedStatistics:
-        """Return the sums with another level taken off; their column of ones is known."""
-        step = level - self.level
-        if step == 0.0:
+    def around(self, mean: MeanEffects) -> InducedStatistics:
+        """Return the sums with other columns of the mean, and another level taken off."""
+        if mean is self.mean or mean.spread == 0.0:
             return self
-        one = self.ones
-        square = self.square - 2.0 * step * self.pull[one] + step**2 * self.gram[one, one]
+        turn, first = _turn(len(self.pull), self.mean, mean)
+        step = float(np.ravel(mean.center)[0] - np.ravel(self.mean.center)[0]) / self.mean.spread
+        square = self.square - 2.0 * step * self.pull[first] + step**2 * self.gram[first, first]
+        pull = turn.T @ (self.pull - step * self.gram[:, first])
         return self._replace(
-            pull=self.pull - step * self.gram[:, one], square=float(square), level=level
+            gram=turn.T @ self.gram @ turn, pull=pull, square=float(square), mean=mean
         )
 
 
@@ -104,11 +103,11 @@ class InducedWeights(NamedTuple):
     log_evidence: float
 
     @classmethod
-    def of(cls, sums: InducedStatistics, prior: Array) -> InducedWeights:
-        """Solve for the posterior, given precisions of the weights."""
-        root = triangular_inverse(np.linalg.cholesky(np.diag(prior) + sums.gram))
+    def of(cls, sums: InducedStatistics) -> InducedWeights:
+        """Solve for the posterior; all weights are N(0, 1) a priori."""
+        root = triangular_inverse(np.linalg.cholesky(np.eye(len(sums.pull)) + sums.gram))
         mean = root.T @ (root @ sums.pull)
-        log_det = -2.0 * float(np.log(np.diagonal(root)).sum()) - float(np.log(prior).sum())
+        log_det = -2.0 * float(np.log(np.diagonal(root)).sum())
         misfit = sums.square - float(sums.pull @ mean)
         total = sums.count * LOG_2PI + sums.log_noise + log_det + misfit + sums.rest
         return cls(mean, root, -0.5 * total)
@@ -119,17 +118,13 @@ class InducedWeights(NamedTuple):
         return rows.features @ self.mean, rows.rest + np.einsum("np,np->n", spread, spread)
 
 
-def sum_rows(
-    model: InducingFeatures, rows: ProcessRows, level: float, *, fitc: bool
-) -> InducedStatistics:
+def sum_rows(model: InducingFeatures, rows: SparseRows, *, fitc: bool) -> InducedStatistics:
     """Return the sums over rows, in blocks of them.
 
     Parameters
     ----------
     model : InducingFeatures
-    rows : ProcessRows
-    level : float
-        Taken off the targets; 0 where there is no column 1 of a mean.
+    rows : SparseRows
     fitc : bool
         Whether what points leave open counts as noise of rows.
 
@@ -138,11 +133,11 @@ def sum_rows(
     Costs O(N M²), and O(M²) memory beside the rows.
     """
 
-    def add_up(block: ProcessRows) -> InducedStatistics:
+    def add_up(block: SparseRows) -> InducedStatistics:
         seen = model.of(block.x)
         d = row_noise(model, block, seen, fitc)
         f = np.ones(len(d)) if block.frequency is None else block.frequency
-        w, r = f / d, block.y - level
+        w, r = f / d, block.y - model.mean.center
         scaled = seen.features * np.sqrt(w)[:, None]
         rest = 0.0 if fitc else float(w @ seen.rest)
         return InducedStatistics(
@@ -152,20 +147,19 @@ def sum_rows(
             float(f @ np.log(d)),
             rest,
             float(f.sum()),
-            level,
-            len(model.points),
+            model.mean,
         )
 
-    return reduce(InducedStatistics.merge, over_blocks(add_up, rows, len(model.prior)))
+    return reduce(InducedStatistics.merge, over_blocks(add_up, rows, model.size))
 
 
-def row_noise(model: InducingFeatures, block: ProcessRows, seen: InducedRows, fitc: bool) -> Array:
+def row_noise(model: InducingFeatures, block: SparseRows, seen: InducedRows, fitc: bool) -> Array:
     """Return the variances of rows around what the points tell, (n,)."""
-    d, _ = model.noise(block)
+    d = model.noise(block)
     return d + seen.rest if fitc else d
 
 
-def over_blocks(work: Callable[[ProcessRows], Any], rows: ProcessRows, width: int) -> list[Any]:
+def over_blocks(work: Callable[[SparseRows], Any], rows: SparseRows, width: int) -> list[Any]:
     """Return what a function says of blocks of rows that stay in the cache, on all processors."""
 
     def part(some: slice) -> list[Any]:
@@ -179,3 +173,17 @@ def _blocks(rows: slice, width: int) -> Iterator[slice]:
     step = rows_per_block(width)
     for first in range(rows.start, rows.stop, step):
         yield slice(first, min(first + step, rows.stop))
+
+
+def _turn(size: int, old: MeanEffects, new: MeanEffects) -> tuple[Array, int]:
+    """Return T with (features with new columns) = (features with old ones) T, and the level's place."""
+    turn, lines = np.eye(size), 0 if old.input_scale is None else len(old.input_scale)
+    first, ratio = size - 1 - lines, new.spread / old.spread
+    turn[first, first] = ratio
+    if lines:
+        assert old.input_center is not None  # both have lines
+        assert new.input_center is not None
+        scale, places = ratio / new.input_scale, np.arange(first + 1, size)
+        turn[places, places] = scale * old.input_scale
+        turn[first, places] = scale * (old.input_center - new.input_center)
+    return turn, first

@@ -111,7 +111,9 @@ class LatentFit(NamedTuple):
     def _root(self) -> Array:
         """Return T (M, N, M N) with TTᵀ the covariance of the function at rows."""
         n = len(self.lower)
-        return np.stack([self.lower @ part for part in self.half.reshape(-1, n, self.half.shape[1])])
+        return np.stack(
+            [self.lower @ part for part in self.half.reshape(-1, n, self.half.shape[1])]
+        )
 
 
 def fit_latent(
